@@ -1,0 +1,10 @@
+/** @type {import('jest').Config} */
+export default {
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: { '\\.ts$': ['@swc/jest', { jsc: { target: 'esnext', parser: { syntax: 'typescript' } } }] },
+  globalSetup: '<rootDir>/test/support/start-database.ts',
+  globalTeardown: '<rootDir>/test/support/stop-database.ts',
+  testTimeout: 30_000,
+};

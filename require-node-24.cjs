@@ -1,0 +1,8 @@
+/* Preloaded by the npm scripts and readable by any Node.js: an old one would only say that it knows no .ts files. */
+if (Number(process.versions.node.split('.')[0]) < 24) {
+  console.error(
+    `Plant Store needs Node.js 24 or newer; this is ${process.version}. ` +
+      'Run npm ci without --omit=optional (it brings Node.js 24 on Linux with glibc), or install it from https://nodejs.org.',
+  );
+  process.exit(1);
+}
