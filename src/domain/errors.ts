@@ -1,0 +1,18 @@
+/**
+ * Why an operation could not be done, as far as the domain and its ports know:
+ * - `invalid_plant`: a field breaks a rule; the message names it and says what it must be.
+ * - `id_taken`: the id belongs to a different plant, which is untouched.
+ * - `store_unavailable`: the store cannot answer now; the outcome is unknown until the operation is tried again.
+ */
+export type ErrorCode = 'invalid_plant' | 'id_taken' | 'store_unavailable';
+
+/** An expected failure. The message is for the client; what only operators may see goes into `cause`. */
+export class PlantStoreError extends Error {
+  override readonly name = 'PlantStoreError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
