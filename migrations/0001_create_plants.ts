@@ -1,0 +1,14 @@
+import type { Kysely } from 'kysely';
+
+export async function up(sql: Kysely<unknown>): Promise<void> {
+  await sql.schema
+    .createTable('plants')
+    .addColumn('id', 'bigint', (column) => column.primaryKey())
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('tag', 'text')
+    .execute();
+}
+
+export async function down(sql: Kysely<unknown>): Promise<void> {
+  await sql.schema.dropTable('plants').execute();
+}

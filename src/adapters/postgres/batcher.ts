@@ -1,0 +1,126 @@
+interface BatcherOptions<Item, Result> {
+  /** Does one batch and resolves to each item's result, in the order of the items. */
+  readonly run: (items: readonly Item[]) => Promise<readonly Result[]>;
+  /** Whether a batch failed because of an item in it, so that each is worth trying alone. */
+  readonly isItemsFault: (error: unknown) => boolean;
+  /** How many items a batch may have. */
+  readonly maxItems: number;
+  /** How large the items of a batch may be together; one that is larger goes alone. */
+  readonly maxSize: number;
+  readonly sizeOf: (item: Item) => number;
+  /** How many batches may run at once, should they be slow. */
+  readonly maxRunning: number;
+}
+
+interface Call<Item, Result> {
+  readonly item: Item;
+  /** As performance.now() counts. */
+  readonly deadline: number;
+  readonly alone: boolean;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A call that its deadline overtook; what became of it is unknown if its batch had started. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+}
+
+/** Milliseconds after which a running batch counts as slow: the next one starts beside it. */
+const SLOW = 10;
+
+/** Milliseconds between looks at deadlines and slow batches while any call is open. */
+const WATCH_INTERVAL = 50;
+
+/**
+ * Gathers calls: those that come while a batch runs make the next one, which starts when that is done, is slow, or the
+ * next is full. So a call that finds nothing running leaves at once, none waits for company, and batches grow with the
+ * load.
+ *
+ * @returns a function that resolves to the item's own result once its batch is done, and rejects with the batch's
+ * error, or with DeadlineError at the deadline, in milliseconds as performance.now() counts
+ */
+export function batcher<Item, Result>(
+  options: BatcherOptions<Item, Result>,
+): (item: Item, deadline: number) => Promise<Result> {
+  type OpenCall = Call<Item, Result>;
+  const { run, isItemsFault, maxItems, maxSize, sizeOf, maxRunning } = options;
+  const open = new Set<OpenCall>();
+  let waiting: OpenCall[] = [];
+  let running = 0;
+  let newestStart = 0;
+  let watch: NodeJS.Timeout | undefined;
+
+  function startBatches(): void {
+    while (waiting.length > 0 && mayStart()) {
+      const batch = takeBatch();
+      running++;
+      newestStart = performance.now();
+      void settle(batch);
+    }
+  }
+
+  /** Beside a running batch only if that is slow, or if this one could not grow by waiting for its end. */
+  function mayStart(): boolean {
+    if (running === 0) return true;
+    return running < maxRunning && (waiting.length >= maxItems || performance.now() - newestStart > SLOW);
+  }
+
+  function takeBatch(): OpenCall[] {
+    let count = 0;
+    let size = 0;
+    for (const { item, alone } of waiting) {
+      size += sizeOf(item);
+      if (count > 0 && (alone || size > maxSize || count === maxItems)) break;
+      count++;
+      if (alone) break;
+    }
+    return waiting.splice(0, count);
+  }
+
+  async function settle(batch: readonly OpenCall[]): Promise<void> {
+    try {
+      const results = await run(batch.map(({ item }) => item));
+      for (const [index, call] of batch.entries()) close(call).resolve(results[index] as Result);
+    } catch (error) {
+      if (batch.length > 1 && isItemsFault(error)) {
+        const again = batch.filter((call) => open.delete(call)).map((call) => ({ ...call, alone: true }));
+        for (const call of again) open.add(call);
+        waiting = [...again, ...waiting];
+      } else {
+        for (const call of batch) close(call).reject(error);
+      }
+    }
+    running--;
+    startBatches();
+  }
+
+  function close(call: OpenCall): OpenCall {
+    open.delete(call);
+    return call;
+  }
+
+  /** Gives up what is overdue, and starts what waits behind a slow batch. */
+  function look(): void {
+    const now = performance.now();
+    for (const call of open) {
+      if (call.deadline <= now) close(call).reject(new DeadlineError('the deadline passed'));
+    }
+    waiting = waiting.filter((call) => open.has(call));
+    startBatches();
+    if (open.size === 0) {
+      clearInterval(watch);
+      watch = undefined;
+    }
+  }
+
+  return (item, deadline) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const call = { item, deadline, alone: false, resolve, reject };
+    open.add(call);
+    waiting.push(call);
+    watch ??= setInterval(look, WATCH_INTERVAL);
+    startBatches();
+    return promise;
+  };
+}

@@ -1,0 +1,117 @@
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { sql } from 'kysely';
+import { FileMigrationProvider, type MigrationResultSet, Migrator } from 'kysely/migration';
+import type { Logger } from 'pino';
+import type { Database } from './database.ts';
+import { sqlState, translated, UNDEFINED_TABLE } from './errors.ts';
+
+const provider = new FileMigrationProvider({
+  fs,
+  path,
+  migrationFolder: path.join(import.meta.dirname, '../../../migrations'),
+  import: (file) => import(file),
+});
+
+/**
+ * Applies every pending migration; several callers at once take turns. A database that a newer version has migrated
+ * further is left as it is, so that an old version's job does not fail during a rolling upgrade.
+ *
+ * @returns the names of those applied
+ */
+export async function migrateUp(database: Database): Promise<string[]> {
+  await requireUtf8(database);
+  const { pending } = await migrationStatus(database);
+  return pending.length === 0 ? [] : namesOf(await migrator(database).migrateToLatest());
+}
+
+/** Takes the newest migration back, with all its data. @returns its name, if there was one */
+export async function migrateDown(database: Database): Promise<string[]> {
+  return namesOf(await migrator(database).migrateDown());
+}
+
+/** What this code knows and what the database has had, oldest first. */
+export interface MigrationStatus {
+  readonly applied: readonly string[];
+  readonly pending: readonly string[];
+  /** Applied, but by a newer version of this code. */
+  readonly unknown: readonly string[];
+}
+
+/** Reads the migration table only, and works before there is one. */
+export async function migrationStatus({ sql }: Database): Promise<MigrationStatus> {
+  const known = Object.keys(await provider.getMigrations()).sort();
+  const done = await sql
+    .selectFrom('kysely_migration')
+    .select('name')
+    .orderBy('name')
+    .execute()
+    .catch((error) => {
+      if (sqlState(error) === UNDEFINED_TABLE) return [];
+      throw error;
+    });
+  const applied = done.map(({ name }) => name);
+  return {
+    applied,
+    pending: known.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !known.includes(name)),
+  };
+}
+
+/** @throws Error, saying what to do, if the database cannot hold every text, or while migrations are pending */
+export async function requireMigrations(database: Database): Promise<MigrationStatus> {
+  await requireUtf8(database);
+  const status = await migrationStatus(database);
+  if (status.pending.length === 0) return status;
+  throw new Error(`migrations are pending (${status.pending.join(', ')}): run npm run migrate`);
+}
+
+async function requireUtf8({ sql: database }: Database): Promise<void> {
+  const { rows } = await sql<{ encoding: string }>`select current_setting('server_encoding') as encoding`.execute(
+    database,
+  );
+  const encoding = rows[0]?.encoding;
+  if (encoding === 'UTF8') return;
+  throw new Error(
+    `the database is in ${encoding}: make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0`,
+  );
+}
+
+/**
+ * Makes the check that stands before every use of the schema. It remembers success, so that it costs nothing then.
+ *
+ * @returns a function that rejects with PlantStoreError `store_unavailable` while migrations are pending
+ */
+export function migrationGate(database: Database, log: Logger): () => Promise<void> {
+  let passed = false;
+  let checking: Promise<void> | undefined;
+
+  async function check(): Promise<void> {
+    try {
+      const { unknown } = await requireMigrations(database);
+      if (unknown.length > 0) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
+      passed = true;
+    } catch (error) {
+      throw translated(error);
+    } finally {
+      checking = undefined;
+    }
+  }
+
+  return async () => {
+    if (passed) return;
+    // All that wait share one look.
+    checking ??= check();
+    await checking;
+  };
+}
+
+function migrator({ sql }: Database): Migrator {
+  return new Migrator({ db: sql, provider });
+}
+
+/** Kysely's migrator never throws. */
+function namesOf({ error, results = [] }: MigrationResultSet): string[] {
+  if (error !== undefined) throw error;
+  return results.map(({ migrationName }) => migrationName);
+}

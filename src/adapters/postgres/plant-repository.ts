@@ -1,0 +1,92 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { CompiledQuery } from 'kysely';
+import type { PlantRepository } from '../../application/ports.ts';
+import type { NewPlant } from '../../domain/plant.ts';
+import { batcher } from './batcher.ts';
+import type { Database } from './database.ts';
+import { meaningOf, translated } from './errors.ts';
+
+interface PlantsOptions {
+  /** Rejects with `store_unavailable` while migrations are pending. */
+  readonly schemaReady: () => Promise<void>;
+  /** Most rows in one statement. */
+  readonly batchRows: number;
+  /** Milliseconds until a call is given up. */
+  readonly timeout: number;
+}
+
+/** UTF-16 units of text in one statement: enough to fill a batch, little enough to parse in a moment. */
+const BATCH_TEXT = 1_000_000;
+
+/** Milliseconds to wait after a lost connection or a deadlock. */
+const RETRY_DELAY = 50;
+
+/** Plants in the table `plants`, inserted in groups: one statement and one commit for all that came meanwhile. */
+export function postgresPlants(
+  database: Database,
+  { schemaReady, batchRows, timeout }: PlantsOptions,
+): PlantRepository {
+  const insert = groupInsert(database);
+  const addInGroup = batcher<NewPlant, NewPlant>({
+    run: (plants) => addTogether(database, insert, plants),
+    isItemsFault: (error) => meaningOf(error) === 'rows_fault',
+    maxItems: batchRows,
+    maxSize: BATCH_TEXT,
+    sizeOf: ({ name, tag = '' }) => name.length + tag.length,
+    maxRunning: database.connections,
+  });
+
+  return {
+    async add(plant) {
+      await schemaReady();
+      const deadline = performance.now() + timeout;
+      for (;;) {
+        try {
+          return await addInGroup(plant, deadline);
+        } catch (error) {
+          if (meaningOf(error) !== 'transient' || performance.now() + RETRY_DELAY >= deadline) throw translated(error);
+          await delay(RETRY_DELAY);
+        }
+      }
+    },
+  };
+}
+
+type GroupInsert = (plants: readonly NewPlant[]) => CompiledQuery;
+
+/** Compiles the insert of so many rows once: the text depends on nothing else. */
+function groupInsert({ sql }: Database): GroupInsert {
+  const texts: string[] = [];
+  return (plants) => {
+    texts[plants.length] ??= sql
+      .insertInto('plants')
+      .values(plants.map(({ id, name }) => ({ id, name, tag: null })))
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .compile().sql;
+    const parameters = plants.flatMap(({ id, name, tag }) => [id, name, tag ?? null]);
+    return CompiledQuery.raw(texts[plants.length] as string, parameters);
+  };
+}
+
+/** Inserts those whose id is free, the first of each id, and finds for every plant the record that holds its id. */
+async function addTogether({ sql }: Database, insert: GroupInsert, plants: readonly NewPlant[]): Promise<NewPlant[]> {
+  let holders = new Map<bigint, NewPlant>();
+  for (const plant of plants) if (!holders.has(plant.id)) holders.set(plant.id, plant);
+  // Always in the same order: two statements that insert the same ids in different orders would deadlock.
+  const rows = [...holders.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const { numAffectedRows } = await sql.executeQuery(insert(rows));
+  if (numAffectedRows !== BigInt(rows.length)) {
+    // A second statement, since the first one's snapshot cannot see the rows that made it skip some of its own.
+    holders = await findAll(sql, [...holders.keys()]);
+  }
+  return plants.map(({ id }) => {
+    const holder = holders.get(id);
+    if (holder === undefined) throw new Error(`plant ${id} was deleted between two statements`);
+    return holder;
+  });
+}
+
+async function findAll(sql: Database['sql'], ids: readonly bigint[]): Promise<Map<bigint, NewPlant>> {
+  const rows = await sql.selectFrom('plants').selectAll().where('id', 'in', ids).execute();
+  return new Map(rows.map(({ id, name, tag }) => [BigInt(id), { id: BigInt(id), name, ...(tag !== null && { tag }) }]));
+}

@@ -1,0 +1,99 @@
+import { connect } from 'node:net';
+import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
+import { Pool, type PoolClient } from 'pg';
+import type { Logger } from 'pino';
+import type { Database, Tables } from './database.ts';
+import { spoilsConnection } from './errors.ts';
+
+interface PostgresOptions {
+  readonly url: string;
+  readonly poolSize: number;
+  /**
+   * Milliseconds until a statement is cancelled; if it has not ended as long again later, its connection is closed.
+   * 0 for migrations, which may take any time.
+   */
+  readonly statementTimeout: number;
+}
+
+/** Milliseconds to wait for a free or a new connection. */
+const CONNECT_TIMEOUT = 2_000;
+
+/** Opens a pool of connections to a Postgres server. It connects when first used, so a server may come later. */
+export function postgresServer({ url, poolSize, statementTimeout }: PostgresOptions, log: Logger): Database {
+  const pool = new Pool({
+    connectionString: url,
+    application_name: 'plant-store',
+    max: poolSize,
+    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    // Time-outs are kept on this side: PgBouncer refuses statement_timeout as a start-up parameter.
+    query_timeout: statementTimeout * 2,
+    keepAlive: true,
+  });
+  const lost = (error: Error) => log.warn({ err: error }, 'database connection lost');
+  // The pool itself hears idle clients only; one that dies while it is checked out would end the process.
+  pool.on('connect', (client) => client.on('error', lost));
+  pool.on('error', () => {});
+
+  const sql = new Kysely<Tables>({
+    dialect: new PostgresDialect({
+      // Kysely's type asks for more than it uses without cursors and its own cancellation.
+      pool: {
+        connect: async () => supervised(await pool.connect(), statementTimeout),
+        end: () => pool.end(),
+      } as unknown as PostgresPool,
+    }),
+  });
+  return { sql, connections: poolSize, description: describe(url), close: () => sql.destroy() };
+}
+
+/**
+ * Cancels what takes too long, and closes a client that can no longer be trusted: Kysely gives every one back as
+ * healthy, and one that failed without an answer from Postgres would spoil the next query.
+ */
+function supervised(client: PoolClient, statementTimeout: number) {
+  let spoiled = false;
+  function cancel(): void {
+    // The request may arrive late, and would then hit whatever runs next on this connection.
+    spoiled = true;
+    cancelRunning(client);
+  }
+  return {
+    async query(sql: string, parameters: unknown[]) {
+      const timer = statementTimeout > 0 && setTimeout(cancel, statementTimeout);
+      try {
+        return await client.query(sql, parameters);
+      } catch (error) {
+        spoiled ||= spoilsConnection(error);
+        throw error;
+      } finally {
+        if (timer) clearTimeout(timer);
+      }
+    },
+    release: () => client.release(spoiled),
+  };
+}
+
+const CANCEL_REQUEST = 80_877_102;
+
+/**
+ * Asks Postgres to cancel what the client runs; the client then gets the error 57014. By the protocol's own message,
+ * on a connection of its own, since PgBouncer passes that on and pg_cancel_backend would not know its process ids
+ * (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-CANCELING-REQUESTS).
+ */
+function cancelRunning(client: PoolClient): void {
+  // Not in pg's types.
+  const { host, port, processID, secretKey } = client as unknown as Record<string, unknown>;
+  const message = Buffer.alloc(16);
+  for (const [index, value] of [16, CANCEL_REQUEST, Number(processID), Number(secretKey)].entries()) {
+    message.writeInt32BE(value, index * 4);
+  }
+  const socket = connect({ host: String(host), port: Number(port) });
+  // If it cannot be sent, the statement's second time-out closes the connection.
+  socket.on('error', () => {});
+  socket.end(message);
+}
+
+function describe(url: string): string {
+  const { hostname, port, pathname } = new URL(url);
+  return `Postgres at ${hostname}:${port || '5432'}${pathname}`;
+}
