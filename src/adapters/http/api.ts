@@ -1,0 +1,84 @@
+import Router from '@koa/router';
+import Koa, { type Context, type Middleware } from 'koa';
+import type { Logger } from 'pino';
+import { type AdmissionLimits, admission } from './admission.ts';
+import { bearerAuth, type TokenVerifier } from './bearer-auth.ts';
+import { errorAnswer, everyAnswer, HttpError } from './errors.ts';
+import { bodyReader, jsonParser, sizeOfBody } from './json-body.ts';
+import { refuseMalformed } from './malformed.ts';
+import { openApiDocument } from './openapi.ts';
+import type { Operation } from './operation.ts';
+import { failures, requestLog } from './request-log.ts';
+
+interface ApiOptions {
+  readonly operations: readonly Operation[];
+  readonly verifyToken: TokenVerifier;
+  /** In bytes. */
+  readonly bodyLimit: number;
+  readonly limits: AdmissionLimits;
+  /** The public address; a function, since the port may not be known before the server listens. */
+  readonly baseUrl: () => string;
+  readonly log: Logger;
+}
+
+/** The public API: every operation behind the bearer check, and the document that describes them. */
+export function api({ operations, verifyToken, bodyLimit, limits, baseUrl, log }: ApiOptions): Koa {
+  const authenticate = bearerAuth(verifyToken);
+  const admit = admission(limits);
+  const readBody = bodyReader(bodyLimit);
+  const router = new Router({ sensitive: true, strict: true });
+
+  for (const { method, path, request, handle } of operations) {
+    const parse = jsonParser(request);
+    router[method](path, async (ctx) => {
+      await authenticate(ctx);
+      await admit(sizeOfBody(ctx, bodyLimit), async () => {
+        const body = parse(await readBody(ctx));
+        answerJson(ctx, await handle(body as never));
+      });
+    });
+  }
+  router.get('/openapi.json', (ctx) => answerJson(ctx, openApiDocument(operations, baseUrl())));
+
+  return koaApp(router, log);
+}
+
+/** What every port of the service has in common: request log, Error bodies and these routes. */
+export function koaApp(router: Router, log: Logger): Koa {
+  const app = new Koa();
+  app.use(requestLog(log));
+  app.use(answerErrors);
+  app.use(refuseMalformed);
+  app.use(router.routes());
+  app.use(refuseUnrouted);
+  return app;
+}
+
+export function answerJson(ctx: Context, value: unknown): void {
+  ctx.body = JSON.stringify(value);
+}
+
+const everyAnswerList = Object.entries(everyAnswer);
+
+/** Turns everything thrown below it into an Error body: Koa's own answers would be plain text. */
+const answerErrors: Middleware = async (ctx, next) => {
+  for (const [name, value] of everyAnswerList) ctx.res.setHeader(name, value);
+  try {
+    await next();
+  } catch (thrown) {
+    const { status, error, headers, body } = errorAnswer(thrown);
+    failures.set(ctx.res, { error, thrown });
+    ctx.status = status;
+    ctx.set(headers);
+    ctx.body = body;
+  }
+  if (ctx.closing) ctx.set('Connection', 'close');
+};
+
+/** Reached when no route answered: either the path or only the method is unknown. */
+const refuseUnrouted: Middleware = (ctx) => {
+  const { matched } = ctx as { matched?: readonly { methods: readonly string[] }[] };
+  if (matched === undefined || matched.length === 0) throw new HttpError('path_not_found');
+  const allow = matched.flatMap(({ methods }) => methods).join(', ');
+  throw new HttpError('method_not_allowed', `use ${allow}`, { Allow: allow });
+};

@@ -1,0 +1,122 @@
+import { isUtf8 } from 'node:buffer';
+import { MIMEType } from 'node:util';
+import type { Context } from 'koa';
+import bodyParser from 'koa-bodyparser';
+import type { Static, TObject } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { PlantStoreError } from '../../domain/errors.ts';
+import { HttpError } from './errors.ts';
+import { exactInteger } from './json-integer.ts';
+import { jsonMembers } from './json-members.ts';
+
+/**
+ * Reads the body of a request as the bytes that were sent.
+ *
+ * @param limit in bytes
+ * @returns a function that throws HttpError `unsupported_media_type`, `body_too_large` or `malformed_body`, the first
+ * two without reading the body as far as its headers tell.
+ */
+export function bodyReader(limit: number): (ctx: Context) => Promise<Buffer> {
+  // As text without an encoding, koa-bodyparser hands over the bytes: its JSON mode parses before anyone can check
+  // UTF-8, cannot keep an int64, and takes an empty body for {}.
+  const options = { enableTypes: ['text'], extendTypes: { text: ['application/json'] }, textLimit: limit };
+  // Its types know neither a number of bytes nor the encoding of none.
+  const parse = bodyParser({ ...options, encoding: null } as unknown as bodyParser.Options);
+  const tooLarge = () => new HttpError('body_too_large', `the body must not be larger than ${limit} bytes`);
+
+  return async (ctx) => {
+    const { headers } = ctx.req;
+    if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) {
+      throw new HttpError('malformed_body', 'a body is required: JSON in valid UTF-8');
+    }
+    if (!isJson(headers['content-type']) || headers['content-encoding'] !== undefined) {
+      throw new HttpError('unsupported_media_type');
+    }
+    if (Number(headers['content-length']) > limit) throw tooLarge();
+    if (headers.expect !== undefined) ctx.res.writeContinue();
+    try {
+      await parse(ctx, async () => {});
+    } catch (error) {
+      // raw-body leaves what is still to come unread, and Node would wait for it before the next request.
+      ctx.req.resume();
+      throw (error as { type?: unknown }).type === 'entity.too.large' ? tooLarge() : new HttpError('malformed_body');
+    }
+    const { body } = ctx.request;
+    if (!Buffer.isBuffer(body)) throw new HttpError('unsupported_media_type');
+    return body;
+  };
+}
+
+/** The most bytes that a request's body can take in memory: a chunked one does not say. */
+export function sizeOfBody(ctx: Context, limit: number): number {
+  return Math.min(Number(ctx.req.headers['content-length'] ?? limit), limit);
+}
+
+function isJson(contentType: string | undefined): boolean {
+  if (contentType === 'application/json') return true;
+  try {
+    const { essence, params } = new MIMEType(contentType ?? '');
+    return essence === 'application/json' && (params.get('charset') ?? 'utf-8').toLowerCase() === 'utf-8';
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Makes the parser of a request body: bytes to the value that the schema describes, with every member of `format:
+ * int64` as a bigint of exactly the number that was sent. Unknown members are left out.
+ *
+ * @returns a function that throws HttpError `malformed_body` if it is not JSON in UTF-8, and PlantStoreError
+ * `invalid_plant`, naming the member and what it must be, if it is not what the schema describes.
+ */
+export function jsonParser<Schema extends TObject>(schema: Schema): (bytes: Buffer) => Static<Schema> {
+  const validator = Compile(schema);
+  const names = Object.keys(schema.properties);
+  const int64Names = names.filter((name) => property(name)?.format === 'int64');
+
+  function property(name: string): { format?: string; description?: string } | undefined {
+    return schema.properties[name];
+  }
+  function mustBe(name: string): PlantStoreError {
+    const subject = name === '' ? 'the body' : name;
+    const rule = (name === '' ? (schema as { description?: string }) : property(name))?.description;
+    return new PlantStoreError('invalid_plant', `${subject} must be ${rule}`);
+  }
+
+  return (bytes) => {
+    const sources = membersOf(decode(bytes), names);
+    if (sources === undefined) throw mustBe('');
+    const value: Record<string, unknown> = {};
+    for (const [name, source] of sources) value[name] = scalar(source);
+    if (!validator.Check(value as unknown)) {
+      const [first] = validator.Errors(value);
+      const missing = first?.keyword === 'required' ? first.params.requiredProperties[0] : undefined;
+      throw mustBe(missing ?? first?.instancePath.split('/')[1] ?? '');
+    }
+    for (const name of int64Names) {
+      const source = sources.get(name);
+      if (source === undefined) continue;
+      value[name] = exactInteger(source);
+      if (value[name] === undefined) throw mustBe(name);
+    }
+    return value as Static<Schema>;
+  };
+}
+
+function decode(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new HttpError('malformed_body', 'the body must be valid UTF-8');
+  return bytes.toString('utf8');
+}
+
+function membersOf(text: string, names: readonly string[]): Map<string, string> | undefined {
+  try {
+    return jsonMembers(text, names);
+  } catch {
+    throw new HttpError('malformed_body', 'the body must be valid JSON');
+  }
+}
+
+/** No member of the wire contract is an object or an array: null stands for one, which no schema takes either. */
+function scalar(source: string): unknown {
+  return source.startsWith('{') || source.startsWith('[') ? null : JSON.parse(source);
+}

@@ -1,0 +1,47 @@
+import Router from '@koa/router';
+import type Koa from 'koa';
+import type { Logger } from 'pino';
+import { answerJson, koaApp } from './api.ts';
+import { errorKinds } from './errors.ts';
+import { failures } from './request-log.ts';
+
+/** Rejects, saying what is wrong and what to do, while the service should get no requests. */
+export type ReadinessCheck = () => Promise<unknown>;
+
+/** How long a check may take, in milliseconds. */
+const CHECK_TIMEOUT = 1_000;
+
+/** For operators and orchestrators: `/live` says that the process runs, `/ready` that it can serve. */
+export function management(checks: Readonly<Record<string, ReadinessCheck>>, log: Logger): Koa {
+  const router = new Router({ sensitive: true, strict: true });
+  router.get('/live', (ctx) => answerJson(ctx, { status: 'live' }));
+  router.get('/ready', async (ctx) => {
+    const results = await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => [name, await outcome(check)]),
+    );
+    const failed = results.filter(([, result]) => result !== 'ok').map(([name]) => name);
+    if (failed.length === 0) return answerJson(ctx, { status: 'ready', checks: Object.fromEntries(results) });
+    const { status, error, headers } = errorKinds.store_unavailable;
+    ctx.status = status;
+    ctx.set(headers ?? {});
+    const message = `not ready: ${failed.join(', ')}`;
+    failures.set(ctx.res, { error, thrown: new Error(results.map((result) => result.join(': ')).join(', ')) });
+    answerJson(ctx, { error, message, status: 'not ready', checks: Object.fromEntries(results) });
+  });
+  // Probes come every few seconds: only those that fail are news.
+  return koaApp(router, log.isLevelEnabled('warn') ? log.child({}, { level: 'warn' }) : log);
+}
+
+/** `ok`, or what is wrong. */
+async function outcome(check: ReadinessCheck): Promise<string> {
+  const timeout = Promise.withResolvers<never>();
+  const timer = setTimeout(() => timeout.reject(new Error(`no answer within ${CHECK_TIMEOUT} ms`)), CHECK_TIMEOUT);
+  try {
+    await Promise.race([check(), timeout.promise]);
+    return 'ok';
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,62 @@
+import { errorKinds } from './errors.ts';
+import type { Operation } from './operation.ts';
+import { ErrorBody } from './schemas.ts';
+
+/** The OpenAPI 3.1.0 document of the operations, made of the schemas that validate them. */
+export function openApiDocument(operations: readonly Operation[], baseUrl: string): object {
+  const paths: Record<string, Record<string, object>> = {};
+  const schemas: Record<string, object> = {};
+  for (const { method, path, operationId, summary, request, response } of operations) {
+    const errors = errorResponses();
+    paths[path] = {
+      ...paths[path],
+      [method]: {
+        operationId,
+        summary,
+        requestBody: { required: true, content: json(request) },
+        responses: { 200: { description: `${titleOf(response)} response`, content: json(response) }, ...errors },
+      },
+    };
+    for (const schema of [request, response, ErrorBody]) schemas[titleOf(schema)] = schema;
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Plant Store',
+      version: '1.0.0',
+      description: 'Commits plants to SQL. 200 means committed, and sending the same request again is always safe.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: baseUrl }],
+    security: [{ bearerAuth: [] }],
+    paths,
+    components: { securitySchemes: { bearerAuth: { type: 'http', scheme: 'bearer' } }, schemas },
+  };
+}
+
+/** One response for each status, with an example for each error number. */
+function errorResponses(): Record<number, object> {
+  const responses: Record<number, object> = {};
+  for (const [status, kinds] of Map.groupBy(Object.entries(errorKinds), ([, kind]) => kind.status)) {
+    const examples = kinds.map(([code, { error, message }]) => [code, { value: { error, message } }]);
+    const headers = new Set(kinds.flatMap(([, kind]) => Object.keys(kind.headers ?? {})));
+    responses[status] = {
+      description: kinds.map(([code]) => code.replaceAll('_', ' ')).join(', '),
+      ...(headers.size > 0 && {
+        headers: Object.fromEntries([...headers].map((name) => [name, { schema: { type: 'string' } }])),
+      }),
+      content: json(ErrorBody, Object.fromEntries(examples)),
+    };
+  }
+  return responses;
+}
+
+function json(schema: object, examples?: object): object {
+  const reference = { $ref: `#/components/schemas/${titleOf(schema)}` };
+  return { 'application/json': { schema: reference, ...(examples && { examples }) } };
+}
+
+function titleOf(schema: object): string {
+  if ('title' in schema && typeof schema.title === 'string') return schema.title;
+  throw new TypeError('a schema of the wire contract needs a title');
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { Middleware } from 'koa';
+import type { Logger } from 'pino';
+
+/** A caller's own id is kept if it is short and plain enough for a log and a header. */
+const SANE_ID = /^[\w.-]{1,64}$/;
+
+/** Why a request was not answered 200, for its log line. */
+export const failures = new WeakMap<ServerResponse, { readonly error: number; readonly thrown: unknown }>();
+
+/**
+ * Gives each request an id, answers it as X-Request-Id, and logs the exchange as one line once it is over. Query
+ * strings, other headers and bodies stay out of the log: they may hold secrets.
+ */
+export function requestLog(log: Logger): Middleware {
+  return async (ctx, next) => {
+    const start = performance.now();
+    const requestId = saneId(ctx.req.headers['x-request-id']) ?? randomUUID();
+    ctx.res.setHeader('X-Request-Id', requestId);
+    ctx.res.once('close', () => {
+      const { status, res } = ctx;
+      const failure = failures.get(res);
+      const line = {
+        requestId,
+        method: ctx.method,
+        path: pathOf(ctx.req.url ?? ''),
+        // Koa's default is no answer.
+        status: res.headersSent ? status : undefined,
+        error: failure?.error,
+        durationMs: Math.round((performance.now() - start) * 1000) / 1000,
+        aborted: res.writableFinished ? undefined : true,
+        err: status >= 500 ? failure?.thrown : undefined,
+      };
+      log[levelOf(status)](line, 'request');
+    });
+    await next();
+  };
+}
+
+function saneId(offered: string | string[] | undefined): string | undefined {
+  return typeof offered === 'string' && SANE_ID.test(offered) ? offered : undefined;
+}
+
+/** Without a query, nor the user and password that an absolute target may have. */
+function pathOf(target: string): string {
+  const path = target.startsWith('/') ? target : (URL.parse(target)?.pathname ?? '');
+  return path.split('?', 1)[0] ?? '';
+}
+
+/** A defect is an error; what passes by itself is a warning. */
+function levelOf(status: number): 'info' | 'warn' | 'error' {
+  if (status < 500) return 'info';
+  return status === 500 ? 'error' : 'warn';
+}

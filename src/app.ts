@@ -1,0 +1,97 @@
+import type { Logger } from 'pino';
+import { api } from './adapters/http/api.ts';
+import { management } from './adapters/http/management.ts';
+import { ownToken } from './adapters/http/own-token.ts';
+import { plantRoutes } from './adapters/http/plant-routes.ts';
+import { serve } from './adapters/http/server.ts';
+import { staticTokens } from './adapters/http/static-tokens.ts';
+import type { Database } from './adapters/postgres/database.ts';
+import { embeddedDatabase } from './adapters/postgres/embedded.ts';
+import { migrateUp, migrationGate, requireMigrations } from './adapters/postgres/migrator.ts';
+import { postgresPlants } from './adapters/postgres/plant-repository.ts';
+import { postgresServer } from './adapters/postgres/server.ts';
+import { createPlant } from './application/create-plant.ts';
+import type { Config, DatabaseConfig } from './config.ts';
+
+/** A running service. */
+export interface App {
+  readonly apiUrl: string;
+  readonly managementUrl: string;
+  /** Which database it uses, for people. */
+  readonly database: string;
+  /** The token it made because none is configured. */
+  readonly ownToken: string | undefined;
+  /** Milliseconds that closing takes at most. */
+  readonly shutdownTimeout: number;
+  /** Rejects, saying what to do, while migrations are pending or the database does not answer. */
+  ready(): Promise<unknown>;
+  /** Fails /ready, finishes what is in flight and closes the database, within the configured time. */
+  close(): Promise<void>;
+}
+
+/** Plugs the adapters into the application and starts it. On failure everything opened so far is closed again. */
+export async function startApp(config: Config, log: Logger): Promise<App> {
+  const opened = new AsyncDisposableStack();
+  try {
+    return await start(config, log, opened);
+  } catch (error) {
+    await opened.disposeAsync();
+    throw error;
+  }
+}
+
+async function start(config: Config, log: Logger, opened: AsyncDisposableStack): Promise<App> {
+  // Driven side: the database and the repository in it.
+  const database = await openDatabase(config.database, log);
+  opened.defer(() => database.close());
+  const token =
+    config.database.kind === 'embedded' ? await setUp(database, config.database.dataDir, config) : undefined;
+  const plants = postgresPlants(database, {
+    schemaReady: migrationGate(database, log),
+    batchRows: config.batchRows,
+    timeout: config.storeTimeout,
+  });
+
+  // The application.
+  const operations = plantRoutes({ createPlant: createPlant(plants) });
+
+  // Driving side: the port for operators and the public one.
+  const { host, port } = config.management;
+  const ready = () => requireMigrations(database);
+  let closing = false;
+  const service = async () => {
+    if (closing) throw new Error('shutting down');
+  };
+  const managementServer = await serve(management({ service, database: ready }, log), host, port, log);
+  opened.defer(() => managementServer.close(0));
+
+  const verifyToken = staticTokens(token === undefined ? config.tokens : [token]);
+  const baseUrl = () => config.api.baseUrl ?? apiServer.url;
+  const app = api({ operations, verifyToken, bodyLimit: config.bodyLimit, limits: config.limits, baseUrl, log });
+  const apiServer = await serve(app, config.api.host, config.api.port, log);
+  // What is left of the time is for the database.
+  opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9));
+
+  return {
+    apiUrl: apiServer.url,
+    managementUrl: managementServer.url,
+    database: database.description,
+    ownToken: token,
+    shutdownTimeout: config.shutdownTimeout,
+    ready,
+    close() {
+      closing = true;
+      return opened.disposeAsync();
+    },
+  };
+}
+
+function openDatabase(config: DatabaseConfig, log: Logger): Database | Promise<Database> {
+  return config.kind === 'postgres' ? postgresServer(config, log) : embeddedDatabase(config.dataDir);
+}
+
+/** Nobody else migrates the embedded database. @returns the token that it has if none is configured */
+async function setUp(database: Database, dataDir: string, { tokens }: Config): Promise<string | undefined> {
+  await migrateUp(database);
+  return tokens.length === 0 ? ownToken(dataDir) : undefined;
+}

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+
+/** What a variable must be, in words, and its value, undefined if it is not that. */
+export interface Rule<T> {
+  readonly mustBe: string;
+  readonly parse: (value: string) => T | undefined;
+}
+
+export const text: Rule<string> = { mustBe: 'a text', parse: (value) => value };
+
+export const port = integer('a port number from 0 to 65535', 0, 65_535);
+
+export function integer(mustBe: string, least: number, most: number): Rule<number> {
+  return {
+    mustBe,
+    parse: (value) =>
+      /^\d+$/.test(value) && Number(value) >= least && Number(value) <= most ? Number(value) : undefined,
+  };
+}
+
+function quantity(noun: string, units: Record<string, number>, most: number): Rule<number> {
+  const names = Object.keys(units);
+  const pattern = new RegExp(`^([1-9]\\d{0,9})(${names.join('|')})$`);
+  return {
+    mustBe: `${noun}: a whole number above 0 and one of ${names.join(', ')}, like 10${names[1]}`,
+    parse(text) {
+      const [, count, unit] = pattern.exec(text.toLowerCase()) ?? [];
+      const value = Number(count) * (units[unit ?? ''] ?? Number.NaN);
+      return value <= most ? value : undefined;
+    },
+  };
+}
+
+export const size = quantity('a size of 1024mb at most', { b: 1, kb: 1024, mb: 1024 ** 2 }, 1024 ** 3);
+/** No longer than any timer of Node.js can wait: 2^31 - 1 ms. */
+export const time = quantity('a time of 24 days at most', { ms: 1, s: 1_000, m: 60_000 }, 24 * 24 * 60 * 60_000);
+
+export function oneOf(...values: string[]): Rule<string> {
+  return { mustBe: `one of ${values.join(', ')}`, parse: (value) => values.find((one) => one === value) };
+}
+
+function url(mustBe: string, protocols: readonly string[]): Rule<string> {
+  return { mustBe, parse: (value) => (protocols.includes(URL.parse(value)?.protocol ?? '') ? value : undefined) };
+}
+
+export const httpUrl = url('an http:// or https:// URL', ['http:', 'https:']);
+export const postgresUrl = url('a URL like postgres://user:password@host:5432/database', ['postgres:', 'postgresql:']);
+
+/** RFC 6750 section 2.1 says which characters a header can carry; 16 of them at random cannot be guessed. */
+const TOKEN = /^[A-Za-z0-9\-._~+/]{16,}=*$/;
+
+export const tokens: Rule<string[]> = {
+  mustBe: 'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/',
+  parse(value) {
+    const list = value.split(/[,\n]/).map((token) => token.trim());
+    const given = list.filter((token) => token !== '');
+    return given.length > 0 && given.every((token) => TOKEN.test(token)) ? given : undefined;
+  },
+};
+
+export const tokensFile: Rule<string[]> = {
+  mustBe: `a readable file with ${tokens.mustBe}`,
+  parse(path) {
+    try {
+      return tokens.parse(readFileSync(path, 'utf8'));
+    } catch {
+      return undefined;
+    }
+  },
+};

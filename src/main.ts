@@ -1,0 +1,55 @@
+import { type App, startApp } from './app.ts';
+import { ConfigError, readConfig } from './config.ts';
+import { environment } from './environment.ts';
+import { createLog } from './log.ts';
+
+let running: App | undefined;
+stopOnSignals();
+try {
+  const config = readConfig(environment());
+  const app = await startApp(config, await createLog(config.logLevel));
+  running = app;
+  say(`Plant Store listens at ${app.apiUrl}, for operators at ${app.managementUrl}`);
+  say(`It keeps its plants in ${app.database}`);
+  if (app.ownToken !== undefined) say(`Create a plant:\n\n${exampleRequest(app.apiUrl, app.ownToken)}\n`);
+  app.ready().catch((error: Error) => say(`It is not ready: ${error.message}`));
+} catch (error) {
+  say(`Plant Store cannot start.\n${explain(error)}`);
+  process.exitCode = 1;
+}
+
+/** For people, on stderr; the log has stdout to itself. */
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+function exampleRequest(url: string, token: string): string {
+  const plant = JSON.stringify({ id: 1, name: 'Monstera deliciosa', tag: 'houseplant' });
+  return `curl ${url}/plants -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '${plant}'`;
+}
+
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return error.message;
+  const { code, port, message } = error as NodeJS.ErrnoException & { port?: number };
+  if (code === 'EADDRINUSE') return `Port ${port} is in use: stop what listens there, or set PORT or MANAGEMENT_PORT.`;
+  return message;
+}
+
+/** The first signal stops in order, a second one, or one that comes before there is anything to stop, at once. */
+function stopOnSignals(): void {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, async () => {
+      const app = running;
+      if (app === undefined) process.exit(1);
+      running = undefined;
+      setTimeout(() => process.exit(1), app.shutdownTimeout).unref();
+      try {
+        await app.close();
+        process.exit(0);
+      } catch (error) {
+        say(`Plant Store did not stop in order: ${explain(error)}`);
+        process.exit(1);
+      }
+    });
+  }
+}
