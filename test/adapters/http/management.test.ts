@@ -1,0 +1,81 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { management, type ReadinessCheck } from '../../../src/adapters/http/management.ts';
+import { type HttpServer, serve } from '../../../src/adapters/http/server.ts';
+
+const logged: string[] = [];
+const logAt = (level: string) => pino({ level }, { write: (line: string) => logged.push(line) });
+const silence = logAt('silent');
+
+let server: HttpServer | undefined;
+afterEach(() => server?.close(0));
+
+async function get(path: string, checks: Record<string, ReadinessCheck> = {}, log = silence): Promise<Response> {
+  server = await serve(management(checks, log), '127.0.0.1', 0, log);
+  return fetch(server.url + path);
+}
+
+const ok = async () => {};
+const failing = () => Promise.reject(new Error('migrations are pending: run npm run migrate'));
+const silent = () => new Promise<never>(() => {});
+
+test('/live says that the process runs, whatever the checks say', async () => {
+  const answer = await get('/live', { database: failing, queue: silent });
+  expect([answer.status, await answer.json()]).toEqual([200, { status: 'live' }]);
+  expect(answer.headers.get('Content-Type')).toBe('application/json');
+});
+
+test('/ready answers 200 while every check passes', async () => {
+  const answer = await get('/ready', { service: ok, database: ok });
+  expect([answer.status, await answer.json()]).toEqual([
+    200,
+    { status: 'ready', checks: { service: 'ok', database: 'ok' } },
+  ]);
+});
+
+test('/ready answers 503 and says which check fails and why', async () => {
+  const answer = await get('/ready', { service: ok, database: failing });
+  expect([answer.status, await answer.json()]).toEqual([
+    503,
+    {
+      error: 50300,
+      message: 'not ready: database',
+      status: 'not ready',
+      checks: { service: 'ok', database: 'migrations are pending: run npm run migrate' },
+    },
+  ]);
+  expect(answer.headers.get('Retry-After')).toBe('1');
+  expect(answer.headers.get('Content-Type')).toBe('application/json');
+});
+
+test('/ready gives up on a check that does not answer within about a second', async () => {
+  const start = performance.now();
+  const answer = await get('/ready', { service: ok, database: silent });
+  expect([answer.status, await answer.json()]).toMatchObject([
+    503,
+    { error: 50300, checks: { service: 'ok', database: 'no answer within 1000 ms' } },
+  ]);
+  expect(performance.now() - start).toBeLessThan(4_000);
+});
+
+test('answers an unknown path with an Error body', async () => {
+  const answer = await get('/plants');
+  expect([answer.status, await answer.json()]).toEqual([
+    404,
+    { error: 40400, message: 'there is nothing at this path' },
+  ]);
+});
+
+test.each([
+  ['info', 1],
+  ['warn', 1],
+  ['fatal', 0],
+  ['silent', 0],
+])('logs a failure, and no more than that, as far as the level %s allows', async (level, lines) => {
+  logged.length = 0;
+  await get('/ready', { database: failing }, logAt(level));
+  await server?.close(0);
+  await get('/live', {}, logAt(level));
+  await server?.close(0);
+  expect(logged).toHaveLength(lines);
+});

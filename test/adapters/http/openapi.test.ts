@@ -1,0 +1,75 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { errorKinds } from '../../../src/adapters/http/errors.ts';
+import { openApiDocument } from '../../../src/adapters/http/openapi.ts';
+import { plantRoutes } from '../../../src/adapters/http/plant-routes.ts';
+import type { HttpServer } from '../../../src/adapters/http/server.ts';
+import { createPlant } from '../../../src/application/create-plant.ts';
+import { startApiServer } from '../../support/api-server.ts';
+import { fakePlants } from '../../support/fake-plants.ts';
+
+/*
+ * The document is pinned by test/golden/openapi.json, so that no change of the contract goes unseen. A change that is
+ * meant is written there by `UPDATE_GOLDEN=1 npm test -- openapi`; review its diff before you commit it.
+ */
+const golden = join(import.meta.dirname, '../../golden/openapi.json');
+
+interface Document {
+  servers: { url: string }[];
+  security: object[];
+  paths: { '/plants': { post: { responses: Record<string, ErrorResponse> } } };
+  components: { securitySchemes: object; schemas: { NewPlant: { properties: object; required: string[] } } };
+}
+interface ErrorResponse {
+  content: { 'application/json': { examples?: Record<string, { value: { error: number; message: string } }> } };
+}
+
+let server: HttpServer;
+let document: Document;
+beforeAll(async () => {
+  server = await startApiServer();
+  // Without a token: the document is no operation.
+  const answer = await fetch(`${server.url}/openapi.json`);
+  expect([answer.status, answer.headers.get('Content-Type')]).toEqual([200, 'application/json']);
+  document = (await answer.json()) as Document;
+});
+afterAll(() => server.close(0));
+
+test('is the golden document', () => {
+  const fixed = { ...document, servers: [{ url: 'https://plants.example' }] };
+  if (process.env.UPDATE_GOLDEN) writeFileSync(golden, `${JSON.stringify(fixed, null, 2)}\n`);
+  expect(fixed).toEqual(JSON.parse(readFileSync(golden, 'utf8')));
+});
+
+test('is valid OpenAPI 3.1', async () => {
+  const validator = new Validator();
+  expect(await validator.validate(structuredClone({ ...document }))).toEqual({ valid: true });
+  expect(validator.version).toBe('3.1');
+});
+
+test('names the public address as its server', () => {
+  expect(document.servers).toEqual([{ url: server.url }]);
+  const operations = plantRoutes({ createPlant: createPlant(fakePlants()) });
+  expect(openApiDocument(operations, 'https://plants.example')).toMatchObject({
+    servers: [{ url: 'https://plants.example' }],
+  });
+});
+
+test('asks for the bearer token everywhere', () => {
+  expect(document.security).toEqual([{ bearerAuth: [] }]);
+  expect(document.components.securitySchemes).toEqual({ bearerAuth: { type: 'http', scheme: 'bearer' } });
+  expect(document.paths['/plants'].post).not.toHaveProperty('security');
+});
+
+test('says that the id is an int64', () => {
+  const { properties, required } = document.components.schemas.NewPlant;
+  expect(properties).toHaveProperty('id', expect.objectContaining({ type: 'integer', format: 'int64' }));
+  expect(required).toEqual(['id', 'name']);
+});
+
+test.each(Object.entries(errorKinds))('shows %s as an example under its status', (code, { status, error, message }) => {
+  const { examples } = document.paths['/plants'].post.responses[status]?.content['application/json'] ?? {};
+  expect(examples?.[code]).toEqual({ value: { error, message } });
+});

@@ -1,0 +1,70 @@
+import { afterEach, expect, test } from '@jest/globals';
+import type { HttpServer } from '../../../src/adapters/http/server.ts';
+import type { NewPlant } from '../../../src/domain/plant.ts';
+import { post, startApiServer } from '../../support/api-server.ts';
+
+let server: HttpServer | undefined;
+afterEach(() => server?.close(0));
+
+/** A repository whose calls wait until the test lets them go. */
+function heldPlants() {
+  const held: (() => void)[] = [];
+  return {
+    held,
+    plants: {
+      add: (plant: NewPlant) => new Promise<NewPlant>((resolve) => held.push(() => resolve(plant))),
+    },
+  };
+}
+
+const plant = (id: number, name = 'x') => JSON.stringify({ id, name });
+
+test('refuses at once what is more than may be under way, without asking the store, and recovers', async () => {
+  const { held, plants } = heldPlants();
+  server = await startApiServer({ plants, maxRequests: 2 });
+  const { url } = server;
+  const accepted = [post(url, plant(1)), post(url, plant(2))];
+  while (held.length < 2) await new Promise(setImmediate);
+
+  const start = performance.now();
+  const refused = await post(url, plant(3));
+  expect(performance.now() - start).toBeLessThan(1_000);
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('Retry-After')).toBe('1');
+  expect(await refused.json()).toEqual({
+    error: 50300,
+    message: 'the service is overloaded; sending the same request again is safe',
+  });
+  expect(held).toHaveLength(2);
+
+  for (const release of held) release();
+  expect((await Promise.all(accepted)).map(({ status }) => status)).toEqual([200, 200]);
+  const again = post(url, plant(3));
+  while (held.length < 3) await new Promise(setImmediate);
+  held[2]?.();
+  expect((await again).status).toBe(200);
+});
+
+test('bounds the bytes of the bodies under way', async () => {
+  const { held, plants } = heldPlants();
+  server = await startApiServer({ plants, maxRequestBytes: 3_000 });
+  const { url } = server;
+  const accepted = post(url, plant(1, 'x'.repeat(2_000)));
+  while (held.length < 1) await new Promise(setImmediate);
+  expect((await post(url, plant(2, 'x'.repeat(2_000)))).status).toBe(503);
+  const small = post(url, plant(3));
+  while (held.length < 2) await new Promise(setImmediate);
+  for (const release of held) release();
+  expect((await accepted).status).toBe(200);
+  expect((await small).status).toBe(200);
+});
+
+test('refuses a bad token before it counts', async () => {
+  const { held, plants } = heldPlants();
+  server = await startApiServer({ plants, maxRequests: 1 });
+  const accepted = post(server.url, plant(1));
+  while (held.length < 1) await new Promise(setImmediate);
+  expect((await post(server.url, plant(2), { Authorization: 'Bearer wrong' })).status).toBe(401);
+  held[0]?.();
+  expect((await accepted).status).toBe(200);
+});

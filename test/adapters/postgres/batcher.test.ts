@@ -1,0 +1,124 @@
+import { expect, test } from '@jest/globals';
+import { batcher, DeadlineError } from '../../../src/adapters/postgres/batcher.ts';
+
+/** A batcher whose batches end when the test says so. */
+function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1 } = {}) {
+  const batches: { items: readonly string[]; succeed: () => void; fail: (error: Error) => void }[] = [];
+  const add = batcher<string, string>({
+    run(items) {
+      const { promise, resolve, reject } = Promise.withResolvers<string[]>();
+      batches.push({ items, succeed: () => resolve(items.map((item) => `${item}!`)), fail: reject });
+      return promise;
+    },
+    isItemsFault: (error) => error instanceof RangeError,
+    maxItems,
+    maxSize,
+    sizeOf: (item) => item.length,
+    maxRunning,
+  });
+  const soon = performance.now() + 60_000;
+  return {
+    add: (item: string, deadline = soon) => add(item, deadline),
+    seen: () => batches.map(({ items }) => items.join(' ')),
+    /** The batch with this index, once it has started. */
+    async batch(index: number) {
+      for (;;) {
+        const started = batches[index];
+        if (started !== undefined) return started;
+        await new Promise(setImmediate);
+      }
+    },
+  };
+}
+
+test('lets a call that finds nothing running leave at once', async () => {
+  const { add, seen, batch } = setUp();
+  const call = add('a');
+  expect(seen()).toEqual(['a']);
+  (await batch(0)).succeed();
+  expect(await call).toBe('a!');
+});
+
+test('sends the calls that come while a batch runs as the next one, and gives each its own result', async () => {
+  const { add, seen, batch } = setUp();
+  const calls = ['a', 'b', 'c'].map((item) => add(item));
+  (await batch(0)).succeed();
+  (await batch(1)).succeed();
+  expect(await Promise.all(calls)).toEqual(['a!', 'b!', 'c!']);
+  expect(seen()).toEqual(['a', 'b c']);
+});
+
+test('bounds a batch in items and in size, and sends what is larger than that alone', async () => {
+  const { add, seen, batch } = setUp({ maxItems: 3, maxSize: 5 });
+  const calls = ['0', 'a', 'b', 'c', 'dddd', 'ee', 'ffffffff', 'g'].map((item) => add(item));
+  for (let index = 0; index < 6; index++) (await batch(index)).succeed();
+  await Promise.all(calls);
+  expect(seen()).toEqual(['0', 'a b c', 'dddd', 'ee', 'ffffffff', 'g']);
+});
+
+test('starts a full batch beside a running one, since it could not grow by waiting', async () => {
+  const { add, seen, batch } = setUp({ maxItems: 2, maxRunning: 2 });
+  const calls = ['a', 'b', 'c', 'd', 'e'].map((item) => add(item));
+  expect(seen()).toEqual(['a', 'b c']);
+  for (let index = 0; index < 3; index++) (await batch(index)).succeed();
+  await Promise.all(calls);
+});
+
+test('starts the next batch beside a slow one, but never more than may run', async () => {
+  const { add, seen, batch } = setUp({ maxRunning: 2 });
+  const calls = [add('slow'), add('next')];
+  await batch(1);
+  calls.push(add('third'));
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  expect(seen()).toEqual(['slow', 'next']);
+  (await batch(0)).succeed();
+  (await batch(1)).succeed();
+  (await batch(2)).succeed();
+  expect(await Promise.all(calls)).toEqual(['slow!', 'next!', 'third!']);
+});
+
+test('tries the items of a batch one by one if it failed because of one of them', async () => {
+  const { add, seen, batch } = setUp();
+  const calls = Promise.allSettled(['first', 'a', 'bad', 'c'].map((item) => add(item)));
+  (await batch(0)).succeed();
+  (await batch(1)).fail(new RangeError('bad is in it'));
+  (await batch(2)).succeed();
+  (await batch(3)).fail(new RangeError('it is bad'));
+  (await batch(4)).succeed();
+  expect(await calls).toEqual([
+    { status: 'fulfilled', value: 'first!' },
+    { status: 'fulfilled', value: 'a!' },
+    { status: 'rejected', reason: new RangeError('it is bad') },
+    { status: 'fulfilled', value: 'c!' },
+  ]);
+  expect(seen()).toEqual(['first', 'a bad c', 'a', 'bad', 'c']);
+});
+
+test('tells every call of a batch that failed for another reason', async () => {
+  const { add, seen, batch } = setUp();
+  const calls = Promise.allSettled(['first', 'a', 'b'].map((item) => add(item)));
+  (await batch(0)).succeed();
+  (await batch(1)).fail(new Error('connection lost'));
+  expect((await calls).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+  expect(seen()).toEqual(['first', 'a b']);
+});
+
+test('gives up a call at its deadline, and does not send one that was still waiting', async () => {
+  const { add, seen, batch } = setUp();
+  const patient = [add('first')];
+  const deadline = performance.now() + 60;
+  const overdue = [add('waiting', deadline), add('waiting too', deadline)];
+  for (const call of overdue) await expect(call).rejects.toBeInstanceOf(DeadlineError);
+  patient.push(add('later'));
+  (await batch(0)).succeed();
+  (await batch(1)).succeed();
+  await Promise.all(patient);
+  expect(seen()).toEqual(['first', 'later']);
+});
+
+test('gives up a call at its deadline though its batch is running', async () => {
+  const { add, batch } = setUp();
+  const call = add('stuck', performance.now() + 60);
+  await expect(call).rejects.toBeInstanceOf(DeadlineError);
+  (await batch(0)).succeed();
+});

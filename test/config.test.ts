@@ -1,0 +1,198 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ConfigError, readConfig, readDatabaseConfig } from '../src/config.ts';
+
+const TOKEN = 'token-for-the-tests';
+const OTHER_TOKEN = 'another-token~for+the/tests==';
+const DATABASE_URL = 'postgres://plants:database-password@db.example:5433/plants?sslmode=verify-full';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'plant-store-config-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** The lines of the ConfigError that an environment gives. */
+function mistakes(
+  environment: Record<string, string>,
+  read: typeof readConfig | typeof readDatabaseConfig = readConfig,
+) {
+  try {
+    read(environment);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    return (error as ConfigError).message.split('\n');
+  }
+  throw new Error(`accepted: ${JSON.stringify(environment)}`);
+}
+
+const defaults = {
+  api: { host: '127.0.0.1', port: 3000, baseUrl: undefined },
+  management: { host: '127.0.0.1', port: 3001 },
+  database: { kind: 'embedded', dataDir: './data' },
+  tokens: [],
+  bodyLimit: 1024 ** 2,
+  batchRows: 256,
+  storeTimeout: 5_000,
+  limits: { maxRequests: 1_000, maxRequestBytes: 64 * 1024 ** 2 },
+  logLevel: 'info',
+  shutdownTimeout: 10_000,
+};
+
+test('has a default for everything', () => {
+  expect(readConfig({})).toStrictEqual(defaults);
+});
+
+test('takes an empty variable for one that is not set', () => {
+  const names = ['HOST', 'PORT', 'BASE_URL', 'MANAGEMENT_HOST', 'MANAGEMENT_PORT', 'DATABASE_URL', 'DATA_DIR'];
+  names.push('ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', 'POOL_SIZE', 'BODY_LIMIT', 'LOG_LEVEL', 'SHUTDOWN_TIMEOUT');
+  names.push('BATCH_ROWS', 'STATEMENT_TIMEOUT', 'STORE_TIMEOUT', 'MAX_REQUESTS', 'MAX_REQUEST_BYTES');
+  expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toStrictEqual(defaults);
+});
+
+test('reads every variable', () => {
+  const environment = {
+    HOST: '::',
+    PORT: '0',
+    BASE_URL: 'https://plants.example',
+    MANAGEMENT_HOST: '0.0.0.0',
+    MANAGEMENT_PORT: '65535',
+    DATABASE_URL,
+    POOL_SIZE: '1000',
+    ACCESS_TOKENS: TOKEN,
+    ACCESS_TOKENS_FILE: file('every-variable', `${OTHER_TOKEN}\n`),
+    BODY_LIMIT: '64kb',
+    BATCH_ROWS: '1',
+    STATEMENT_TIMEOUT: '200ms',
+    STORE_TIMEOUT: '3s',
+    MAX_REQUESTS: '20',
+    MAX_REQUEST_BYTES: '2mb',
+    LOG_LEVEL: 'silent',
+    SHUTDOWN_TIMEOUT: '2m',
+  };
+  const database = { kind: 'postgres', url: DATABASE_URL, poolSize: 1_000, statementTimeout: 200 };
+  expect(readConfig(environment)).toStrictEqual({
+    api: { host: '::', port: 0, baseUrl: 'https://plants.example' },
+    management: { host: '0.0.0.0', port: 65_535 },
+    database,
+    tokens: [TOKEN, OTHER_TOKEN],
+    bodyLimit: 64 * 1024,
+    batchRows: 1,
+    storeTimeout: 3_000,
+    limits: { maxRequests: 20, maxRequestBytes: 2 * 1024 ** 2 },
+    logLevel: 'silent',
+    shutdownTimeout: 120_000,
+  });
+  expect(readDatabaseConfig(environment)).toStrictEqual(database);
+});
+
+test.each([
+  ['1b', 1],
+  ['20KB', 20 * 1024],
+  ['3mb', 3 * 1024 ** 2],
+])('reads the size %s', (BODY_LIMIT, bytes) => {
+  expect(readConfig({ BODY_LIMIT }).bodyLimit).toBe(bytes);
+});
+
+test.each([
+  ['250ms', 250],
+  ['30s', 30_000],
+  ['1m', 60_000],
+])('reads the time %s', (SHUTDOWN_TIMEOUT, milliseconds) => {
+  expect(readConfig({ SHUTDOWN_TIMEOUT }).shutdownTimeout).toBe(milliseconds);
+});
+
+const PORT_RULE = 'must be a port number from 0 to 65535';
+const SIZE_RULE = 'must be a size of 1024mb at most: a whole number above 0 and one of b, kb, mb, like 10kb';
+const TIME_RULE = 'must be a time of 24 days at most: a whole number above 0 and one of ms, s, m, like 10s';
+const TOKEN_RULE =
+  'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/';
+const DATABASE_RULE = 'must be a URL like postgres://user:password@host:5432/database';
+
+test.each([
+  ['PORT', ['-1', '65536', '80.5', '0x50', 'http', ' 80'], PORT_RULE],
+  ['MANAGEMENT_PORT', ['65536'], PORT_RULE],
+  ['BASE_URL', ['plants.example', 'ftp://plants.example', 'https://'], 'must be an http:// or https:// URL'],
+  ['DATABASE_URL', ['db.example', 'mysql://db.example/plants', 'postgres://db:port/x'], DATABASE_RULE],
+  ['POOL_SIZE', ['0', '1001', '-1', 'ten'], 'must be a number of connections from 1 to 1000'],
+  ['BODY_LIMIT', ['0mb', '1', '1.5mb', '-1kb', '1gb', 'mb'], SIZE_RULE],
+  ['BATCH_ROWS', ['0', '1001'], 'must be a number of rows from 1 to 1000'],
+  ['MAX_REQUESTS', ['0'], 'must be a number of requests from 1 to 1000000'],
+  ['MAX_REQUEST_BYTES', ['64'], SIZE_RULE],
+  ['STATEMENT_TIMEOUT', ['0s'], TIME_RULE],
+  ['STORE_TIMEOUT', ['forever'], TIME_RULE],
+  ['SHUTDOWN_TIMEOUT', ['0s', '10', '1h', '1e3ms', 's'], TIME_RULE],
+  ['LOG_LEVEL', ['loud', 'INFO'], 'must be one of trace, debug, info, warn, error, fatal, silent'],
+  [
+    'ACCESS_TOKENS',
+    ['fifteen-letters', `${TOKEN} ${TOKEN}`, `${TOKEN},"quoted-characters"`, ','],
+    `must be ${TOKEN_RULE}`,
+  ],
+  ['ACCESS_TOKENS_FILE', ['/no/such/file', '/'], `must be a readable file with ${TOKEN_RULE}`],
+])('refuses a bad %s and says what it must be', (name, values, rule) => {
+  for (const value of values) expect(mistakes({ ACCESS_TOKENS: TOKEN, [name]: value })).toEqual([`${name} ${rule}`]);
+});
+
+test('refuses a shutdown time that no timer can wait for', () => {
+  expect(mistakes({ SHUTDOWN_TIMEOUT: '35792m' })[0]).toMatch(/^SHUTDOWN_TIMEOUT must be /);
+});
+
+test('lists several mistakes all at once', () => {
+  const environment = { PORT: 'http', MANAGEMENT_PORT: '-1', POOL_SIZE: '0', LOG_LEVEL: 'loud', BODY_LIMIT: '1' };
+  const names = mistakes(environment).map((line) => line.split(' ', 1)[0]);
+  expect(names.toSorted()).toEqual(Object.keys(environment).toSorted());
+  expect(mistakes(environment, readDatabaseConfig)).toEqual([
+    'POOL_SIZE must be a number of connections from 1 to 1000',
+  ]);
+});
+
+describe('access tokens', () => {
+  const required = 'ACCESS_TOKENS or ACCESS_TOKENS_FILE must give the accepted tokens when DATABASE_URL is set';
+
+  test('are required with a DATABASE_URL, except by migrations', () => {
+    expect(mistakes({ DATABASE_URL })).toEqual([required]);
+    expect(readDatabaseConfig({ DATABASE_URL })).toMatchObject({ kind: 'postgres', url: DATABASE_URL });
+  });
+
+  test('are required with a bad DATABASE_URL too, so that both mistakes show at once', () => {
+    expect(mistakes({ DATABASE_URL: 'db.example' })).toEqual([`DATABASE_URL ${DATABASE_RULE}`, required]);
+  });
+
+  test('that are wrong are not called missing as well', () => {
+    expect(mistakes({ DATABASE_URL, ACCESS_TOKENS: 'short' })).toEqual([`ACCESS_TOKENS must be ${TOKEN_RULE}`]);
+  });
+
+  test.each([
+    ['commas', `${TOKEN},${OTHER_TOKEN}`],
+    ['commas and spaces', ` ${TOKEN} , ${OTHER_TOKEN},`],
+    ['line ends', `${TOKEN}\n${OTHER_TOKEN}\n`],
+    ['line ends of Windows', `${TOKEN}\r\n\r\n${OTHER_TOKEN}\r\n`],
+  ])('are separated by %s, in the variable and in the file', (name, list) => {
+    expect(readConfig({ ACCESS_TOKENS: list }).tokens).toEqual([TOKEN, OTHER_TOKEN]);
+    expect(readConfig({ DATABASE_URL, ACCESS_TOKENS_FILE: file(name, list) }).tokens).toEqual([TOKEN, OTHER_TOKEN]);
+  });
+
+  test.each(['', '\n', 'fifteen-letters'])('are refused in a file with %j', (content) => {
+    const rule = `ACCESS_TOKENS_FILE must be a readable file with ${TOKEN_RULE}`;
+    expect(mistakes({ ACCESS_TOKENS_FILE: file('bad', content) })).toEqual([rule]);
+  });
+});
+
+test('no message tells a token or the password of the database', () => {
+  const said = mistakes({
+    PORT: 'http',
+    DATABASE_URL: DATABASE_URL.replace('5433', 'port'),
+    ACCESS_TOKENS: `${TOKEN},short-one`,
+    ACCESS_TOKENS_FILE: file('secrets', `${OTHER_TOKEN}\nshort-two`),
+  });
+  expect(said).toHaveLength(4);
+  expect(said.join('\n')).not.toMatch(/token-for-the-tests|another-token|short-|database-password/);
+});

@@ -1,0 +1,38 @@
+import { expect, test } from '@jest/globals';
+import { checkNewPlant, isSamePlant } from '../../src/domain/plant.ts';
+
+const monstera = { id: 1n, name: 'Monstera deliciosa', tag: 'houseplant' };
+
+test.each([-(2n ** 63n), -1n, 0n, 2n ** 53n + 1n, 2n ** 63n - 1n])('accepts the id %s', (id) => {
+  expect(() => checkNewPlant({ ...monstera, id })).not.toThrow();
+});
+
+test.each([-(2n ** 63n) - 1n, 2n ** 63n])('refuses the id %s, which no int64 can hold', (id) => {
+  expect(() => checkNewPlant({ ...monstera, id })).toThrow(
+    expect.objectContaining({
+      code: 'invalid_plant',
+      message: 'id must be an integer from -9223372036854775808 to 9223372036854775807',
+    }),
+  );
+});
+
+test('accepts a plant without a tag and with an empty name', () => {
+  expect(() => checkNewPlant({ id: 1n, name: '' })).not.toThrow();
+});
+
+test.each(['Malus × domestica', '🌵', 'مُر', '\u{10FFFF}', '\uFFFE'])('accepts the text %j', (text) => {
+  expect(() => checkNewPlant({ id: 1n, name: text, tag: text })).not.toThrow();
+});
+
+test.each(['\0', 'a\0b', '\uD800', 'a\uDC00b', '\uDC00\uD800'])('refuses the text %j and names the field', (text) => {
+  expect(() => checkNewPlant({ ...monstera, name: text })).toThrow(/^name must be a string without U\+0000/);
+  expect(() => checkNewPlant({ ...monstera, tag: text })).toThrow(/^tag must be a string without U\+0000/);
+});
+
+test('takes two records for the same plant only if every field is the same', () => {
+  expect(isSamePlant(monstera, { ...monstera })).toBe(true);
+  expect(isSamePlant(monstera, { ...monstera, id: 2n })).toBe(false);
+  expect(isSamePlant(monstera, { ...monstera, name: 'Monstera adansonii' })).toBe(false);
+  expect(isSamePlant(monstera, { ...monstera, tag: 'climber' })).toBe(false);
+  expect(isSamePlant(monstera, { id: 1n, name: 'Monstera deliciosa' })).toBe(false);
+});

@@ -1,0 +1,286 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  projectFile,
+  type Service,
+  startMain,
+  startNode,
+  startService,
+  temporaryFolder,
+} from './support/service-process.ts';
+import { emptyDatabase, migratedDatabase, type TestDatabase } from './support/test-database.ts';
+
+/* The whole service as its own process, as its users meet it. */
+
+const TOKEN = 'token-for-the-tests';
+const monstera = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' };
+
+function post({ apiUrl }: Service, plant: object, token = TOKEN): Promise<Response> {
+  // A connection that is kept alive would keep a stopping service waiting.
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', Connection: 'close' };
+  return fetch(`${apiUrl}/plants`, { method: 'POST', headers, body: JSON.stringify(plant) });
+}
+
+async function ready({ managementUrl }: Service): Promise<{ status: number; message?: string }> {
+  const answer = await fetch(`${managementUrl}/ready`);
+  return { ...((await answer.json()) as object), status: answer.status };
+}
+
+const tokenIn = (curl: string) => /'Authorization: Bearer ([^']*)'/.exec(curl)?.[1] ?? '';
+
+describe('without any configuration', () => {
+  // One for all tests, since making the embedded database takes seconds.
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-service-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  test('shows a complete curl command that works as it is', async () => {
+    const service = await startService(folder);
+    const curl = await service.curl();
+    expect(curl).toBe(
+      `curl ${service.apiUrl}/plants -H 'Authorization: Bearer ${tokenIn(curl)}'` +
+        ` -H 'Content-Type: application/json' -d '${JSON.stringify(monstera)}'`,
+    );
+    expect(tokenIn(curl)).toMatch(/^[\w-]{43}$/);
+    const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
+    expect(JSON.parse(stdout)).toEqual({ name: 'Monstera deliciosa', tag: 'houseplant' });
+    expect(await ready(service)).toMatchObject({ status: 200 });
+  });
+
+  test('keeps its token, readable by its owner only, for the next start', async () => {
+    const first = await startService(folder);
+    const token = tokenIn(await first.curl());
+    first.kill('SIGKILL');
+    await first.exited;
+    const file = join(folder, 'data/access-token');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await readFile(file, 'utf8')).toBe(`${token}\n`);
+    expect(tokenIn(await (await startService(folder)).curl())).toBe(token);
+  });
+
+  test('has a plant it answered 200 for after kill -9', async () => {
+    const first = await startService(folder);
+    const token = tokenIn(await first.curl());
+    expect((await post(first, monstera, token)).status).toBe(200);
+    first.kill('SIGKILL');
+    await first.exited;
+
+    const second = await startService(folder);
+    expect((await post(second, monstera, token)).status).toBe(200);
+    const other = await post(second, { ...monstera, name: 'Monstera adansonii' }, token);
+    expect([other.status, await other.json()]).toEqual([
+      400,
+      { error: 40009, message: 'id 1 belongs to a different plant' },
+    ]);
+  });
+
+  test('refuses a folder that another process serves from, and migrations on it, without disturbing that one', async () => {
+    const first = await startService(folder);
+    const token = tokenIn(await first.curl());
+    const message = 'data is in use by another process: stop that one, or set DATA_DIR to another folder\n';
+    for (const other of [startMain(folder), startNode([projectFile('src/migrate.ts')], folder)]) {
+      expect(await other.exited).toEqual({ code: 1, signal: null });
+      expect(other.stderr()).toMatch(new RegExp(`^(Plant Store cannot start\\.\n)?\\./${message}$`));
+    }
+    expect((await post(first, monstera, token)).status).toBe(200);
+  });
+
+  test('writes JSON lines only to stdout, and the token to neither them nor anything but the curl line', async () => {
+    const service = await startService(folder, { LOG_LEVEL: 'trace' });
+    const curl = await service.curl();
+    const token = tokenIn(curl);
+    await post(service, monstera, token);
+    await post(service, { name: 1 }, `${token}${token}`);
+    await fetch(`${service.apiUrl}/plants?access_token=${token}`, { headers: { Connection: 'close' } });
+    service.kill('SIGTERM');
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    const lines = service.stdout().trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line).status)).toEqual([200, 401, 405]);
+    expect(service.stdout()).not.toContain(token);
+    expect(service.stderr().replace(curl, '')).not.toContain(token);
+  });
+});
+
+describe('on Postgres', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await migratedDatabase();
+  });
+  afterAll(() => database.drop());
+
+  const start = async (environment: Record<string, string> = {}) =>
+    startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...environment });
+
+  /** A request whose body the service is waiting for. */
+  async function halfSent({ apiUrl }: Service) {
+    const body = JSON.stringify(monstera);
+    const { hostname, port } = new URL(apiUrl);
+    const socket = connect(Number(port), hostname).setEncoding('utf8');
+    socket.on('error', () => {});
+    socket.write(`POST /plants HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${TOKEN}\r\n`);
+    socket.write(`Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`);
+    expect(await once(socket, 'data')).toEqual(['HTTP/1.1 100 Continue\r\n\r\n']);
+    socket.write(body.slice(0, 10));
+    /** Sends the rest and resolves to all that comes back until the service closes the connection. */
+    return async function finish(): Promise<string> {
+      socket.write(body.slice(10));
+      let answer = '';
+      for await (const text of socket) answer += text;
+      return answer;
+    };
+  }
+
+  /** Sends the signal and waits until the service has begun to stop. */
+  async function beginToStop(service: Service, signal: NodeJS.Signals) {
+    service.kill(signal);
+    while ((await ready(service)).status !== 503);
+  }
+
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it in order', async (signal) => {
+    const service = await start();
+    expect((await post(service, monstera)).status).toBe(200);
+    service.kill(signal);
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test('finishes a request that is in flight when it is told to stop, and is not ready meanwhile', async () => {
+    const service = await start();
+    const finish = await halfSent(service);
+    await beginToStop(service, 'SIGTERM');
+    expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { service: 'shutting down' } });
+    expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
+    await expect(fetch(`${service.apiUrl}/openapi.json`)).rejects.toThrow('fetch failed');
+
+    const answer = await finish();
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(answer).toMatch(/^Connection: close\r$/im);
+    expect(answer).toMatch(/\r\n\r\n{"name":"Monstera deliciosa","tag":"houseplant"}$/);
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test('does not wait for a silent connection or an unfinished request longer than SHUTDOWN_TIMEOUT', async () => {
+    const service = await start({ SHUTDOWN_TIMEOUT: '2s' });
+    const { hostname, port } = new URL(service.apiUrl);
+    const silent = connect(Number(port), hostname).on('error', () => {});
+    await once(silent, 'connect');
+    await halfSent(service);
+    service.kill('SIGTERM');
+    // It would be 1 after the time is over.
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test('ends at once at a second signal', async () => {
+    const service = await start({ SHUTDOWN_TIMEOUT: '10m' });
+    await halfSent(service);
+    await beginToStop(service, 'SIGTERM');
+    service.kill('SIGINT');
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+  });
+
+  test('notices migrations that are applied later, without a restart', async () => {
+    const empty = await emptyDatabase();
+    try {
+      const service = await start({ DATABASE_URL: empty.url });
+      const pending = 'migrations are pending (0001_create_plants): run npm run migrate';
+      await service.until(() => service.stderr().endsWith(`It is not ready: ${pending}\n`));
+      expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
+      expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { database: pending } });
+      expect((await fetch(`${service.apiUrl}/plants`, { method: 'POST' })).status).toBe(401);
+      const refused = await post(service, monstera);
+      expect([refused.status, await refused.json()]).toMatchObject([503, { error: 50300 }]);
+      expect(refused.headers.get('Retry-After')).toBe('1');
+
+      const migration = startNode([projectFile('src/migrate.ts'), 'up'], await temporaryFolder(), {
+        DATABASE_URL: empty.url,
+      });
+      expect(await migration.exited).toEqual({ code: 0, signal: null });
+      expect((await post(service, monstera)).status).toBe(200);
+      expect(await ready(service)).toMatchObject({ status: 200 });
+    } finally {
+      await empty.drop();
+    }
+  });
+
+  test('reads .env from its working directory; the real environment wins', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(
+      join(folder, '.env'),
+      `# comment\nDATABASE_URL=${database.url}\nACCESS_TOKENS="${TOKEN}"\nPORT=not-a-port\n`,
+    );
+    const service = await startService(folder, { PORT: '0' });
+    expect((await post(service, monstera)).status).toBe(200);
+  });
+
+  test('logs a lost connection once, without what the driver knows of it, and connects again', async () => {
+    const service = await start();
+    expect((await post(service, monstera)).status).toBe(200);
+    const ended = await database.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where application_name = 'plant-store' and datname = current_database()`,
+    );
+    const lost = () => service.stdout().match(/^.*"database connection lost".*$/gm) ?? [];
+    await service.until(() => lost().length >= ended.length);
+    expect((await post(service, monstera)).status).toBe(200);
+    service.kill('SIGTERM');
+    await service.exited;
+    expect(service.stdout()).not.toMatch(/secretKey|connectionParameters/);
+    expect(lost()).toHaveLength(ended.length);
+  });
+
+  test('never tells the password of the database', async () => {
+    const withPassword = new URL(database.url);
+    withPassword.password = 'database-password';
+    const service = await start({ DATABASE_URL: withPassword.href, LOG_LEVEL: 'trace' });
+    expect((await post(service, monstera)).status).toBe(200);
+    const nowhere = 'postgres://plants:database-password@127.0.0.1:1/plants';
+    const unreachable = await start({ DATABASE_URL: nowhere, LOG_LEVEL: 'trace' });
+    expect((await post(unreachable, monstera)).status).toBe(503);
+    expect(await ready(unreachable)).toMatchObject({ status: 503 });
+
+    const refused = startMain(await temporaryFolder(), { DATABASE_URL: nowhere, PORT: 'none' });
+    await refused.exited;
+    for (const { stdout, stderr } of [service, unreachable, refused]) {
+      expect(stdout() + stderr()).not.toContain('database-password');
+    }
+  });
+});
+
+describe('cannot start', () => {
+  test.each(['PORT', 'MANAGEMENT_PORT'])('on a %s in use, and says so in one line', async (name) => {
+    const occupant = createServer().listen(0, '127.0.0.1');
+    await once(occupant, 'listening');
+    try {
+      const { port } = occupant.address() as AddressInfo;
+      const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/plants', ACCESS_TOKENS: TOKEN, [name]: `${port}` };
+      const service = startMain(await temporaryFolder(), environment);
+      expect(await service.exited).toEqual({ code: 1, signal: null });
+      expect(service.stderr()).toBe(
+        `Plant Store cannot start.\nPort ${port} is in use: stop what listens there, or set PORT or MANAGEMENT_PORT.\n`,
+      );
+    } finally {
+      occupant.close();
+    }
+  });
+
+  test('with a bad configuration, and lists all mistakes at once', async () => {
+    const environment = { PORT: '80000', LOG_LEVEL: 'loud', DATABASE_URL: 'postgres://127.0.0.1:1/plants' };
+    const service = startMain(await temporaryFolder(), environment);
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(service.stderr().split('\n').toSorted()).toEqual([
+      '',
+      'ACCESS_TOKENS or ACCESS_TOKENS_FILE must give the accepted tokens when DATABASE_URL is set',
+      'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent',
+      'PORT must be a port number from 0 to 65535',
+      'Plant Store cannot start.',
+    ]);
+    expect(service.stdout()).toBe('');
+  });
+});

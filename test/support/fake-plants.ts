@@ -1,0 +1,13 @@
+import type { PlantRepository } from '../../src/application/ports.ts';
+import type { NewPlant } from '../../src/domain/plant.ts';
+
+/** A repository in memory, held to the same contract as the real ones. */
+export function fakePlants(stored = new Map<bigint, NewPlant>()): PlantRepository {
+  return {
+    async add(plant) {
+      const holder = stored.get(plant.id) ?? plant;
+      stored.set(plant.id, holder);
+      return holder;
+    },
+  };
+}

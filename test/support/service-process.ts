@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach } from '@jest/globals';
+
+/* Programs of this project as processes of their own; what a test starts ends, and is removed, with the test. */
+
+/** A file of this project, by its path in it. */
+export const projectFile = (path: string) => join(import.meta.dirname, '../..', path);
+
+export interface NodeProcess {
+  stdout(): string;
+  stderr(): string;
+  kill(signal: NodeJS.Signals): void;
+  /** Settles once it has ended and all it said is here. */
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  /** Resolves once it has said enough for the condition to hold; rejects if it ends before. */
+  until(condition: () => boolean): Promise<void>;
+}
+
+export interface Service extends NodeProcess {
+  readonly apiUrl: string;
+  readonly managementUrl: string;
+  /** The command to paste that its start message shows if it has made its own token. */
+  curl(): Promise<string>;
+}
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+/** An empty folder, removed at the end of the test. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
+  cleanUps.push(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Runs Node.js in a folder, with these variables and PATH as its whole environment. */
+export function startNode(args: readonly string[], cwd: string, environment: Record<string, string> = {}): NodeProcess {
+  const child = spawn(process.execPath, args, {
+    cwd,
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'close').then(([code, signal]) => ({ code, signal }));
+  cleanUps.push(() => {
+    child.kill('SIGKILL');
+    return exited;
+  });
+
+  let said = Promise.withResolvers<void>();
+  const collected = (stream: NodeJS.ReadableStream) => {
+    let text = '';
+    stream.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+      said.resolve();
+      said = Promise.withResolvers();
+    });
+    return () => text;
+  };
+  const stdout = collected(child.stdout);
+  const stderr = collected(child.stderr);
+
+  return {
+    stdout,
+    stderr,
+    kill: (signal) => child.kill(signal),
+    exited,
+    async until(condition) {
+      while (!condition()) {
+        const exit = await Promise.race([said.promise, exited]);
+        if (exit !== undefined && !condition()) throw new Error(`it has ended:\n${stderr()}`);
+      }
+    },
+  };
+}
+
+/** The service on free ports, unless the environment says otherwise. */
+export function startMain(cwd: string, environment: Record<string, string> = {}): NodeProcess {
+  return startNode([projectFile('src/main.ts')], cwd, { PORT: '0', MANAGEMENT_PORT: '0', ...environment });
+}
+
+/** The same, once it listens. */
+export async function startService(cwd: string, environment: Record<string, string> = {}): Promise<Service> {
+  const service = startMain(cwd, environment);
+  const found = async (pattern: RegExp) => {
+    await service.until(() => pattern.test(service.stderr()));
+    return pattern.exec(service.stderr()) ?? [];
+  };
+  const [, apiUrl = '', managementUrl = ''] = await found(/listens at (\S+), for operators at (\S+)\n/);
+  const curl = async () => (await found(/^(curl .*)\n/m))[1] ?? '';
+  return { ...service, apiUrl, managementUrl, curl };
+}

@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { pino } from 'pino';
+import type { Database } from '../../src/adapters/postgres/database.ts';
+import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
+import { postgresPlants } from '../../src/adapters/postgres/plant-repository.ts';
+import { postgresServer } from '../../src/adapters/postgres/server.ts';
+import type { PlantRepository } from '../../src/application/ports.ts';
+import type { NewPlant } from '../../src/domain/plant.ts';
+
+/** A database of its own on the tests' Postgres server. */
+export interface TestDatabase {
+  readonly url: string;
+  /** Runs one statement as the server's superuser. */
+  query(text: string, values?: readonly unknown[]): Promise<Record<string, string | null>[]>;
+  /** Removes it, whoever is still connected. */
+  drop(): Promise<void>;
+}
+
+/** Makes an empty database, with options of CREATE DATABASE. */
+export async function emptyDatabase(options = ''): Promise<TestDatabase> {
+  const name = `plants_${randomBytes(6).toString('hex')}`;
+  const url = new URL(process.env.TEST_SERVER_URL ?? '');
+  await execute(url.href, `create database ${name} ${options}`);
+  const own = new URL(url);
+  own.pathname = name;
+  return {
+    url: own.href,
+    query: (text, values) => execute(own.href, text, values),
+    async drop() {
+      await execute(url.href, `drop database ${name} with (force)`);
+    },
+  };
+}
+
+/** Makes a database with every migration applied. */
+export async function migratedDatabase(): Promise<TestDatabase> {
+  const database = await emptyDatabase();
+  const connection = connect(database.url);
+  await migrateUp(connection);
+  await connection.close();
+  return database;
+}
+
+/** Opens a database as the service does. */
+export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 } = {}): Database {
+  return postgresServer({ url, poolSize, statementTimeout }, pino({ level: 'silent' }));
+}
+
+/** The plants in a migrated database, as the service keeps them. */
+export function plantsIn(database: Database, { batchRows = 256, timeout = 20_000 } = {}): PlantRepository {
+  return postgresPlants(database, { schemaReady: async () => {}, batchRows, timeout });
+}
+
+/** Every plant that is stored. */
+export async function storedPlants({ sql }: Database): Promise<NewPlant[]> {
+  const rows = await sql.selectFrom('plants').selectAll().execute();
+  return rows.map(({ id, name, tag }) => ({ id: BigInt(id), name, ...(tag !== null && { tag }) }));
+}
+
+async function execute(url: string, text: string, values: readonly unknown[] = []) {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(text, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}
