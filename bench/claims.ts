@@ -1,0 +1,43 @@
+import type { ContenderKey } from './contenders.ts';
+import type { Figures } from './measure.ts';
+import { median, type Run, ratios } from './runs.ts';
+
+/** Something that the bench is to show. */
+export interface Claim {
+  readonly claim: string;
+  /** The median over the rounds, and the extremes, since a noisy machine can be told by them. */
+  readonly measured: number;
+  readonly least: number;
+  readonly most: number;
+  readonly holds: boolean;
+}
+
+/** The claims about those numbers of connections that were measured. */
+export function checkClaims(runs: readonly Run[]): Claim[] {
+  const at = (connections: number, figure: keyof Figures, over: ContenderKey, under: ContenderKey) =>
+    ratios(runs, figure, [over, connections], [under, connections]);
+  const kept = (key: ContenderKey) => ratios(runs, 'requestsPerSecond', [key, 512], [key, 64]);
+  const bareKept = kept('bare');
+  const relativelyKept = kept('ours').map((ratio, round) => ratio / (bareKept[round] ?? Number.NaN));
+  return [
+    atLeast(2, '64 connections: throughput ÷ Fastify + pg', at(64, 'requestsPerSecond', 'ours', 'fastify')),
+    atLeast(0.75, '64 connections: throughput ÷ instant store', at(64, 'requestsPerSecond', 'ours', 'instant')),
+    atLeast(0.5, '64 connections: instant store ÷ bare node:http', at(64, 'requestsPerSecond', 'instant', 'bare')),
+    atMost(1.1, '1 connection: p50 ÷ batches of one', at(1, 'p50', 'ours', 'single')),
+    atMost(1.4, '1 connection: p50 ÷ Fastify + pg', at(1, 'p50', 'ours', 'fastify')),
+    atLeast(0.8, 'throughput at 512 connections ÷ at 64, relative to bare node:http', relativelyKept),
+    atMost(1, '512 connections: p99 ÷ Fastify + pg', at(512, 'p99', 'ours', 'fastify')),
+  ].filter(({ measured }) => !Number.isNaN(measured));
+}
+
+function atLeast(limit: number, what: string, rounds: readonly number[]): Claim {
+  return { claim: `${what} ≥ ${limit}`, ...spread(rounds), holds: median(rounds) >= limit };
+}
+
+function atMost(limit: number, what: string, rounds: readonly number[]): Claim {
+  return { claim: `${what} ≤ ${limit}`, ...spread(rounds), holds: median(rounds) <= limit };
+}
+
+function spread(rounds: readonly number[]) {
+  return { measured: median(rounds), least: Math.min(...rounds), most: Math.max(...rounds) };
+}

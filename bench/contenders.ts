@@ -1,0 +1,32 @@
+/** A server to be measured. */
+export interface Contender {
+  readonly title: string;
+  /** What Node runs, from the project's folder. */
+  readonly script: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Whether each answer of 200 promises a row in the table. */
+  readonly stores: boolean;
+}
+
+export type ContenderKey = 'ours' | 'fastify' | 'single' | 'instant' | 'bare';
+
+/** In the order in which they take their turns. */
+export const contenders: Readonly<Record<ContenderKey, Contender>> = {
+  ours: { title: 'Plant Store', script: 'src/main.ts', stores: true },
+  fastify: { title: 'Fastify + pg', script: 'bench/contenders/fastify-pg.ts', stores: true },
+  single: {
+    title: 'Plant Store, batches of one',
+    script: 'src/main.ts',
+    environment: { BATCH_ROWS: '1' },
+    stores: true,
+  },
+  instant: { title: 'Plant Store, instant store', script: 'bench/contenders/instant-store.ts', stores: false },
+  bare: { title: 'bare node:http, no store', script: 'bench/contenders/bare-http.ts', stores: false },
+};
+
+/** Not a contender: what the load generator reaches here is its own ceiling. */
+export const cannedAnswer: Contender = {
+  title: 'canned answer',
+  script: 'bench/contenders/canned-answer.ts',
+  stores: false,
+};

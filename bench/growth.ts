@@ -1,0 +1,103 @@
+import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { circumstances } from './circumstances.ts';
+import { contenders } from './contenders.ts';
+import { type BenchDatabase, createDatabase, findPostgres } from './database.ts';
+import { runLoad } from './load.ts';
+import { type Figures, measure } from './measure.ts';
+import { positive } from './options.ts';
+import { writeJson } from './output.ts';
+import { median } from './runs.ts';
+import { startServer } from './server-process.ts';
+import { session } from './session.ts';
+import { markdownTable, number } from './tables.ts';
+
+/*
+ * npm run bench:growth [-- --plants 10000000] [--rounds 7] [--seconds 10]
+ *
+ * Does a big table slow the service down? Two services on one Postgres, one over an empty table and one over a big
+ * one, take turns under the same load. Ids are random, so nearly every new one touches another page of a big index.
+ */
+
+const { values } = parseArgs({
+  options: { plants: { type: 'string' }, rounds: { type: 'string' }, seconds: { type: 'string' } },
+});
+const total = positive(values.plants, 10_000_000);
+const rounds = positive(values.rounds, 7);
+const seconds = positive(values.seconds, 10);
+const connections = 64;
+
+await session(async (session) => {
+  const load = { connections, seconds, signal: session.signal };
+  const postgres = await findPostgres(session);
+  const [empty, big] = [await createDatabase(postgres, session), await createDatabase(postgres, session)];
+  const onEmpty = await startServer(contenders.ours, empty.url, session);
+  const onBig = await startServer(contenders.ours, big.url, session);
+
+  await fill(big);
+  for (const { url } of [onEmpty, onBig]) await runLoad(url, load);
+  // Postgres logs each page whole at its first change after a checkpoint. The first rounds are to show that, and the
+  // later ones what follows, so there is no other checkpoint but those that Postgres makes by itself.
+  await big.query('vacuum analyze plants');
+  await big.query('checkpoint');
+
+  const results: { round: number; ratio: number; empty: Figures; big: Figures }[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    await empty.query('truncate plants');
+    const result = { empty: await measure(onEmpty, empty, load), big: await measure(onBig, big, load) };
+    const ratio = result.big.requestsPerSecond / result.empty.requestsPerSecond;
+    results.push({ round, ratio, ...result });
+    console.error(`round ${round}/${rounds}: ${number(ratio)} of the throughput on an empty table`);
+  }
+
+  const medians = (of: (figures: Figures) => number) => ({
+    empty: median(results.map((result) => of(result.empty))),
+    big: median(results.map((result) => of(result.big))),
+    ratio: median(results.map((result) => of(result.big) / of(result.empty))),
+  });
+  const summary = {
+    requestsPerSecond: medians((figures) => figures.requestsPerSecond),
+    p50: medians((figures) => figures.p50),
+    p99: medians((figures) => figures.p99),
+    serverCpu: medians((figures) => figures.serverCpu),
+    postgresCpu: medians((figures) => figures.postgresCpu),
+  };
+  const rows = Object.entries(summary).map(([figure, { empty, big, ratio }]) => [
+    figure,
+    ...[empty, big, ratio].map((value) => number(value)),
+  ]);
+  console.log(
+    markdownTable([`${connections} connections`, 'empty table', `${number(total, 0)} plants`, 'ratio'], rows),
+  );
+  writeJson('growth.json', {
+    ...(await circumstances(big)),
+    settings: { plants: total, connections, rounds, seconds },
+    summary,
+    rounds: results,
+  });
+});
+
+/** Puts plants with random ids into the table. */
+async function fill({ query }: BenchDatabase): Promise<void> {
+  const lines = readFileSync(join(import.meta.dirname, 'plants.txt'), 'utf8')
+    .trimEnd()
+    .split('\n');
+  const plants: { name: string; tag?: string }[] = lines.map((line) => JSON.parse(`{${line}}`));
+  const names = plants.map(({ name }) => name);
+  const tags = plants.map(({ tag }) => tag ?? null);
+  const seed = randomInt(2 ** 47);
+  const CHUNK = 500_000;
+  for (let from = 1; from <= total; from += CHUNK) {
+    // A hash is as scattered as a random number, and every supported Postgres makes 64 bits of it.
+    await query(
+      `insert into plants (id, name, tag)
+       select hashint8extended(n, $3), ($4::text[])[1 + n % $6], ($5::text[])[1 + n % $6]
+       from generate_series($1::bigint, $2::bigint) n
+       on conflict do nothing`,
+      [from, Math.min(from + CHUNK - 1, total), seed, names, tags, plants.length],
+    );
+    console.error(`${number(Math.min(from + CHUNK - 1, total), 0)} plants are in the big table`);
+  }
+}

@@ -1,0 +1,54 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { TOKEN } from './server-process.ts';
+
+const run = promisify(execFile);
+const here = (file: string) => join(import.meta.dirname, file);
+const [, wrkVersion] = /^wrk (\S+)/.exec(spawnSync('wrk', ['-v'], { encoding: 'utf8' }).stdout ?? '') ?? [];
+
+/** Which load generator is used, for people. */
+export const generator = wrkVersion === undefined ? 'bench/load-generator.ts' : `wrk ${wrkVersion}`;
+
+export interface LoadResult {
+  /** Answers of 200. */
+  readonly answers: number;
+  /** Answers that are not 200, and connections that failed. */
+  readonly failures: number;
+  /** Without those of opening the connections. */
+  readonly seconds: number;
+  /** Milliseconds. wrk corrects its own for coordinated omission: a stall counts for the requests it held up, too. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export interface Load {
+  readonly connections: number;
+  /** The first half of the first one is for opening the connections. */
+  readonly seconds: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sends new plants over kept-alive connections, each its next one as soon as the last is answered.
+ *
+ * @throws Error if not one is answered with 200.
+ */
+export async function runLoad(url: string, { connections, seconds, signal }: Load): Promise<LoadResult> {
+  const plants = here('plants.txt');
+  // A quarter of the cores at most: the rest is for the server and the database.
+  const threads = Math.min(connections, Math.max(1, Math.floor(availableParallelism() / 4)));
+  const seeds = Array.from({ length: threads }, () => String(randomInt(2 ** 47)));
+  const wrk = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--timeout=10s', `-s${here('wrk.lua')}`, url, '--'];
+  const { stdout } =
+    wrkVersion === undefined
+      ? await run(process.execPath, [here('load-generator.ts'), url, `${connections}`, `${seconds}`, plants, TOKEN], {
+          signal,
+        })
+      : await run('wrk', [...wrk, plants, TOKEN, ...seeds], { signal });
+  const result: LoadResult = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
+  if (result.answers === 0) throw new Error(`${url} has not answered a single request with 200`);
+  return result;
+}

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import type { Contender } from './contenders.ts';
+import type { Session } from './session.ts';
+
+/** What every contender accepts; it guards nothing. */
+export const TOKEN = 'token-for-the-bench';
+
+/** A contender that is running. */
+export interface Server extends Contender {
+  readonly url: string;
+  readonly pid: number;
+  /** The lines it writes to stderr. */
+  readonly lines: Interface;
+}
+
+/**
+ * Starts a contender as in production, on free ports, until the session ends. Its log goes to /dev/null, as every
+ * contender's: making the lines is measured, a disk that Postgres needs is not.
+ */
+export async function startServer(
+  contender: Contender,
+  databaseUrl: string,
+  { folder, opened }: Session,
+  nodeFlags: readonly string[] = [],
+): Promise<Server> {
+  const { title, script, environment } = contender;
+  const child = spawn(process.execPath, [...nodeFlags, join(import.meta.dirname, '..', script)], {
+    // No settings but these: not the caller's environment, nor the .env of the caller's folder.
+    cwd: folder,
+    env: {
+      NODE_ENV: 'production',
+      PORT: '0',
+      MANAGEMENT_PORT: '0',
+      ACCESS_TOKENS: TOKEN,
+      DATABASE_URL: databaseUrl,
+      ...environment,
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = once(child, 'exit');
+  opened.defer(async () => {
+    child.kill('SIGTERM');
+    const deadline = setTimeout(() => child.kill('SIGKILL'), 3_000);
+    await ended;
+    clearTimeout(deadline);
+  });
+
+  const lines = createInterface(child.stderr);
+  const said: string[] = [];
+  const url = await new Promise<string>((resolve, reject) => {
+    lines.on('line', (line) => {
+      said.push(line);
+      const [, address] = /listens at (http:\/\/[\d.:]+)/.exec(line) ?? [];
+      if (address !== undefined) resolve(address);
+    });
+    lines.once('close', () => reject(new Error(`${title} did not start:\n${said.join('\n')}`)));
+  });
+  lines.removeAllListeners('line');
+  return { ...contender, url, pid: child.pid ?? 0, lines };
+}

@@ -1,0 +1,66 @@
+import type { Claim } from './claims.ts';
+import { contenders } from './contenders.ts';
+import type { Summary } from './summary.ts';
+
+/** As Markdown tables, one for each number of connections. */
+export function resultTables(summary: readonly Summary[]): string {
+  const counts = [...new Set(summary.map(({ connections }) => connections))];
+  return counts
+    .map((count) =>
+      markdownTable(
+        [
+          count === 1 ? '1 connection' : `${count} connections`,
+          'req/s',
+          'p50 ms',
+          'p99 ms',
+          'CPU µs/req: server',
+          'Postgres',
+          'memory MiB',
+          'ours ÷ it: req/s',
+          'p50',
+          'p99',
+        ],
+        summary
+          .filter(({ connections }) => connections === count)
+          .map((row) => [
+            contenders[row.contender].title,
+            number(row.requestsPerSecond, 0),
+            number(row.p50),
+            number(row.p99),
+            number(row.serverCpu, 1),
+            number(row.postgresCpu, 1),
+            number(row.memory, 0),
+            number(row.oursByThroughput),
+            number(row.oursByP50),
+            number(row.oursByP99),
+          ]),
+      ),
+    )
+    .join('\n\n');
+}
+
+export function claimTable(claims: readonly Claim[]): string {
+  return markdownTable(
+    ['what it must show', 'median', 'least', 'most', ''],
+    claims.map(({ claim, measured, least, most, holds }) => [
+      claim,
+      ...[measured, least, most].map((ratio) => number(ratio)),
+      holds ? 'yes' : 'NO',
+    ]),
+  );
+}
+
+/** A first column of texts and others of figures, aligned for terminals, too. */
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) => Math.max(3, title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const padded = (cell: string, column: number) =>
+    column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
+  const line = (cells: readonly string[]) => `| ${cells.map(padded).join(' | ')} |`;
+  const rule = widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
+  return [head, rule, ...rows].map(line).join('\n');
+}
+
+export function number(value: number, digits = 2): string {
+  if (Number.isNaN(value)) return '–';
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}

@@ -1,0 +1,49 @@
+-- The load for wrk: each request creates another plant. Arguments: the file of plants, the token, a seed per thread.
+
+local threads = 0
+function setup(thread)
+  threads = threads + 1
+  thread:set('number', threads)
+end
+
+local plants = {}
+local head
+
+function init(args)
+  for line in io.lines(args[1]) do
+    plants[#plants + 1] = ',' .. line .. '}'
+  end
+  head = 'POST /plants HTTP/1.1\r\nHost: ' .. wrk.host .. '\r\nAuthorization: Bearer ' .. args[2]
+    .. '\r\nContent-Type: application/json\r\nContent-Length: '
+  math.randomseed(tonumber(args[2 + number]))
+end
+
+local random, format = math.random, string.format
+
+-- Node accepts one connection in each turn of its event loop: under load the last of hundreds would wait for seconds.
+-- So the load begins when all have been opened, and this time does not count. wrk asks its first thread for a request
+-- before that, to see whether it is one.
+local OPENING_SECONDS = 0.5
+local requests = 0
+
+-- A double cannot hold an int64, so the id is put together from groups of its digits; the first group ends one below
+-- that of 2^63, and starts at 1 because JSON numbers do not begin with 0.
+function request()
+  requests = requests + 1
+  if requests == (number == 1 and 2 or 1) then
+    os.execute('sleep ' .. OPENING_SECONDS)
+  end
+  local sign = random(2) == 1 and '-' or ''
+  local id = format('%s%d%06d%06d', sign, random(1, 9223371), random(0, 999999), random(0, 999999))
+  local body = '{"id":' .. id .. plants[random(#plants)]
+  return head .. #body .. '\r\n\r\n' .. body
+end
+
+-- One line of JSON for bench/load.ts.
+function done(summary, latency)
+  local errors = summary.errors
+  io.write(format('\n{"answers":%d,"failures":%d,"seconds":%f,"p50":%f,"p99":%f}\n',
+    summary.requests - errors.status,
+    errors.status + errors.connect + errors.read + errors.write + errors.timeout,
+    summary.duration / 1e6 - OPENING_SECONDS, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3))
+end
