@@ -1,0 +1,28 @@
+FROM node:24-bookworm-slim
+
+ENV NODE_ENV=production
+WORKDIR /app
+
+# Ahead of the source, whose changes then install nothing anew. The optional packages are Node itself, which is here.
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --omit=optional --ignore-scripts && rm -rf ~/.npm /tmp/*
+
+COPY src ./src
+COPY migrations ./migrations
+# A clone made under a strict umask is readable by its owner only, and that is not who runs it.
+RUN chmod -R a+rX package.json src migrations
+
+# Where the embedded database goes without a DATABASE_URL: mount a volume here to keep it (docker run -v plants:/data).
+# Not a VOLUME, which would leave a nameless one behind with every container, even beside a Postgres.
+RUN install -d -o node -g node /data
+USER node
+
+# The loopback of a container cannot be published.
+ENV HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0 DATA_DIR=/data
+EXPOSE 3000 3001
+
+# Live, not ready: whoever acts on this replaces the container, which mends no database.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["node", "-e", \
+  "fetch(`http://127.0.0.1:${process.env.MANAGEMENT_PORT || 3001}/live`).then(({ ok }) => process.exit(ok ? 0 : 1))"]
+
+CMD ["node", "src/main.ts"]
