@@ -28,20 +28,17 @@ export interface TcpProxy {
 export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();
+  const dead = new WeakSet<Socket>();
   let swallowing = false;
   let cutting: { text: string; where: 'half' | 'answer' } | undefined;
 
   const server = createServer((service) => {
     open.add(service);
     const database = connect(Number(port), hostname);
-    let dead = swallowing;
+    if (swallowing) dead.add(service);
     let answerIsDue = false;
-    const swallowed = () => {
-      dead ||= swallowing;
-      return dead;
-    };
     service.on('data', (bytes) => {
-      if (swallowed()) return;
+      if (dead.has(service)) return;
       if (cutting === undefined || !bytes.includes(cutting.text)) {
         database.write(bytes);
         return;
@@ -54,7 +51,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     });
     database.on('data', (bytes) => {
       if (answerIsDue) service.resetAndDestroy();
-      else if (!swallowed()) service.write(bytes);
+      else if (!dead.has(service)) service.write(bytes);
     });
     for (const socket of [service, database]) socket.on('error', () => {});
     service.on('close', () => {
@@ -62,7 +59,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
       database.destroy();
     });
     // A network that swallows packets does not tell of the other end's death either.
-    database.on('close', () => swallowed() || service.destroy());
+    database.on('close', () => dead.has(service) || service.destroy());
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
 
@@ -76,6 +73,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     connections: () => open.size,
     swallow() {
       swallowing = true;
+      for (const socket of open) dead.add(socket);
     },
     pass() {
       swallowing = false;

@@ -44,7 +44,8 @@ export async function migratedDatabase(): Promise<TestDatabase> {
 
 /** Opens a database as the service does. */
 export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 } = {}): Database {
-  return postgresServer({ url, poolSize, statementTimeout }, pino({ level: 'silent' }));
+  const timeouts = { connectTimeout: 2_000, statementTimeout, idleTimeout: 10_000 };
+  return postgresServer({ url, poolSize, ...timeouts }, pino({ level: 'silent' }));
 }
 
 /** The plants in a migrated database, as the service keeps them. */
