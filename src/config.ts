@@ -36,8 +36,11 @@ export type DatabaseConfig =
       readonly kind: 'postgres';
       readonly url: string;
       readonly poolSize: number;
-      /** In milliseconds. */
+      /** In milliseconds, as the next two. */
+      readonly connectTimeout: number;
       readonly statementTimeout: number;
+      /** How long a connection without work stays open. */
+      readonly idleTimeout: number;
     }
   | { readonly kind: 'embedded'; readonly dataDir: string };
 
@@ -95,9 +98,12 @@ export function readDatabaseConfig(environment: Environment): DatabaseConfig {
 function databaseConfig(read: Read): DatabaseConfig {
   const url = read('DATABASE_URL', postgresUrl);
   const poolSize = read('POOL_SIZE', integer('a number of connections from 1 to 1000', 1, 1_000), '10');
+  const connectTimeout = read('CONNECT_TIMEOUT', time, '2s');
   const statementTimeout = read('STATEMENT_TIMEOUT', time, '1s');
+  const idleTimeout = read('IDLE_TIMEOUT', time, '10s');
   const dataDir = read('DATA_DIR', text, './data');
-  return url === undefined ? { kind: 'embedded', dataDir } : { kind: 'postgres', url, poolSize, statementTimeout };
+  if (url === undefined) return { kind: 'embedded', dataDir };
+  return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };
 }
 
 /** A value that breaks its rule is noted and read as undefined; `checked` throws before anyone can see that. */

@@ -16,7 +16,7 @@ try {
   const config = readDatabaseConfig(environment());
   const database =
     config.kind === 'postgres'
-      ? postgresServer({ url: config.url, poolSize: 1, statementTimeout: 0 }, await createLog('warn'))
+      ? postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, await createLog('warn'))
       : await embeddedDatabase(config.dataDir);
   try {
     if (command === 'up') report('applied', await migrateUp(database));

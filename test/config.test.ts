@@ -54,7 +54,8 @@ test('has a default for everything', () => {
 test('takes an empty variable for one that is not set', () => {
   const names = ['HOST', 'PORT', 'BASE_URL', 'MANAGEMENT_HOST', 'MANAGEMENT_PORT', 'DATABASE_URL', 'DATA_DIR'];
   names.push('ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', 'POOL_SIZE', 'BODY_LIMIT', 'LOG_LEVEL', 'SHUTDOWN_TIMEOUT');
-  names.push('BATCH_ROWS', 'STATEMENT_TIMEOUT', 'STORE_TIMEOUT', 'MAX_REQUESTS', 'MAX_REQUEST_BYTES');
+  names.push('BATCH_ROWS', 'STORE_TIMEOUT', 'MAX_REQUESTS', 'MAX_REQUEST_BYTES');
+  names.push('CONNECT_TIMEOUT', 'STATEMENT_TIMEOUT', 'IDLE_TIMEOUT');
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toStrictEqual(defaults);
 });
 
@@ -71,14 +72,17 @@ test('reads every variable', () => {
     ACCESS_TOKENS_FILE: file('every-variable', `${OTHER_TOKEN}\n`),
     BODY_LIMIT: '64kb',
     BATCH_ROWS: '1',
+    CONNECT_TIMEOUT: '1s',
     STATEMENT_TIMEOUT: '200ms',
+    IDLE_TIMEOUT: '1m',
     STORE_TIMEOUT: '3s',
     MAX_REQUESTS: '20',
     MAX_REQUEST_BYTES: '2mb',
     LOG_LEVEL: 'silent',
     SHUTDOWN_TIMEOUT: '2m',
   };
-  const database = { kind: 'postgres', url: DATABASE_URL, poolSize: 1_000, statementTimeout: 200 };
+  const timeouts = { connectTimeout: 1_000, statementTimeout: 200, idleTimeout: 60_000 };
+  const database = { kind: 'postgres', url: DATABASE_URL, poolSize: 1_000, ...timeouts };
   expect(readConfig(environment)).toStrictEqual({
     api: { host: '::', port: 0, baseUrl: 'https://plants.example' },
     management: { host: '0.0.0.0', port: 65_535 },
@@ -127,7 +131,9 @@ test.each([
   ['BATCH_ROWS', ['0', '1001'], 'must be a number of rows from 1 to 1000'],
   ['MAX_REQUESTS', ['0'], 'must be a number of requests from 1 to 1000000'],
   ['MAX_REQUEST_BYTES', ['64'], SIZE_RULE],
+  ['CONNECT_TIMEOUT', ['0s'], TIME_RULE],
   ['STATEMENT_TIMEOUT', ['0s'], TIME_RULE],
+  ['IDLE_TIMEOUT', ['0s'], TIME_RULE],
   ['STORE_TIMEOUT', ['forever'], TIME_RULE],
   ['SHUTDOWN_TIMEOUT', ['0s', '10', '1h', '1e3ms', 's'], TIME_RULE],
   ['LOG_LEVEL', ['loud', 'INFO'], 'must be one of trace, debug, info, warn, error, fatal, silent'],

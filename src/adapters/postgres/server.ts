@@ -8,23 +8,26 @@ import { spoilsConnection } from './errors.ts';
 interface PostgresOptions {
   readonly url: string;
   readonly poolSize: number;
+  /** Milliseconds to wait for a free or a new connection. */
+  readonly connectTimeout: number;
   /**
    * Milliseconds until a statement is cancelled; if it has not ended as long again later, its connection is closed.
    * 0 for migrations, which may take any time.
    */
   readonly statementTimeout: number;
+  /** Milliseconds until a connection without work is closed. */
+  readonly idleTimeout: number;
 }
 
-/** Milliseconds to wait for a free or a new connection. */
-const CONNECT_TIMEOUT = 2_000;
-
 /** Opens a pool of connections to a Postgres server. It connects when first used, so a server may come later. */
-export function postgresServer({ url, poolSize, statementTimeout }: PostgresOptions, log: Logger): Database {
+export function postgresServer(options: PostgresOptions, log: Logger): Database {
+  const { url, poolSize, connectTimeout, statementTimeout, idleTimeout } = options;
   const pool = new Pool({
     connectionString: url,
     application_name: 'plant-store',
     max: poolSize,
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    connectionTimeoutMillis: connectTimeout,
+    idleTimeoutMillis: idleTimeout,
     // Time-outs are kept on this side: PgBouncer refuses statement_timeout as a start-up parameter.
     query_timeout: statementTimeout * 2,
     keepAlive: true,
