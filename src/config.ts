@@ -6,6 +6,7 @@ import {
   postgresUrl,
   type Rule,
   size,
+  type TokensFile,
   text,
   time,
   tokens,
@@ -22,8 +23,9 @@ export interface Config {
   readonly storeTimeout: number;
   /** Requests that may be under way at once, and the bytes of their bodies together. */
   readonly limits: { readonly maxRequests: number; readonly maxRequestBytes: number };
-  /** Accepted bearer tokens; empty only with the embedded database, which then makes its own. */
+  /** Accepted bearer tokens; without any, a file of them included, the embedded database makes its own. */
   readonly tokens: readonly string[];
+  readonly tokensFile: TokensFile | undefined;
   /** In bytes. */
   readonly bodyLimit: number;
   readonly logLevel: string;
@@ -56,8 +58,6 @@ export class ConfigError extends Error {
 export function readConfig(environment: Environment): Config {
   return checked(environment, (read, problem) => {
     const database = databaseConfig(read);
-    const listed = read('ACCESS_TOKENS', tokens);
-    const fromFile = read('ACCESS_TOKENS_FILE', tokensFile);
     const given = (name: string) => Boolean(environment[name]);
     if (given('DATABASE_URL') && !given('ACCESS_TOKENS') && !given('ACCESS_TOKENS_FILE')) {
       problem('ACCESS_TOKENS or ACCESS_TOKENS_FILE must give the accepted tokens when DATABASE_URL is set');
@@ -73,7 +73,8 @@ export function readConfig(environment: Environment): Config {
         port: read('MANAGEMENT_PORT', port, '3001'),
       },
       database,
-      tokens: [...(listed ?? []), ...(fromFile ?? [])],
+      tokens: read('ACCESS_TOKENS', tokens) ?? [],
+      tokensFile: read('ACCESS_TOKENS_FILE', tokensFile),
       bodyLimit: read('BODY_LIMIT', size, '1mb'),
       batchRows: read('BATCH_ROWS', integer('a number of rows from 1 to 1000', 1, 1_000), '256'),
       storeTimeout: read('STORE_TIMEOUT', time, '5s'),

@@ -39,6 +39,7 @@ const defaults = {
   management: { host: '127.0.0.1', port: 3001 },
   database: { kind: 'embedded', dataDir: './data' },
   tokens: [],
+  tokensFile: undefined,
   bodyLimit: 1024 ** 2,
   batchRows: 256,
   storeTimeout: 5_000,
@@ -59,6 +60,7 @@ test('takes an empty variable for one that is not set', () => {
 });
 
 test('reads every variable', () => {
+  const tokensFile = file('every-variable', `${OTHER_TOKEN}\n`);
   const environment = {
     HOST: '::',
     PORT: '0',
@@ -68,7 +70,7 @@ test('reads every variable', () => {
     DATABASE_URL,
     POOL_SIZE: '1000',
     ACCESS_TOKENS: TOKEN,
-    ACCESS_TOKENS_FILE: file('every-variable', `${OTHER_TOKEN}\n`),
+    ACCESS_TOKENS_FILE: tokensFile,
     BODY_LIMIT: '64kb',
     BATCH_ROWS: '1',
     STATEMENT_TIMEOUT: '200ms',
@@ -83,7 +85,8 @@ test('reads every variable', () => {
     api: { host: '::', port: 0, baseUrl: 'https://plants.example' },
     management: { host: '0.0.0.0', port: 65_535 },
     database,
-    tokens: [TOKEN, OTHER_TOKEN],
+    tokens: [TOKEN],
+    tokensFile: { path: tokensFile, tokens: [OTHER_TOKEN] },
     bodyLimit: 64 * 1024,
     batchRows: 1,
     storeTimeout: 3_000,
@@ -177,7 +180,8 @@ describe('access tokens', () => {
     ['line ends of Windows', `${TOKEN}\r\n\r\n${OTHER_TOKEN}\r\n`],
   ])('are separated by %s, in the variable and in the file', (name, list) => {
     expect(readConfig({ ACCESS_TOKENS: list }).tokens).toEqual([TOKEN, OTHER_TOKEN]);
-    expect(readConfig({ DATABASE_URL, ACCESS_TOKENS_FILE: file(name, list) }).tokens).toEqual([TOKEN, OTHER_TOKEN]);
+    const fromFile = readConfig({ DATABASE_URL, ACCESS_TOKENS_FILE: file(name, list) }).tokensFile?.tokens;
+    expect(fromFile).toEqual([TOKEN, OTHER_TOKEN]);
   });
 
   test.each(['', '\n', 'fifteen-letters'])('are refused in a file with %j', (content) => {
