@@ -12,6 +12,7 @@ import {
   tokens,
   tokensFile,
 } from './config-rules.ts';
+import { postgresUrlProblem } from './postgres-url.ts';
 
 export interface Config {
   readonly api: { readonly host: string; readonly port: number; readonly baseUrl: string | undefined };
@@ -57,7 +58,7 @@ export class ConfigError extends Error {
  */
 export function readConfig(environment: Environment): Config {
   return checked(environment, (read, problem) => {
-    const database = databaseConfig(read);
+    const database = databaseConfig('DATABASE_URL', read, problem);
     const given = (name: string) => Boolean(environment[name]);
     if (given('DATABASE_URL') && !given('ACCESS_TOKENS') && !given('ACCESS_TOKENS_FILE')) {
       problem('ACCESS_TOKENS or ACCESS_TOKENS_FILE must give the accepted tokens when DATABASE_URL is set');
@@ -88,13 +89,16 @@ export function readConfig(environment: Environment): Config {
   });
 }
 
-/** Reads what a migration needs. @throws ConfigError */
-export function readDatabaseConfig(environment: Environment): DatabaseConfig {
-  return checked(environment, databaseConfig);
+/** Reads what a migration needs, which may have a role of its own. @throws ConfigError */
+export function readMigrationConfig(environment: Environment): DatabaseConfig {
+  const name = environment.MIGRATION_DATABASE_URL ? 'MIGRATION_DATABASE_URL' : 'DATABASE_URL';
+  return checked(environment, (read, problem) => databaseConfig(name, read, problem));
 }
 
-function databaseConfig(read: Read): DatabaseConfig {
-  const url = read('DATABASE_URL', postgresUrl);
+function databaseConfig(urlName: string, read: Read, problem: Problem): DatabaseConfig {
+  const url = read(urlName, postgresUrl);
+  const wrong = url && postgresUrlProblem(url);
+  if (wrong) problem(`${urlName} ${wrong}`);
   const poolSize = read('POOL_SIZE', integer('a number of connections from 1 to 1000', 1, 1_000), '10');
   const statementTimeout = read('STATEMENT_TIMEOUT', time, '1s');
   const dataDir = read('DATA_DIR', text, './data');
@@ -107,7 +111,9 @@ interface Read {
   <T>(name: string, rule: Rule<T>): T | undefined;
 }
 
-function checked<T>(environment: Environment, build: (read: Read, problem: (line: string) => void) => T): T {
+type Problem = (line: string) => void;
+
+function checked<T>(environment: Environment, build: (read: Read, problem: Problem) => T): T {
   const problems: string[] = [];
   const read = <V>(name: string, rule: Rule<V>, fallback?: string) => {
     const value = environment[name] || fallback;
