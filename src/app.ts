@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { api } from './adapters/http/api.ts';
+import type { TokenVerifier } from './adapters/http/bearer-auth.ts';
 import { management } from './adapters/http/management.ts';
 import { ownToken } from './adapters/http/own-token.ts';
 import { plantRoutes } from './adapters/http/plant-routes.ts';
@@ -12,6 +13,7 @@ import { postgresPlants } from './adapters/postgres/plant-repository.ts';
 import { postgresServer } from './adapters/postgres/server.ts';
 import { createPlant } from './application/create-plant.ts';
 import type { Config, DatabaseConfig } from './config.ts';
+import { followTokensFile } from './tokens-file.ts';
 
 /** A running service. */
 export interface App {
@@ -65,7 +67,7 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
   const managementServer = await serve(management({ service, database: ready }, log), host, port, log);
   opened.defer(() => managementServer.close(0));
 
-  const verifyToken = staticTokens(token === undefined ? config.tokens : [token]);
+  const verifyToken = tokenVerifier(config, token, log, opened);
   const baseUrl = () => config.api.baseUrl ?? apiServer.url;
   const app = api({ operations, verifyToken, bodyLimit: config.bodyLimit, limits: config.limits, baseUrl, log });
   const apiServer = await serve(app, config.api.host, config.api.port, log);
@@ -91,7 +93,25 @@ function openDatabase(config: DatabaseConfig, log: Logger): Database | Promise<D
 }
 
 /** Nobody else migrates the embedded database. @returns the token that it has if none is configured */
-async function setUp(database: Database, dataDir: string, { tokens }: Config): Promise<string | undefined> {
+async function setUp(database: Database, dataDir: string, { tokens, tokensFile }: Config): Promise<string | undefined> {
   await migrateUp(database);
-  return tokens.length === 0 ? ownToken(dataDir) : undefined;
+  return tokens.length === 0 && tokensFile === undefined ? ownToken(dataDir) : undefined;
+}
+
+/** Accepts the configured tokens, or else its own; those of the file change with it, all at once. */
+function tokenVerifier(
+  { tokens, tokensFile }: Config,
+  own: string | undefined,
+  log: Logger,
+  opened: AsyncDisposableStack,
+): TokenVerifier {
+  const fixed = own === undefined ? tokens : [own];
+  if (tokensFile === undefined) return staticTokens(fixed);
+  const verifierWith = (more: readonly string[]) => staticTokens([...fixed, ...more]);
+  let verify = verifierWith(tokensFile.tokens);
+  const unfollow = followTokensFile(tokensFile, log, (changed) => {
+    verify = verifierWith(changed);
+  });
+  opened.defer(unfollow);
+  return (token) => verify(token);
 }

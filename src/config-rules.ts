@@ -58,11 +58,18 @@ export const tokens: Rule<string[]> = {
   },
 };
 
-export const tokensFile: Rule<string[]> = {
+/** A file of tokens, and those that it had at start. */
+export interface TokensFile {
+  readonly path: string;
+  readonly tokens: readonly string[];
+}
+
+export const tokensFile: Rule<TokensFile> = {
   mustBe: `a readable file with ${tokens.mustBe}`,
   parse(path) {
     try {
-      return tokens.parse(readFileSync(path, 'utf8'));
+      const list = tokens.parse(readFileSync(path, 'utf8'));
+      return list && { path, tokens: list };
     } catch {
       return undefined;
     }

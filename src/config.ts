@@ -6,11 +6,13 @@ import {
   postgresUrl,
   type Rule,
   size,
+  type TokensFile,
   text,
   time,
   tokens,
   tokensFile,
 } from './config-rules.ts';
+import { postgresUrlProblem } from './postgres-url.ts';
 
 export interface Config {
   readonly api: { readonly host: string; readonly port: number; readonly baseUrl: string | undefined };
@@ -22,8 +24,9 @@ export interface Config {
   readonly storeTimeout: number;
   /** Requests that may be under way at once, and the bytes of their bodies together. */
   readonly limits: { readonly maxRequests: number; readonly maxRequestBytes: number };
-  /** Accepted bearer tokens; empty only with the embedded database, which then makes its own. */
+  /** Accepted bearer tokens; without any, a file of them included, the embedded database makes its own. */
   readonly tokens: readonly string[];
+  readonly tokensFile: TokensFile | undefined;
   /** In bytes. */
   readonly bodyLimit: number;
   readonly logLevel: string;
@@ -58,9 +61,7 @@ export class ConfigError extends Error {
  */
 export function readConfig(environment: Environment): Config {
   return checked(environment, (read, problem) => {
-    const database = databaseConfig(read);
-    const listed = read('ACCESS_TOKENS', tokens);
-    const fromFile = read('ACCESS_TOKENS_FILE', tokensFile);
+    const database = databaseConfig('DATABASE_URL', read, problem);
     const given = (name: string) => Boolean(environment[name]);
     if (given('DATABASE_URL') && !given('ACCESS_TOKENS') && !given('ACCESS_TOKENS_FILE')) {
       problem('ACCESS_TOKENS or ACCESS_TOKENS_FILE must give the accepted tokens when DATABASE_URL is set');
@@ -76,7 +77,8 @@ export function readConfig(environment: Environment): Config {
         port: read('MANAGEMENT_PORT', port, '3001'),
       },
       database,
-      tokens: [...(listed ?? []), ...(fromFile ?? [])],
+      tokens: read('ACCESS_TOKENS', tokens) ?? [],
+      tokensFile: read('ACCESS_TOKENS_FILE', tokensFile),
       bodyLimit: read('BODY_LIMIT', size, '1mb'),
       batchRows: read('BATCH_ROWS', integer('a number of rows from 1 to 1000', 1, 1_000), '256'),
       storeTimeout: read('STORE_TIMEOUT', time, '5s'),
@@ -90,13 +92,16 @@ export function readConfig(environment: Environment): Config {
   });
 }
 
-/** Reads what a migration needs. @throws ConfigError */
-export function readDatabaseConfig(environment: Environment): DatabaseConfig {
-  return checked(environment, databaseConfig);
+/** Reads what a migration needs, which may have a role of its own. @throws ConfigError */
+export function readMigrationConfig(environment: Environment): DatabaseConfig {
+  const name = environment.MIGRATION_DATABASE_URL ? 'MIGRATION_DATABASE_URL' : 'DATABASE_URL';
+  return checked(environment, (read, problem) => databaseConfig(name, read, problem));
 }
 
-function databaseConfig(read: Read): DatabaseConfig {
-  const url = read('DATABASE_URL', postgresUrl);
+function databaseConfig(urlName: string, read: Read, problem: Problem): DatabaseConfig {
+  const url = read(urlName, postgresUrl);
+  const wrong = url && postgresUrlProblem(url);
+  if (wrong) problem(`${urlName} ${wrong}`);
   const poolSize = read('POOL_SIZE', integer('a number of connections from 1 to 1000', 1, 1_000), '10');
   const connectTimeout = read('CONNECT_TIMEOUT', time, '2s');
   const statementTimeout = read('STATEMENT_TIMEOUT', time, '1s');
@@ -112,7 +117,9 @@ interface Read {
   <T>(name: string, rule: Rule<T>): T | undefined;
 }
 
-function checked<T>(environment: Environment, build: (read: Read, problem: (line: string) => void) => T): T {
+type Problem = (line: string) => void;
+
+function checked<T>(environment: Environment, build: (read: Read, problem: Problem) => T): T {
   const problems: string[] = [];
   const read = <V>(name: string, rule: Rule<V>, fallback?: string) => {
     const value = environment[name] || fallback;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ConfigError, readConfig, readDatabaseConfig } from '../src/config.ts';
+import { ConfigError, readConfig, readMigrationConfig } from '../src/config.ts';
 
 const TOKEN = 'token-for-the-tests';
 const OTHER_TOKEN = 'another-token~for+the/tests==';
@@ -23,7 +23,7 @@ function file(name: string, content: string): string {
 /** The lines of the ConfigError that an environment gives. */
 function mistakes(
   environment: Record<string, string>,
-  read: typeof readConfig | typeof readDatabaseConfig = readConfig,
+  read: typeof readConfig | typeof readMigrationConfig = readConfig,
 ) {
   try {
     read(environment);
@@ -39,6 +39,7 @@ const defaults = {
   management: { host: '127.0.0.1', port: 3001 },
   database: { kind: 'embedded', dataDir: './data' },
   tokens: [],
+  tokensFile: undefined,
   bodyLimit: 1024 ** 2,
   batchRows: 256,
   storeTimeout: 5_000,
@@ -60,6 +61,7 @@ test('takes an empty variable for one that is not set', () => {
 });
 
 test('reads every variable', () => {
+  const tokensFile = file('every-variable', `${OTHER_TOKEN}\n`);
   const environment = {
     HOST: '::',
     PORT: '0',
@@ -69,7 +71,7 @@ test('reads every variable', () => {
     DATABASE_URL,
     POOL_SIZE: '1000',
     ACCESS_TOKENS: TOKEN,
-    ACCESS_TOKENS_FILE: file('every-variable', `${OTHER_TOKEN}\n`),
+    ACCESS_TOKENS_FILE: tokensFile,
     BODY_LIMIT: '64kb',
     BATCH_ROWS: '1',
     CONNECT_TIMEOUT: '1s',
@@ -87,7 +89,8 @@ test('reads every variable', () => {
     api: { host: '::', port: 0, baseUrl: 'https://plants.example' },
     management: { host: '0.0.0.0', port: 65_535 },
     database,
-    tokens: [TOKEN, OTHER_TOKEN],
+    tokens: [TOKEN],
+    tokensFile: { path: tokensFile, tokens: [OTHER_TOKEN] },
     bodyLimit: 64 * 1024,
     batchRows: 1,
     storeTimeout: 3_000,
@@ -95,7 +98,7 @@ test('reads every variable', () => {
     logLevel: 'silent',
     shutdownTimeout: 120_000,
   });
-  expect(readDatabaseConfig(environment)).toStrictEqual(database);
+  expect(readMigrationConfig(environment)).toStrictEqual(database);
 });
 
 test.each([
@@ -126,6 +129,22 @@ test.each([
   ['MANAGEMENT_PORT', ['65536'], PORT_RULE],
   ['BASE_URL', ['plants.example', 'ftp://plants.example', 'https://'], 'must be an http:// or https:// URL'],
   ['DATABASE_URL', ['db.example', 'mysql://db.example/plants', 'postgres://db:port/x'], DATABASE_RULE],
+  [
+    'DATABASE_URL',
+    ['postgres://db.example/plants?sslmode=verify_full', 'postgres://db.example/plants?sslmode=disable&sslmode='],
+    'must have an sslmode of disable, no-verify, prefer, require, verify-ca, verify-full',
+  ],
+  [
+    'DATABASE_URL',
+    ['postgres://db.example/plants?sslrootcert=/no/such/file'],
+    "cannot be used: ENOENT: no such file or directory, open '/no/such/file'",
+  ],
+  [
+    'DATABASE_URL',
+    ['/dev/null', import.meta.filename].map((path) => `postgres://db.example/plants?sslrootcert=${path}`),
+    'must have a PEM certificate as its sslrootcert',
+  ],
+  ['DATABASE_URL', ['postgres://plants:%E0%A4@db.example/plants'], 'cannot be used: URI malformed'],
   ['POOL_SIZE', ['0', '1001', '-1', 'ten'], 'must be a number of connections from 1 to 1000'],
   ['BODY_LIMIT', ['0mb', '1', '1.5mb', '-1kb', '1gb', 'mb'], SIZE_RULE],
   ['BATCH_ROWS', ['0', '1001'], 'must be a number of rows from 1 to 1000'],
@@ -155,9 +174,19 @@ test('lists several mistakes all at once', () => {
   const environment = { PORT: 'http', MANAGEMENT_PORT: '-1', POOL_SIZE: '0', LOG_LEVEL: 'loud', BODY_LIMIT: '1' };
   const names = mistakes(environment).map((line) => line.split(' ', 1)[0]);
   expect(names.toSorted()).toEqual(Object.keys(environment).toSorted());
-  expect(mistakes(environment, readDatabaseConfig)).toEqual([
+  expect(mistakes(environment, readMigrationConfig)).toEqual([
     'POOL_SIZE must be a number of connections from 1 to 1000',
   ]);
+});
+
+test('gives migrations a URL of their own if there is one, and then needs no other', () => {
+  const MIGRATION_DATABASE_URL = 'postgres://owner@db.example/plants';
+  expect(readMigrationConfig({ MIGRATION_DATABASE_URL, DATABASE_URL })).toMatchObject({ url: MIGRATION_DATABASE_URL });
+  expect(readMigrationConfig({ MIGRATION_DATABASE_URL })).toMatchObject({ url: MIGRATION_DATABASE_URL });
+  expect(readMigrationConfig({ MIGRATION_DATABASE_URL: '', DATABASE_URL })).toMatchObject({ url: DATABASE_URL });
+  expect(readConfig({ MIGRATION_DATABASE_URL })).toStrictEqual(defaults);
+  const wrong = { MIGRATION_DATABASE_URL: 'db.example', DATABASE_URL };
+  expect(mistakes(wrong, readMigrationConfig)).toEqual([`MIGRATION_DATABASE_URL ${DATABASE_RULE}`]);
 });
 
 describe('access tokens', () => {
@@ -165,7 +194,7 @@ describe('access tokens', () => {
 
   test('are required with a DATABASE_URL, except by migrations', () => {
     expect(mistakes({ DATABASE_URL })).toEqual([required]);
-    expect(readDatabaseConfig({ DATABASE_URL })).toMatchObject({ kind: 'postgres', url: DATABASE_URL });
+    expect(readMigrationConfig({ DATABASE_URL })).toMatchObject({ kind: 'postgres', url: DATABASE_URL });
   });
 
   test('are required with a bad DATABASE_URL too, so that both mistakes show at once', () => {
@@ -183,7 +212,8 @@ describe('access tokens', () => {
     ['line ends of Windows', `${TOKEN}\r\n\r\n${OTHER_TOKEN}\r\n`],
   ])('are separated by %s, in the variable and in the file', (name, list) => {
     expect(readConfig({ ACCESS_TOKENS: list }).tokens).toEqual([TOKEN, OTHER_TOKEN]);
-    expect(readConfig({ DATABASE_URL, ACCESS_TOKENS_FILE: file(name, list) }).tokens).toEqual([TOKEN, OTHER_TOKEN]);
+    const fromFile = readConfig({ DATABASE_URL, ACCESS_TOKENS_FILE: file(name, list) }).tokensFile?.tokens;
+    expect(fromFile).toEqual([TOKEN, OTHER_TOKEN]);
   });
 
   test.each(['', '\n', 'fifteen-letters'])('are refused in a file with %j', (content) => {

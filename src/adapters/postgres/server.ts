@@ -1,7 +1,7 @@
-import { connect } from 'node:net';
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import { Pool, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
+import { cancelRunning } from './cancel.ts';
 import type { Database, Tables } from './database.ts';
 import { spoilsConnection } from './errors.ts';
 
@@ -74,26 +74,6 @@ function supervised(client: PoolClient, statementTimeout: number) {
     },
     release: () => client.release(spoiled),
   };
-}
-
-const CANCEL_REQUEST = 80_877_102;
-
-/**
- * Asks Postgres to cancel what the client runs; the client then gets the error 57014. By the protocol's own message,
- * on a connection of its own, since PgBouncer passes that on and pg_cancel_backend would not know its process ids
- * (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-CANCELING-REQUESTS).
- */
-function cancelRunning(client: PoolClient): void {
-  // Not in pg's types.
-  const { host, port, processID, secretKey } = client as unknown as Record<string, unknown>;
-  const message = Buffer.alloc(16);
-  for (const [index, value] of [16, CANCEL_REQUEST, Number(processID), Number(secretKey)].entries()) {
-    message.writeInt32BE(value, index * 4);
-  }
-  const socket = connect({ host: String(host), port: Number(port) });
-  // If it cannot be sent, the statement's second time-out closes the connection.
-  socket.on('error', () => {});
-  socket.end(message);
 }
 
 function describe(url: string): string {
