@@ -96,6 +96,8 @@ function refuse(error: Error & { code?: string }, socket: Socket, log: Logger): 
   if (pending) {
     // It has its X-Request-Id and will be logged. What the app still answers goes nowhere.
     failures.set(pending, { error: number, thrown });
+    // Node has let go of the request by then, and whoever reads its body would wait for ever.
+    pending.once('close', () => pending.req.destroy());
     const length = Buffer.byteLength(body);
     pending.writeHead(status, {
       ...headers,
