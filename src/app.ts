@@ -10,6 +10,7 @@ import { embeddedDatabase } from './adapters/postgres/embedded.ts';
 import { migrateUp, migrationGate, requireMigrations } from './adapters/postgres/migrator.ts';
 import { postgresPlants } from './adapters/postgres/plant-repository.ts';
 import { postgresServer } from './adapters/postgres/server.ts';
+import { prometheusMetrics } from './adapters/prometheus/metrics.ts';
 import { createPlant } from './application/create-plant.ts';
 import type { Config, DatabaseConfig } from './config.ts';
 
@@ -41,6 +42,8 @@ export async function startApp(config: Config, log: Logger): Promise<App> {
 }
 
 async function start(config: Config, log: Logger, opened: AsyncDisposableStack): Promise<App> {
+  const metrics = prometheusMetrics();
+
   // Driven side: the database and the repository in it.
   const database = await openDatabase(config.database, log);
   opened.defer(() => database.close());
@@ -50,7 +53,9 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
     schemaReady: migrationGate(database, log),
     batchRows: config.batchRows,
     timeout: config.storeTimeout,
+    onBatch: metrics.batchStarted,
   });
+  metrics.watch({ waiting: plants.waiting, connections: () => database.connectionUse?.() ?? {} });
 
   // The application.
   const operations = plantRoutes({ createPlant: createPlant(plants) });
@@ -62,13 +67,21 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
   const service = async () => {
     if (closing) throw new Error('shutting down');
   };
-  const managementServer = await serve(management({ service, database: ready }, log), host, port, log);
+  const managementServer = await serve(management({ service, database: ready }, metrics, log), host, port, log);
   opened.defer(() => managementServer.close(0));
 
   const verifyToken = staticTokens(token === undefined ? config.tokens : [token]);
   const baseUrl = () => config.api.baseUrl ?? apiServer.url;
-  const app = api({ operations, verifyToken, bodyLimit: config.bodyLimit, limits: config.limits, baseUrl, log });
-  const apiServer = await serve(app, config.api.host, config.api.port, log);
+  const app = api({
+    operations,
+    verifyToken,
+    bodyLimit: config.bodyLimit,
+    limits: config.limits,
+    baseUrl,
+    log,
+    observer: metrics,
+  });
+  const apiServer = await serve(app, config.api.host, config.api.port, log, {}, metrics);
   // What is left of the time is for the database.
   opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9));
 

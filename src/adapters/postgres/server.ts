@@ -43,7 +43,17 @@ export function postgresServer({ url, poolSize, statementTimeout }: PostgresOpti
       } as unknown as PostgresPool,
     }),
   });
-  return { sql, connections: poolSize, description: describe(url), close: () => sql.destroy() };
+  return {
+    sql,
+    connections: poolSize,
+    connectionUse: () => ({
+      busy: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      unused: poolSize - pool.totalCount,
+    }),
+    description: describe(url),
+    close: () => sql.destroy(),
+  };
 }
 
 /**

@@ -79,7 +79,7 @@ test.each<[string, (socket: Socket) => unknown]>([
   const limits = { requestTimeout: 500, headersTimeout: 400, connectionsCheckingInterval: 10 };
   server = await startApiServer({ maxRequests: 1, limits });
   const { hostname, port } = new URL(server.url);
-  const socket = connect(Number(port), hostname);
+  const socket = connect(Number(port), hostname).on('error', () => {});
   socket.write(`POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nExpect: 100-continue\r\n`);
   socket.write('Content-Type: application/json\r\nContent-Length: 100\r\n\r\n');
   await once(socket, 'data');
