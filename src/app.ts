@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import { api } from './adapters/http/api.ts';
+import { eitherToken } from './adapters/http/either-token.ts';
+import { jwtTokens } from './adapters/http/jwt-tokens.ts';
 import { management } from './adapters/http/management.ts';
 import { ownToken } from './adapters/http/own-token.ts';
 import { plantRoutes } from './adapters/http/plant-routes.ts';
@@ -70,7 +72,8 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
   const managementServer = await serve(management({ service, database: ready }, metrics, log), host, port, log);
   opened.defer(() => managementServer.close(0));
 
-  const verifyToken = staticTokens(token === undefined ? config.tokens : [token]);
+  const known = staticTokens(token === undefined ? config.tokens : [token]);
+  const verifyToken = config.jwt === undefined ? known : eitherToken(known, jwtTokens(config.jwt, log));
   const baseUrl = () => config.api.baseUrl ?? apiServer.url;
   const app = api({
     operations,
@@ -104,7 +107,7 @@ function openDatabase(config: DatabaseConfig, log: Logger): Database | Promise<D
 }
 
 /** Nobody else migrates the embedded database. @returns the token that it has if none is configured */
-async function setUp(database: Database, dataDir: string, { tokens }: Config): Promise<string | undefined> {
+async function setUp(database: Database, dataDir: string, { tokens, jwt }: Config): Promise<string | undefined> {
   await migrateUp(database);
-  return tokens.length === 0 ? ownToken(dataDir) : undefined;
+  return tokens.length === 0 && jwt === undefined ? ownToken(dataDir) : undefined;
 }

@@ -1,6 +1,7 @@
 import {
   httpUrl,
   integer,
+  jwksUrl,
   oneOf,
   port,
   postgresUrl,
@@ -22,8 +23,10 @@ export interface Config {
   readonly storeTimeout: number;
   /** Requests that may be under way at once, and the bytes of their bodies together. */
   readonly limits: { readonly maxRequests: number; readonly maxRequestBytes: number };
-  /** Accepted bearer tokens; empty only with the embedded database, which then makes its own. */
+  /** Accepted bearer tokens; without any and without `jwt` the embedded database makes its own. */
   readonly tokens: readonly string[];
+  /** Whose signed tokens are accepted as well. */
+  readonly jwt: JwtConfig | undefined;
   /** In bytes. */
   readonly bodyLimit: number;
   readonly logLevel: string;
@@ -40,6 +43,12 @@ export type DatabaseConfig =
       readonly statementTimeout: number;
     }
   | { readonly kind: 'embedded'; readonly dataDir: string };
+
+interface JwtConfig {
+  readonly jwksUrl: string;
+  readonly issuer: string;
+  readonly audience: string;
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -59,8 +68,14 @@ export function readConfig(environment: Environment): Config {
     const listed = read('ACCESS_TOKENS', tokens);
     const fromFile = read('ACCESS_TOKENS_FILE', tokensFile);
     const given = (name: string) => Boolean(environment[name]);
-    if (given('DATABASE_URL') && !given('ACCESS_TOKENS') && !given('ACCESS_TOKENS_FILE')) {
-      problem('ACCESS_TOKENS or ACCESS_TOKENS_FILE must give the accepted tokens when DATABASE_URL is set');
+    if (given('DATABASE_URL') && !['ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', ...JWT_NAMES].some(given)) {
+      problem(
+        'ACCESS_TOKENS, ACCESS_TOKENS_FILE or JWT_JWKS_URL must say which tokens are accepted when DATABASE_URL is set',
+      );
+    }
+    const missing = JWT_NAMES.filter((name) => !given(name));
+    if (missing.length < JWT_NAMES.length) {
+      for (const name of missing) problem(`${name} must be set too: ${JWT_NAMES.join(', ')} belong together`);
     }
     return {
       api: {
@@ -73,6 +88,7 @@ export function readConfig(environment: Environment): Config {
         port: read('MANAGEMENT_PORT', port, '3001'),
       },
       database,
+      jwt: jwtConfig(read),
       tokens: [...(listed ?? []), ...(fromFile ?? [])],
       bodyLimit: read('BODY_LIMIT', size, '1mb'),
       batchRows: read('BATCH_ROWS', integer('a number of rows from 1 to 1000', 1, 1_000), '256'),
@@ -87,6 +103,8 @@ export function readConfig(environment: Environment): Config {
   });
 }
 
+const JWT_NAMES = ['JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE'];
+
 /** Reads what a migration needs. @throws ConfigError */
 export function readDatabaseConfig(environment: Environment): DatabaseConfig {
   return checked(environment, databaseConfig);
@@ -98,6 +116,11 @@ function databaseConfig(read: Read): DatabaseConfig {
   const statementTimeout = read('STATEMENT_TIMEOUT', time, '1s');
   const dataDir = read('DATA_DIR', text, './data');
   return url === undefined ? { kind: 'embedded', dataDir } : { kind: 'postgres', url, poolSize, statementTimeout };
+}
+
+function jwtConfig(read: Read): JwtConfig | undefined {
+  const [url, issuer, audience] = [read('JWT_JWKS_URL', jwksUrl), read('JWT_ISSUER', text), read('JWT_AUDIENCE', text)];
+  return url && issuer && audience ? { jwksUrl: url, issuer, audience } : undefined;
 }
 
 /** A value that breaks its rule is noted and read as undefined; `checked` throws before anyone can see that. */
