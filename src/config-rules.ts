@@ -44,6 +44,19 @@ function url(mustBe: string, protocols: readonly string[]): Rule<string> {
 }
 
 export const httpUrl = url('an http:// or https:// URL', ['http:', 'https:']);
+/** Whoever can change the keys on their way can make tokens, so plain HTTP is for this machine only. */
+export const jwksUrl: Rule<string> = {
+  mustBe: 'an https:// URL, or an http:// one of this machine',
+  parse(value) {
+    const { protocol, hostname = '' } = URL.parse(value) ?? {};
+    const safe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
+    return safe ? value : undefined;
+  },
+};
+
+/** As WHATWG URLs write it: an address is always four numbers. */
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
 export const postgresUrl = url('a URL like postgres://user:password@host:5432/database', ['postgres:', 'postgresql:']);
 
 /** RFC 6750 section 2.1 says which characters a header can carry; 16 of them at random cannot be guessed. */

@@ -1,6 +1,7 @@
 import {
   httpUrl,
   integer,
+  jwksUrl,
   oneOf,
   port,
   postgresUrl,
@@ -24,9 +25,11 @@ export interface Config {
   readonly storeTimeout: number;
   /** Requests that may be under way at once, and the bytes of their bodies together. */
   readonly limits: { readonly maxRequests: number; readonly maxRequestBytes: number };
-  /** Accepted bearer tokens; without any, a file of them included, the embedded database makes its own. */
+  /** Accepted bearer tokens; without any, a file of them and `jwt` the embedded database makes its own. */
   readonly tokens: readonly string[];
   readonly tokensFile: TokensFile | undefined;
+  /** Whose signed tokens are accepted as well. */
+  readonly jwt: JwtConfig | undefined;
   /** In bytes. */
   readonly bodyLimit: number;
   readonly logLevel: string;
@@ -47,6 +50,12 @@ export type DatabaseConfig =
     }
   | { readonly kind: 'embedded'; readonly dataDir: string };
 
+interface JwtConfig {
+  readonly jwksUrl: string;
+  readonly issuer: string;
+  readonly audience: string;
+}
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Everything that is wrong with the environment, one line a variable. */
@@ -63,8 +72,14 @@ export function readConfig(environment: Environment): Config {
   return checked(environment, (read, problem) => {
     const database = databaseConfig('DATABASE_URL', read, problem);
     const given = (name: string) => Boolean(environment[name]);
-    if (given('DATABASE_URL') && !given('ACCESS_TOKENS') && !given('ACCESS_TOKENS_FILE')) {
-      problem('ACCESS_TOKENS or ACCESS_TOKENS_FILE must give the accepted tokens when DATABASE_URL is set');
+    if (given('DATABASE_URL') && !['ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', ...JWT_NAMES].some(given)) {
+      problem(
+        'ACCESS_TOKENS, ACCESS_TOKENS_FILE or JWT_JWKS_URL must say which tokens are accepted when DATABASE_URL is set',
+      );
+    }
+    const missing = JWT_NAMES.filter((name) => !given(name));
+    if (missing.length < JWT_NAMES.length) {
+      for (const name of missing) problem(`${name} must be set too: ${JWT_NAMES.join(', ')} belong together`);
     }
     return {
       api: {
@@ -79,6 +94,7 @@ export function readConfig(environment: Environment): Config {
       database,
       tokens: read('ACCESS_TOKENS', tokens) ?? [],
       tokensFile: read('ACCESS_TOKENS_FILE', tokensFile),
+      jwt: jwtConfig(read),
       bodyLimit: read('BODY_LIMIT', size, '1mb'),
       batchRows: read('BATCH_ROWS', integer('a number of rows from 1 to 1000', 1, 1_000), '256'),
       storeTimeout: read('STORE_TIMEOUT', time, '5s'),
@@ -91,6 +107,8 @@ export function readConfig(environment: Environment): Config {
     };
   });
 }
+
+const JWT_NAMES = ['JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE'];
 
 /** Reads what a migration needs, which may have a role of its own. @throws ConfigError */
 export function readMigrationConfig(environment: Environment): DatabaseConfig {
@@ -109,6 +127,11 @@ function databaseConfig(urlName: string, read: Read, problem: Problem): Database
   const dataDir = read('DATA_DIR', text, './data');
   if (url === undefined) return { kind: 'embedded', dataDir };
   return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };
+}
+
+function jwtConfig(read: Read): JwtConfig | undefined {
+  const [url, issuer, audience] = [read('JWT_JWKS_URL', jwksUrl), read('JWT_ISSUER', text), read('JWT_AUDIENCE', text)];
+  return url && issuer && audience ? { jwksUrl: url, issuer, audience } : undefined;
 }
 
 /** A value that breaks its rule is noted and read as undefined; `checked` throws before anyone can see that. */

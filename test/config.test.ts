@@ -40,6 +40,7 @@ const defaults = {
   database: { kind: 'embedded', dataDir: './data' },
   tokens: [],
   tokensFile: undefined,
+  jwt: undefined,
   bodyLimit: 1024 ** 2,
   batchRows: 256,
   storeTimeout: 5_000,
@@ -57,6 +58,7 @@ test('takes an empty variable for one that is not set', () => {
   names.push('ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', 'POOL_SIZE', 'BODY_LIMIT', 'LOG_LEVEL', 'SHUTDOWN_TIMEOUT');
   names.push('BATCH_ROWS', 'STORE_TIMEOUT', 'MAX_REQUESTS', 'MAX_REQUEST_BYTES');
   names.push('CONNECT_TIMEOUT', 'STATEMENT_TIMEOUT', 'IDLE_TIMEOUT');
+  names.push('JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE');
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toStrictEqual(defaults);
 });
 
@@ -72,6 +74,9 @@ test('reads every variable', () => {
     POOL_SIZE: '1000',
     ACCESS_TOKENS: TOKEN,
     ACCESS_TOKENS_FILE: tokensFile,
+    JWT_JWKS_URL: 'https://login.example/keys',
+    JWT_ISSUER: 'https://login.example',
+    JWT_AUDIENCE: 'plants',
     BODY_LIMIT: '64kb',
     BATCH_ROWS: '1',
     CONNECT_TIMEOUT: '1s',
@@ -91,6 +96,7 @@ test('reads every variable', () => {
     database,
     tokens: [TOKEN],
     tokensFile: { path: tokensFile, tokens: [OTHER_TOKEN] },
+    jwt: { jwksUrl: 'https://login.example/keys', issuer: 'https://login.example', audience: 'plants' },
     bodyLimit: 64 * 1024,
     batchRows: 1,
     storeTimeout: 3_000,
@@ -190,7 +196,8 @@ test('gives migrations a URL of their own if there is one, and then needs no oth
 });
 
 describe('access tokens', () => {
-  const required = 'ACCESS_TOKENS or ACCESS_TOKENS_FILE must give the accepted tokens when DATABASE_URL is set';
+  const required =
+    'ACCESS_TOKENS, ACCESS_TOKENS_FILE or JWT_JWKS_URL must say which tokens are accepted when DATABASE_URL is set';
 
   test('are required with a DATABASE_URL, except by migrations', () => {
     expect(mistakes({ DATABASE_URL })).toEqual([required]);
@@ -220,6 +227,36 @@ describe('access tokens', () => {
     const rule = `ACCESS_TOKENS_FILE must be a readable file with ${TOKEN_RULE}`;
     expect(mistakes({ ACCESS_TOKENS_FILE: file('bad', content) })).toEqual([rule]);
   });
+});
+
+describe('tokens of an identity provider', () => {
+  const jwt = { JWT_JWKS_URL: 'https://login.example/keys', JWT_ISSUER: 'login', JWT_AUDIENCE: 'plants' };
+
+  test('can be all that is accepted', () => {
+    expect(readConfig({ DATABASE_URL, ...jwt })).toMatchObject({ tokens: [], jwt: { issuer: 'login' } });
+  });
+
+  test.each(Object.keys(jwt))('need a %s with the others', (name) => {
+    const rule = `${name} must be set too: JWT_JWKS_URL, JWT_ISSUER, JWT_AUDIENCE belong together`;
+    expect(mistakes({ DATABASE_URL, ...jwt, [name]: '' })).toEqual([rule]);
+  });
+
+  test.each([
+    'http://localhost:8080/keys',
+    'http://127.0.0.1/keys',
+    'http://[::1]:8080/',
+    'https://login.example:8443/',
+  ])('may have their keys at %s', (url) => {
+    expect(readConfig({ ...jwt, JWT_JWKS_URL: url }).jwt?.jwksUrl).toBe(url);
+  });
+
+  test.each(['http://login.example/keys', 'http://localhost.example/', 'http://127.example/', 'ftp://[::1]/', 'keys'])(
+    'may not have their keys at %s',
+    (url) => {
+      const rule = 'JWT_JWKS_URL must be an https:// URL, or an http:// one of this machine';
+      expect(mistakes({ ...jwt, JWT_JWKS_URL: url })).toEqual([rule]);
+    },
+  );
 });
 
 test('no message tells a token or the password of the database', () => {

@@ -276,7 +276,7 @@ describe('cannot start', () => {
     expect(await service.exited).toEqual({ code: 1, signal: null });
     expect(service.stderr().split('\n').toSorted()).toEqual([
       '',
-      'ACCESS_TOKENS or ACCESS_TOKENS_FILE must give the accepted tokens when DATABASE_URL is set',
+      'ACCESS_TOKENS, ACCESS_TOKENS_FILE or JWT_JWKS_URL must say which tokens are accepted when DATABASE_URL is set',
       'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent',
       'PORT must be a port number from 0 to 65535',
       'Plant Store cannot start.',

@@ -9,6 +9,7 @@ import { refuseMalformed } from './malformed.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation } from './operation.ts';
 import { failures, requestLog } from './request-log.ts';
+import type { RequestObserver } from './request-observer.ts';
 
 interface ApiOptions {
   readonly operations: readonly Operation[];
@@ -19,12 +20,13 @@ interface ApiOptions {
   /** The public address; a function, since the port may not be known before the server listens. */
   readonly baseUrl: () => string;
   readonly log: Logger;
+  readonly observer?: RequestObserver;
 }
 
 /** The public API: every operation behind the bearer check, and the document that describes them. */
-export function api({ operations, verifyToken, bodyLimit, limits, baseUrl, log }: ApiOptions): Koa {
+export function api({ operations, verifyToken, bodyLimit, limits, baseUrl, log, observer }: ApiOptions): Koa {
   const authenticate = bearerAuth(verifyToken);
-  const admit = admission(limits);
+  const admit = admission(limits, observer?.overloaded);
   const readBody = bodyReader(bodyLimit);
   const router = new Router({ sensitive: true, strict: true });
 
@@ -40,13 +42,13 @@ export function api({ operations, verifyToken, bodyLimit, limits, baseUrl, log }
   }
   router.get('/openapi.json', (ctx) => answerJson(ctx, openApiDocument(operations, baseUrl())));
 
-  return koaApp(router, log);
+  return koaApp(router, log, observer);
 }
 
 /** What every port of the service has in common: request log, Error bodies and these routes. */
-export function koaApp(router: Router, log: Logger): Koa {
+export function koaApp(router: Router, log: Logger, observer?: RequestObserver): Koa {
   const app = new Koa();
-  app.use(requestLog(log));
+  app.use(requestLog(log, observer));
   app.use(answerErrors);
   app.use(refuseMalformed);
   app.use(router.routes());

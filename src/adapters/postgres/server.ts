@@ -46,7 +46,17 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
       } as unknown as PostgresPool,
     }),
   });
-  return { sql, connections: poolSize, description: describe(url), close: () => sql.destroy() };
+  return {
+    sql,
+    connections: poolSize,
+    connectionUse: () => ({
+      busy: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      unused: poolSize - pool.totalCount,
+    }),
+    description: describe(url),
+    close: () => sql.destroy(),
+  };
 }
 
 /**
