@@ -3,6 +3,7 @@ import Koa, { type Context, type Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { type AdmissionLimits, admission } from './admission.ts';
 import { bearerAuth, type TokenVerifier } from './bearer-auth.ts';
+import { addDocsPage } from './docs-page.ts';
 import { errorAnswer, everyAnswer, HttpError } from './errors.ts';
 import { bodyReader, jsonParser, sizeOfBody } from './json-body.ts';
 import { refuseMalformed } from './malformed.ts';
@@ -39,6 +40,7 @@ export function api({ operations, verifyToken, bodyLimit, limits, baseUrl, log }
     });
   }
   router.get('/openapi.json', (ctx) => answerJson(ctx, openApiDocument(operations, baseUrl())));
+  addDocsPage(router, baseUrl);
 
   return koaApp(router, log);
 }
