@@ -20,6 +20,7 @@ const answer = await fetch('openapi.json');
 SwaggerUIBundle({
   domNode: document.getElementById('reference'),
   spec: withThisServer(await answer.json()),
+  docExpansion: 'full',
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
   validatorUrl: null,
