@@ -16,6 +16,7 @@ interface ApiServerOptions {
   readonly limits?: Partial<typeof serverLimits>;
   /** Where it listens, unless another public address is given. */
   readonly baseUrl?: string;
+  readonly corsOrigins?: readonly string[];
   readonly maxRequests?: number;
   /** In bytes. */
   readonly maxRequestBytes?: number;
@@ -29,6 +30,7 @@ export async function startApiServer({
   bodyLimit = 1024 ** 2,
   limits = {},
   baseUrl,
+  corsOrigins = [],
   maxRequests = 1_000,
   maxRequestBytes = 64 * 1024 ** 2,
   onLog = () => {},
@@ -41,6 +43,7 @@ export async function startApiServer({
       bodyLimit,
       limits: { maxRequests, maxRequestBytes },
       baseUrl: () => baseUrl ?? server.url,
+      corsOrigins,
       log,
     }),
     '127.0.0.1',

@@ -63,7 +63,8 @@ function errorResponses(): Record<number, object> {
 }
 
 function numbered(errors: readonly number[]): object {
-  return { type: 'object', properties: { error: { enum: errors } }, required: ['error'] };
+  const error = { type: 'integer', enum: errors, examples: errors.slice(0, 1) };
+  return { type: 'object', properties: { error }, required: ['error'] };
 }
 
 function json(schema: object): object {

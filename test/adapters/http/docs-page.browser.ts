@@ -129,6 +129,31 @@ test('works behind a proxy that serves it under a prefix', async () => {
   }
 });
 
+test('is no way into a service on another origin, unless that allows it', async () => {
+  const app = await startApiServer();
+  const allowing = await startApiServer({ corsOrigins: [app.url] });
+  try {
+    const page = await browser.newPage();
+    // A document without a policy of its own.
+    await page.goto(`${app.url}/openapi.json`);
+    const create = (url: string, token: string) =>
+      page.evaluate<unknown>(`
+        fetch('${url}/plants', {
+          method: 'POST',
+          headers: { Authorization: 'Bearer ${token}', 'Content-Type': 'application/json' },
+          body: '{"id":1,"name":"Monstera"}',
+        }).then((answer) => answer.json(), (error) => error.message)
+      `);
+    expect(await create(server.url, TOKEN)).toBe('Failed to fetch');
+    expect(plants.size).toBe(0);
+    expect(await create(allowing.url, TOKEN)).toEqual({ name: 'Monstera' });
+    expect(await create(allowing.url, 'another-token-than-that')).toMatchObject({ error: 40101 });
+  } finally {
+    await allowing.close(0);
+    await app.close(0);
+  }
+});
+
 test('is dark where the reader wants it dark, and follows a change of mind', async () => {
   const { page } = await visit(`${server.url}/docs`, { colorScheme: 'dark' });
   const color = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
