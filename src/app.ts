@@ -72,15 +72,9 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
 
   const verifyToken = tokenVerifier(config, token, log, opened);
   const baseUrl = () => config.api.baseUrl ?? apiServer.url;
-  const app = api({
-    operations,
-    verifyToken,
-    bodyLimit: config.bodyLimit,
-    limits: config.limits,
-    baseUrl,
-    log,
-    observer: metrics,
-  });
+  const { bodyLimit, limits } = config;
+  const { corsOrigins } = config.api;
+  const app = api({ operations, verifyToken, bodyLimit, limits, baseUrl, corsOrigins, log, observer: metrics });
   const apiServer = await serve(app, config.api.host, config.api.port, log, {}, metrics);
   // What is left of the time is for the database.
   opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9));

@@ -59,6 +59,15 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 export const postgresUrl = url('a URL like postgres://user:password@host:5432/database', ['postgres:', 'postgresql:']);
 
+export const origins: Rule<string[]> = {
+  mustBe: '* or origins separated by commas, each exactly as browsers send it, like https://app.example',
+  parse(value) {
+    const list = value.split(',').map((origin) => origin.trim());
+    const exact = (origin: string) => /^https?:[^*]+$/.test(origin) && URL.parse(origin)?.origin === origin;
+    return value.trim() === '*' || list.every(exact) ? list : undefined;
+  },
+};
+
 /** RFC 6750 section 2.1 says which characters a header can carry; 16 of them at random cannot be guessed. */
 const TOKEN = /^[A-Za-z0-9\-._~+/]{16,}=*$/;
 

@@ -3,6 +3,7 @@ import {
   integer,
   jwksUrl,
   oneOf,
+  origins,
   port,
   postgresUrl,
   type Rule,
@@ -16,7 +17,13 @@ import {
 import { postgresUrlProblem } from './postgres-url.ts';
 
 export interface Config {
-  readonly api: { readonly host: string; readonly port: number; readonly baseUrl: string | undefined };
+  readonly api: {
+    readonly host: string;
+    readonly port: number;
+    readonly baseUrl: string | undefined;
+    /** Whose pages may use the API from a browser. */
+    readonly corsOrigins: readonly string[];
+  };
   readonly management: { readonly host: string; readonly port: number };
   readonly database: DatabaseConfig;
   /** Most plants in one statement. */
@@ -86,6 +93,7 @@ export function readConfig(environment: Environment): Config {
         host: read('HOST', text, '127.0.0.1'),
         port: read('PORT', port, '3000'),
         baseUrl: read('BASE_URL', httpUrl),
+        corsOrigins: read('CORS_ORIGINS', origins) ?? [],
       },
       management: {
         host: read('MANAGEMENT_HOST', text, '127.0.0.1'),

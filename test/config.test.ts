@@ -35,7 +35,7 @@ function mistakes(
 }
 
 const defaults = {
-  api: { host: '127.0.0.1', port: 3000, baseUrl: undefined },
+  api: { host: '127.0.0.1', port: 3000, baseUrl: undefined, corsOrigins: [] },
   management: { host: '127.0.0.1', port: 3001 },
   database: { kind: 'embedded', dataDir: './data' },
   tokens: [],
@@ -56,7 +56,7 @@ test('has a default for everything', () => {
 test('takes an empty variable for one that is not set', () => {
   const names = ['HOST', 'PORT', 'BASE_URL', 'MANAGEMENT_HOST', 'MANAGEMENT_PORT', 'DATABASE_URL', 'DATA_DIR'];
   names.push('ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', 'POOL_SIZE', 'BODY_LIMIT', 'LOG_LEVEL', 'SHUTDOWN_TIMEOUT');
-  names.push('BATCH_ROWS', 'STORE_TIMEOUT', 'MAX_REQUESTS', 'MAX_REQUEST_BYTES');
+  names.push('BATCH_ROWS', 'STORE_TIMEOUT', 'MAX_REQUESTS', 'MAX_REQUEST_BYTES', 'CORS_ORIGINS');
   names.push('CONNECT_TIMEOUT', 'STATEMENT_TIMEOUT', 'IDLE_TIMEOUT');
   names.push('JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE');
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toStrictEqual(defaults);
@@ -68,6 +68,7 @@ test('reads every variable', () => {
     HOST: '::',
     PORT: '0',
     BASE_URL: 'https://plants.example',
+    CORS_ORIGINS: 'https://app.example, http://localhost:5173',
     MANAGEMENT_HOST: '0.0.0.0',
     MANAGEMENT_PORT: '65535',
     DATABASE_URL,
@@ -91,7 +92,12 @@ test('reads every variable', () => {
   const timeouts = { connectTimeout: 1_000, statementTimeout: 200, idleTimeout: 60_000 };
   const database = { kind: 'postgres', url: DATABASE_URL, poolSize: 1_000, ...timeouts };
   expect(readConfig(environment)).toStrictEqual({
-    api: { host: '::', port: 0, baseUrl: 'https://plants.example' },
+    api: {
+      host: '::',
+      port: 0,
+      baseUrl: 'https://plants.example',
+      corsOrigins: ['https://app.example', 'http://localhost:5173'],
+    },
     management: { host: '0.0.0.0', port: 65_535 },
     database,
     tokens: [TOKEN],
@@ -123,17 +129,39 @@ test.each([
   expect(readConfig({ SHUTDOWN_TIMEOUT }).shutdownTimeout).toBe(milliseconds);
 });
 
+test('takes * for the pages of everybody', () => {
+  expect(readConfig({ CORS_ORIGINS: '*' }).api.corsOrigins).toEqual(['*']);
+});
+
 const PORT_RULE = 'must be a port number from 0 to 65535';
 const SIZE_RULE = 'must be a size of 1024mb at most: a whole number above 0 and one of b, kb, mb, like 10kb';
 const TIME_RULE = 'must be a time of 24 days at most: a whole number above 0 and one of ms, s, m, like 10s';
 const TOKEN_RULE =
   'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/';
+const ORIGINS_RULE =
+  'must be * or origins separated by commas, each exactly as browsers send it, like https://app.example';
 const DATABASE_RULE = 'must be a URL like postgres://user:password@host:5432/database';
 
 test.each([
   ['PORT', ['-1', '65536', '80.5', '0x50', 'http', ' 80'], PORT_RULE],
   ['MANAGEMENT_PORT', ['65536'], PORT_RULE],
   ['BASE_URL', ['plants.example', 'ftp://plants.example', 'https://'], 'must be an http:// or https:// URL'],
+  [
+    'CORS_ORIGINS',
+    [
+      'app.example',
+      'https://app.example/',
+      'https://app.example/path',
+      'https://App.example',
+      'https://app.example:443',
+      'https://*.app.example',
+      'ftp://app.example',
+      'null',
+      'https://app.example,',
+      'https://app.example,*',
+    ],
+    ORIGINS_RULE,
+  ],
   ['DATABASE_URL', ['db.example', 'mysql://db.example/plants', 'postgres://db:port/x'], DATABASE_RULE],
   [
     'DATABASE_URL',
