@@ -13,6 +13,8 @@ interface PlantsOptions {
   readonly batchRows: number;
   /** Milliseconds until a call is given up. */
   readonly timeout: number;
+  /** Hears how many plants each statement has stored. The port does not tell: created or there before is one to it. */
+  readonly onInserted?: (count: number) => void;
 }
 
 /** UTF-16 units of text in one statement: enough to fill a batch, little enough to parse in a moment. */
@@ -24,11 +26,11 @@ const RETRY_DELAY = 50;
 /** Plants in the table `plants`, inserted in groups: one statement and one commit for all that came meanwhile. */
 export function postgresPlants(
   database: Database,
-  { schemaReady, batchRows, timeout }: PlantsOptions,
+  { schemaReady, batchRows, timeout, onInserted }: PlantsOptions,
 ): PlantRepository {
   const insert = groupInsert(database);
   const addInGroup = batcher<NewPlant, NewPlant>({
-    run: (plants) => addTogether(database, insert, plants),
+    run: (plants) => addTogether(database, insert, plants, onInserted),
     isItemsFault: (error) => meaningOf(error) === 'rows_fault',
     maxItems: batchRows,
     maxSize: BATCH_TEXT,
@@ -69,12 +71,18 @@ function groupInsert({ sql }: Database): GroupInsert {
 }
 
 /** Inserts those whose id is free, the first of each id, and finds for every plant the record that holds its id. */
-async function addTogether({ sql }: Database, insert: GroupInsert, plants: readonly NewPlant[]): Promise<NewPlant[]> {
+async function addTogether(
+  { sql }: Database,
+  insert: GroupInsert,
+  plants: readonly NewPlant[],
+  onInserted: PlantsOptions['onInserted'],
+): Promise<NewPlant[]> {
   let holders = new Map<bigint, NewPlant>();
   for (const plant of plants) if (!holders.has(plant.id)) holders.set(plant.id, plant);
   // Always in the same order: two statements that insert the same ids in different orders would deadlock.
   const rows = [...holders.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const { numAffectedRows } = await sql.executeQuery(insert(rows));
+  onInserted?.(Number(numAffectedRows));
   if (numAffectedRows !== BigInt(rows.length)) {
     // A second statement, since the first one's snapshot cannot see the rows that made it skip some of its own.
     holders = await findAll(sql, [...holders.keys()]);
