@@ -1,5 +1,3 @@
-import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { HttpError } from './adapters/http/errors.ts';
 import { jsonParser } from './adapters/http/json-body.ts';
 import { NewPlant } from './adapters/http/schemas.ts';
@@ -21,11 +19,10 @@ import { createPlant } from './application/create-plant.ts';
 import { readDatabaseConfig } from './config.ts';
 import { PlantStoreError } from './domain/errors.ts';
 import { environment } from './environment.ts';
+import { importArguments } from './import-arguments.ts';
 import { createLog } from './log.ts';
 
 /* npm run import: creates the plants of a list in the configured database. docs/import.md says how. */
-
-const USAGE = 'Usage: npm run import -- FILE [--format ndjson|csv] [--rejected FILE], with - for standard input';
 
 /** Milliseconds; more than a service's defaults, since nobody waits for a single plant here. */
 const STATEMENT_TIMEOUT = 10_000;
@@ -56,7 +53,7 @@ try {
 
 /** @returns the exit code */
 async function run(): Promise<number> {
-  const { path, format, rejectedPath } = readArguments();
+  const { path, format, rejectedPath } = importArguments(process.argv.slice(2));
   const source = await openSource(path, stop.signal);
   const database = await openDatabase();
   try {
@@ -91,9 +88,7 @@ async function importList(
   try {
     await importPlants(list, { createPlant: createPlant(plants), reject: rejected.add, tally, signal: stop.signal });
   } catch (error) {
-    throw new Error(`The import stopped: ${reasonOf(error)}. Running the same command again is safe.`, {
-      cause: error,
-    });
+    throw explained(error);
   } finally {
     hideProgress();
     rejected.close();
@@ -105,32 +100,6 @@ async function importList(
     return stop.signal.reason;
   }
   return refusedIn(tally) > 0 ? REFUSED : DONE;
-}
-
-function readArguments() {
-  const { values, positionals } = parsedArguments();
-  const [path, ...rest] = positionals;
-  const format =
-    values.format ??
-    /\.(csv|ndjson|jsonl)$/i
-      .exec(path ?? '')?.[1]
-      ?.toLowerCase()
-      .replace('jsonl', 'ndjson');
-  if (path === undefined || rest.length > 0 || (format !== 'csv' && format !== 'ndjson')) throw new Error(USAGE);
-  const rejectedPath = values.rejected ?? `${path === '-' ? 'stdin' : path}.rejected.ndjson`;
-  if (resolve(path) === resolve(rejectedPath)) throw new Error('What is refused must go into a file of its own.');
-  return { path, format, rejectedPath };
-}
-
-function parsedArguments() {
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: { format: { type: 'string' }, rejected: { type: 'string' } },
-    });
-  } catch {
-    throw new Error(USAGE);
-  }
 }
 
 async function openDatabase(): Promise<Database> {
@@ -162,10 +131,11 @@ function lineParser(): PlantParser {
   };
 }
 
-/** With what the database said, which no client may see but who runs this should. */
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error;
-  return cause instanceof Error ? `${message} (${cause.message})` : message;
+/** With what the database said, which no client may see, but who runs this should. */
+function explained(error: unknown): unknown {
+  if (!(error instanceof PlantStoreError)) return error;
+  const said = error.cause instanceof Error ? error.cause.message : error.message;
+  return new Error(`The database gave up (${said}). Running the same command again does the rest.`, { cause: error });
 }
 
 /** For people, on stderr; the summary has stdout to itself. */

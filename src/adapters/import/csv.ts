@@ -4,6 +4,8 @@ import { type Cell, cellsOf, csvRecords } from './csv-records.ts';
 import { type Entry, entry } from './entry.ts';
 import type { Line } from './lines.ts';
 
+const COLUMNS = ['id', 'name', 'tag'];
+
 /** More digits than any int64 has, so that the domain's rule is what refuses it. */
 const INTEGER = /^-?\d{1,30}$/;
 
@@ -28,18 +30,16 @@ export async function* csvEntries(lines: AsyncIterable<readonly Line[]>): AsyncG
 }
 
 function plantReader(header: readonly Cell[]): (cells: readonly Cell[]) => NewPlant {
-  const [idColumn, nameColumn, tagColumn] = ['id', 'name', 'tag'].map((column) => header.indexOf(column));
+  const [idColumn = -1, nameColumn = -1, tagColumn = -1] = COLUMNS.map((column) => header.indexOf(column));
   const isTwice = (column: string) => header.indexOf(column) !== header.lastIndexOf(column);
-  if (idColumn === -1 || nameColumn === -1 || ['id', 'name', 'tag'].some(isTwice)) {
-    throw new Error(
-      `the first line must name the columns, id and name among them: id,name,tag. It is ${header.join()}`,
-    );
+  if (idColumn < 0 || nameColumn < 0 || COLUMNS.some(isTwice)) {
+    throw new Error(`the first line must name the columns, as in id,name,tag; it is ${header.join()}`);
   }
   return (cells) => {
     if (cells.length !== header.length) {
       throw new PlantStoreError('invalid_plant', `there must be ${header.length} cells, but there are ${cells.length}`);
     }
-    const [id = '', name, tag] = [cells[idColumn ?? -1], cells[nameColumn ?? -1], cells[tagColumn ?? -1]];
+    const [id = '', name, tag] = [cells[idColumn], cells[nameColumn], cells[tagColumn]];
     if (!INTEGER.test(id)) throw new PlantStoreError('invalid_plant', `id must be ${fieldRules.id}`);
     if (name === undefined) throw new PlantStoreError('invalid_plant', `name must be ${fieldRules.name}; "" is empty`);
     return { id: BigInt(id), name, ...(tag !== undefined && { tag }) };

@@ -64,7 +64,7 @@ export function whole(value: number): string {
 }
 
 /** As `1:02:03` or `2:03`. */
-export function duration(seconds: number): string {
+function duration(seconds: number): string {
   const rounded = Math.ceil(seconds);
   const [hours, minutes] = [Math.floor(rounded / 3_600), Math.floor(rounded / 60) % 60];
   const tail = String(rounded % 60).padStart(2, '0');
