@@ -124,6 +124,11 @@ export function readMigrationConfig(environment: Environment): DatabaseConfig {
   return checked(environment, (read, problem) => databaseConfig(name, read, problem));
 }
 
+/** Reads what an import needs: the database of the service. @throws ConfigError */
+export function readDatabaseConfig(environment: Environment): DatabaseConfig {
+  return checked(environment, (read, problem) => databaseConfig('DATABASE_URL', read, problem));
+}
+
 function databaseConfig(urlName: string, read: Read, problem: Problem): DatabaseConfig {
   const url = read(urlName, postgresUrl);
   const wrong = url && postgresUrlProblem(url);

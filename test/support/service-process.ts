@@ -14,6 +14,8 @@ export interface NodeProcess {
   stdout(): string;
   stderr(): string;
   kill(signal: NodeJS.Signals): void;
+  /** What it reads from standard input, which is open until `end` is called. */
+  readonly stdin: NodeJS.WritableStream;
   /** Settles once it has ended and all it said is here. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   /** Resolves once it has said enough for the condition to hold; rejects if it ends before. */
@@ -44,7 +46,6 @@ export function startNode(args: readonly string[], cwd: string, environment: Rec
   const child = spawn(process.execPath, args, {
     cwd,
     env: { PATH: process.env.PATH, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = once(child, 'close').then(([code, signal]) => ({ code, signal }));
   cleanUps.push(() => {
@@ -69,6 +70,7 @@ export function startNode(args: readonly string[], cwd: string, environment: Rec
     stdout,
     stderr,
     kill: (signal) => child.kill(signal),
+    stdin: child.stdin,
     exited,
     async until(condition) {
       while (!condition()) {

@@ -66,10 +66,14 @@ function isJson(contentType: string | undefined): boolean {
  * Makes the parser of a request body: bytes to the value that the schema describes, with every member of `format:
  * int64` as a bigint of exactly the number that was sent. Unknown members are left out.
  *
+ * @param subject what the messages call it
  * @returns a function that throws HttpError `malformed_body` if it is not JSON in UTF-8, and PlantStoreError
  * `invalid_plant`, naming the member and what it must be, if it is not what the schema describes.
  */
-export function jsonParser<Schema extends TObject>(schema: Schema): (bytes: Buffer) => Static<Schema> {
+export function jsonParser<Schema extends TObject>(
+  schema: Schema,
+  subject = 'the body',
+): (bytes: Buffer) => Static<Schema> {
   const validator = Compile(schema);
   const names = Object.keys(schema.properties);
   const int64Names = names.filter((name) => property(name)?.format === 'int64');
@@ -78,13 +82,12 @@ export function jsonParser<Schema extends TObject>(schema: Schema): (bytes: Buff
     return schema.properties[name];
   }
   function mustBe(name: string): PlantStoreError {
-    const subject = name === '' ? 'the body' : name;
     const rule = (name === '' ? (schema as { description?: string }) : property(name))?.description;
-    return new PlantStoreError('invalid_plant', `${subject} must be ${rule}`);
+    return new PlantStoreError('invalid_plant', `${name === '' ? subject : name} must be ${rule}`);
   }
 
   return (bytes) => {
-    const sources = membersOf(decode(bytes), names);
+    const sources = membersOf(decode(bytes, subject), names, subject);
     if (sources === undefined) throw mustBe('');
     const value: Record<string, unknown> = {};
     for (const [name, source] of sources) value[name] = scalar(source);
@@ -103,16 +106,16 @@ export function jsonParser<Schema extends TObject>(schema: Schema): (bytes: Buff
   };
 }
 
-function decode(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw new HttpError('malformed_body', 'the body must be valid UTF-8');
+function decode(bytes: Buffer, subject: string): string {
+  if (!isUtf8(bytes)) throw new HttpError('malformed_body', `${subject} must be valid UTF-8`);
   return bytes.toString('utf8');
 }
 
-function membersOf(text: string, names: readonly string[]): Map<string, string> | undefined {
+function membersOf(text: string, names: readonly string[], subject: string): Map<string, string> | undefined {
   try {
     return jsonMembers(text, names);
   } catch {
-    throw new HttpError('malformed_body', 'the body must be valid JSON');
+    throw new HttpError('malformed_body', `${subject} must be valid JSON`);
   }
 }
 

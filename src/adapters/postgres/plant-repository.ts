@@ -15,6 +15,8 @@ interface PlantsOptions {
   readonly timeout: number;
   /** Told of the number of plants in each statement as it starts. */
   readonly onBatch?: ((plants: number) => void) | undefined;
+  /** Hears how many plants each statement has stored. The port does not tell: created or there before is one to it. */
+  readonly onInserted?: (count: number) => void;
 }
 
 /** The repository, and for operators how many plants wait for a statement. */
@@ -29,11 +31,11 @@ const RETRY_DELAY = 50;
 /** Plants in the table `plants`, inserted in groups: one statement and one commit for all that came meanwhile. */
 export function postgresPlants(
   database: Database,
-  { schemaReady, batchRows, timeout, onBatch }: PlantsOptions,
+  { schemaReady, batchRows, timeout, onBatch, onInserted }: PlantsOptions,
 ): PostgresPlants {
   const insert = groupInsert(database);
   const addInGroup = batcher<NewPlant, NewPlant>({
-    run: (plants) => addTogether(database, insert, plants),
+    run: (plants) => addTogether(database, insert, plants, onInserted),
     isItemsFault: (error) => meaningOf(error) === 'rows_fault',
     maxItems: batchRows,
     maxSize: BATCH_TEXT,
@@ -76,12 +78,18 @@ function groupInsert({ sql }: Database): GroupInsert {
 }
 
 /** Inserts those whose id is free, the first of each id, and finds for every plant the record that holds its id. */
-async function addTogether({ sql }: Database, insert: GroupInsert, plants: readonly NewPlant[]): Promise<NewPlant[]> {
+async function addTogether(
+  { sql }: Database,
+  insert: GroupInsert,
+  plants: readonly NewPlant[],
+  onInserted: PlantsOptions['onInserted'],
+): Promise<NewPlant[]> {
   let holders = new Map<bigint, NewPlant>();
   for (const plant of plants) if (!holders.has(plant.id)) holders.set(plant.id, plant);
   // Always in the same order: two statements that insert the same ids in different orders would deadlock.
   const rows = [...holders.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const { numAffectedRows } = await sql.executeQuery(insert(rows));
+  onInserted?.(Number(numAffectedRows));
   if (numAffectedRows !== BigInt(rows.length)) {
     // A second statement, since the first one's snapshot cannot see the rows that made it skip some of its own.
     holders = await findAll(sql, [...holders.keys()]);

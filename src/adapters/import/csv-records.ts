@@ -1,0 +1,80 @@
+import { isUtf8 } from 'node:buffer';
+import { PlantStoreError } from '../../domain/errors.ts';
+import { type Line, MAX_LINE } from './lines.ts';
+
+/** The bytes of one record: a line, or several if a quoted cell holds line ends. */
+export interface CsvRecord extends Line {
+  /** Its last quote is not closed, neither before it grew larger than MAX_LINE nor before the end. */
+  readonly isOpen: boolean;
+}
+
+/** A cell of a record; undefined if it is empty without quotes. */
+export type Cell = string | undefined;
+
+/** A cell in quotes, within which they stand twice, or a plain one; and what ends it. */
+const CELL = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|$)/y;
+
+const QUOTE = 0x22;
+const CARRIAGE_RETURN = 0x0d;
+const LINE_FEED = Buffer.from('\n');
+
+/** Joins lines to records, which go on while a quote is open. Blank lines between records are left out. */
+export async function* csvRecords(lines: AsyncIterable<readonly Line[]>): AsyncGenerator<readonly CsvRecord[]> {
+  /** The record that has begun. */
+  let parts: Line[] = [];
+  let length = 0;
+  let isOpen = false;
+
+  function endRecord(): CsvRecord {
+    const [first] = parts as [Line];
+    const joined = () => Buffer.concat(parts.flatMap(({ bytes }) => [LINE_FEED, bytes]).slice(1));
+    const whole = parts.length > 1 ? joined() : first.bytes;
+    const bytes = whole.at(-1) === CARRIAGE_RETURN ? whole.subarray(0, -1) : whole;
+    const record = { number: first.number, bytes, isCut: parts.some(({ isCut }) => isCut), isOpen };
+    parts = [];
+    length = 0;
+    isOpen = false;
+    return record;
+  }
+
+  for await (const some of lines) {
+    const records: CsvRecord[] = [];
+    for (const line of some) {
+      if (parts.length === 0 && isBlank(line.bytes)) continue;
+      parts.push(line);
+      length += line.bytes.length;
+      if (hasOddQuotes(line.bytes)) isOpen = !isOpen;
+      if (!isOpen || length >= MAX_LINE) records.push(endRecord());
+    }
+    yield records;
+  }
+  if (parts.length > 0) yield [endRecord()];
+}
+
+/** @throws PlantStoreError `invalid_plant` if the record breaks RFC 4180, or is not UTF-8 */
+export function cellsOf({ bytes, isCut, isOpen }: CsvRecord): Cell[] {
+  if (isCut) throw new PlantStoreError('invalid_plant', `the line is larger than ${MAX_LINE} bytes`);
+  if (isOpen) throw new PlantStoreError('invalid_plant', 'a quote is not closed');
+  if (!isUtf8(bytes)) throw new PlantStoreError('invalid_plant', 'the line must be valid UTF-8');
+  const text = bytes.toString();
+  const cells: Cell[] = [];
+  CELL.lastIndex = 0;
+  for (;;) {
+    const match = CELL.exec(text);
+    if (match === null)
+      throw new PlantStoreError('invalid_plant', 'quotes must enclose a whole cell, and stand twice in it');
+    const [, quoted, plain, end] = match;
+    cells.push(quoted === undefined ? plain || undefined : quoted.replaceAll('""', '"'));
+    if (end === '') return cells;
+  }
+}
+
+function isBlank(bytes: Buffer): boolean {
+  return bytes.length === 0 || (bytes.length === 1 && bytes[0] === CARRIAGE_RETURN);
+}
+
+function hasOddQuotes(bytes: Buffer): boolean {
+  let odd = false;
+  for (let at = bytes.indexOf(QUOTE); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) odd = !odd;
+  return odd;
+}

@@ -1,0 +1,22 @@
+import { PlantStoreError } from '../../domain/errors.ts';
+import type { NewPlant } from '../../domain/plant.ts';
+
+/** One plant of a list, in whichever format. */
+export interface Entry {
+  /** The line where it begins, from 1. */
+  readonly line: number;
+  /** As it was, for those who have to mend it. */
+  readonly bytes: Buffer;
+  /** What it says, or why that is no plant. */
+  readonly content: NewPlant | PlantStoreError;
+}
+
+/** Makes an entry of what `read` returns, or of the PlantStoreError that it throws. */
+export function entry(line: number, bytes: Buffer, read: () => NewPlant): Entry {
+  try {
+    return { line, bytes, content: read() };
+  } catch (error) {
+    if (error instanceof PlantStoreError) return { line, bytes, content: error };
+    throw error;
+  }
+}

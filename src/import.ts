@@ -1,0 +1,144 @@
+import { HttpError } from './adapters/http/errors.ts';
+import { jsonParser } from './adapters/http/json-body.ts';
+import { NewPlant } from './adapters/http/schemas.ts';
+import { csvEntries } from './adapters/import/csv.ts';
+import type { Entry } from './adapters/import/entry.ts';
+import { entriesIn, importPlants, refusedIn } from './adapters/import/import-plants.ts';
+import { linesOf } from './adapters/import/lines.ts';
+import { ndjsonEntries, type PlantParser } from './adapters/import/ndjson.ts';
+import { showProgress } from './adapters/import/progress.ts';
+import { rejectedFile } from './adapters/import/rejected-file.ts';
+import { openSource, type Source } from './adapters/import/source.ts';
+import { summary } from './adapters/import/summary.ts';
+import type { Database } from './adapters/postgres/database.ts';
+import { embeddedDatabase } from './adapters/postgres/embedded.ts';
+import { migrateUp, requireMigrations } from './adapters/postgres/migrator.ts';
+import { postgresPlants } from './adapters/postgres/plant-repository.ts';
+import { postgresServer } from './adapters/postgres/server.ts';
+import { createPlant } from './application/create-plant.ts';
+import { readDatabaseConfig } from './config.ts';
+import { PlantStoreError } from './domain/errors.ts';
+import { environment } from './environment.ts';
+import { importArguments } from './import-arguments.ts';
+import { createLog } from './log.ts';
+
+/* npm run import: creates the plants of a list in the configured database. docs/import.md says how. */
+
+/** Milliseconds; more than a service's defaults, since nobody waits for a single plant here. */
+const STATEMENT_TIMEOUT = 10_000;
+const STORE_TIMEOUT = 60_000;
+
+const BATCH_ROWS = 256;
+
+/** The exit codes: everything is in the store; it stopped, so run it again; some were refused. */
+const DONE = 0;
+const STOPPED = 1;
+const REFUSED = 2;
+
+const stop = new AbortController();
+for (const [signal, code] of [['SIGINT', 130] as const, ['SIGTERM', 143] as const]) {
+  process.on(signal, () => {
+    if (stop.signal.aborted) process.exit(code);
+    say('Finishing what is under way; once more stops at once.');
+    stop.abort(code);
+  });
+}
+
+try {
+  process.exitCode = await run();
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+  process.exitCode = STOPPED;
+}
+
+/** @returns the exit code */
+async function run(): Promise<number> {
+  const { path, format, rejectedPath } = importArguments(process.argv.slice(2));
+  const source = await openSource(path, stop.signal);
+  const database = await openDatabase();
+  try {
+    const lines = linesOf(source.chunks);
+    const list = format === 'csv' ? csvEntries(lines) : ndjsonEntries(lines, lineParser());
+    return await importList(list, source, rejectedPath, database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function importList(
+  list: AsyncIterable<readonly Entry[]>,
+  source: Source,
+  rejectedPath: string,
+  database: Database,
+): Promise<number> {
+  let created = 0;
+  const plants = postgresPlants(database, {
+    schemaReady: () => Promise.resolve(),
+    batchRows: BATCH_ROWS,
+    timeout: STORE_TIMEOUT,
+    onInserted: (rows) => {
+      created += rows;
+    },
+  });
+  const tally = { held: 0, conflicting: 0, invalid: 0 };
+  const rejected = rejectedFile(rejectedPath);
+  const start = performance.now();
+  const look = () => ({ plants: entriesIn(tally), bytes: source.bytesRead(), totalBytes: source.size });
+  const hideProgress = showProgress(look, process.stderr);
+  try {
+    await importPlants(list, { createPlant: createPlant(plants), reject: rejected.add, tally, signal: stop.signal });
+  } catch (error) {
+    throw explained(error);
+  } finally {
+    hideProgress();
+    rejected.close();
+    console.log(summary(tally, created, (performance.now() - start) / 1_000));
+    if (refusedIn(tally) > 0) console.log(`What was refused, and why, is in ${rejectedPath}`);
+  }
+  if (stop.signal.aborted) {
+    say('It was interrupted. Running the same command again does the rest.');
+    return stop.signal.reason;
+  }
+  return refusedIn(tally) > 0 ? REFUSED : DONE;
+}
+
+async function openDatabase(): Promise<Database> {
+  const config = readDatabaseConfig(environment());
+  const database =
+    config.kind === 'postgres'
+      ? postgresServer({ ...config, statementTimeout: STATEMENT_TIMEOUT }, await createLog('silent'))
+      : await embeddedDatabase(config.dataDir);
+  try {
+    // Nobody else migrates the embedded database.
+    if (config.kind === 'embedded') await migrateUp(database);
+    await requireMigrations(database);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** A line is what the body of a request would be. */
+function lineParser(): PlantParser {
+  const parse = jsonParser(NewPlant, 'the line');
+  return (line) => {
+    try {
+      return parse(line);
+    } catch (error) {
+      throw error instanceof HttpError ? new PlantStoreError('invalid_plant', error.message) : error;
+    }
+  };
+}
+
+/** With what the database said, which no client may see, but who runs this should. */
+function explained(error: unknown): unknown {
+  if (!(error instanceof PlantStoreError)) return error;
+  const said = error.cause instanceof Error ? error.cause.message : error.message;
+  return new Error(`The database gave up (${said}). Running the same command again does the rest.`, { cause: error });
+}
+
+/** For people, on stderr; the summary has stdout to itself. */
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

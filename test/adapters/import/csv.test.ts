@@ -1,0 +1,93 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { csvEntries } from '../../../src/adapters/import/csv.ts';
+import { linesOf, MAX_LINE } from '../../../src/adapters/import/lines.ts';
+import { PlantStoreError } from '../../../src/domain/errors.ts';
+import { int64 } from '../../support/json-forms.ts';
+import { chunks, collected } from '../../support/lists.ts';
+
+/** What was read: the line, and the plant or why it is none. */
+async function read(...parts: (string | Buffer)[]) {
+  const entries = await collected(csvEntries(linesOf(chunks(...parts))));
+  return entries.map(({ line, content }) => [line, content instanceof PlantStoreError ? content.message : content]);
+}
+
+test('reads the columns by their names, in any order, and ignores the others', async () => {
+  expect(await read('colour,name,tag,id\nred,Rosa,shrub,1\n,Acer,,-9223372036854775808\n')).toEqual([
+    [2, { id: 1n, name: 'Rosa', tag: 'shrub' }],
+    [3, { id: -9223372036854775808n, name: 'Acer' }],
+  ]);
+  expect(await read('id,name\n9223372036854775807,Rosa')).toEqual([[2, { id: 9223372036854775807n, name: 'Rosa' }]]);
+});
+
+test('takes an empty cell for no value and a quoted one for the empty text', async () => {
+  expect(await read('id,name,tag\n1,a,\n2,a,""\n3,"",a\n4,,a\n')).toEqual([
+    [2, { id: 1n, name: 'a' }],
+    [3, { id: 2n, name: 'a', tag: '' }],
+    [4, { id: 3n, name: '', tag: 'a' }],
+    [5, expect.stringMatching(/^name must be a string .*; "" is empty$/)],
+  ]);
+});
+
+test('reads quotes, commas and line ends within quotes, and gives the line where a record begins', async () => {
+  expect(await read('id,name\r\n1,"a ""b"", c"\r\n2,"a\r\n\r\nb\n"\r\n\r\n3,d\r\n')).toEqual([
+    [2, { id: 1n, name: 'a "b", c' }],
+    [3, { id: 2n, name: 'a\r\n\r\nb\n' }],
+    [8, { id: 3n, name: 'd' }],
+  ]);
+});
+
+test.each([
+  ['1,Rosa "Peace"', 'quotes must enclose a whole cell, and stand twice in it'],
+  ['1,"Rosa" Peace', 'quotes must enclose a whole cell, and stand twice in it'],
+  ['1,a,b', 'there must be 2 cells, but there are 3'],
+  ['1', 'there must be 2 cells, but there are 1'],
+  ['1.0,a', 'id must be an integer from -9223372036854775808 to 9223372036854775807'],
+  ['9.22337E+18,a', 'id must be an integer from -9223372036854775808 to 9223372036854775807'],
+  [' 1,a', 'id must be an integer from -9223372036854775808 to 9223372036854775807'],
+  [Buffer.from([0x31, 0x2c, 0xff]), 'the line must be valid UTF-8'],
+  [`1,${'x'.repeat(MAX_LINE)}`, 'the line is larger than 1048576 bytes'],
+])('refuses the record %.20s only', async (record, message) => {
+  expect(await read('id,name\n', record, '\n2,b\n')).toEqual([
+    [2, message],
+    [3, { id: 2n, name: 'b' }],
+  ]);
+});
+
+test('gives up on a quote that is not closed within the limit, and goes on after that', async () => {
+  const line = `${'x'.repeat(99)}\n`;
+  const entries = await read('id,name\n1,"a\n', line.repeat(20_000), '2,b\n3,"c\n4,d\n');
+  expect(entries[0]).toEqual([2, 'a quote is not closed']);
+  expect(entries.slice(-2)).toEqual([
+    [20_003, { id: 2n, name: 'b' }],
+    [20_004, 'a quote is not closed'],
+  ]);
+});
+
+test.each(['1,Rosa', 'id;name;tag', 'id', 'id,name,id', 'Id,Name'])('refuses the first line %s', async (header) => {
+  await expect(read(`${header}\n1,a\n`)).rejects.toThrow('the first line must name the columns');
+});
+
+/** A text as a cell, in quotes where it must be or by chance; undefined as an empty one. */
+function cell(text: string | undefined, quoted: boolean): string {
+  if (text === undefined) return '';
+  return quoted || text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+test('reads every plant that RFC 4180 can write exactly, wherever the chunks end', async () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.array(fc.constantFrom('"', ',', '\r', '\n', 'x')).map((all) => all.join('')),
+  );
+  const row = fc.record({ id: int64, name: text, tag: fc.option(text, { nil: undefined }), quoted: fc.boolean() });
+  await fc.assert(
+    fc.asyncProperty(fc.array(row), fc.constantFrom('\n', '\r\n'), fc.nat(), async (rows, end, cut) => {
+      const written = rows.map(({ id, name, tag, quoted }) => `${id},${cell(tag, quoted)},${cell(name, quoted)}`);
+      const file = Buffer.from(['id,tag,name', ...written].join(end));
+      const middle = cut % file.length;
+      const entries = await collected(csvEntries(linesOf(chunks(file.subarray(0, middle), file.subarray(middle)))));
+      const plants = rows.map(({ id, name, tag }) => ({ id, name, ...(tag !== undefined && { tag }) }));
+      expect(entries.map(({ content }) => content)).toEqual(plants);
+    }),
+  );
+});

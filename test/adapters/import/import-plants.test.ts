@@ -1,0 +1,137 @@
+import { expect, test } from '@jest/globals';
+import type { Entry } from '../../../src/adapters/import/entry.ts';
+import { importPlants } from '../../../src/adapters/import/import-plants.ts';
+import { createPlant } from '../../../src/application/create-plant.ts';
+import type { PlantRepository } from '../../../src/application/ports.ts';
+import { PlantStoreError } from '../../../src/domain/errors.ts';
+import type { NewPlant } from '../../../src/domain/plant.ts';
+import { fakePlants } from '../../support/fake-plants.ts';
+
+function entry(line: number, content: Entry['content']): Entry {
+  return { line, bytes: Buffer.from(`line ${line}`), content };
+}
+
+/** Entries with ids of their own, in batches, as long as somebody reads them. */
+async function* many(count: number, onRead = (_line: number) => {}): AsyncGenerator<readonly Entry[]> {
+  for (let line = 1; line <= count; line += 100) {
+    onRead(line);
+    yield Array.from({ length: 100 }, (_, n) => entry(line + n, { id: BigInt(line + n), name: 'a plant' }));
+  }
+}
+
+function setUp(plants: PlantRepository = fakePlants()) {
+  const tally = { held: 0, conflicting: 0, invalid: 0 };
+  const rejected: string[] = [];
+  const stop = new AbortController();
+  return {
+    tally,
+    rejected,
+    stop: () => stop.abort(),
+    run: (list: AsyncIterable<readonly Entry[]>) =>
+      importPlants(list, {
+        createPlant: createPlant(plants),
+        reject: ({ line }, { message }) => rejected.push(`${line}: ${message}`),
+        tally,
+        signal: stop.signal,
+      }),
+  };
+}
+
+test('creates every plant and tells apart what it refuses', async () => {
+  const stored = new Map<bigint, NewPlant>([[1n, { id: 1n, name: 'Acer' }]]);
+  const { run, tally, rejected } = setUp(fakePlants(stored));
+  async function* list() {
+    yield [entry(1, { id: 1n, name: 'Rosa' }), entry(2, new PlantStoreError('invalid_plant', 'the line must be JSON'))];
+    yield [entry(3, { id: 1n, name: 'Acer' }), entry(4, { id: 2n, name: '\0' }), entry(5, { id: 3n, name: 'Ficus' })];
+  }
+  await run(list());
+  expect(tally).toEqual({ held: 2, conflicting: 1, invalid: 2 });
+  expect(rejected.toSorted()).toEqual([
+    '1: id 1 belongs to a different plant',
+    '2: the line must be JSON',
+    '4: name must be a string without U+0000 and without lone surrogates',
+  ]);
+  expect([...stored.keys()]).toEqual([1n, 3n]);
+});
+
+test('has many plants under way at once, but reads no further while there are too many', async () => {
+  const waiting: (() => void)[] = [];
+  const plants: PlantRepository = {
+    async add(plant) {
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return plant;
+    },
+  };
+  const { run, tally } = setUp(plants);
+  let read = 0;
+  const done = run(
+    many(20_000, (line) => {
+      read = line;
+    }),
+  );
+  let most = 0;
+  while (tally.held < 20_000) {
+    await new Promise(setImmediate);
+    most = Math.max(most, waiting.length);
+    expect(read - tally.held).toBeLessThan(3_000);
+    for (const resolve of waiting.splice(0)) resolve();
+  }
+  await done;
+  expect(most).toBeGreaterThan(1_000);
+  expect(most).toBeLessThan(3_000);
+});
+
+test('reads no more once it is told to stop, and finishes what is under way', async () => {
+  const { run, tally, stop } = setUp();
+  let read = 0;
+  await run(
+    many(1_000_000, (line) => {
+      read = line;
+      if (line > 500) stop();
+    }),
+  );
+  expect(read).toBe(501);
+  expect(tally).toEqual({ held: 500, conflicting: 0, invalid: 0 });
+});
+
+test.each([new PlantStoreError('store_unavailable', 'later'), new TypeError('a defect')])(
+  'stops when creating fails with %s, once nothing is under way',
+  async (error) => {
+    let underWay = 0;
+    const plants: PlantRepository = {
+      async add(plant) {
+        underWay++;
+        await new Promise(setImmediate);
+        underWay--;
+        if (plant.id === 150n) throw error;
+        return plant;
+      },
+    };
+    const { run, tally, rejected } = setUp(plants);
+    await expect(run(many(1_000_000))).rejects.toBe(error);
+    expect(underWay).toBe(0);
+    expect(tally.held).toBeGreaterThanOrEqual(149);
+    expect(tally.held).toBeLessThan(10_000);
+    expect(rejected).toEqual([]);
+  },
+);
+
+test('stops when reading fails or a refusal cannot be kept', async () => {
+  async function* broken() {
+    yield [entry(1, { id: 1n, name: 'Rosa' })];
+    throw new Error('the disk is broken');
+  }
+  const { run, tally } = setUp();
+  await expect(run(broken())).rejects.toThrow('the disk is broken');
+  expect(tally.held).toBe(1);
+
+  const full = importPlants(many(100_000), {
+    createPlant: () => Promise.reject(new PlantStoreError('id_taken', 'id 1 belongs to a different plant')),
+    reject() {
+      throw new Error('the disk is full');
+    },
+    tally: { held: 0, conflicting: 0, invalid: 0 },
+    signal: AbortSignal.any([]),
+  });
+  await expect(full).rejects.toThrow('the disk is full');
+});

@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { linesOf, MAX_LINE } from '../../../src/adapters/import/lines.ts';
+import { chunks, collected } from '../../support/lists.ts';
+
+const read = async (...parts: (string | Buffer)[]) =>
+  (await collected(linesOf(chunks(...parts)))).map(({ number, bytes, isCut }) => [number, bytes.toString(), isCut]);
+
+test('splits at line feeds, wherever the chunks end, and numbers the lines', async () => {
+  const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => array.map((byte) => (byte % 4 === 0 ? 0x0a : byte)));
+  await fc.assert(
+    fc.asyncProperty(bytes, fc.array(fc.nat(60)), async (array, cuts) => {
+      const whole = Buffer.from(array);
+      const ends = [...cuts, whole.length].toSorted((a, b) => a - b);
+      const parts = ends.map((end, index) => whole.subarray(ends[index - 1] ?? 0, end));
+      const lines = await collected(linesOf(chunks(...parts)));
+      const expected = whole.toString('latin1').replace(/\n$/, '').split('\n');
+      expect(lines.map((line) => line.bytes.toString('latin1'))).toEqual(whole.length === 0 ? [] : expected);
+      expect(lines.map(({ number }) => number)).toEqual(lines.map((_, index) => index + 1));
+    }),
+  );
+});
+
+test('leaves out a byte order mark at the start only', async () => {
+  expect(await read('\uFEFFa\n\uFEFFb')).toEqual([
+    [1, 'a', false],
+    [2, '\uFEFFb', false],
+  ]);
+  expect(await read(Buffer.from([0xef]), Buffer.from([0xbb, 0xbf]), 'a')).toEqual([[1, 'a', false]]);
+});
+
+test('keeps no more than the beginning of a line that is too long, and goes on after it', async () => {
+  const chunk = 'x'.repeat(100_000);
+  const lines = await collected(linesOf(chunks('a\n', ...Array.from({ length: 50 }, () => chunk), '\nb')));
+  expect(lines.map(({ bytes, isCut }) => [bytes.length, isCut])).toEqual([
+    [1, false],
+    [MAX_LINE, true],
+    [1, false],
+  ]);
+});
+
+test('takes a line of exactly the limit', async () => {
+  const [line] = await collected(linesOf(chunks('x'.repeat(MAX_LINE), '\n')));
+  expect([line?.bytes.length, line?.isCut]).toEqual([MAX_LINE, false]);
+});

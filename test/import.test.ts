@@ -1,0 +1,202 @@
+import { once } from 'node:events';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { lockFolder } from '../src/adapters/postgres/folder-lock.ts';
+import { startPostgresServer } from './support/postgres-server.ts';
+import { projectFile, startNode, temporaryFolder } from './support/service-process.ts';
+import { emptyDatabase, migratedDatabase, type TestDatabase } from './support/test-database.ts';
+
+/* npm run import as its own process, as people meet it. */
+
+const EXAMPLES = projectFile('examples/plants.ndjson');
+
+let folder: string;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+
+const start = (args: readonly string[], environment: Record<string, string> = {}) =>
+  startNode([projectFile('src/import.ts'), ...args], folder, environment);
+
+/** Runs it to its end. */
+async function run(args: readonly string[], environment: Record<string, string> = {}) {
+  const process = start(args, environment);
+  const { code } = await process.exited;
+  return { code, stdout: process.stdout(), stderr: process.stderr() };
+}
+
+/** The counts of a summary. */
+function counts(stdout: string): Record<string, number> {
+  const rows = [...stdout.matchAll(/^(created|already there|conflicting|invalid) +([\d,]+)$/gm)];
+  return Object.fromEntries(rows.map(([, name, count]) => [name, Number(count?.replaceAll(',', ''))]));
+}
+
+const list = async (name: string, content: string | Buffer) => {
+  await writeFile(join(folder, name), content);
+  return name;
+};
+
+const rejected = async (name: string) =>
+  (await readFile(join(folder, name), 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .toSorted((a, b) => a.line - b.line);
+
+describe('into Postgres', () => {
+  let database: TestDatabase;
+  let environment: Record<string, string>;
+  beforeEach(async () => {
+    database = await migratedDatabase();
+    environment = { DATABASE_URL: database.url };
+  });
+  afterEach(() => database.drop());
+
+  test('creates every plant of a list, and finds all of them there the second time', async () => {
+    const first = await run([EXAMPLES, '--rejected', 'rejected'], environment);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    const { length } = (await readFile(EXAMPLES, 'utf8')).trimEnd().split('\n');
+    expect(counts(first.stdout)).toEqual({ created: length, 'already there': 0, conflicting: 0, invalid: 0 });
+    expect(await database.query('select name from plants where id = 9223372036854775807')).toEqual([
+      { name: 'Pinus longaeva' },
+    ]);
+
+    const second = await run([EXAMPLES, '--rejected', 'rejected'], environment);
+    expect(counts(second.stdout)).toEqual({ created: 0, 'already there': length, conflicting: 0, invalid: 0 });
+    await expect(stat(join(folder, 'rejected'))).rejects.toThrow('ENOENT');
+  });
+
+  test('keeps what it refuses, with its line and the reason, for this run only', async () => {
+    const invalid = Buffer.from('{"id":5,"name":"\xff"}', 'latin1');
+    const lines = ['\uFEFF{"id":1,"name":"Rosa"}\r', '', '{"id":1,"name":"Acer"}', '{"id":1.5,"name":"a"}', 'no', '[]'];
+    const file = await list('plants.jsonl', Buffer.concat([Buffer.from(`${lines.join('\n')}\n`), invalid]));
+    const { code, stdout } = await run([file], environment);
+    expect(code).toBe(2);
+    expect(counts(stdout)).toEqual({ created: 1, 'already there': 0, conflicting: 1, invalid: 4 });
+    expect(stdout).toContain('What was refused, and why, is in plants.jsonl.rejected.ndjson\n');
+    const id = 'an integer from -9223372036854775808 to 9223372036854775807';
+    const isObject = 'an object with an id, a name and, if wanted, a tag';
+    const conflict = { outcome: 'conflicting', reason: 'id 1 belongs to a different plant' };
+    const expected = [
+      { line: 3, ...conflict, text: lines[2] },
+      { line: 4, outcome: 'invalid', reason: `id must be ${id}`, text: lines[3] },
+      { line: 5, outcome: 'invalid', reason: 'the line must be valid JSON', text: 'no' },
+      { line: 6, outcome: 'invalid', reason: `the line must be ${isObject}`, text: '[]' },
+      { line: 7, outcome: 'invalid', reason: 'the line must be valid UTF-8', text: '{"id":5,"name":"\uFFFD"}' },
+    ];
+    // Either of the two with one id may come first.
+    const found = await rejected('plants.jsonl.rejected.ndjson');
+    expect(found.slice(1)).toEqual(expected.slice(1));
+    expect(found[0]).toMatchObject(conflict);
+
+    await list('plants.jsonl', '{"id":9,"name":"Acer"}');
+    expect((await run([file], environment)).code).toBe(0);
+    await expect(stat(join(folder, 'plants.jsonl.rejected.ndjson'))).rejects.toThrow('ENOENT');
+  });
+
+  test('reads CSV, with exact ids', async () => {
+    const file = await list('plants.CSV', 'name,id,tag\r\n"Rosa ""Peace""",9007199254740993,\r\nAcer,9.0e3,tree\r\n');
+    const { code, stdout } = await run([file], environment);
+    expect([code, counts(stdout)]).toEqual([2, { created: 1, 'already there': 0, conflicting: 0, invalid: 1 }]);
+    expect(await database.query('select id, name, tag from plants')).toEqual([
+      { id: '9007199254740993', name: 'Rosa "Peace"', tag: null },
+    ]);
+    expect(await rejected('plants.CSV.rejected.ndjson')).toMatchObject([{ line: 3, text: 'Acer,9.0e3,tree' }]);
+  });
+
+  test('finishes what is under way when it is interrupted, and does the rest when it is run again', async () => {
+    const importing = start(['-', '--format', 'ndjson'], environment);
+    importing.stdin.write('{"id":1,"name":"Rosa"}\n{"id":2,"name":"Acer"}\n{"id":3,"na');
+    while ((await database.query('select from plants')).length < 2);
+    importing.kill('SIGINT');
+    expect(await importing.exited).toEqual({ code: 130, signal: null });
+    expect(counts(importing.stdout())).toEqual({ created: 2, 'already there': 0, conflicting: 0, invalid: 0 });
+    expect(importing.stderr()).toContain('Running the same command again does the rest.');
+
+    const file = await list('plants.ndjson', '{"id":1,"name":"Rosa"}\n{"id":2,"name":"Acer"}\n{"id":3,"name":"Ficus"}');
+    const again = await run([file], environment);
+    expect(counts(again.stdout)).toEqual({ created: 1, 'already there': 2, conflicting: 0, invalid: 0 });
+  });
+
+  test('stops before it reads anything while migrations are pending', async () => {
+    const empty = await emptyDatabase();
+    try {
+      const { code, stdout, stderr } = await run([EXAMPLES, '--rejected', 'rejected'], { DATABASE_URL: empty.url });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toBe('migrations are pending (0001_create_plants): run npm run migrate\n');
+    } finally {
+      await empty.drop();
+    }
+  });
+});
+
+test('goes on after the database was gone for a while', async () => {
+  let server = await startPostgresServer(['fsync=off']);
+  try {
+    const environment = { DATABASE_URL: server.url };
+    await startNode([projectFile('src/migrate.ts')], folder, environment).exited;
+    const importing = start(['-', '--format', 'ndjson'], environment);
+    importing.stdin.write('{"id":1,"name":"Rosa"}\n');
+    const count = async () => {
+      const client = new Client({ connectionString: server.url });
+      await client.connect();
+      const { rows } = await client.query('select from plants');
+      await client.end();
+      return rows.length;
+    };
+    while ((await count()) < 1);
+    server.process.kill('SIGKILL');
+    await once(server.process, 'exit');
+    importing.stdin.end('{"id":2,"name":"Acer"}\n');
+    server = await server.restart();
+    expect(await importing.exited).toEqual({ code: 0, signal: null });
+    expect(counts(importing.stdout())).toEqual({ created: 2, 'already there': 0, conflicting: 0, invalid: 0 });
+    expect(await count()).toBe(2);
+  } finally {
+    await server.stop();
+  }
+});
+
+describe('into the embedded database', () => {
+  test('makes it if need be', async () => {
+    const { code, stdout } = await run([EXAMPLES, '--rejected', 'rejected']);
+    expect([code, counts(stdout).created]).toEqual([0, 148]);
+  });
+
+  test('refuses one that a running service holds', async () => {
+    const unlock = lockFolder(folder);
+    try {
+      const { code, stderr } = await run([EXAMPLES, '--rejected', 'rejected'], { DATA_DIR: folder });
+      expect(code).toBe(1);
+      expect(stderr).toBe(`${folder} is in use by another process: stop that one, or set DATA_DIR to another folder\n`);
+    } finally {
+      unlock();
+    }
+  });
+});
+
+describe('refuses', () => {
+  test.each([
+    [[]],
+    [['plants.txt']],
+    [['a.csv', 'b.csv']],
+    [['-']],
+    [['a.csv', '--format', 'xml']],
+    [['a.csv', '--loud']],
+  ])('%j with its usage', async (args) => {
+    const { code, stderr } = await run(args);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^Usage: npm run import -- FILE/)]);
+  });
+
+  test('a file that is not there, one that is no file, and to write over the list', async () => {
+    expect((await run(['plants.csv'])).stderr).toBe("ENOENT: no such file or directory, open 'plants.csv'\n");
+    expect((await run(['.', '--format', 'csv'])).stderr).toBe('. is a folder\n');
+    const file = await list('plants.csv', 'id,name\n1,Rosa\n');
+    expect((await run([file, '--rejected', './plants.csv'])).stderr).toBe(
+      'what is refused must go into a file of its own\n',
+    );
+    expect(await readFile(join(folder, file), 'utf8')).toBe('id,name\n1,Rosa\n');
+  });
+});
