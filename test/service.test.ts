@@ -34,6 +34,12 @@ async function ready({ managementUrl }: Service): Promise<{ status: number; mess
 
 const tokenIn = (curl: string) => /'Authorization: Bearer ([^']*)'/.exec(curl)?.[1] ?? '';
 
+/** What ps shows to every user of the machine; small images of Linux lack ps itself. */
+async function commandLine(pid = 0): Promise<string> {
+  if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8');
+  return (await promisify(execFile)('ps', ['-o', 'args=', '-p', String(pid)])).stdout;
+}
+
 describe('without any configuration', () => {
   // One for all tests, since making the embedded database takes seconds.
   let folder: string;
@@ -242,6 +248,17 @@ describe('on Postgres', () => {
     await service.exited;
     expect(service.stdout()).not.toMatch(/secretKey|connectionParameters/);
     expect(lost()).toHaveLength(ended.length);
+  });
+
+  test('shows neither a token nor the password of the database in the list of processes', async () => {
+    const withPassword = new URL(database.url);
+    withPassword.password ||= 'database-password';
+    const service = await start({ DATABASE_URL: withPassword.href });
+    expect((await post(service, monstera)).status).toBe(200);
+    const listed = await commandLine(service.pid);
+    expect(listed).toContain('main.ts');
+    expect(listed).not.toContain(TOKEN);
+    expect(listed).not.toContain(withPassword.password);
   });
 
   test('never tells the password of the database', async () => {
