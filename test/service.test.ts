@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { AUDIENCE, ISSUER, signingKey, startIdentityProvider, tokenOf } from './support/identity-provider.ts';
 import {
   projectFile,
   type Service,
@@ -222,6 +223,30 @@ describe('on Postgres', () => {
     expect(answer.headers.get('Access-Control-Allow-Origin')).toBe('https://app.example');
     expect(answer.headers.get('Content-Security-Policy')).toContain("connect-src 'self' https://plants.example;");
     expect(await answer.text()).toContain('<title>Plant Store API</title>');
+  });
+
+  test('accepts tokens of an identity provider, beside its own or alone', async () => {
+    const [key, unknownKey] = await Promise.all([signingKey('known'), signingKey('unknown')]);
+    const provider = await startIdentityProvider(key);
+    try {
+      const environment = { JWT_JWKS_URL: provider.url, JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE };
+      const [alone, beside] = [await start({ ...environment, ACCESS_TOKENS: '' }), await start(environment)];
+      const token = await tokenOf(key);
+      for (const service of [alone, beside]) expect((await post(service, monstera, token)).status).toBe(200);
+      expect((await post(alone, monstera)).status).toBe(401);
+      expect((await post(beside, monstera)).status).toBe(200);
+
+      await provider.goDown();
+      expect((await post(beside, monstera, await tokenOf(key, { jti: 'new' }))).status).toBe(200);
+      const fresh = await start(environment);
+      const refused = await post(fresh, monstera, await tokenOf(unknownKey));
+      expect([refused.status, await refused.json()]).toMatchObject([503, { error: 50300 }]);
+      expect(refused.headers.get('Retry-After')).toBe('1');
+      expect((await post(fresh, monstera)).status).toBe(200);
+      expect(alone.stdout()).not.toContain(token);
+    } finally {
+      await provider.goDown();
+    }
   });
 
   test('reads .env from its working directory; the real environment wins', async () => {
