@@ -218,7 +218,9 @@ describe('on Postgres', () => {
 
   test('lets the pages of CORS_ORIGINS in, and shows where its reference is', async () => {
     const service = await start({ CORS_ORIGINS: 'https://app.example', BASE_URL: 'https://plants.example' });
-    const [, reference = ''] = /try it, at (\S+)\n/.exec(service.stderr()) ?? [];
+    const line = /try it, at (\S+)\n/;
+    await service.until(() => line.test(service.stderr()));
+    const [, reference = ''] = line.exec(service.stderr()) ?? [];
     const answer = await fetch(reference, { headers: { Origin: 'https://app.example' } });
     expect(answer.headers.get('Access-Control-Allow-Origin')).toBe('https://app.example');
     expect(answer.headers.get('Content-Security-Policy')).toContain("connect-src 'self' https://plants.example;");
