@@ -68,7 +68,8 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
   const verifyToken = staticTokens(token === undefined ? config.tokens : [token]);
   const baseUrl = () => config.api.baseUrl ?? apiServer.url;
   const app = api({ operations, verifyToken, bodyLimit: config.bodyLimit, limits: config.limits, baseUrl, log });
-  const apiServer = await serve(app, config.api.host, config.api.port, log);
+  const { maxConnections } = config;
+  const apiServer = await serve(app, config.api.host, config.api.port, log, { maxConnections });
   // What is left of the time is for the database.
   opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9));
 

@@ -3,6 +3,7 @@ import Koa, { type Context, type Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { type AdmissionLimits, admission } from './admission.ts';
 import { bearerAuth, type TokenVerifier } from './bearer-auth.ts';
+import { trust } from './connections.ts';
 import { errorAnswer, everyAnswer, HttpError } from './errors.ts';
 import { bodyReader, jsonParser, sizeOfBody } from './json-body.ts';
 import { refuseMalformed } from './malformed.ts';
@@ -32,10 +33,12 @@ export function api({ operations, verifyToken, bodyLimit, limits, baseUrl, log }
     const parse = jsonParser(request);
     router[method](path, async (ctx) => {
       await authenticate(ctx);
-      await admit(sizeOfBody(ctx, bodyLimit), async () => {
-        const body = parse(await readBody(ctx));
-        answerJson(ctx, await handle(body as never));
-      });
+      trust(ctx.req.socket);
+      await admit(
+        sizeOfBody(ctx, bodyLimit),
+        () => readBody(ctx),
+        async (body) => answerJson(ctx, await handle(parse(body) as never)),
+      );
     });
   }
   router.get('/openapi.json', (ctx) => answerJson(ctx, openApiDocument(operations, baseUrl())));

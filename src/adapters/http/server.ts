@@ -4,20 +4,26 @@ import { createServer, type Server, type ServerResponse, STATUS_CODES } from 'no
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
+import { boundConnections, pipelineLimit } from './connections.ts';
 import { errorAnswer, everyAnswer, HttpError } from './errors.ts';
 import { failures } from './request-log.ts';
 
-/** What one client may take, in bytes and milliseconds. */
+/** What clients may take, in bytes and milliseconds. */
 export const serverLimits = {
   maxHeaderSize: 16 * 1024,
-  /** From the first byte, or the end of the answer before, to the end of the headers. */
+  /** From the opening of the connection, or the end of the answer before, to the end of the headers. */
   headersTimeout: 10_000,
   /** The same to the end of the body. */
   requestTimeout: 30_000,
-  /** How often the two are looked at. */
-  connectionsCheckingInterval: 1_000,
+  /** How often the two are looked at: often, so that a flood of slow clients is answered in small portions. */
+  connectionsCheckingInterval: 100,
+  /** How long a client may leave an answer unread. */
+  answerTimeout: 30_000,
   /** Longer than the 60 s of common proxies, which would otherwise send into a connection just closed. */
   keepAliveTimeout: 75_000,
+  maxConnections: 10_000,
+  /** Requests that a client may send in one piece, without waiting for an answer. */
+  maxPipelined: 16,
 };
 
 export interface HttpServer {
@@ -42,13 +48,24 @@ export async function serve(
   log: Logger,
   limits: Partial<typeof serverLimits> = {},
 ): Promise<HttpServer> {
-  const server = createServer({ ...serverLimits, ...limits, requireHostHeader: false });
+  const { answerTimeout, maxConnections, maxPipelined, ...nodeLimits } = { ...serverLimits, ...limits };
+  // Joined, a header that may stand once only is refused for its value, where Node would go by the first.
+  const server = createServer({ ...nodeLimits, requireHostHeader: false, joinDuplicateHeaders: true });
+  // Their size is bounded; by default Node leaves out what comes after the first thousand.
+  server.maxHeadersCount = 0;
+  // Not in Node's documentation: a client that has closed its side after its requests gets its answers.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  server.setTimeout(answerTimeout, closeUnlessAnswering);
+  boundConnections(server, maxConnections, log);
+  const isTooMany = pipelineLimit(maxPipelined);
   const answer = app.callback();
   // All three go to Koa, so that 100 Continue is sent after the token check and other expectations get an Error body.
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
-    server.on(event, (request, response) => void answer(request, response));
+    server.on(event, (request, response) => {
+      if (!isTooMany(request.socket)) void answer(request, response);
+    });
   }
-  server.on('clientError', (error, socket) => refuse(error, socket as Socket, log));
+  server.on('clientError', (error, socket) => refuseOnce(error, socket as Socket, log));
   server.on('connect', (_request, socket) => {
     // Node lets go of the socket here; without a listener one that the client resets would end the process.
     socket.on('error', () => {});
@@ -78,19 +95,38 @@ function urlOf(server: Server): string {
   return `http://${family === 'IPv6' && host === address ? `[${address}]` : host}:${port}`;
 }
 
+/** Node's own: the answer that the app is working on, or that is on its way, if the head of a request was good. */
+function pendingAnswer(socket: Socket): ServerResponse | undefined {
+  return (socket as { _httpMessage?: ServerResponse })._httpMessage;
+}
+
+/** On a connection where nothing has moved for a while. What the app still works on has deadlines of its own. */
+function closeUnlessAnswering(socket: Socket): void {
+  const pending = pendingAnswer(socket);
+  if (pending === undefined || pending.writableEnded) socket.destroy();
+}
+
+/** Connections that cannot be read on: the parser complains again of everything that still comes. */
+const refused = new WeakSet<Socket>();
+
+function refuseOnce(error: Error, socket: Socket, log: Logger): void {
+  if (refused.has(socket)) return;
+  refused.add(socket);
+  refuse(error, socket, log);
+}
+
 /** Answers what Node's parser refused, which no app ever sees. */
 function refuse(error: Error & { code?: string }, socket: Socket, log: Logger): void {
   const thrown = new HttpError(parserErrorCode(error.code));
   const { status, headers, body, error: number } = errorAnswer(thrown);
-  // Node's own: the answer that the app is working on, if the head of a request was good.
-  const { _httpMessage: pending } = socket as { _httpMessage?: ServerResponse };
+  const pending = pendingAnswer(socket);
   if (error.code === 'ECONNRESET' || !socket.writable || pending?.headersSent) {
     socket.destroy();
     return;
   }
   if (pending?.req.complete) {
-    // What cannot be read came behind a good request, which gets its own answer; then the connection closes.
-    pending.shouldKeepAlive = false;
+    // What cannot be read came behind a good request, which gets its own answer first.
+    pending.once('close', () => refuse(error, socket, log));
     return;
   }
   if (pending) {
