@@ -49,6 +49,10 @@ export function api({ operations, verifyToken, bodyLimit, limits, baseUrl, log }
 /** What every port of the service has in common: request log, Error bodies and these routes. */
 export function koaApp(router: Router, log: Logger): Koa {
   const app = new Koa();
+  // Koa would print them. A client that has gone is in the request log, and thrown errors never come here.
+  app.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') log.error({ err: error }, 'answer not sent');
+  });
   app.use(requestLog(log));
   app.use(answerErrors);
   app.use(refuseMalformed);

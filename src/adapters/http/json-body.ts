@@ -41,9 +41,9 @@ export function bodyReader(limit: number): (ctx: Context) => Promise<Buffer> {
       const reading = parse(ctx, async () => {});
       await (size <= FREE_PIECES ? reading : Promise.race([reading, crumbled(ctx.req)]));
     } catch (error) {
+      if (error instanceof HttpError) throw error;
       // raw-body leaves what is still to come unread, and Node would wait for it before the next request.
       ctx.req.resume();
-      if (error instanceof HttpError) throw error;
       throw (error as { type?: unknown }).type === 'entity.too.large' ? tooLarge() : new HttpError('malformed_body');
     }
     const { body } = ctx.request;
@@ -62,10 +62,13 @@ function crumbled(request: IncomingMessage): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   let pieces = 0;
   let bytes = 0;
-  request.on('data', (piece: Buffer) => {
+  request.on('data', function count(piece: Buffer) {
     pieces++;
     bytes += piece.length;
     if (pieces <= FREE_PIECES + bytes / LEAST_PIECE) return;
+    request.off('data', count);
+    // At once: Node would read on for as long as there is anything to read.
+    request.socket.pause();
     reject(new HttpError('body_too_large', 'the body must not come in so many small pieces', { Connection: 'close' }));
   });
   return promise;

@@ -1,12 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { boundConnections, pipelineLimit } from './connections.ts';
-import { errorAnswer, everyAnswer, HttpError } from './errors.ts';
-import { failures } from './request-log.ts';
+import { pendingAnswer, refuse } from './parser-refusals.ts';
 
 /** What clients may take, in bytes and milliseconds. */
 export const serverLimits = {
@@ -65,7 +63,7 @@ export async function serve(
       if (!isTooMany(request.socket)) void answer(request, response);
     });
   }
-  server.on('clientError', (error, socket) => refuseOnce(error, socket as Socket, log));
+  server.on('clientError', (error, socket) => refuse(error, socket as Socket, log));
   server.on('connect', (_request, socket) => {
     // Node lets go of the socket here; without a listener one that the client resets would end the process.
     socket.on('error', () => {});
@@ -95,67 +93,7 @@ function urlOf(server: Server): string {
   return `http://${family === 'IPv6' && host === address ? `[${address}]` : host}:${port}`;
 }
 
-/** Node's own: the answer that the app is working on, or that is on its way, if the head of a request was good. */
-function pendingAnswer(socket: Socket): ServerResponse | undefined {
-  return (socket as { _httpMessage?: ServerResponse })._httpMessage;
-}
-
 /** On a connection where nothing has moved for a while. What the app still works on has deadlines of its own. */
 function closeUnlessAnswering(socket: Socket): void {
-  const pending = pendingAnswer(socket);
-  if (pending === undefined || pending.writableEnded) socket.destroy();
-}
-
-/** Connections that cannot be read on: the parser complains again of everything that still comes. */
-const refused = new WeakSet<Socket>();
-
-function refuseOnce(error: Error, socket: Socket, log: Logger): void {
-  if (refused.has(socket)) return;
-  refused.add(socket);
-  refuse(error, socket, log);
-}
-
-/** Answers what Node's parser refused, which no app ever sees. */
-function refuse(error: Error & { code?: string }, socket: Socket, log: Logger): void {
-  const thrown = new HttpError(parserErrorCode(error.code));
-  const { status, headers, body, error: number } = errorAnswer(thrown);
-  const pending = pendingAnswer(socket);
-  if (error.code === 'ECONNRESET' || !socket.writable || pending?.headersSent) {
-    socket.destroy();
-    return;
-  }
-  if (pending?.req.complete) {
-    // What cannot be read came behind a good request, which gets its own answer first.
-    pending.once('close', () => refuse(error, socket, log));
-    return;
-  }
-  if (pending) {
-    // It has its X-Request-Id and will be logged. What the app still answers goes nowhere.
-    failures.set(pending, { error: number, thrown });
-    const length = Buffer.byteLength(body);
-    pending.writeHead(status, {
-      ...headers,
-      'Content-Length': length,
-      Connection: 'close',
-    });
-    pending.end(body);
-    return;
-  }
-  const requestId = randomUUID();
-  const lines = Object.entries({
-    ...everyAnswer,
-    ...headers,
-    'Content-Length': Buffer.byteLength(body),
-    'X-Request-Id': requestId,
-    Connection: 'close',
-  }).map(([name, value]) => `${name}: ${value}\r\n`);
-  // Destroyed, since a client that does not close its side would keep it for ever.
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
-  log.info({ requestId, status, error: number, parser: error.code }, 'request refused by the parser');
-}
-
-function parserErrorCode(code: string | undefined) {
-  if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large';
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_too_slow';
-  return 'malformed_request';
+  if (pendingAnswer(socket)?.writableEnded !== false) socket.destroy();
 }

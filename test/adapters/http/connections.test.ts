@@ -131,3 +131,10 @@ test('leaves a connection alone on which the service itself takes its time', asy
   cleanUps.push(() => server.close(0));
   expect(await statusOf(await open(server.url), 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('200');
 });
+
+test('outlives a connection that is kept open for too long', async () => {
+  const url = await start({ limits: { keepAliveTimeout: 1 } });
+  const socket = await openTrusted(url);
+  await closing(socket);
+  await openTrusted(url);
+});
