@@ -72,10 +72,10 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
 
   const verifyToken = tokenVerifier(config, token, log, opened);
   const baseUrl = () => config.api.baseUrl ?? apiServer.url;
-  const { bodyLimit, limits } = config;
+  const { bodyLimit, limits, maxConnections } = config;
   const { corsOrigins } = config.api;
   const app = api({ operations, verifyToken, bodyLimit, limits, baseUrl, corsOrigins, log, observer: metrics });
-  const apiServer = await serve(app, config.api.host, config.api.port, log, {}, metrics);
+  const apiServer = await serve(app, config.api.host, config.api.port, log, { maxConnections }, metrics);
   // What is left of the time is for the database.
   opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9));
 
