@@ -28,7 +28,10 @@ export function postgresPlants(
 ): PlantRepository {
   const insert = groupInsert(database);
   const addInGroup = batcher<NewPlant, NewPlant>({
-    run: (plants) => addTogether(database, insert, plants),
+    async run(plants) {
+      await schemaReady();
+      return addTogether(database, insert, plants);
+    },
     isItemsFault: (error) => meaningOf(error) === 'rows_fault',
     maxItems: batchRows,
     maxSize: BATCH_TEXT,
@@ -38,7 +41,6 @@ export function postgresPlants(
 
   return {
     async add(plant) {
-      await schemaReady();
       const deadline = performance.now() + timeout;
       for (;;) {
         try {
@@ -50,6 +52,20 @@ export function postgresPlants(
       }
     },
   };
+}
+
+/**
+ * Inserts nothing, yet fails as an insert would, which a read does not: on a standby, on a primary that was demoted (whose
+ * connection is then dropped), without the right to insert, or while the table is locked.
+ *
+ * @throws Postgres's own error
+ */
+export async function requireWritablePlants({ sql }: Database): Promise<void> {
+  const nothing = sql
+    .selectFrom('plants')
+    .select(['id', 'name', 'tag'])
+    .where(({ lit }) => lit(false));
+  await sql.insertInto('plants').columns(['id', 'name', 'tag']).expression(nothing).execute();
 }
 
 type GroupInsert = (plants: readonly NewPlant[]) => CompiledQuery;
