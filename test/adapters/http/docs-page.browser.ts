@@ -166,5 +166,6 @@ test('is dark where the reader wants it dark, and follows a change of mind', asy
 
 test('fits the screen of a telephone', async () => {
   const { page } = await visit(`${server.url}/docs`, { viewport: { width: 360, height: 740 } });
+  await execute(page, OLDEST_AS_JSON);
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
 });
