@@ -40,11 +40,14 @@ afterAll(async () => {
   await server.close(0);
 });
 
-/** In milliseconds. */
+/** In milliseconds; of several the shortest, as for the rounds. */
 function unit(): number {
-  const start = performance.now();
-  JSON.parse(ZEROS);
-  return performance.now() - start;
+  const times = Array.from({ length: 5 }, () => {
+    const start = performance.now();
+    JSON.parse(ZEROS);
+    return performance.now() - start;
+  });
+  return Math.min(...times);
 }
 
 /** The status of the answer to a body, and for how many units the loop was held at the longest meanwhile. */
@@ -124,8 +127,7 @@ test('would notice a loop that is held for longer', async () => {
   const slow = await startApiServer({
     plants: {
       async add(plant) {
-        const end = performance.now() + 3 * LIMIT * unit();
-        while (performance.now() < end);
+        for (let count = 0; count < 3 * LIMIT; count++) JSON.parse(ZEROS);
         return plant;
       },
     },
