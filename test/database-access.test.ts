@@ -142,10 +142,16 @@ describe('TLS to Postgres', () => {
   const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
   const CHECKED = ['prefer', 'require', 'verify-ca', 'verify-full'];
 
-  test.each([...CHECKED.map((mode) => `sslmode=${mode}&sslrootcert=trusted.pem`), 'sslmode=no-verify'])(
-    'is used with %s',
-    async (query) => expect(await reached(urlOf('plants_service', query))).toEqual([]),
-  );
+  test.each([
+    ...CHECKED.map((mode) => `sslmode=${mode}&sslrootcert=trusted.pem`),
+    'sslrootcert=trusted.pem',
+    'sslmode=no-verify',
+  ])('is used with %s', async (query) => expect(await reached(urlOf('plants_service', query))).toEqual([]));
+
+  test('refuses another authority if only sslrootcert is given', async () => {
+    const refused = { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' };
+    await expect(reached(urlOf('plants_service', 'sslrootcert=other.pem'))).rejects.toMatchObject(refused);
+  });
 
   test.each(CHECKED)('with sslmode=%s refuses another authority, none, and another host name', async (mode) => {
     const refusal = (query: string, place = {}) =>
