@@ -142,10 +142,16 @@ describe('TLS to Postgres', () => {
   const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
   const CHECKED = ['prefer', 'require', 'verify-ca', 'verify-full'];
 
-  test.each([...CHECKED.map((mode) => `sslmode=${mode}&sslrootcert=trusted.pem`), 'sslmode=no-verify'])(
-    'is used with %s',
-    async (query) => expect(await reached(urlOf('plants_service', query))).toEqual([]),
-  );
+  test.each([
+    ...CHECKED.map((mode) => `sslmode=${mode}&sslrootcert=trusted.pem`),
+    'sslrootcert=trusted.pem',
+    'sslmode=no-verify',
+  ])('is used with %s', async (query) => expect(await reached(urlOf('plants_service', query))).toEqual([]));
+
+  test('refuses another authority if only sslrootcert is given', async () => {
+    const refused = { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' };
+    await expect(reached(urlOf('plants_service', 'sslrootcert=other.pem'))).rejects.toMatchObject(refused);
+  });
 
   test.each(CHECKED)('with sslmode=%s refuses another authority, none, and another host name', async (mode) => {
     const refusal = (query: string, place = {}) =>
@@ -203,39 +209,42 @@ describe('TLS to Postgres', () => {
   });
 });
 
-test('tells the password of the database to nobody, neither as a right nor as a wrong one', async () => {
-  const password = passwordOf('plants_service');
-  expect(password.length).toBeGreaterThan(10);
-  const right = urlOf('plants_service');
-  const services: Service[] = [];
-  const said: string[] = [];
-  for (const url of [
-    right,
-    right.replace('plants_service', 'plants_migrator'),
-    right.replace('trusted', 'other'),
-    right.replace('localhost', '127.0.0.1'),
-  ]) {
-    const environment = { DATABASE_URL: url, ACCESS_TOKENS: TOKEN, LOG_LEVEL: 'trace', STORE_TIMEOUT: '500ms' };
-    const service = await startService(folder, environment);
-    services.push(service);
-    const expected = url === right ? 200 : 503;
-    expect(await post(service, { id: 3, name: 'Ficus' })).toMatchObject({ status: expected });
-    said.push(JSON.stringify(await ready(service)));
+describe('the password of the database is told to nobody', () => {
+  function expectSecret(said: string): void {
+    const password = passwordOf('plants_service');
+    expect(password.length).toBeGreaterThan(10);
+    for (const form of [password, encodeURIComponent(password)]) expect(said).not.toContain(form);
   }
-  const malformed = [
-    right.replace('@', '%E0%A4@'),
-    right.replace(/localhost:\d+/, 'localhost:port'),
-    right.replace('verify-full', 'full'),
-    right.replace('trusted.pem', 'no-such-file.pem'),
-  ].map((url) => startMain(folder, { ACCESS_TOKENS: TOKEN, DATABASE_URL: url }));
-  for (const process of malformed) {
-    expect(await process.exited).toEqual({ code: 1, signal: null });
-    expect(process.stderr()).toMatch(/^Plant Store cannot start.\nDATABASE_URL .*\n$/);
-  }
-  for (const process of services) {
-    process.kill('SIGTERM');
-    await process.exited;
-  }
-  for (const { stdout, stderr } of [...services, ...malformed]) said.push(stdout(), stderr());
-  for (const form of [password, encodeURIComponent(password)]) expect(said.join('\n')).not.toContain(form);
+
+  test.each<[string, number, (url: string) => string]>([
+    ['it is right', 200, (url) => url],
+    ['it is wrong', 503, (url) => url.replace('plants_service', 'plants_migrator')],
+    ['the authority is wrong', 503, (url) => url.replace('trusted', 'other')],
+    ['the host name is wrong', 503, (url) => url.replace('localhost', '127.0.0.1')],
+  ])('if %s', async (_name, status, changed) => {
+    const service = await startService(folder, {
+      DATABASE_URL: changed(urlOf('plants_service')),
+      ACCESS_TOKENS: TOKEN,
+      LOG_LEVEL: 'trace',
+      // What TLS refuses is tried again until then.
+      STORE_TIMEOUT: status === 200 ? '20s' : '500ms',
+    });
+    const answers = [await post(service, { id: 3, name: 'Ficus' }), await ready(service)];
+    expect(answers).toMatchObject([{ status }, { status }]);
+    service.kill('SIGTERM');
+    await service.exited;
+    expectSecret(JSON.stringify(answers) + service.stdout() + service.stderr());
+  });
+
+  test.each<[string, (url: string) => string]>([
+    ['encoding', (url) => url.replace('@', '%E0%A4@')],
+    ['port', (url) => url.replace(/localhost:\d+/, 'localhost:port')],
+    ['sslmode', (url) => url.replace('verify-full', 'full')],
+    ['sslrootcert', (url) => url.replace('trusted.pem', 'no-such-file.pem')],
+  ])('if something else is wrong in its URL: the %s', async (_name, changed) => {
+    const service = startMain(folder, { ACCESS_TOKENS: TOKEN, DATABASE_URL: changed(urlOf('plants_service')) });
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(service.stderr()).toMatch(/^Plant Store cannot start\.\nDATABASE_URL .*\n$/);
+    expectSecret(service.stdout() + service.stderr());
+  });
 });
