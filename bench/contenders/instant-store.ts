@@ -3,6 +3,7 @@ import { api } from '../../src/adapters/http/api.ts';
 import { plantRoutes } from '../../src/adapters/http/plant-routes.ts';
 import { serve } from '../../src/adapters/http/server.ts';
 import { staticTokens } from '../../src/adapters/http/static-tokens.ts';
+import { prometheusMetrics } from '../../src/adapters/prometheus/metrics.ts';
 import { createPlant } from '../../src/application/create-plant.ts';
 import type { PlantRepository } from '../../src/application/ports.ts';
 import { readConfig } from '../../src/config.ts';
@@ -16,6 +17,7 @@ import { createLog } from '../../src/log.ts';
 
 const { api: address, bodyLimit, limits, logLevel, tokens } = readConfig(process.env);
 const log = await createLog(logLevel);
+const metrics = prometheusMetrics();
 
 const together = process.env.ANSWERS === 'together';
 let turnEnd: Promise<void> | undefined;
@@ -37,6 +39,7 @@ const app = api({
   limits,
   baseUrl: () => url,
   log,
+  observer: metrics,
 });
-const { url } = await serve(app, address.host, address.port, log);
+const { url } = await serve(app, address.host, address.port, log, {}, metrics);
 process.stderr.write(`listens at ${url}\n`);
