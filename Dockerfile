@@ -5,7 +5,9 @@ WORKDIR /app
 
 # Ahead of the source, whose changes then install nothing anew. The optional packages are Node itself, which is here.
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --omit=optional --ignore-scripts && rm -rf ~/.npm /tmp/*
+# Of Swagger UI's many bundles the service serves one.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts \
+  && rm -rf ~/.npm /tmp/* node_modules/swagger-ui-dist/*.map node_modules/swagger-ui-dist/*-es-*
 
 COPY src ./src
 COPY migrations ./migrations

@@ -7,4 +7,6 @@ export default {
   globalSetup: '<rootDir>/test/support/start-database.ts',
   globalTeardown: '<rootDir>/test/support/stop-database.ts',
   testTimeout: 30_000,
+  // How often test/faults does each of its crashes; npm run test:faults does more.
+  globals: { faultRounds: 1 },
 };

@@ -10,6 +10,7 @@ const looks: Readonly<Record<ContenderKey, { color: string; width: number; type:
   fastify: { color: '#b35900', width: 2.5, type: 'solid' },
   single: { color: '#4a66ac', width: 2.5, type: 'solid' },
   instant: { color: '#8a8a8a', width: 1.2, type: 'dashed' },
+  together: { color: '#8a8a8a', width: 1.2, type: 'dashed' },
   bare: { color: '#8a8a8a', width: 1.2, type: 'dashed' },
 };
 

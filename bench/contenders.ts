@@ -8,7 +8,7 @@ export interface Contender {
   readonly stores: boolean;
 }
 
-export type ContenderKey = 'ours' | 'fastify' | 'single' | 'instant' | 'bare';
+export type ContenderKey = 'ours' | 'fastify' | 'single' | 'instant' | 'together' | 'bare';
 
 /** In the order in which they take their turns. */
 export const contenders: Readonly<Record<ContenderKey, Contender>> = {
@@ -21,6 +21,12 @@ export const contenders: Readonly<Record<ContenderKey, Contender>> = {
     stores: true,
   },
   instant: { title: 'Plant Store, instant store', script: 'bench/contenders/instant-store.ts', stores: false },
+  together: {
+    title: 'Plant Store, instant store, answers together',
+    script: 'bench/contenders/instant-store.ts',
+    environment: { ANSWERS: 'together' },
+    stores: false,
+  },
   bare: { title: 'bare node:http, no store', script: 'bench/contenders/bare-http.ts', stores: false },
 };
 

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import type { Contender } from './contenders.ts';
@@ -16,17 +17,21 @@ export interface Server extends Contender {
   readonly lines: Interface;
 }
 
-/**
- * Starts a contender as in production, on free ports, until the session ends. Its log goes to /dev/null, as every
- * contender's: making the lines is measured, a disk that Postgres needs is not.
- */
+interface StartOptions {
+  readonly nodeFlags?: readonly string[];
+  /** The file of its log; /dev/null if none is given, since a disk that Postgres needs is not to be measured. */
+  readonly log?: string;
+}
+
+/** Starts a contender as in production, on free ports, until the session ends. */
 export async function startServer(
   contender: Contender,
   databaseUrl: string,
   { folder, opened }: Session,
-  nodeFlags: readonly string[] = [],
+  { nodeFlags = [], log = '/dev/null' }: StartOptions = {},
 ): Promise<Server> {
   const { title, script, environment } = contender;
+  const stdout = await open(log, 'w');
   const child = spawn(process.execPath, [...nodeFlags, join(import.meta.dirname, '..', script)], {
     // No settings but these: not the caller's environment, nor the .env of the caller's folder.
     cwd: folder,
@@ -38,8 +43,9 @@ export async function startServer(
       DATABASE_URL: databaseUrl,
       ...environment,
     },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', stdout.fd, 'pipe'],
   });
+  await stdout.close();
   const ended = once(child, 'exit');
   opened.defer(async () => {
     child.kill('SIGTERM');
@@ -48,6 +54,7 @@ export async function startServer(
     clearTimeout(deadline);
   });
 
+  if (child.stderr === null) throw new TypeError('the server needs a piped stderr');
   const lines = createInterface(child.stderr);
   const said: string[] = [];
   const url = await new Promise<string>((resolve, reject) => {

@@ -36,10 +36,8 @@ interface Sample {
 await session(async (session) => {
   const database = await createDatabase(await findPostgres(session), session);
   const probe = { HEAP_PROBE_SECONDS: String(tenth / 4) };
-  const server = await startServer({ ...contenders.ours, environment: probe }, database.url, session, [
-    '--expose-gc',
-    `--import=${join(import.meta.dirname, 'heap-probe.ts')}`,
-  ]);
+  const nodeFlags = ['--expose-gc', `--import=${join(import.meta.dirname, 'heap-probe.ts')}`];
+  const server = await startServer({ ...contenders.ours, environment: probe }, database.url, session, { nodeFlags });
 
   const start = performance.now();
   const time = () => (performance.now() - start) / 1000;

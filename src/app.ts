@@ -4,14 +4,15 @@ import { management } from './adapters/http/management.ts';
 import { ownToken } from './adapters/http/own-token.ts';
 import { plantRoutes } from './adapters/http/plant-routes.ts';
 import { serve } from './adapters/http/server.ts';
-import { staticTokens } from './adapters/http/static-tokens.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { embeddedDatabase } from './adapters/postgres/embedded.ts';
 import { migrateUp, migrationGate, requireMigrations } from './adapters/postgres/migrator.ts';
 import { postgresPlants } from './adapters/postgres/plant-repository.ts';
 import { postgresServer } from './adapters/postgres/server.ts';
+import { prometheusMetrics } from './adapters/prometheus/metrics.ts';
 import { createPlant } from './application/create-plant.ts';
 import type { Config, DatabaseConfig } from './config.ts';
+import { tokenVerifier } from './token-verifier.ts';
 
 /** A running service. */
 export interface App {
@@ -41,6 +42,8 @@ export async function startApp(config: Config, log: Logger): Promise<App> {
 }
 
 async function start(config: Config, log: Logger, opened: AsyncDisposableStack): Promise<App> {
+  const metrics = prometheusMetrics();
+
   // Driven side: the database and the repository in it.
   const database = await openDatabase(config.database, log);
   opened.defer(() => database.close());
@@ -50,7 +53,9 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
     schemaReady: migrationGate(database, log),
     batchRows: config.batchRows,
     timeout: config.storeTimeout,
+    onBatch: metrics.batchStarted,
   });
+  metrics.watch({ waiting: plants.waiting, connections: () => database.connectionUse?.() ?? {} });
 
   // The application.
   const operations = plantRoutes({ createPlant: createPlant(plants) });
@@ -62,13 +67,15 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
   const service = async () => {
     if (closing) throw new Error('shutting down');
   };
-  const managementServer = await serve(management({ service, database: ready }, log), host, port, log);
+  const managementServer = await serve(management({ service, database: ready }, metrics, log), host, port, log);
   opened.defer(() => managementServer.close(0));
 
-  const verifyToken = staticTokens(token === undefined ? config.tokens : [token]);
+  const verifyToken = tokenVerifier(config, token, log, opened);
   const baseUrl = () => config.api.baseUrl ?? apiServer.url;
-  const app = api({ operations, verifyToken, bodyLimit: config.bodyLimit, limits: config.limits, baseUrl, log });
-  const apiServer = await serve(app, config.api.host, config.api.port, log);
+  const { bodyLimit, limits } = config;
+  const { corsOrigins } = config.api;
+  const app = api({ operations, verifyToken, bodyLimit, limits, baseUrl, corsOrigins, log, observer: metrics });
+  const apiServer = await serve(app, config.api.host, config.api.port, log, {}, metrics);
   // What is left of the time is for the database.
   opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9));
 
@@ -91,7 +98,8 @@ function openDatabase(config: DatabaseConfig, log: Logger): Database | Promise<D
 }
 
 /** Nobody else migrates the embedded database. @returns the token that it has if none is configured */
-async function setUp(database: Database, dataDir: string, { tokens }: Config): Promise<string | undefined> {
+async function setUp(database: Database, dataDir: string, config: Config): Promise<string | undefined> {
   await migrateUp(database);
-  return tokens.length === 0 ? ownToken(dataDir) : undefined;
+  const { tokens, tokensFile, jwt } = config;
+  return tokens.length === 0 && tokensFile === undefined && jwt === undefined ? ownToken(dataDir) : undefined;
 }

@@ -44,7 +44,29 @@ function url(mustBe: string, protocols: readonly string[]): Rule<string> {
 }
 
 export const httpUrl = url('an http:// or https:// URL', ['http:', 'https:']);
+/** Whoever can change the keys on their way can make tokens, so plain HTTP is for this machine only. */
+export const jwksUrl: Rule<string> = {
+  mustBe: 'an https:// URL, or an http:// one of this machine',
+  parse(value) {
+    const { protocol, hostname = '' } = URL.parse(value) ?? {};
+    const safe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
+    return safe ? value : undefined;
+  },
+};
+
+/** As WHATWG URLs write it: an address is always four numbers. */
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
 export const postgresUrl = url('a URL like postgres://user:password@host:5432/database', ['postgres:', 'postgresql:']);
+
+export const origins: Rule<string[]> = {
+  mustBe: '* or origins separated by commas, each exactly as browsers send it, like https://app.example',
+  parse(value) {
+    const list = value.split(',').map((origin) => origin.trim());
+    const exact = (origin: string) => /^https?:[^*]+$/.test(origin) && URL.parse(origin)?.origin === origin;
+    return value.trim() === '*' || list.every(exact) ? list : undefined;
+  },
+};
 
 /** RFC 6750 section 2.1 says which characters a header can carry; 16 of them at random cannot be guessed. */
 const TOKEN = /^[A-Za-z0-9\-._~+/]{16,}=*$/;
@@ -58,11 +80,18 @@ export const tokens: Rule<string[]> = {
   },
 };
 
-export const tokensFile: Rule<string[]> = {
+/** A file of tokens, and those that it had at start. */
+export interface TokensFile {
+  readonly path: string;
+  readonly tokens: readonly string[];
+}
+
+export const tokensFile: Rule<TokensFile> = {
   mustBe: `a readable file with ${tokens.mustBe}`,
   parse(path) {
     try {
-      return tokens.parse(readFileSync(path, 'utf8'));
+      const list = tokens.parse(readFileSync(path, 'utf8'));
+      return list && { path, tokens: list };
     } catch {
       return undefined;
     }

@@ -1,19 +1,29 @@
 import {
   httpUrl,
   integer,
+  jwksUrl,
   oneOf,
+  origins,
   port,
   postgresUrl,
   type Rule,
   size,
+  type TokensFile,
   text,
   time,
   tokens,
   tokensFile,
 } from './config-rules.ts';
+import { postgresUrlProblem } from './postgres-url.ts';
 
 export interface Config {
-  readonly api: { readonly host: string; readonly port: number; readonly baseUrl: string | undefined };
+  readonly api: {
+    readonly host: string;
+    readonly port: number;
+    readonly baseUrl: string | undefined;
+    /** Whose pages may use the API from a browser. */
+    readonly corsOrigins: readonly string[];
+  };
   readonly management: { readonly host: string; readonly port: number };
   readonly database: DatabaseConfig;
   /** Most plants in one statement. */
@@ -22,8 +32,11 @@ export interface Config {
   readonly storeTimeout: number;
   /** Requests that may be under way at once, and the bytes of their bodies together. */
   readonly limits: { readonly maxRequests: number; readonly maxRequestBytes: number };
-  /** Accepted bearer tokens; empty only with the embedded database, which then makes its own. */
+  /** Accepted bearer tokens; without any, a file of them and `jwt` the embedded database makes its own. */
   readonly tokens: readonly string[];
+  readonly tokensFile: TokensFile | undefined;
+  /** Whose signed tokens are accepted as well. */
+  readonly jwt: JwtConfig | undefined;
   /** In bytes. */
   readonly bodyLimit: number;
   readonly logLevel: string;
@@ -36,10 +49,19 @@ export type DatabaseConfig =
       readonly kind: 'postgres';
       readonly url: string;
       readonly poolSize: number;
-      /** In milliseconds. */
+      /** In milliseconds, as the next two. */
+      readonly connectTimeout: number;
       readonly statementTimeout: number;
+      /** How long a connection without work stays open. */
+      readonly idleTimeout: number;
     }
   | { readonly kind: 'embedded'; readonly dataDir: string };
+
+interface JwtConfig {
+  readonly jwksUrl: string;
+  readonly issuer: string;
+  readonly audience: string;
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -55,25 +77,32 @@ export class ConfigError extends Error {
  */
 export function readConfig(environment: Environment): Config {
   return checked(environment, (read, problem) => {
-    const database = databaseConfig(read);
-    const listed = read('ACCESS_TOKENS', tokens);
-    const fromFile = read('ACCESS_TOKENS_FILE', tokensFile);
+    const database = databaseConfig('DATABASE_URL', read, problem);
     const given = (name: string) => Boolean(environment[name]);
-    if (given('DATABASE_URL') && !given('ACCESS_TOKENS') && !given('ACCESS_TOKENS_FILE')) {
-      problem('ACCESS_TOKENS or ACCESS_TOKENS_FILE must give the accepted tokens when DATABASE_URL is set');
+    if (given('DATABASE_URL') && !['ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', ...JWT_NAMES].some(given)) {
+      problem(
+        'ACCESS_TOKENS, ACCESS_TOKENS_FILE or JWT_JWKS_URL must say which tokens are accepted when DATABASE_URL is set',
+      );
+    }
+    const missing = JWT_NAMES.filter((name) => !given(name));
+    if (missing.length < JWT_NAMES.length) {
+      for (const name of missing) problem(`${name} must be set too: ${JWT_NAMES.join(', ')} belong together`);
     }
     return {
       api: {
         host: read('HOST', text, '127.0.0.1'),
         port: read('PORT', port, '3000'),
         baseUrl: read('BASE_URL', httpUrl),
+        corsOrigins: read('CORS_ORIGINS', origins) ?? [],
       },
       management: {
         host: read('MANAGEMENT_HOST', text, '127.0.0.1'),
         port: read('MANAGEMENT_PORT', port, '3001'),
       },
       database,
-      tokens: [...(listed ?? []), ...(fromFile ?? [])],
+      tokens: read('ACCESS_TOKENS', tokens) ?? [],
+      tokensFile: read('ACCESS_TOKENS_FILE', tokensFile),
+      jwt: jwtConfig(read),
       bodyLimit: read('BODY_LIMIT', size, '1mb'),
       batchRows: read('BATCH_ROWS', integer('a number of rows from 1 to 1000', 1, 1_000), '256'),
       storeTimeout: read('STORE_TIMEOUT', time, '5s'),
@@ -87,17 +116,35 @@ export function readConfig(environment: Environment): Config {
   });
 }
 
-/** Reads what a migration needs. @throws ConfigError */
-export function readDatabaseConfig(environment: Environment): DatabaseConfig {
-  return checked(environment, databaseConfig);
+const JWT_NAMES = ['JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE'];
+
+/** Reads what a migration needs, which may have a role of its own. @throws ConfigError */
+export function readMigrationConfig(environment: Environment): DatabaseConfig {
+  const name = environment.MIGRATION_DATABASE_URL ? 'MIGRATION_DATABASE_URL' : 'DATABASE_URL';
+  return checked(environment, (read, problem) => databaseConfig(name, read, problem));
 }
 
-function databaseConfig(read: Read): DatabaseConfig {
-  const url = read('DATABASE_URL', postgresUrl);
+/** Reads what an import needs: the database of the service. @throws ConfigError */
+export function readDatabaseConfig(environment: Environment): DatabaseConfig {
+  return checked(environment, (read, problem) => databaseConfig('DATABASE_URL', read, problem));
+}
+
+function databaseConfig(urlName: string, read: Read, problem: Problem): DatabaseConfig {
+  const url = read(urlName, postgresUrl);
+  const wrong = url && postgresUrlProblem(url);
+  if (wrong) problem(`${urlName} ${wrong}`);
   const poolSize = read('POOL_SIZE', integer('a number of connections from 1 to 1000', 1, 1_000), '10');
+  const connectTimeout = read('CONNECT_TIMEOUT', time, '2s');
   const statementTimeout = read('STATEMENT_TIMEOUT', time, '1s');
+  const idleTimeout = read('IDLE_TIMEOUT', time, '10s');
   const dataDir = read('DATA_DIR', text, './data');
-  return url === undefined ? { kind: 'embedded', dataDir } : { kind: 'postgres', url, poolSize, statementTimeout };
+  if (url === undefined) return { kind: 'embedded', dataDir };
+  return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };
+}
+
+function jwtConfig(read: Read): JwtConfig | undefined {
+  const [url, issuer, audience] = [read('JWT_JWKS_URL', jwksUrl), read('JWT_ISSUER', text), read('JWT_AUDIENCE', text)];
+  return url && issuer && audience ? { jwksUrl: url, issuer, audience } : undefined;
 }
 
 /** A value that breaks its rule is noted and read as undefined; `checked` throws before anyone can see that. */
@@ -106,7 +153,9 @@ interface Read {
   <T>(name: string, rule: Rule<T>): T | undefined;
 }
 
-function checked<T>(environment: Environment, build: (read: Read, problem: (line: string) => void) => T): T {
+type Problem = (line: string) => void;
+
+function checked<T>(environment: Environment, build: (read: Read, problem: Problem) => T): T {
   const problems: string[] = [];
   const read = <V>(name: string, rule: Rule<V>, fallback?: string) => {
     const value = environment[name] || fallback;

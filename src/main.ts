@@ -10,6 +10,7 @@ try {
   const app = await startApp(config, await createLog(config.logLevel));
   running = app;
   say(`Plant Store listens at ${app.apiUrl}, for operators at ${app.managementUrl}`);
+  say(`Read about its API, and try it, at ${app.apiUrl}/docs`);
   say(`It keeps its plants in ${app.database}`);
   if (app.ownToken !== undefined) say(`Create a plant:\n\n${exampleRequest(app.apiUrl, app.ownToken)}\n`);
   app.ready().catch((error: Error) => say(`It is not ready: ${error.message}`));

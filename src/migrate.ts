@@ -1,7 +1,7 @@
 import { embeddedDatabase } from './adapters/postgres/embedded.ts';
 import { migrateDown, migrateUp, migrationStatus } from './adapters/postgres/migrator.ts';
 import { postgresServer } from './adapters/postgres/server.ts';
-import { readDatabaseConfig } from './config.ts';
+import { readMigrationConfig } from './config.ts';
 import { environment } from './environment.ts';
 import { createLog } from './log.ts';
 
@@ -13,10 +13,10 @@ try {
   if (!['up', 'down', 'status'].includes(command) || rest.length > 0) {
     throw new Error('Usage: npm run migrate [-- up|down|status]');
   }
-  const config = readDatabaseConfig(environment());
+  const config = readMigrationConfig(environment());
   const database =
     config.kind === 'postgres'
-      ? postgresServer({ url: config.url, poolSize: 1, statementTimeout: 0 }, await createLog('warn'))
+      ? postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, await createLog('warn'))
       : await embeddedDatabase(config.dataDir);
   try {
     if (command === 'up') report('applied', await migrateUp(database));

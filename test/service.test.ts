@@ -209,6 +209,15 @@ describe('on Postgres', () => {
     }
   });
 
+  test('lets the pages of CORS_ORIGINS in, and shows where its reference is', async () => {
+    const service = await start({ CORS_ORIGINS: 'https://app.example', BASE_URL: 'https://plants.example' });
+    const [, reference = ''] = /try it, at (\S+)\n/.exec(service.stderr()) ?? [];
+    const answer = await fetch(reference, { headers: { Origin: 'https://app.example' } });
+    expect(answer.headers.get('Access-Control-Allow-Origin')).toBe('https://app.example');
+    expect(answer.headers.get('Content-Security-Policy')).toContain("connect-src 'self' https://plants.example;");
+    expect(await answer.text()).toContain('<title>Plant Store API</title>');
+  });
+
   test('reads .env from its working directory; the real environment wins', async () => {
     const folder = await temporaryFolder();
     await writeFile(
@@ -276,7 +285,7 @@ describe('cannot start', () => {
     expect(await service.exited).toEqual({ code: 1, signal: null });
     expect(service.stderr().split('\n').toSorted()).toEqual([
       '',
-      'ACCESS_TOKENS or ACCESS_TOKENS_FILE must give the accepted tokens when DATABASE_URL is set',
+      'ACCESS_TOKENS, ACCESS_TOKENS_FILE or JWT_JWKS_URL must say which tokens are accepted when DATABASE_URL is set',
       'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent',
       'PORT must be a port number from 0 to 65535',
       'Plant Store cannot start.',

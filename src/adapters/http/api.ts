@@ -3,12 +3,15 @@ import Koa, { type Context, type Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { type AdmissionLimits, admission } from './admission.ts';
 import { bearerAuth, type TokenVerifier } from './bearer-auth.ts';
+import { cors } from './cors.ts';
+import { addDocsPage } from './docs-page.ts';
 import { errorAnswer, everyAnswer, HttpError } from './errors.ts';
 import { bodyReader, jsonParser, sizeOfBody } from './json-body.ts';
 import { refuseMalformed } from './malformed.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation } from './operation.ts';
 import { failures, requestLog } from './request-log.ts';
+import type { RequestObserver } from './request-observer.ts';
 
 interface ApiOptions {
   readonly operations: readonly Operation[];
@@ -18,13 +21,17 @@ interface ApiOptions {
   readonly limits: AdmissionLimits;
   /** The public address; a function, since the port may not be known before the server listens. */
   readonly baseUrl: () => string;
+  /** Whose pages may use the API from a browser; without any, nothing is added to a request's way. */
+  readonly corsOrigins?: readonly string[];
   readonly log: Logger;
+  readonly observer?: RequestObserver;
 }
 
 /** The public API: every operation behind the bearer check, and the document that describes them. */
-export function api({ operations, verifyToken, bodyLimit, limits, baseUrl, log }: ApiOptions): Koa {
+export function api(options: ApiOptions): Koa {
+  const { operations, verifyToken, bodyLimit, limits, baseUrl, corsOrigins = [], log, observer } = options;
   const authenticate = bearerAuth(verifyToken);
-  const admit = admission(limits);
+  const admit = admission(limits, observer?.overloaded);
   const readBody = bodyReader(bodyLimit);
   const router = new Router({ sensitive: true, strict: true });
 
@@ -39,16 +46,24 @@ export function api({ operations, verifyToken, bodyLimit, limits, baseUrl, log }
     });
   }
   router.get('/openapi.json', (ctx) => answerJson(ctx, openApiDocument(operations, baseUrl())));
+  addDocsPage(router, baseUrl);
 
-  return koaApp(router, log);
+  const methods = new Set(['GET', ...operations.map(({ method }) => method.toUpperCase())]);
+  return koaApp(router, log, observer, corsOrigins.length > 0 ? [cors(corsOrigins, [...methods])] : []);
 }
 
-/** What every port of the service has in common: request log, Error bodies and these routes. */
-export function koaApp(router: Router, log: Logger): Koa {
+/** What every port of the service has in common: request log, Error bodies and these routes, behind whatever else. */
+export function koaApp(
+  router: Router,
+  log: Logger,
+  observer?: RequestObserver,
+  ahead: readonly Middleware[] = [],
+): Koa {
   const app = new Koa();
-  app.use(requestLog(log));
+  app.use(requestLog(log, observer));
   app.use(answerErrors);
   app.use(refuseMalformed);
+  for (const middleware of ahead) app.use(middleware);
   app.use(router.routes());
   app.use(refuseUnrouted);
   return app;

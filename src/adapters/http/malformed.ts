@@ -4,7 +4,11 @@ import { HttpError } from './errors.ts';
 /** What Node answers with an empty body unless told to leave it to us (server.ts), and targets that break ctx.path. */
 export const refuseMalformed: Middleware = (ctx, next) => {
   const { headers, rawHeaders, httpVersion, url = '' } = ctx.req;
-  if (httpVersion !== '1.0' || headers.host !== undefined) checkHost(headers.host, rawHeaders);
+  const { hosts, credentials } = countOf(rawHeaders);
+  if (httpVersion !== '1.0' || hosts > 0) checkHost(hosts, headers.host);
+  if (credentials > 1) {
+    throw new HttpError('malformed_request', 'the request must not have more than one Authorization header');
+  }
   if (headers['transfer-encoding'] !== undefined && headers['transfer-encoding'].toLowerCase() !== 'chunked') {
     throw new HttpError('malformed_request', 'Transfer-Encoding may only be chunked');
   }
@@ -20,14 +24,24 @@ export const refuseMalformed: Middleware = (ctx, next) => {
 /** RFC 3986 section 3.2.2 and 3.2.3: a name or an address, and a port. */
 const HOST = /^(?:[\w\-.~!$&'()*+,;=%]*|\[[\da-fA-F:.]+\])(?::\d*)?$/;
 
-/** RFC 9112 section 3.2: exactly one, and valid. Node keeps the first of several. */
-function checkHost(host: string | undefined, rawHeaders: readonly string[]): void {
-  let count = 0;
+/** RFC 9112 section 3.2: exactly one, and valid. */
+function checkHost(hosts: number, host = ''): void {
+  if (hosts === 1 && HOST.test(host)) return;
+  throw new HttpError('malformed_request', 'the request must have one valid Host header');
+}
+
+/**
+ * Headers that must not stand twice. Node keeps the first of several and says nothing, while something in front may
+ * have gone by another one.
+ */
+function countOf(rawHeaders: readonly string[]) {
+  let hosts = 0;
+  let credentials = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length === 4 && name.toLowerCase() === 'host') count++;
+    const name = rawHeaders[index] ?? '';
+    // The lengths first, since they cost nothing.
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+    if (name.length === 13 && name.toLowerCase() === 'authorization') credentials++;
   }
-  if (count !== 1 || !HOST.test(host ?? '')) {
-    throw new HttpError('malformed_request', 'the request must have one valid Host header');
-  }
+  return { hosts, credentials };
 }

@@ -8,13 +8,23 @@ import { failures } from './request-log.ts';
 /** Rejects, saying what is wrong and what to do, while the service should get no requests. */
 export type ReadinessCheck = () => Promise<unknown>;
 
+/** What Prometheus reads. */
+interface MetricsPage {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
 /** How long a check may take, in milliseconds. */
 const CHECK_TIMEOUT = 1_000;
 
-/** For operators and orchestrators: `/live` says that the process runs, `/ready` that it can serve. */
-export function management(checks: Readonly<Record<string, ReadinessCheck>>, log: Logger): Koa {
+/** For operators and orchestrators: `/live` says that the process runs, `/ready` that it can serve, `/metrics` how. */
+export function management(checks: Readonly<Record<string, ReadinessCheck>>, metrics: MetricsPage, log: Logger): Koa {
   const router = new Router({ sensitive: true, strict: true });
   router.get('/live', (ctx) => answerJson(ctx, { status: 'live' }));
+  router.get('/metrics', async (ctx) => {
+    ctx.set('Content-Type', metrics.contentType);
+    ctx.body = await metrics.text();
+  });
   router.get('/ready', async (ctx) => {
     const results = await Promise.all(
       Object.entries(checks).map(async ([name, check]) => [name, await outcome(check)]),

@@ -6,13 +6,17 @@ import { ErrorBody } from './schemas.ts';
 export function openApiDocument(operations: readonly Operation[], baseUrl: string): object {
   const paths: Record<string, Record<string, object>> = {};
   const schemas: Record<string, object> = {};
-  for (const { method, path, operationId, summary, request, response } of operations) {
+  const tags = new Set<Operation['tag']>();
+  for (const { method, path, operationId, tag, summary, description, request, response } of operations) {
+    tags.add(tag);
     const errors = errorResponses();
     paths[path] = {
       ...paths[path],
       [method]: {
         operationId,
+        tags: [tag.name],
         summary,
+        description,
         requestBody: { required: true, content: json(request) },
         responses: { 200: { description: `${titleOf(response)} response`, content: json(response) }, ...errors },
       },
@@ -27,33 +31,48 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
       description: 'Commits plants to SQL. 200 means committed, and sending the same request again is always safe.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: baseUrl }],
+    // Paths begin with a slash of their own.
+    servers: [{ url: baseUrl.replace(/\/$/, '') }],
     security: [{ bearerAuth: [] }],
+    tags: [...tags],
     paths,
     components: { securitySchemes: { bearerAuth: { type: 'http', scheme: 'bearer' } }, schemas },
   };
 }
 
-/** One response for each status, with an example for each error number. */
+/** One response for each status, with its error numbers as literals, so that generated types tell them apart. */
 function errorResponses(): Record<number, object> {
   const responses: Record<number, object> = {};
   for (const [status, kinds] of Map.groupBy(Object.entries(errorKinds), ([, kind]) => kind.status)) {
     const examples = kinds.map(([code, { error, message }]) => [code, { value: { error, message } }]);
     const headers = new Set(kinds.flatMap(([, kind]) => Object.keys(kind.headers ?? {})));
     responses[status] = {
-      description: kinds.map(([code]) => code.replaceAll('_', ' ')).join(', '),
+      description: kinds.map(([code, { error }]) => `${error} ${code.replaceAll('_', ' ')}`).join(', '),
       ...(headers.size > 0 && {
         headers: Object.fromEntries([...headers].map((name) => [name, { schema: { type: 'string' } }])),
       }),
-      content: json(ErrorBody, Object.fromEntries(examples)),
+      content: {
+        'application/json': {
+          schema: { allOf: [reference(ErrorBody), numbered(kinds.map(([, { error }]) => error))] },
+          examples: Object.fromEntries(examples),
+        },
+      },
     };
   }
   return responses;
 }
 
-function json(schema: object, examples?: object): object {
-  const reference = { $ref: `#/components/schemas/${titleOf(schema)}` };
-  return { 'application/json': { schema: reference, ...(examples && { examples }) } };
+function numbered(errors: readonly number[]): object {
+  const error = { type: 'integer', enum: errors, examples: errors.slice(0, 1) };
+  return { type: 'object', properties: { error }, required: ['error'] };
+}
+
+function json(schema: object): object {
+  return { 'application/json': { schema: reference(schema) } };
+}
+
+function reference(schema: object): object {
+  return { $ref: `#/components/schemas/${titleOf(schema)}` };
 }
 
 function titleOf(schema: object): string {

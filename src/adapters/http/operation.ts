@@ -5,7 +5,10 @@ export interface Operation {
   readonly method: 'post';
   readonly path: string;
   readonly operationId: string;
+  /** Its group in the documentation. */
+  readonly tag: { readonly name: string; readonly description: string };
   readonly summary: string;
+  readonly description: string;
   readonly request: TObject;
   readonly response: TSchema;
   /** Takes the validated request body, resolves to the body of the 200 answer. */

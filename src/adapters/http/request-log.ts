@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
+import type { RequestObserver } from './request-observer.ts';
+import { traceOf } from './trace-context.ts';
 
 /** A caller's own id is kept if it is short and plain enough for a log and a header. */
 const SANE_ID = /^[\w.-]{1,64}$/;
@@ -12,8 +14,10 @@ export const failures = new WeakMap<ServerResponse, { readonly error: number; re
 /**
  * Gives each request an id, answers it as X-Request-Id, and logs the exchange as one line once it is over. Query
  * strings, other headers and bodies stay out of the log: they may hold secrets.
+ *
+ * @param observer is told of the same
  */
-export function requestLog(log: Logger): Middleware {
+export function requestLog(log: Logger, observer?: RequestObserver): Middleware {
   return async (ctx, next) => {
     const start = performance.now();
     const requestId = saneId(ctx.req.headers['x-request-id']) ?? randomUUID();
@@ -21,14 +25,20 @@ export function requestLog(log: Logger): Middleware {
     ctx.res.once('close', () => {
       const { status, res } = ctx;
       const failure = failures.get(res);
+      const milliseconds = performance.now() - start;
+      // Koa's default is no answer.
+      const answered = res.headersSent ? status : undefined;
+      observer?.answered(answered, failure?.error, milliseconds);
       const line = {
         requestId,
+        ...traceOf(ctx.req.headers.traceparent),
         method: ctx.method,
         path: pathOf(ctx.req.url ?? ''),
-        // Koa's default is no answer.
-        status: res.headersSent ? status : undefined,
+        status: answered,
         error: failure?.error,
-        durationMs: Math.round((performance.now() - start) * 1000) / 1000,
+        durationMs: Math.round(milliseconds * 1000) / 1000,
+        bytesIn: bytesOf(ctx.req.headers['content-length']),
+        bytesOut: bytesOf(res.getHeader('Content-Length')),
         aborted: res.writableFinished ? undefined : true,
         err: status >= 500 ? failure?.thrown : undefined,
       };
@@ -36,6 +46,11 @@ export function requestLog(log: Logger): Middleware {
     });
     await next();
   };
+}
+
+/** The length of a body as its sender declares it; a chunked one has none. */
+function bytesOf(contentLength: unknown): number | undefined {
+  return contentLength === undefined ? undefined : Number(contentLength);
 }
 
 function saneId(offered: string | string[] | undefined): string | undefined {

@@ -6,6 +6,7 @@ import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { errorAnswer, everyAnswer, HttpError } from './errors.ts';
 import { failures } from './request-log.ts';
+import type { RequestObserver } from './request-observer.ts';
 
 /** What one client may take, in bytes and milliseconds. */
 export const serverLimits = {
@@ -41,6 +42,7 @@ export async function serve(
   port: number,
   log: Logger,
   limits: Partial<typeof serverLimits> = {},
+  observer?: RequestObserver,
 ): Promise<HttpServer> {
   const server = createServer({ ...serverLimits, ...limits, requireHostHeader: false });
   const answer = app.callback();
@@ -48,11 +50,11 @@ export async function serve(
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
     server.on(event, (request, response) => void answer(request, response));
   }
-  server.on('clientError', (error, socket) => refuse(error, socket as Socket, log));
+  server.on('clientError', (error, socket) => refuse(error, socket as Socket, log, observer));
   server.on('connect', (_request, socket) => {
     // Node lets go of the socket here; without a listener one that the client resets would end the process.
     socket.on('error', () => {});
-    refuse(new Error('CONNECT'), socket as Socket, log);
+    refuse(new Error('CONNECT'), socket as Socket, log, observer);
   });
   server.listen(port, host);
   await once(server, 'listening');
@@ -79,7 +81,7 @@ function urlOf(server: Server): string {
 }
 
 /** Answers what Node's parser refused, which no app ever sees. */
-function refuse(error: Error & { code?: string }, socket: Socket, log: Logger): void {
+function refuse(error: Error & { code?: string }, socket: Socket, log: Logger, observer?: RequestObserver): void {
   const thrown = new HttpError(parserErrorCode(error.code));
   const { status, headers, body, error: number } = errorAnswer(thrown);
   // Node's own: the answer that the app is working on, if the head of a request was good.
@@ -96,6 +98,8 @@ function refuse(error: Error & { code?: string }, socket: Socket, log: Logger): 
   if (pending) {
     // It has its X-Request-Id and will be logged. What the app still answers goes nowhere.
     failures.set(pending, { error: number, thrown });
+    // Node has let go of the request by then, and whoever reads its body would wait for ever.
+    pending.once('close', () => pending.req.destroy());
     const length = Buffer.byteLength(body);
     pending.writeHead(status, {
       ...headers,
@@ -116,6 +120,7 @@ function refuse(error: Error & { code?: string }, socket: Socket, log: Logger): 
   // Destroyed, since a client that does not close its side would keep it for ever.
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
   log.info({ requestId, status, error: number, parser: error.code }, 'request refused by the parser');
+  observer?.answered(status, number, undefined);
 }
 
 function parserErrorCode(code: string | undefined) {

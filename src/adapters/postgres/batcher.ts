@@ -10,6 +10,8 @@ interface BatcherOptions<Item, Result> {
   readonly sizeOf: (item: Item) => number;
   /** How many batches may run at once, should they be slow. */
   readonly maxRunning: number;
+  /** Told of the number of items in each batch as it starts. */
+  readonly onBatch?: ((items: number) => void) | undefined;
 }
 
 interface Call<Item, Result> {
@@ -19,6 +21,13 @@ interface Call<Item, Result> {
   readonly alone: boolean;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
+}
+
+/** Takes an item into a batch. */
+export interface Batcher<Item, Result> {
+  (item: Item, deadline: number): Promise<Result>;
+  /** How many calls no batch has taken yet. */
+  waiting(): number;
 }
 
 /** A call that its deadline overtook; what became of it is unknown if its batch had started. */
@@ -40,11 +49,9 @@ const WATCH_INTERVAL = 50;
  * @returns a function that resolves to the item's own result once its batch is done, and rejects with the batch's
  * error, or with DeadlineError at the deadline, in milliseconds as performance.now() counts
  */
-export function batcher<Item, Result>(
-  options: BatcherOptions<Item, Result>,
-): (item: Item, deadline: number) => Promise<Result> {
+export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
   type OpenCall = Call<Item, Result>;
-  const { run, isItemsFault, maxItems, maxSize, sizeOf, maxRunning } = options;
+  const { run, isItemsFault, maxItems, maxSize, sizeOf, maxRunning, onBatch } = options;
   const open = new Set<OpenCall>();
   let waiting: OpenCall[] = [];
   let running = 0;
@@ -56,6 +63,7 @@ export function batcher<Item, Result>(
       const batch = takeBatch();
       running++;
       newestStart = performance.now();
+      onBatch?.(batch.length);
       void settle(batch);
     }
   }
@@ -114,7 +122,7 @@ export function batcher<Item, Result>(
     }
   }
 
-  return (item, deadline) => {
+  function add(item: Item, deadline: number): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const call = { item, deadline, alone: false, resolve, reject };
     open.add(call);
@@ -122,5 +130,6 @@ export function batcher<Item, Result>(
     watch ??= setInterval(look, WATCH_INTERVAL);
     startBatches();
     return promise;
-  };
+  }
+  return Object.assign(add, { waiting: () => waiting.length });
 }

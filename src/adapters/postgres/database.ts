@@ -17,6 +17,8 @@ export interface Database {
   readonly sql: Kysely<Tables>;
   /** How many statements it can run at once. */
   readonly connections: number;
+  /** How many of its connections do what; undefined if it has none. */
+  readonly connectionUse?: () => { readonly busy: number; readonly idle: number; readonly unused: number };
   /** For people: which database this is, without its password. */
   readonly description: string;
   close(): Promise<void>;

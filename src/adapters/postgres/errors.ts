@@ -21,8 +21,8 @@ const REFUSED_VALUE = /^(22|23)/;
 const OUTLASTED_ITS_TIME = /^(57014|55P03)/;
 const READ_ONLY = '25006';
 export const UNDEFINED_TABLE = '42P01';
-/** No such table, database or role, a wrong password: an operator's work, so trying again soon is no use. */
-const NOT_SET_UP = /^(42P01|3D|28)/;
+/** No such table, database or role, a wrong password, no right: an operator's work, so trying again soon is no use. */
+const NOT_SET_UP = /^(42P01|42501|3D|28)/;
 
 /** What JavaScript throws at a programmer's mistake. */
 const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError];

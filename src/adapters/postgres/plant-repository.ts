@@ -13,9 +13,14 @@ interface PlantsOptions {
   readonly batchRows: number;
   /** Milliseconds until a call is given up. */
   readonly timeout: number;
+  /** Told of the number of plants in each statement as it starts. */
+  readonly onBatch?: ((plants: number) => void) | undefined;
   /** Hears how many plants each statement has stored. The port does not tell: created or there before is one to it. */
   readonly onInserted?: (count: number) => void;
 }
+
+/** The repository, and for operators how many plants wait for a statement. */
+type PostgresPlants = PlantRepository & { waiting(): number };
 
 /** UTF-16 units of text in one statement: enough to fill a batch, little enough to parse in a moment. */
 const BATCH_TEXT = 1_000_000;
@@ -26,8 +31,8 @@ const RETRY_DELAY = 50;
 /** Plants in the table `plants`, inserted in groups: one statement and one commit for all that came meanwhile. */
 export function postgresPlants(
   database: Database,
-  { schemaReady, batchRows, timeout, onInserted }: PlantsOptions,
-): PlantRepository {
+  { schemaReady, batchRows, timeout, onBatch, onInserted }: PlantsOptions,
+): PostgresPlants {
   const insert = groupInsert(database);
   const addInGroup = batcher<NewPlant, NewPlant>({
     run: (plants) => addTogether(database, insert, plants, onInserted),
@@ -36,9 +41,11 @@ export function postgresPlants(
     maxSize: BATCH_TEXT,
     sizeOf: ({ name, tag = '' }) => name.length + tag.length,
     maxRunning: database.connections,
+    onBatch,
   });
 
   return {
+    waiting: addInGroup.waiting,
     async add(plant) {
       await schemaReady();
       const deadline = performance.now() + timeout;

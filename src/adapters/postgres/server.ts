@@ -1,30 +1,33 @@
-import { connect } from 'node:net';
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import { Pool, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
+import { cancelRunning } from './cancel.ts';
 import type { Database, Tables } from './database.ts';
 import { spoilsConnection } from './errors.ts';
 
 interface PostgresOptions {
   readonly url: string;
   readonly poolSize: number;
+  /** Milliseconds to wait for a free or a new connection. */
+  readonly connectTimeout: number;
   /**
    * Milliseconds until a statement is cancelled; if it has not ended as long again later, its connection is closed.
    * 0 for migrations, which may take any time.
    */
   readonly statementTimeout: number;
+  /** Milliseconds until a connection without work is closed. */
+  readonly idleTimeout: number;
 }
 
-/** Milliseconds to wait for a free or a new connection. */
-const CONNECT_TIMEOUT = 2_000;
-
 /** Opens a pool of connections to a Postgres server. It connects when first used, so a server may come later. */
-export function postgresServer({ url, poolSize, statementTimeout }: PostgresOptions, log: Logger): Database {
+export function postgresServer(options: PostgresOptions, log: Logger): Database {
+  const { url, poolSize, connectTimeout, statementTimeout, idleTimeout } = options;
   const pool = new Pool({
     connectionString: url,
     application_name: 'plant-store',
     max: poolSize,
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    connectionTimeoutMillis: connectTimeout,
+    idleTimeoutMillis: idleTimeout,
     // Time-outs are kept on this side: PgBouncer refuses statement_timeout as a start-up parameter.
     query_timeout: statementTimeout * 2,
     keepAlive: true,
@@ -43,7 +46,17 @@ export function postgresServer({ url, poolSize, statementTimeout }: PostgresOpti
       } as unknown as PostgresPool,
     }),
   });
-  return { sql, connections: poolSize, description: describe(url), close: () => sql.destroy() };
+  return {
+    sql,
+    connections: poolSize,
+    connectionUse: () => ({
+      busy: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      unused: poolSize - pool.totalCount,
+    }),
+    description: describe(url),
+    close: () => sql.destroy(),
+  };
 }
 
 /**
@@ -71,26 +84,6 @@ function supervised(client: PoolClient, statementTimeout: number) {
     },
     release: () => client.release(spoiled),
   };
-}
-
-const CANCEL_REQUEST = 80_877_102;
-
-/**
- * Asks Postgres to cancel what the client runs; the client then gets the error 57014. By the protocol's own message,
- * on a connection of its own, since PgBouncer passes that on and pg_cancel_backend would not know its process ids
- * (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-CANCELING-REQUESTS).
- */
-function cancelRunning(client: PoolClient): void {
-  // Not in pg's types.
-  const { host, port, processID, secretKey } = client as unknown as Record<string, unknown>;
-  const message = Buffer.alloc(16);
-  for (const [index, value] of [16, CANCEL_REQUEST, Number(processID), Number(secretKey)].entries()) {
-    message.writeInt32BE(value, index * 4);
-  }
-  const socket = connect({ host: String(host), port: Number(port) });
-  // If it cannot be sent, the statement's second time-out closes the connection.
-  socket.on('error', () => {});
-  socket.end(message);
 }
 
 function describe(url: string): string {

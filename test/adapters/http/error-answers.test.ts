@@ -251,8 +251,18 @@ describe('401', () => {
     await expectError(await post(server.url, 'x'.repeat(LIMIT + 1), bad), 40101);
   });
 
-  test('comes before the body is read', async () => {
-    await expectError(await raw(head(JSON_TYPE, 'Content-Length: 1000000')), 40100);
+  test.each<[string, number, string[]]>([
+    ['no credentials', 40100, []],
+    ['empty ones', 40100, ['Authorization:']],
+    ['another scheme', 40100, [`Authorization: Basic ${TOKEN}`]],
+    ['a comma-separated list', 40101, [`${AUTHORIZATION}, Bearer ${TOKEN}`]],
+    ['a token that is wrong at its end', 40101, [`${AUTHORIZATION.slice(0, -1)}x`]],
+    ['a token as large as the headers may be', 40101, [`Authorization: Bearer ${'x'.repeat(16_000)}`]],
+    ['good credentials twice', 40001, [AUTHORIZATION, AUTHORIZATION]],
+    ['bad credentials behind good ones', 40001, [AUTHORIZATION, 'AUTHORIZATION: Bearer wrong']],
+    ['good credentials behind none', 40001, ['authorization:', AUTHORIZATION]],
+  ])('refuses %s before the body is read', async (_name, error, credentials) => {
+    await expectError(await raw(head(...credentials, JSON_TYPE, 'Content-Length: 1000000')), error);
   });
 });
 

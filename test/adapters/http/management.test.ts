@@ -6,12 +6,13 @@ import { type HttpServer, serve } from '../../../src/adapters/http/server.ts';
 const logged: string[] = [];
 const logAt = (level: string) => pino({ level }, { write: (line: string) => logged.push(line) });
 const silence = logAt('silent');
+const noMetrics = { contentType: 'text/plain', text: async () => '# nothing\n' };
 
 let server: HttpServer | undefined;
 afterEach(() => server?.close(0));
 
 async function get(path: string, checks: Record<string, ReadinessCheck> = {}, log = silence): Promise<Response> {
-  server = await serve(management(checks, log), '127.0.0.1', 0, log);
+  server = await serve(management(checks, noMetrics, log), '127.0.0.1', 0, log);
   return fetch(server.url + path);
 }
 
@@ -56,6 +57,12 @@ test('/ready gives up on a check that does not answer within about a second', as
     { error: 50300, checks: { service: 'ok', database: 'no answer within 1000 ms' } },
   ]);
   expect(performance.now() - start).toBeLessThan(4_000);
+});
+
+test('/metrics answers the text as what it is', async () => {
+  const answer = await get('/metrics');
+  expect([answer.status, await answer.text()]).toEqual([200, '# nothing\n']);
+  expect(answer.headers.get('Content-Type')).toBe('text/plain');
 });
 
 test('answers an unknown path with an Error body', async () => {

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { errorKinds } from '../../../src/adapters/http/errors.ts';
 import { openApiDocument } from '../../../src/adapters/http/openapi.ts';
@@ -23,7 +24,12 @@ interface Document {
   components: { securitySchemes: object; schemas: { NewPlant: { properties: object; required: string[] } } };
 }
 interface ErrorResponse {
-  content: { 'application/json': { examples?: Record<string, { value: { error: number; message: string } }> } };
+  content: {
+    'application/json': {
+      schema: { allOf?: [object, { properties: { error: { enum: number[] } } }] };
+      examples?: Record<string, { value: { error: number; message: string } }>;
+    };
+  };
 }
 
 let server: HttpServer;
@@ -49,12 +55,29 @@ test('is valid OpenAPI 3.1', async () => {
   expect(validator.version).toBe('3.1');
 });
 
+/** Rules of the linter that the contract contradicts. */
+const contradicted = {
+  // An error is the contract's Error as application/json, no problem of RFC 9457.
+  'operation-4xx-problem-details-rfc7807': 'off',
+  // An empty text is a valid name.
+  'required-string-property-missing-min-length': 'off',
+  // Who runs the service is not known here.
+  'info-contact': 'off',
+} as const;
+
+test('satisfies every other rule of the linter', async () => {
+  const config = await createConfig({ extends: ['all'], rules: contradicted });
+  const source = readFileSync(golden, 'utf8');
+  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
+  expect(problems.map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer }))).toEqual([]);
+});
+
 test('names the public address as its server', () => {
   expect(document.servers).toEqual([{ url: server.url }]);
   const operations = plantRoutes({ createPlant: createPlant(fakePlants()) });
-  expect(openApiDocument(operations, 'https://plants.example')).toMatchObject({
-    servers: [{ url: 'https://plants.example' }],
-  });
+  for (const address of ['https://plants.example/garden', 'https://plants.example/garden/']) {
+    expect(openApiDocument(operations, address)).toMatchObject({ servers: [{ url: 'https://plants.example/garden' }] });
+  }
 });
 
 test('asks for the bearer token everywhere', () => {
@@ -70,6 +93,7 @@ test('says that the id is an int64', () => {
 });
 
 test.each(Object.entries(errorKinds))('shows %s as an example under its status', (code, { status, error, message }) => {
-  const { examples } = document.paths['/plants'].post.responses[status]?.content['application/json'] ?? {};
+  const { examples, schema } = document.paths['/plants'].post.responses[status]?.content['application/json'] ?? {};
   expect(examples?.[code]).toEqual({ value: { error, message } });
+  expect(schema?.allOf?.[1].properties.error.enum).toContain(error);
 });

@@ -1,7 +1,9 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import type { HttpServer } from '../../../src/adapters/http/server.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
-import { post, startApiServer } from '../../support/api-server.ts';
+import { post, startApiServer, TOKEN } from '../../support/api-server.ts';
 
 let server: HttpServer | undefined;
 afterEach(() => server?.close(0));
@@ -67,4 +69,21 @@ test('refuses a bad token before it counts', async () => {
   expect((await post(server.url, plant(2), { Authorization: 'Bearer wrong' })).status).toBe(401);
   held[0]?.();
   expect((await accepted).status).toBe(200);
+});
+
+test.each<[string, (socket: Socket) => unknown]>([
+  ['its client closes', (socket) => socket.end()],
+  ['its client resets', (socket) => socket.resetAndDestroy()],
+  ['comes too slowly', () => {}],
+])('takes the place back of an upload that %s', async (_name, giveUp) => {
+  const limits = { requestTimeout: 500, headersTimeout: 400, connectionsCheckingInterval: 10 };
+  server = await startApiServer({ maxRequests: 1, limits });
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname).on('error', () => {});
+  socket.write(`POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nExpect: 100-continue\r\n`);
+  socket.write('Content-Type: application/json\r\nContent-Length: 100\r\n\r\n');
+  await once(socket, 'data');
+  giveUp(socket);
+  // Until then it is refused: the test would end by its time.
+  while ((await post(server.url, plant(1))).status !== 200);
 });

@@ -83,6 +83,49 @@ test.each(['with spaces', 'x'.repeat(200), '{"a":1}', '<script>', '\u00e9'])(
   },
 );
 
+test('logs the declared length of both bodies, and none for a chunked one', async () => {
+  const { lines } = await logged(async (url) => {
+    await post(url, PLANT);
+    await rawRequest(
+      url,
+      'POST /plants HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n',
+    );
+  });
+  const answer = '{"name":"the name of the plant","tag":"its tag"}';
+  expect(lines[0]).toMatchObject({ bytesIn: PLANT.length, bytesOut: answer.length });
+  expect(lines[1]).toMatchObject({ status: 401, bytesOut: expect.any(Number) });
+  expect(lines[1]).not.toHaveProperty('bytesIn');
+});
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const SPAN = '00f067aa0ba902b7';
+
+test.each([`00-${TRACE}-${SPAN}-01`, `00-${TRACE}-${SPAN}-00`, `01-${TRACE}-${SPAN}-01`, `cc-${TRACE}-${SPAN}-01-new`])(
+  'logs the ids of the traceparent %s',
+  async (traceparent) => {
+    const { lines } = await logged((url) => post(url, PLANT, { traceparent }));
+    expect(lines).toEqual([expect.objectContaining({ traceId: TRACE, spanId: SPAN })]);
+  },
+);
+
+test.each([
+  '',
+  TRACE,
+  `00-${TRACE}-${SPAN}`,
+  `00-${TRACE}-${SPAN}-01-new`,
+  `00-${TRACE}-${SPAN}-1`,
+  `00-${TRACE.toUpperCase()}-${SPAN}-01`,
+  `00-${'0'.repeat(32)}-${SPAN}-01`,
+  `00-${TRACE}-${'0'.repeat(16)}-01`,
+  `ff-${TRACE}-${SPAN}-01`,
+  `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`,
+])('logs nothing of the traceparent %j', async (traceparent) => {
+  const { lines } = await logged((url) => post(url, PLANT, { traceparent }));
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).not.toHaveProperty('traceId');
+  expect(lines[0]).not.toHaveProperty('spanId');
+});
+
 test('never logs a token or a body, whatever the answer', async () => {
   const name = 'the name of the plant';
   const failing = { ...fakePlants(), add: () => Promise.reject(new Error('no details')) };

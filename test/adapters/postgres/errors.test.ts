@@ -20,8 +20,8 @@ describe.each([
   ['42P01', 'no such table', 'unavailable'],
   ['3D000', 'no such database', 'unavailable'],
   ['28P01', 'wrong password', 'unavailable'],
+  ['42501', 'insufficient privilege', 'unavailable'],
   ['42601', 'syntax error', 'defect'],
-  ['42501', 'insufficient privilege', 'defect'],
 ])('SQLSTATE %s, %s', (code, _name, meaning) => {
   test(`means ${meaning}`, () => expect(meaningOf(postgres(code))).toBe(meaning));
 });

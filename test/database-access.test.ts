@@ -1,0 +1,218 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { migrationStatus } from '../src/adapters/postgres/migrator.ts';
+import { selfSignedCertificate } from './support/certificate.ts';
+import { type PostgresServer, startPostgresServer } from './support/postgres-server.ts';
+import { startRelay } from './support/relay.ts';
+import { projectFile, type Service, startMain, startNode, startService } from './support/service-process.ts';
+import { connect, plantsIn } from './support/test-database.ts';
+
+/*
+ * How the service gets into a Postgres that is set up by the statements of docs/security.md, and that lets nobody but
+ * its superuser in without TLS and a password.
+ */
+
+const HBA = `
+host    all postgres 127.0.0.1/32 trust
+hostssl all all      127.0.0.1/32 scram-sha-256
+`;
+const TOKEN = 'token-for-the-tests';
+
+let folder: string;
+let server: PostgresServer;
+/** The statements of the page: for a superuser before the first migration, and for the tables' owner after it. */
+let setUp: string[] = [];
+let grants: string[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-access-'));
+  const { certificate, key } = selfSignedCertificate('localhost');
+  await writeFile(join(folder, 'trusted.pem'), certificate);
+  await writeFile(join(folder, 'other.pem'), selfSignedCertificate('localhost').certificate);
+  const tlsFiles = { 'pg_hba.conf': HBA, 'server.crt': certificate, 'server.key': key };
+  server = await startPostgresServer(['ssl=on', 'fsync=off'], tlsFiles);
+
+  const page = await readFile(projectFile('docs/security.md'), 'utf8');
+  [setUp = [], grants = []] = [...page.matchAll(/^```sql\n(.*?)^```/gms)].map(([, block = '']) =>
+    block.split(/(?<=;)\n/).filter((statement) => statement !== ''),
+  );
+  await execute(server.url, setUp);
+  const both = { DATABASE_URL: urlOf('plants_service'), MIGRATION_DATABASE_URL: urlOf('plants_migrator') };
+  const migration = startNode([projectFile('src/migrate.ts')], folder, both);
+  await migration.exited;
+  expect(migration.stderr()).toBe('');
+  await execute(urlOf('plants_migrator'), grants);
+});
+afterAll(async () => {
+  await server.stop();
+  await rm(folder, { recursive: true });
+});
+
+function passwordOf(role: string): string {
+  return new RegExp(`ROLE ${role} LOGIN PASSWORD '(.*)'`).exec(setUp.join('\n'))?.[1] ?? '';
+}
+
+const VERIFIED = 'sslmode=verify-full&sslrootcert=trusted.pem';
+
+function urlOf(role: string, query = VERIFIED, { host = 'localhost', port = new URL(server.url).port } = {}): string {
+  const password = encodeURIComponent(passwordOf(role));
+  const absolute = query.replace('sslrootcert=', `sslrootcert=${folder}/`);
+  return `postgres://${role}:${password}@${host}:${port}/plants?${absolute}`;
+}
+
+async function execute(url: string, statements: readonly string[]): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+async function post({ apiUrl }: Service, plant: object) {
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json', Connection: 'close' };
+  const answer = await fetch(`${apiUrl}/plants`, { method: 'POST', headers, body: JSON.stringify(plant) });
+  return { status: answer.status, ...((await answer.json()) as object) };
+}
+
+async function ready({ managementUrl }: Service) {
+  const answer = await fetch(`${managementUrl}/ready`);
+  return { ...((await answer.json()) as object), status: answer.status };
+}
+
+describe('the role of the service', () => {
+  test('is enough for all that the service does', async () => {
+    const service = await startService(folder, { DATABASE_URL: urlOf('plants_service'), ACCESS_TOKENS: TOKEN });
+    expect(await ready(service)).toMatchObject({ status: 200 });
+    const plant = { id: 1, name: 'Monstera deliciosa' };
+    expect(await post(service, plant)).toEqual({ status: 200, name: plant.name });
+    expect(await post(service, plant)).toEqual({ status: 200, name: plant.name });
+    expect(await post(service, { ...plant, name: 'another' })).toMatchObject({ status: 400, error: 40009 });
+  });
+
+  test.each([
+    "UPDATE plants SET name = 'another'",
+    'DELETE FROM plants',
+    'TRUNCATE plants',
+    'DROP TABLE plants',
+    'ALTER TABLE plants ADD COLUMN more text',
+    'CREATE INDEX ON plants (name)',
+    "INSERT INTO kysely_migration VALUES ('x', 'y')",
+    'DELETE FROM kysely_migration',
+    'SELECT * FROM kysely_migration_lock',
+    'CREATE TABLE more (id bigint)',
+    'CREATE TEMPORARY TABLE more (id bigint)',
+    'CREATE SCHEMA more',
+    'SET ROLE plants_migrator',
+    'SELECT pg_read_file($$PG_VERSION$$)',
+  ])('may not: %s', async (statement) => {
+    // 42501 is insufficient_privilege.
+    await expect(execute(urlOf('plants_service'), [statement])).rejects.toMatchObject({ code: '42501' });
+  });
+
+  test('without its rights answers 503 and says what is missing to operators only', async () => {
+    const revoked = grants.map((grant) => grant.replace('GRANT', 'REVOKE').replace(' TO ', ' FROM '));
+    await execute(urlOf('plants_migrator'), revoked);
+    try {
+      const service = await startService(folder, { DATABASE_URL: urlOf('plants_service'), ACCESS_TOKENS: TOKEN });
+      expect(await post(service, { id: 2, name: 'Ficus' })).toMatchObject({ status: 503, error: 50300 });
+      const database = 'permission denied for table kysely_migration';
+      expect(await ready(service)).toMatchObject({ status: 503, checks: { database } });
+    } finally {
+      await execute(urlOf('plants_migrator'), grants);
+    }
+  });
+});
+
+describe('TLS to Postgres', () => {
+  const reached = async (url: string) => {
+    const database = connect(url);
+    try {
+      return (await migrationStatus(database)).pending;
+    } finally {
+      await database.close();
+    }
+  };
+  const CHECKED = ['prefer', 'require', 'verify-ca', 'verify-full'];
+
+  test.each([...CHECKED.map((mode) => `sslmode=${mode}&sslrootcert=trusted.pem`), 'sslmode=no-verify'])(
+    'is used with %s',
+    async (query) => expect(await reached(urlOf('plants_service', query))).toEqual([]),
+  );
+
+  test.each(CHECKED)('with sslmode=%s refuses another authority, none, and another host name', async (mode) => {
+    const refusal = (query: string, place = {}) =>
+      expect(reached(urlOf('plants_service', `sslmode=${mode}${query}`, place))).rejects;
+    await refusal('&sslrootcert=other.pem').toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    await refusal('').toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    const byAddress = refusal('&sslrootcert=trusted.pem', { host: '127.0.0.1' });
+    await byAddress.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+  });
+
+  test.each(['', 'sslmode=disable'])('is not used with "%s", which the server refuses', async (query) => {
+    await expect(reached(urlOf('plants_service', query))).rejects.toThrow(/pg_hba.conf.* no encryption/);
+  });
+
+  test('secures the request to cancel a statement, too', async () => {
+    const relay = await startRelay(Number(new URL(server.url).port));
+    const database = connect(urlOf('plants_service', VERIFIED, { port: String(relay.port) }), {
+      statementTimeout: 2_000,
+    });
+    const other = new Client({ connectionString: urlOf('plants_migrator') });
+    await other.connect();
+    try {
+      await other.query("BEGIN; INSERT INTO plants VALUES (5, 'not committed yet')");
+      const waiting = plantsIn(database).add({ id: 5n, name: 'mine' });
+      // 57014 is query_canceled: Postgres has got the request, and did not only lose the connection.
+      await expect(waiting).rejects.toMatchObject({ code: 'store_unavailable', cause: { code: '57014' } });
+      expect(relay.openings.length).toBeGreaterThan(1);
+      const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
+      for (const bytes of relay.openings) expect(bytes).toEqual(SSL_REQUEST);
+    } finally {
+      await other.end();
+      await database.close();
+      relay.close();
+    }
+  });
+});
+
+test('tells the password of the database to nobody, neither as a right nor as a wrong one', async () => {
+  const password = passwordOf('plants_service');
+  expect(password.length).toBeGreaterThan(10);
+  const right = urlOf('plants_service');
+  const services: Service[] = [];
+  const said: string[] = [];
+  for (const url of [
+    right,
+    right.replace('plants_service', 'plants_migrator'),
+    right.replace('trusted', 'other'),
+    right.replace('localhost', '127.0.0.1'),
+  ]) {
+    const environment = { DATABASE_URL: url, ACCESS_TOKENS: TOKEN, LOG_LEVEL: 'trace', STORE_TIMEOUT: '500ms' };
+    const service = await startService(folder, environment);
+    services.push(service);
+    const expected = url === right ? 200 : 503;
+    expect(await post(service, { id: 3, name: 'Ficus' })).toMatchObject({ status: expected });
+    said.push(JSON.stringify(await ready(service)));
+  }
+  const malformed = [
+    right.replace('@', '%E0%A4@'),
+    right.replace(/localhost:\d+/, 'localhost:port'),
+    right.replace('verify-full', 'full'),
+    right.replace('trusted.pem', 'no-such-file.pem'),
+  ].map((url) => startMain(folder, { ACCESS_TOKENS: TOKEN, DATABASE_URL: url }));
+  for (const process of malformed) {
+    expect(await process.exited).toEqual({ code: 1, signal: null });
+    expect(process.stderr()).toMatch(/^Plant Store cannot start.\nDATABASE_URL .*\n$/);
+  }
+  for (const process of services) {
+    process.kill('SIGTERM');
+    await process.exited;
+  }
+  for (const { stdout, stderr } of [...services, ...malformed]) said.push(stdout(), stderr());
+  for (const form of [password, encodeURIComponent(password)]) expect(said.join('\n')).not.toContain(form);
+});

@@ -1,0 +1,147 @@
+import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isSamePlant, type NewPlant } from '../../src/domain/plant.ts';
+import { TOKEN } from './api-server.ts';
+
+/* Clients that remember every answer, and what the table must hold for the answers to be true. */
+
+export interface Answer {
+  readonly plant: NewPlant;
+  readonly status: number;
+  readonly body: string;
+  readonly retryAfter: string | undefined;
+}
+
+/** Longer than any deadline of the service, in milliseconds: who waits so long waits for ever. */
+const PATIENCE = 30_000;
+
+/** Sends a plant. @throws Error if the connection fails or the service does not answer at all */
+export async function send(url: string, plant: NewPlant, agent?: Agent): Promise<Answer> {
+  const { id, ...rest } = plant;
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const sending = request(`${url}/plants`, { method: 'POST', headers, ...(agent && { agent }) }, (response) => {
+    let body = '';
+    response.setEncoding('utf8').on('data', (chunk) => {
+      body += chunk;
+    });
+    response.on('error', reject);
+    response.on('end', () => {
+      resolve({ plant, status: response.statusCode ?? 0, body, retryAfter: response.headers['retry-after'] });
+    });
+  });
+  sending.on('error', reject);
+  sending.setTimeout(PATIENCE, () => sending.destroy(new RangeError(`no answer within ${PATIENCE} ms`)));
+  sending.end(`{"id":${id},${JSON.stringify(rest).slice(1)}`);
+  return promise;
+}
+
+/** Of seven in a row: four new plants, a replay, one with the id of another, and one that no store may hold. */
+export function mixedPlant(n: number): NewPlant {
+  const first = n - (n % 7);
+  if (n % 7 === 4) return mixedPlant(first);
+  if (n % 7 === 5) return { ...mixedPlant(first + 1), name: 'another plant' };
+  const plant = { id: (BigInt(n) * 9_007_199_254_740_993n) % 2n ** 63n, name: `plant ${n}`, tag: `tag ${n}` };
+  return n % 7 === 6 ? { ...plant, name: '\0' } : plant;
+}
+
+interface Verdict {
+  /** Answered 200, but not in the table, or not with exactly these contents. */
+  readonly lost: readonly Answer[];
+  /** Refused though the table holds them, or for another reason than what it holds; or any other answer. */
+  readonly misjudged: readonly Answer[];
+  /** Rows that nobody got a 200 for. */
+  readonly unasked: readonly NewPlant[];
+}
+
+/** Holds the final answers to everything that was ever sent against the whole table. */
+export function judge(answers: readonly Answer[], rows: readonly NewPlant[]): Verdict {
+  const stored = new Map(rows.map((row) => [row.id, row]));
+  const wrong = answers.filter(({ plant, status, body }) => {
+    const row = stored.get(plant.id);
+    if (row === undefined) return status !== 400 || !body.includes('40022');
+    const { id: _, ...rest } = plant;
+    if (isSamePlant(row, plant)) return status !== 200 || body !== JSON.stringify(rest);
+    return status !== 400 || !body.includes('40009');
+  });
+  const acknowledged = new Set(answers.filter(({ status }) => status === 200).map(({ plant }) => plant.id));
+  return {
+    lost: wrong.filter(({ status }) => status === 200),
+    misjudged: wrong.filter(({ status }) => status !== 200),
+    // Also one that stands there twice: its index would have to be damaged.
+    unasked: rows.filter((row) => !acknowledged.has(row.id) || stored.get(row.id) !== row),
+  };
+}
+
+export const faultless: Verdict = { lost: [], misjudged: [], unasked: [] };
+
+export interface Load {
+  /** How many requests got 200. */
+  acknowledged(): number;
+  /** Requests that got no answer since their connection failed, and that got 503. */
+  readonly unsettled: { lost: number; unavailable: number };
+  /** The longest time without a 200 so far, in milliseconds. */
+  longestOutage(): number;
+  /** Sends nothing new, waits until every request has its answer, and resolves to these. */
+  stop(): Promise<Answer[]>;
+}
+
+const CLIENTS = 16;
+
+/**
+ * Starts clients that send mixed plants as fast as they are answered, and each again until its outcome is known.
+ *
+ * @param url where the service listens
+ * @param numbers of the plants
+ */
+export function startLoad(url: string, numbers: Iterator<number>): Load {
+  const agent = new Agent({ keepAlive: true });
+  const answers: Answer[] = [];
+  const unsettled = { lost: 0, unavailable: 0 };
+  let acknowledged = 0;
+  let last = performance.now();
+  let longest = 0;
+  let stopping = false;
+
+  async function settle(plant: NewPlant): Promise<Answer> {
+    for (;;) {
+      try {
+        const answer = await send(url, plant, agent);
+        if (answer.status !== 503) return answer;
+        if (answer.retryAfter === undefined || !answer.body.includes('50300')) return answer;
+        unsettled.unavailable++;
+      } catch (error) {
+        if (error instanceof RangeError) throw error;
+        unsettled.lost++;
+      }
+      await delay(20);
+    }
+  }
+
+  async function client(): Promise<void> {
+    while (!stopping) {
+      const answer = await settle(mixedPlant(numbers.next().value));
+      answers.push(answer);
+      if (answer.status !== 200) continue;
+      const now = performance.now();
+      longest = Math.max(longest, now - last);
+      last = now;
+      acknowledged++;
+    }
+  }
+
+  const clients = Promise.all(Array.from({ length: CLIENTS }, client));
+  // Reported by stop.
+  clients.catch(() => {});
+  return {
+    acknowledged: () => acknowledged,
+    unsettled,
+    longestOutage: () => longest,
+    async stop() {
+      stopping = true;
+      await clients;
+      agent.destroy();
+      return answers;
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { parser } from '@prometheus-io/lezer-promql';
+
+/* What Prometheus would make of a page of metrics and of the queries on it. */
+
+export interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** Reads Prometheus's text format, as far as label values without quotes in them go. */
+export function samplesIn(text: string): Sample[] {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return lines.map((line) => {
+    const [, name = '', labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+    if (value === undefined) throw new Error(`no sample: ${line}`);
+    const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, text]) => [label, text]);
+    return { name, labels: Object.fromEntries(pairs), value: Number(value) };
+  });
+}
+
+/** The value of the one sample with this name and these labels, 0 if there is none. */
+export function sampleValue(samples: readonly Sample[], name: string, labels: Record<string, string> = {}): number {
+  const found = samples.filter(
+    (sample) => sample.name === name && Object.entries(labels).every(([label, text]) => sample.labels[label] === text),
+  );
+  if (found.length > 1) throw new Error(`${name} is ambiguous`);
+  return found[0]?.value ?? 0;
+}
+
+/** What would make this PromQL query fail or find nothing: its syntax, its metrics, or labels that they do not have. */
+export function mistakesIn(query: string, samples: readonly Sample[]): string[] {
+  const text = (node: { from: number; to: number }) => query.slice(node.from, node.to);
+  const mistakes: string[] = [];
+  const metrics: string[] = [];
+  const labels: string[] = [];
+  parser.parse(query).iterate({
+    enter(node) {
+      if (node.type.isError) mistakes.push(`syntax at ${node.from}`);
+      if (node.name === 'Identifier') metrics.push(text(node));
+      if (node.name === 'LabelName') labels.push(text(node));
+    },
+  });
+  if (metrics.length === 0) mistakes.push('no metric');
+  const known = samples.filter(({ name }) => metrics.includes(name));
+  for (const metric of metrics) {
+    if (!known.some(({ name }) => name === metric)) mistakes.push(`unknown metric ${metric}`);
+  }
+  for (const label of labels) {
+    if (!known.some((sample) => label in sample.labels)) mistakes.push(`unknown label ${label}`);
+  }
+  return mistakes;
+}
