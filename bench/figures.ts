@@ -17,7 +17,7 @@ const root = join(import.meta.dirname, '..');
 /** Every document that has figures. */
 export const documents = ['README.md', 'docs/import.md'] as const;
 
-const SECTION = /(<!-- figures: (\S+) -->\n)[^]*?(<!-- end of figures -->)/g;
+const SECTION = /(<!-- figures: (\S+) -->\n)[\s\S]*?(<!-- end of figures -->)/g;
 
 /** A document with its figures taken anew from their files. */
 export function withFigures(document: string): string {
@@ -91,7 +91,12 @@ const writers = {
   },
 };
 
-function ratio(summary: readonly Summary[], contender: ContenderKey, figure: keyof Summary, connections: number): string {
+function ratio(
+  summary: readonly Summary[],
+  contender: ContenderKey,
+  figure: keyof Summary,
+  connections: number,
+): string {
   const found = summary.find((row) => row.contender === contender && row.connections === connections);
   return Number(found?.[figure]).toPrecision(2);
 }

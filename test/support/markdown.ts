@@ -6,13 +6,14 @@ export interface Block {
   readonly text: string;
 }
 
-const FENCED = /^```(\w*)\n([^]*?)^```$/gm;
+const FENCED = /^```(\w*)\n([\s\S]*?)^```$/gm;
 const INDENTED = /(?<=\n\n)(?: {4}.*\n)+/g;
 
 /** Its blocks of code, in order. */
 export function codeBlocks(document: string): Block[] {
   const found: (Block & { at: number })[] = [];
-  for (const { index, 1: language = '', 2: text = '' } of document.matchAll(FENCED)) found.push({ at: index, language, text });
+  for (const { index, 1: language = '', 2: text = '' } of document.matchAll(FENCED))
+    found.push({ at: index, language, text });
   // An indented line within a fence is none.
   const unfenced = document.replace(FENCED, (block) => block.replace(/^/gm, '|'));
   const added = (index: number) => unfenced.slice(0, index).match(/^\|/gm)?.length ?? 0;
@@ -25,13 +26,18 @@ export function codeBlocks(document: string): Block[] {
 /** What its links and images point to. */
 export function linkTargets(document: string): string[] {
   const prose = document.replace(FENCED, '').replace(/`[^`]*`/g, '');
-  return [...prose.matchAll(/\]\(([^()\s]+)\)/g)].map(([, target = '']) => target);
+  return [...prose.matchAll(/(?:\]\(|\b(?:src|href)=")([^()\s"]+)/g)].map(([, target = '']) => target);
 }
 
 /** The anchors of its headings, as GitHub makes them. */
 export function anchors(document: string): string[] {
   const headings = document.replace(FENCED, '').matchAll(/^#+ (.*)$/gm);
-  return [...headings].map(([, title = '']) => title.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(' ', '-'));
+  return [...headings].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
 }
 
 /** What it says in code marks, outside of blocks. */
