@@ -39,7 +39,8 @@ const stop = new AbortController();
 for (const [signal, code] of [['SIGINT', 130] as const, ['SIGTERM', 143] as const]) {
   process.on(signal, () => {
     if (stop.signal.aborted) process.exit(code);
-    say('Finishing what is under way; once more stops at once.');
+    // Not behind the bar and the ^C of a terminal.
+    say(`${process.stderr.isTTY ? '\n' : ''}Finishing what is under way; once more stops at once.`);
     stop.abort(code);
   });
 }
