@@ -7,7 +7,7 @@ import { serve } from './adapters/http/server.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { embeddedDatabase } from './adapters/postgres/embedded.ts';
 import { migrateUp, migrationGate, requireMigrations } from './adapters/postgres/migrator.ts';
-import { postgresPlants } from './adapters/postgres/plant-repository.ts';
+import { postgresPlants, requireWritablePlants } from './adapters/postgres/plant-repository.ts';
 import { postgresServer } from './adapters/postgres/server.ts';
 import { prometheusMetrics } from './adapters/prometheus/metrics.ts';
 import { createPlant } from './application/create-plant.ts';
@@ -24,7 +24,7 @@ export interface App {
   readonly ownToken: string | undefined;
   /** Milliseconds that closing takes at most. */
   readonly shutdownTimeout: number;
-  /** Rejects, saying what to do, while migrations are pending or the database does not answer. */
+  /** Rejects, saying what to do, while migrations are pending or the database does not answer or takes no plants. */
   ready(): Promise<unknown>;
   /** Fails /ready, finishes what is in flight and closes the database, within the configured time. */
   close(): Promise<void>;
@@ -62,7 +62,10 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
 
   // Driving side: the port for operators and the public one.
   const { host, port } = config.management;
-  const ready = () => requireMigrations(database);
+  const ready = async () => {
+    await requireMigrations(database);
+    await requireWritablePlants(database);
+  };
   let closing = false;
   const service = async () => {
     if (closing) throw new Error('shutting down');
@@ -72,10 +75,10 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
 
   const verifyToken = tokenVerifier(config, token, log, opened);
   const baseUrl = () => config.api.baseUrl ?? apiServer.url;
-  const { bodyLimit, limits } = config;
+  const { bodyLimit, limits, maxConnections } = config;
   const { corsOrigins } = config.api;
   const app = api({ operations, verifyToken, bodyLimit, limits, baseUrl, corsOrigins, log, observer: metrics });
-  const apiServer = await serve(app, config.api.host, config.api.port, log, {}, metrics);
+  const apiServer = await serve(app, config.api.host, config.api.port, log, { maxConnections }, metrics);
   // What is left of the time is for the database.
   opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9));
 

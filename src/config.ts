@@ -32,6 +32,8 @@ export interface Config {
   readonly storeTimeout: number;
   /** Requests that may be under way at once, and the bytes of their bodies together. */
   readonly limits: { readonly maxRequests: number; readonly maxRequestBytes: number };
+  /** Connections to the API that may be open at once. */
+  readonly maxConnections: number;
   /** Accepted bearer tokens; without any, a file of them and `jwt` the embedded database makes its own. */
   readonly tokens: readonly string[];
   readonly tokensFile: TokensFile | undefined;
@@ -110,6 +112,11 @@ export function readConfig(environment: Environment): Config {
         maxRequests: read('MAX_REQUESTS', integer('a number of requests from 1 to 1000000', 1, 1_000_000), '1000'),
         maxRequestBytes: read('MAX_REQUEST_BYTES', size, '64mb'),
       },
+      maxConnections: read(
+        'MAX_CONNECTIONS',
+        integer('a number of connections from 1 to 1000000', 1, 1_000_000),
+        '10000',
+      ),
       logLevel: read('LOG_LEVEL', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
       shutdownTimeout: read('SHUTDOWN_TIMEOUT', time, '10s'),
     };

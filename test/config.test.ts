@@ -45,6 +45,7 @@ const defaults = {
   batchRows: 256,
   storeTimeout: 5_000,
   limits: { maxRequests: 1_000, maxRequestBytes: 64 * 1024 ** 2 },
+  maxConnections: 10_000,
   logLevel: 'info',
   shutdownTimeout: 10_000,
 };
@@ -56,7 +57,7 @@ test('has a default for everything', () => {
 test('takes an empty variable for one that is not set', () => {
   const names = ['HOST', 'PORT', 'BASE_URL', 'MANAGEMENT_HOST', 'MANAGEMENT_PORT', 'DATABASE_URL', 'DATA_DIR'];
   names.push('ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', 'POOL_SIZE', 'BODY_LIMIT', 'LOG_LEVEL', 'SHUTDOWN_TIMEOUT');
-  names.push('BATCH_ROWS', 'STORE_TIMEOUT', 'MAX_REQUESTS', 'MAX_REQUEST_BYTES', 'CORS_ORIGINS');
+  names.push('BATCH_ROWS', 'STORE_TIMEOUT', 'MAX_REQUESTS', 'MAX_REQUEST_BYTES', 'MAX_CONNECTIONS', 'CORS_ORIGINS');
   names.push('CONNECT_TIMEOUT', 'STATEMENT_TIMEOUT', 'IDLE_TIMEOUT');
   names.push('JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE');
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toStrictEqual(defaults);
@@ -86,6 +87,7 @@ test('reads every variable', () => {
     STORE_TIMEOUT: '3s',
     MAX_REQUESTS: '20',
     MAX_REQUEST_BYTES: '2mb',
+    MAX_CONNECTIONS: '30',
     LOG_LEVEL: 'silent',
     SHUTDOWN_TIMEOUT: '2m',
   };
@@ -107,6 +109,7 @@ test('reads every variable', () => {
     batchRows: 1,
     storeTimeout: 3_000,
     limits: { maxRequests: 20, maxRequestBytes: 2 * 1024 ** 2 },
+    maxConnections: 30,
     logLevel: 'silent',
     shutdownTimeout: 120_000,
   });

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -137,6 +139,7 @@ describe('TLS to Postgres', () => {
       await database.close();
     }
   };
+  const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
   const CHECKED = ['prefer', 'require', 'verify-ca', 'verify-full'];
 
   test.each([...CHECKED.map((mode) => `sslmode=${mode}&sslrootcert=trusted.pem`), 'sslmode=no-verify'])(
@@ -157,6 +160,27 @@ describe('TLS to Postgres', () => {
     await expect(reached(urlOf('plants_service', query))).rejects.toThrow(/pg_hba.conf.* no encryption/);
   });
 
+  test.each(CHECKED)('with sslmode=%s tells nothing to a server that has none', async (mode) => {
+    let received = Buffer.alloc(0);
+    const plain = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', (bytes) => {
+        received = Buffer.concat([received, bytes]);
+        // Postgres's way to say that it does no TLS.
+        socket.write('N');
+      });
+    }).listen(0, '127.0.0.1');
+    await once(plain, 'listening');
+    try {
+      const { port } = plain.address() as AddressInfo;
+      const url = urlOf('plants_service', `sslmode=${mode}`, { port: String(port) });
+      await expect(reached(url)).rejects.toThrow('The server does not support SSL connections');
+      expect(received).toEqual(SSL_REQUEST);
+    } finally {
+      plain.close();
+    }
+  });
+
   test('secures the request to cancel a statement, too', async () => {
     const relay = await startRelay(Number(new URL(server.url).port));
     const database = connect(urlOf('plants_service', VERIFIED, { port: String(relay.port) }), {
@@ -170,7 +194,6 @@ describe('TLS to Postgres', () => {
       // 57014 is query_canceled: Postgres has got the request, and did not only lose the connection.
       await expect(waiting).rejects.toMatchObject({ code: 'store_unavailable', cause: { code: '57014' } });
       expect(relay.openings.length).toBeGreaterThan(1);
-      const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
       for (const bytes of relay.openings) expect(bytes).toEqual(SSL_REQUEST);
     } finally {
       await other.end();

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { AUDIENCE, ISSUER, signingKey, startIdentityProvider, tokenOf } from './support/identity-provider.ts';
 import {
   projectFile,
   type Service,
@@ -33,6 +34,12 @@ async function ready({ managementUrl }: Service): Promise<{ status: number; mess
 }
 
 const tokenIn = (curl: string) => /'Authorization: Bearer ([^']*)'/.exec(curl)?.[1] ?? '';
+
+/** What ps shows to every user of the machine; small images of Linux lack ps itself. */
+async function commandLine(pid = 0): Promise<string> {
+  if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8');
+  return (await promisify(execFile)('ps', ['-o', 'args=', '-p', String(pid)])).stdout;
+}
 
 describe('without any configuration', () => {
   // One for all tests, since making the embedded database takes seconds.
@@ -211,11 +218,37 @@ describe('on Postgres', () => {
 
   test('lets the pages of CORS_ORIGINS in, and shows where its reference is', async () => {
     const service = await start({ CORS_ORIGINS: 'https://app.example', BASE_URL: 'https://plants.example' });
-    const [, reference = ''] = /try it, at (\S+)\n/.exec(service.stderr()) ?? [];
+    const line = /try it, at (\S+)\n/;
+    await service.until(() => line.test(service.stderr()));
+    const [, reference = ''] = line.exec(service.stderr()) ?? [];
     const answer = await fetch(reference, { headers: { Origin: 'https://app.example' } });
     expect(answer.headers.get('Access-Control-Allow-Origin')).toBe('https://app.example');
     expect(answer.headers.get('Content-Security-Policy')).toContain("connect-src 'self' https://plants.example;");
     expect(await answer.text()).toContain('<title>Plant Store API</title>');
+  });
+
+  test('accepts tokens of an identity provider, beside its own or alone', async () => {
+    const [key, unknownKey] = await Promise.all([signingKey('known'), signingKey('unknown')]);
+    const provider = await startIdentityProvider(key);
+    try {
+      const environment = { JWT_JWKS_URL: provider.url, JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE };
+      const [alone, beside] = [await start({ ...environment, ACCESS_TOKENS: '' }), await start(environment)];
+      const token = await tokenOf(key);
+      for (const service of [alone, beside]) expect((await post(service, monstera, token)).status).toBe(200);
+      expect((await post(alone, monstera)).status).toBe(401);
+      expect((await post(beside, monstera)).status).toBe(200);
+
+      await provider.goDown();
+      expect((await post(beside, monstera, await tokenOf(key, { jti: 'new' }))).status).toBe(200);
+      const fresh = await start(environment);
+      const refused = await post(fresh, monstera, await tokenOf(unknownKey));
+      expect([refused.status, await refused.json()]).toMatchObject([503, { error: 50300 }]);
+      expect(refused.headers.get('Retry-After')).toBe('1');
+      expect((await post(fresh, monstera)).status).toBe(200);
+      expect(alone.stdout()).not.toContain(token);
+    } finally {
+      await provider.goDown();
+    }
   });
 
   test('reads .env from its working directory; the real environment wins', async () => {
@@ -242,6 +275,17 @@ describe('on Postgres', () => {
     await service.exited;
     expect(service.stdout()).not.toMatch(/secretKey|connectionParameters/);
     expect(lost()).toHaveLength(ended.length);
+  });
+
+  test('shows neither a token nor the password of the database in the list of processes', async () => {
+    const withPassword = new URL(database.url);
+    withPassword.password ||= 'database-password';
+    const service = await start({ DATABASE_URL: withPassword.href });
+    expect((await post(service, monstera)).status).toBe(200);
+    const listed = await commandLine(service.pid);
+    expect(listed).toContain('main.ts');
+    expect(listed).not.toContain(TOKEN);
+    expect(listed).not.toContain(withPassword.password);
   });
 
   test('never tells the password of the database', async () => {

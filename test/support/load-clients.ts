@@ -15,12 +15,12 @@ export interface Answer {
 /** Longer than any deadline of the service, in milliseconds: who waits so long waits for ever. */
 const PATIENCE = 30_000;
 
-/** Sends a plant. @throws Error if the connection fails or the service does not answer at all */
-export async function send(url: string, plant: NewPlant, agent?: Agent): Promise<Answer> {
+/** Sends a plant, on a connection of its own unless an agent keeps some. @throws Error if the connection fails or the service does not answer at all */
+export async function send(url: string, plant: NewPlant, agent = new Agent()): Promise<Answer> {
   const { id, ...rest } = plant;
   const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const sending = request(`${url}/plants`, { method: 'POST', headers, ...(agent && { agent }) }, (response) => {
+  const sending = request(`${url}/plants`, { method: 'POST', headers, agent }, (response) => {
     let body = '';
     response.setEncoding('utf8').on('data', (chunk) => {
       body += chunk;

@@ -11,6 +11,7 @@ import { afterEach } from '@jest/globals';
 export const projectFile = (path: string) => join(import.meta.dirname, '../..', path);
 
 export interface NodeProcess {
+  readonly pid: number | undefined;
   stdout(): string;
   stderr(): string;
   kill(signal: NodeJS.Signals): void;
@@ -67,6 +68,7 @@ export function startNode(args: readonly string[], cwd: string, environment: Rec
   const stderr = collected(child.stderr);
 
   return {
+    pid: child.pid,
     stdout,
     stderr,
     kill: (signal) => child.kill(signal),

@@ -3,6 +3,7 @@ import Koa, { type Context, type Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { type AdmissionLimits, admission } from './admission.ts';
 import { bearerAuth, type TokenVerifier } from './bearer-auth.ts';
+import { trust } from './connections.ts';
 import { cors } from './cors.ts';
 import { addDocsPage } from './docs-page.ts';
 import { errorAnswer, everyAnswer, HttpError } from './errors.ts';
@@ -39,10 +40,12 @@ export function api(options: ApiOptions): Koa {
     const parse = jsonParser(request);
     router[method](path, async (ctx) => {
       await authenticate(ctx);
-      await admit(sizeOfBody(ctx, bodyLimit), async () => {
-        const body = parse(await readBody(ctx));
-        answerJson(ctx, await handle(body as never));
-      });
+      trust(ctx.req.socket);
+      await admit(
+        sizeOfBody(ctx, bodyLimit),
+        () => readBody(ctx),
+        async (body) => answerJson(ctx, await handle(parse(body) as never)),
+      );
     });
   }
   router.get('/openapi.json', (ctx) => answerJson(ctx, openApiDocument(operations, baseUrl())));
@@ -60,6 +63,10 @@ export function koaApp(
   ahead: readonly Middleware[] = [],
 ): Koa {
   const app = new Koa();
+  // Koa would print them. A client that has gone is in the request log, and thrown errors never come here.
+  app.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') log.error({ err: error }, 'answer not sent');
+  });
   app.use(requestLog(log, observer));
   app.use(answerErrors);
   app.use(refuseMalformed);

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type Router from '@koa/router';
 
-/* The API reference for people, at /docs: Swagger UI, all of it from this port. */
+/* The API reference for people, at /docs: Swagger UI, all of it from this port. No operation, so no token. */
 
 const own = (file: string) => join(import.meta.dirname, 'docs', file);
 const library = (file: string) => createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`);
@@ -26,10 +26,10 @@ const files = [
  */
 export function addDocsPage(router: Router, baseUrl: () => string): void {
   for (const { path, type, file } of files) {
-    let kept: ReturnType<typeof load> | undefined;
+    let kept: Awaited<ReturnType<typeof load>> | undefined;
     router.get(path, async (ctx) => {
-      kept ??= load(file);
-      const { plain, zipped, etag } = await kept;
+      kept ??= await load(file);
+      const { plain, zipped, etag } = kept;
       ctx.set({ ...headers(baseUrl()), 'Content-Type': type, ETag: etag });
       ctx.vary('Accept-Encoding');
       ctx.status = 200;

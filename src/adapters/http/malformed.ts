@@ -30,10 +30,7 @@ function checkHost(hosts: number, host = ''): void {
   throw new HttpError('malformed_request', 'the request must have one valid Host header');
 }
 
-/**
- * Headers that must not stand twice. Node keeps the first of several and says nothing, while something in front may
- * have gone by another one.
- */
+/** Headers that must not stand twice: what is in front of this service may have gone by another one. */
 function countOf(rawHeaders: readonly string[]) {
   let hosts = 0;
   let credentials = 0;

@@ -35,7 +35,10 @@ export function postgresPlants(
 ): PostgresPlants {
   const insert = groupInsert(database);
   const addInGroup = batcher<NewPlant, NewPlant>({
-    run: (plants) => addTogether(database, insert, plants, onInserted),
+    async run(plants) {
+      await schemaReady();
+      return addTogether(database, insert, plants, onInserted);
+    },
     isItemsFault: (error) => meaningOf(error) === 'rows_fault',
     maxItems: batchRows,
     maxSize: BATCH_TEXT,
@@ -47,7 +50,6 @@ export function postgresPlants(
   return {
     waiting: addInGroup.waiting,
     async add(plant) {
-      await schemaReady();
       const deadline = performance.now() + timeout;
       for (;;) {
         try {
@@ -59,6 +61,20 @@ export function postgresPlants(
       }
     },
   };
+}
+
+/**
+ * Inserts nothing, yet fails as an insert would, which a read does not: on a standby, on a primary that was demoted (whose
+ * connection is then dropped), without the right to insert, or while the table is locked.
+ *
+ * @throws Postgres's own error
+ */
+export async function requireWritablePlants({ sql }: Database): Promise<void> {
+  const nothing = sql
+    .selectFrom('plants')
+    .select(['id', 'name', 'tag'])
+    .where(({ lit }) => lit(false));
+  await sql.insertInto('plants').columns(['id', 'name', 'tag']).expression(nothing).execute();
 }
 
 type GroupInsert = (plants: readonly NewPlant[]) => CompiledQuery;

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import { Pool, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
@@ -33,17 +34,31 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     keepAlive: true,
   });
   const lost = (error: Error) => log.warn({ err: error }, 'database connection lost');
-  // The pool itself hears idle clients only; one that dies while it is checked out would end the process.
-  pool.on('connect', (client) => client.on('error', lost));
+  const connectedAt = new WeakMap<PoolClient, number>();
+  pool.on('connect', (client) => {
+    connectedAt.set(client, performance.now());
+    // The pool itself hears idle clients only; one that dies while it is checked out would end the process.
+    client.on('error', lost);
+  });
   pool.on('error', () => {});
+
+  /** Older connections lead to a server that has fallen silent, is gone, or is no longer the primary. */
+  let trustedSince = 0;
+  async function trustedClient() {
+    for (;;) {
+      const client = await pool.connect();
+      if ((connectedAt.get(client) ?? 0) >= trustedSince) return supervised(client, statementTimeout, distrust);
+      discard(client);
+    }
+  }
+  function distrust(sent: number): void {
+    trustedSince = Math.max(trustedSince, sent);
+  }
 
   const sql = new Kysely<Tables>({
     dialect: new PostgresDialect({
       // Kysely's type asks for more than it uses without cursors and its own cancellation.
-      pool: {
-        connect: async () => supervised(await pool.connect(), statementTimeout),
-        end: () => pool.end(),
-      } as unknown as PostgresPool,
+      pool: { connect: trustedClient, end: () => pool.end() } as unknown as PostgresPool,
     }),
   });
   return {
@@ -62,8 +77,11 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
 /**
  * Cancels what takes too long, and closes a client that can no longer be trusted: Kysely gives every one back as
  * healthy, and one that failed without an answer from Postgres would spoil the next query.
+ *
+ * @param distrust is told when a statement was sent that showed that: waiting for each of a pool's dead connections in
+ * turn would take longer than a request has
  */
-function supervised(client: PoolClient, statementTimeout: number) {
+function supervised(client: PoolClient, statementTimeout: number, distrust: (sent: number) => void) {
   let spoiled = false;
   function cancel(): void {
     // The request may arrive late, and would then hit whatever runs next on this connection.
@@ -73,17 +91,29 @@ function supervised(client: PoolClient, statementTimeout: number) {
   return {
     async query(sql: string, parameters: unknown[]) {
       const timer = statementTimeout > 0 && setTimeout(cancel, statementTimeout);
+      const sent = performance.now();
       try {
         return await client.query(sql, parameters);
       } catch (error) {
-        spoiled ||= spoilsConnection(error);
+        if (spoilsConnection(error)) {
+          spoiled = true;
+          distrust(sent);
+        }
         throw error;
       } finally {
         if (timer) clearTimeout(timer);
       }
     },
-    release: () => client.release(spoiled),
+    release: () => (spoiled ? discard(client) : client.release()),
   };
+}
+
+/** Closes a connection at once; by itself the driver would wait for a dead network to say goodbye. */
+function discard(client: PoolClient): void {
+  client.release(true);
+  // Not in pg's types.
+  const { connection } = client as unknown as { connection: { stream: Socket } };
+  connection.stream.destroy();
 }
 
 function describe(url: string): string {

@@ -138,6 +138,11 @@ describe('40015', () => {
     await expectError(await raw(head(AUTHORIZATION, `Content-Length: ${PLANT.length}`), PLANT), 40015);
   });
 
+  test('answers two content types, even if both are right', async () => {
+    const lines = head(AUTHORIZATION, JSON_TYPE, JSON_TYPE, `Content-Length: ${PLANT.length}`);
+    await expectError(await raw(lines, PLANT), 40015);
+  });
+
   test.each(['gzip', 'br', 'identity'])('answers the content encoding %s', async (encoding) => {
     await expectError(await post(server.url, PLANT, { 'Content-Encoding': encoding }), 40015);
   });

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import type { HttpServer } from '../../../src/adapters/http/server.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { post, startApiServer, TOKEN } from '../../support/api-server.ts';
+import { rawRequest } from '../../support/raw-request.ts';
 
 let server: HttpServer | undefined;
 afterEach(() => server?.close(0));
@@ -19,6 +21,12 @@ function heldPlants() {
   };
 }
 
+const POST = `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`;
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await setImmediate();
+}
+
 const plant = (id: number, name = 'x') => JSON.stringify({ id, name });
 
 test('refuses at once what is more than may be under way, without asking the store, and recovers', async () => {
@@ -26,7 +34,7 @@ test('refuses at once what is more than may be under way, without asking the sto
   server = await startApiServer({ plants, maxRequests: 2 });
   const { url } = server;
   const accepted = [post(url, plant(1)), post(url, plant(2))];
-  while (held.length < 2) await new Promise(setImmediate);
+  while (held.length < 2) await setImmediate();
 
   const start = performance.now();
   const refused = await post(url, plant(3));
@@ -42,7 +50,7 @@ test('refuses at once what is more than may be under way, without asking the sto
   for (const release of held) release();
   expect((await Promise.all(accepted)).map(({ status }) => status)).toEqual([200, 200]);
   const again = post(url, plant(3));
-  while (held.length < 3) await new Promise(setImmediate);
+  while (held.length < 3) await setImmediate();
   held[2]?.();
   expect((await again).status).toBe(200);
 });
@@ -52,20 +60,49 @@ test('bounds the bytes of the bodies under way', async () => {
   server = await startApiServer({ plants, maxRequestBytes: 3_000 });
   const { url } = server;
   const accepted = post(url, plant(1, 'x'.repeat(2_000)));
-  while (held.length < 1) await new Promise(setImmediate);
+  while (held.length < 1) await setImmediate();
   expect((await post(url, plant(2, 'x'.repeat(2_000)))).status).toBe(503);
   const small = post(url, plant(3));
-  while (held.length < 2) await new Promise(setImmediate);
+  while (held.length < 2) await setImmediate();
   for (const release of held) release();
   expect((await accepted).status).toBe(200);
   expect((await small).status).toBe(200);
+});
+
+test('gives up a body that comes slowly when others find no place', async () => {
+  const { held, plants } = heldPlants();
+  server = await startApiServer({ plants, maxRequests: 1 });
+  const { url } = server;
+  const slow = rawRequest(url, `${POST}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n{"id":1`);
+  let next: Response;
+  do {
+    const sending = post(url, plant(2));
+    await Promise.race([sending, until(() => held.length === 1)]);
+    for (const release of held) release();
+    next = await sending;
+  } while (next.status === 503);
+  expect(next.status).toBe(200);
+  expect(await slow).toMatch(
+    /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 408 [\s\S]*{"error":40800,"message":"the service is /,
+  );
+});
+
+test('keeps a request whose body has come, however long the store takes', async () => {
+  const { held, plants } = heldPlants();
+  server = await startApiServer({ plants, maxRequests: 1 });
+  const accepted = post(server.url, plant(1));
+  await until(() => held.length === 1);
+  await setTimeout(200);
+  expect((await post(server.url, plant(2))).status).toBe(503);
+  held[0]?.();
+  expect((await accepted).status).toBe(200);
 });
 
 test('refuses a bad token before it counts', async () => {
   const { held, plants } = heldPlants();
   server = await startApiServer({ plants, maxRequests: 1 });
   const accepted = post(server.url, plant(1));
-  while (held.length < 1) await new Promise(setImmediate);
+  while (held.length < 1) await setImmediate();
   expect((await post(server.url, plant(2), { Authorization: 'Bearer wrong' })).status).toBe(401);
   held[0]?.();
   expect((await accepted).status).toBe(200);

@@ -1,0 +1,66 @@
+import { connect, type Socket } from 'node:net';
+
+/** Whom to attack, and with what. */
+export interface Target {
+  readonly url: string;
+  readonly token: string;
+  /** Aborts when the attack is over. */
+  readonly signal: AbortSignal;
+}
+
+export interface Exchange {
+  /** Resolves when the bytes are on their way, or the connection is closed. */
+  send(bytes: string | Uint8Array): Promise<void>;
+  readonly isOpen: boolean;
+  /** Stops reading, for a client that takes no answers. */
+  deafen(): void;
+  /** Breaks the connection off. */
+  reset(): void;
+}
+
+/**
+ * Opens a connection, lets the attack send what it wants, and waits until the service closes the connection or the
+ * attack is over.
+ *
+ * @returns each answer's status and error number (or `ok`), and how it ended: `closed` if no answer came, `held` if it
+ * was still open without one
+ */
+export async function exchange(target: Target, attack: (connection: Exchange) => Promise<void>): Promise<string> {
+  const { hostname, port } = new URL(target.url);
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  let received = '';
+  socket.on('data', (bytes) => {
+    received += bytes.toString('latin1');
+  });
+  // A connection that is reset counts as closed.
+  socket.on('error', () => {});
+  const end = () => socket.destroy();
+  target.signal.addEventListener('abort', end);
+  await attack({
+    send: (bytes) => sent(socket, bytes, closed),
+    get isOpen() {
+      return !socket.destroyed && !target.signal.aborted;
+    },
+    deafen: () => void socket.pause(),
+    reset: () => void socket.resetAndDestroy(),
+  });
+  await closed;
+  target.signal.removeEventListener('abort', end);
+  return answersIn(received) || (target.signal.aborted ? 'held' : 'closed');
+}
+
+function sent(socket: Socket, bytes: string | Uint8Array, closed: Promise<void>): Promise<void> {
+  const flushed = new Promise<void>((resolve) => {
+    if (socket.destroyed || socket.write(bytes, 'latin1')) resolve();
+    else socket.once('drain', resolve);
+  });
+  return Promise.race([flushed, closed]);
+}
+
+/** Such as `404 40400 x16`. */
+function answersIn(received: string): string {
+  const answers = [...received.matchAll(/HTTP\/1\.1 ([2-5]\d\d) [\s\S]*?\r\n\r\n(?:\{"error":(\d+))?/g)];
+  const kinds = Map.groupBy(answers, ([, status, error = 'ok']) => `${status} ${error}`);
+  return [...kinds].map(([kind, all]) => (all.length === 1 ? kind : `${kind} x${all.length}`)).join(', ');
+}

@@ -1,0 +1,236 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { type Exchange, exchange, type Target } from './attacker.ts';
+
+/** A way to misbehave, and what the service may do about it. */
+export interface Attack {
+  readonly name: string;
+  /** Whether the attacker has a good token. */
+  readonly insider: boolean;
+  /** Every right outcome, as attacker.ts words them. */
+  readonly outcomes: readonly string[];
+  /** One attacker's turn on one connection. @returns its outcome */
+  readonly turn: (target: Target) => Promise<string>;
+  /** In the long form: how many attackers there are. */
+  readonly attackers: number;
+  /** In the long form: how many turns all of them start in a second at most. */
+  readonly turnsPerSecond: number;
+  /** In the long form: how long it goes on. */
+  readonly seconds: number;
+}
+
+type Details = Partial<Pick<Attack, 'attackers' | 'turnsPerSecond' | 'seconds'>>;
+
+const MEGABYTE = 1024 ** 2;
+const CRLF = '\r\n';
+const JSON_TYPE = 'Content-Type: application/json';
+const CHUNKED = 'Transfer-Encoding: chunked';
+const PLANT = '{"id":1,"name":"Monstera"}';
+const declared = (body: string | Uint8Array) => `Content-Length: ${body.length}`;
+
+function requestHead(lines: readonly string[]): string {
+  return ['POST /plants HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines, '', ''].join(CRLF);
+}
+
+function attackOf(name: string, insider: boolean, outcomes: string[], details: Details, send: Turn): Attack {
+  const turn = (target: Target) => exchange(target, (connection) => send(connection, target));
+  return { name, insider, outcomes, turn, attackers: 16, turnsPerSecond: 50, seconds: 4, ...details };
+}
+
+type Turn = (connection: Exchange, target: Target) => Promise<void>;
+
+/** By somebody without a good token. */
+const outsider = (name: string, outcomes: string[], send: Turn, details: Details = {}) =>
+  attackOf(name, false, outcomes, details, send);
+
+/** By somebody with one; the request's first lines are given. */
+const insider = (name: string, outcomes: string[], lines: string[], rest: Turn, details: Details = {}) =>
+  attackOf(name, true, outcomes, details, async (connection, target) => {
+    await connection.send(requestHead([`Authorization: Bearer ${target.token}`, ...lines]));
+    await rest(connection, target);
+  });
+
+/** All of it at once. */
+const bytes = (name: string, outcomes: string[], text: string, details?: Details) =>
+  outsider(name, outcomes, ({ send }) => send(text), details);
+
+const insidersBody = (name: string, outcomes: string[], body: string | Uint8Array, lines = [JSON_TYPE]) =>
+  insider(name, outcomes, [...lines, declared(body)], ({ send }) => send(body), { attackers: 4, turnsPerSecond: 20 });
+
+const nothing: Turn = async () => {};
+
+/** A byte now and then, for as long as it is borne. */
+const trickle =
+  (text: string): Turn =>
+  async (connection) => {
+    for (let index = 0; connection.isOpen; index++) {
+      await connection.send(text[index % text.length] ?? '');
+      await sleep(500);
+    }
+  };
+
+/** The same piece over and over. */
+const flood =
+  (piece: string, times: number): Turn =>
+  async (connection) => {
+    for (let count = 0; count < times && connection.isOpen; count++) await connection.send(piece);
+  };
+
+const REFUSED = ['400 40001'];
+const NO_TOKEN = ['401 40100'];
+const half = (MEGABYTE - 100) / 2;
+const filled = (start: string, repeated: string, end: string) =>
+  start + repeated.repeat(Math.floor((MEGABYTE - start.length - end.length) / repeated.length)) + end;
+const oneByteChunks = `1${CRLF} ${CRLF}`.repeat(1_000);
+const bomb = gzipSync(`{"id":1,"name":"${'0'.repeat(50 * MEGABYTE)}"}`);
+
+export const attacks: readonly Attack[] = [
+  // Connections.
+  outsider('10,000 silent connections', ['408 40800', 'closed', 'held'], nothing, {
+    attackers: 10_000,
+    turnsPerSecond: 2_000,
+    seconds: 14,
+  }),
+  outsider(
+    '10,000 connections kept open after an answer',
+    ['404 40400', 'closed', 'held'],
+    ({ send }) => send(`GET / HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`),
+    { attackers: 10_000, turnsPerSecond: 2_000, seconds: 12 },
+  ),
+  outsider('connections that are reset', ['closed'], async (connection) => connection.reset(), { turnsPerSecond: 500 }),
+  outsider(
+    'answers that nobody reads',
+    ['closed', 'held'],
+    async (connection) => {
+      connection.deafen();
+      while (connection.isOpen) {
+        await connection.send(`GET /openapi.json HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`.repeat(16));
+        await sleep(20);
+      }
+    },
+    { attackers: 8 },
+  ),
+  // Heads.
+  outsider(
+    'slow headers',
+    ['408 40800', 'held'],
+    async (connection, target) => {
+      await connection.send(`POST /plants HTTP/1.1${CRLF}Host: a${CRLF}`);
+      await trickle(`a: a${CRLF}`)(connection, target);
+    },
+    { attackers: 1_000, turnsPerSecond: 500, seconds: 13 },
+  ),
+  bytes('a header of 16 KiB', ['431 43100', 'closed'], requestHead([`X: ${'x'.repeat(16 * 1024)}`])),
+  bytes('15,000 headers', NO_TOKEN, requestHead(Array.from({ length: 15_000 }, () => 'a:'))),
+  bytes('headers without end', ['431 43100', 'closed'], requestHead(['a: b']).slice(0, -2) + 'a: b\r\n'.repeat(20_000)),
+  bytes(
+    '16 requests at once',
+    ['404 40400 x16', 'held'],
+    `GET / HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`.repeat(15) +
+      `GET / HTTP/1.1${CRLF}Host: a${CRLF}Connection: close${CRLF}${CRLF}`,
+  ),
+  bytes('20,000 requests at once', ['closed'], `GET / HTTP/1.1${CRLF}Host:a${CRLF}${CRLF}`.repeat(20_000), {
+    turnsPerSecond: 5,
+  }),
+  bytes('Content-Length and Transfer-Encoding', REFUSED, requestHead(['Content-Length: 5', CHUNKED])),
+  bytes('two Content-Lengths', REFUSED, requestHead(['Content-Length: 5', 'Content-Length: 6'])),
+  bytes('a Content-Length of 30 digits', REFUSED, requestHead([`Content-Length: ${'9'.repeat(30)}`])),
+  bytes('gzip in the Transfer-Encoding', REFUSED, requestHead(['Transfer-Encoding: gzip, chunked'])),
+  bytes('a space before the colon', REFUSED, requestHead(['Content-Length : 5'])),
+  bytes('a folded header', REFUSED, requestHead(['a: b', ' c: d'])),
+  bytes('a NUL in a header', REFUSED, requestHead(['a: b\0c'])),
+  bytes('line feeds alone', REFUSED, requestHead([]).replaceAll(CRLF, '\n')),
+  bytes('two Hosts', REFUSED, requestHead(['Host: b'])),
+  // One of them when credentials are checked, the other when there are two of them at all.
+  outsider('two Authorizations', ['400 40001', '401 40101'], ({ send }, { token }) =>
+    send(requestHead([`Authorization: Bearer ${token}`, 'Authorization: Bearer wrong'])),
+  ),
+  bytes('Expect: the moon', ['417 41700'], requestHead(['Expect: the-moon'])),
+  bytes('Expect without a token', NO_TOKEN, requestHead(['Expect: 100-continue', 'Content-Length: 9'])),
+  bytes('a target that is no URL', REFUSED, requestHead([]).replace('/plants', 'http://[/plants')),
+  bytes('a target with a NUL', REFUSED, requestHead([]).replace('/plants', '/pla\0nts')),
+  bytes('a target of 15 KiB', ['404 40400'], requestHead([]).replace('/plants', `/${'%'.repeat(15 * 1024)}`)),
+  bytes('a method of its own', REFUSED, requestHead([]).replace('POST', 'BREW')),
+  bytes('the TLS of another port', REFUSED, '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03'),
+  bytes('CONNECT', REFUSED, `CONNECT a:1 HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`),
+  // Bodies without a token.
+  outsider('a slow body without a token', NO_TOKEN, async (connection, target) => {
+    await connection.send(requestHead([JSON_TYPE, 'Content-Length: 1000']));
+    await trickle(' ')(connection, target);
+  }),
+  outsider(
+    'one-byte chunks without a token',
+    [...NO_TOKEN, 'closed'],
+    async (connection, target) => {
+      await connection.send(requestHead([JSON_TYPE, CHUNKED]));
+      await flood(oneByteChunks, 100)(connection, target);
+    },
+    { turnsPerSecond: 5 },
+  ),
+  // Bodies with one.
+  insider(
+    'slow bodies, more than there are places',
+    ['408 40800', '503 50300', 'held'],
+    [JSON_TYPE, 'Content-Length: 1000'],
+    trickle(' '),
+    {
+      attackers: 1_500,
+      turnsPerSecond: 500,
+      seconds: 6,
+    },
+  ),
+  insider('slow chunked bodies', ['408 40800', '503 50300', 'held'], [JSON_TYPE, CHUNKED], trickle(oneByteChunks), {
+    attackers: 100,
+    turnsPerSecond: 100,
+  }),
+  insider(
+    'Expect and no body',
+    ['408 40800', 'held'],
+    [JSON_TYPE, 'Content-Length: 9', 'Expect: 100-continue'],
+    nothing,
+  ),
+  insider('a declared gigabyte', ['400 40013'], [JSON_TYPE, `Content-Length: ${1024 ** 3}`], nothing),
+  insider(
+    'a body that never ends',
+    ['400 40013', 'closed'],
+    [JSON_TYPE, CHUNKED],
+    flood(`10000${CRLF}${' '.repeat(65_536)}${CRLF}`, 1_000),
+    { attackers: 4, turnsPerSecond: 5 },
+  ),
+  insider('one-byte chunks', ['400 40013', 'closed'], [JSON_TYPE, CHUNKED], flood(oneByteChunks, 100), {
+    turnsPerSecond: 5,
+  }),
+  insider('a chunk without end', REFUSED, [JSON_TYPE, CHUNKED], ({ send }) => send(`${'f'.repeat(20)}${CRLF}`)),
+  insider('a long chunk extension', [...REFUSED, 'closed'], [JSON_TYPE, CHUNKED], ({ send }) =>
+    send(`1;${'x'.repeat(100_000)}`),
+  ),
+  insider(
+    'uploads that are broken off',
+    ['closed'],
+    [JSON_TYPE, 'Content-Length: 1000'],
+    async (connection) => {
+      await connection.send(' '.repeat(500));
+      connection.reset();
+    },
+    { turnsPerSecond: 500 },
+  ),
+  insidersBody('nested arrays', ['400 40022'], '['.repeat(half) + ']'.repeat(half)),
+  insidersBody('nested objects that do not close', ['400 40000'], filled('', '{"":', '')),
+  insidersBody('a wide object', ['200 ok'], filled('{"id":1,"name":"Monstera"', ',"a":0', '}')),
+  insidersBody('duplicate keys', ['200 ok'], filled('{"name":"Monstera"', ',"id":1', '}')),
+  insidersBody('a number of a million digits', ['400 40022'], filled('{"name":"x","id":', '9', '}')),
+  insidersBody('an exponent of a million digits', ['400 40022'], filled('{"name":"x","id":1e', '9', '}')),
+  insidersBody('a megabyte of escapes', ['400 40022'], filled('{"id":2,"name":"', '\\u0000', '"}')),
+  insidersBody('a gzip bomb', ['400 40015'], bomb, [JSON_TYPE, 'Content-Encoding: gzip']),
+  ...[
+    'text/plain',
+    'application/json;charset=utf-7',
+    'application/json; charset="utf-16"',
+    'application/json;charset=utf-8;charset=utf-16',
+    'multipart/form-data; boundary=x',
+    `application/json; ${'a'.repeat(10_000)}`,
+    'application/json\t,text/plain',
+  ].map((type) =>
+    insidersBody(`the type ${type.slice(0, 45)}`, ['400 40015', '200 ok'], PLANT, [`Content-Type: ${type}`]),
+  ),
+];

