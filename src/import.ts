@@ -56,13 +56,15 @@ try {
 async function run(): Promise<number> {
   const { path, format, rejectedPath } = importArguments(process.argv.slice(2));
   const source = await openSource(path, stop.signal);
-  const database = await openDatabase();
+  let database: Database | undefined;
   try {
+    database = await openDatabase();
     const lines = linesOf(source.chunks);
     const list = format === 'csv' ? csvEntries(lines) : ndjsonEntries(lines, lineParser());
     return await importList(list, source, rejectedPath, database);
   } finally {
-    await database.close();
+    source.close();
+    await database?.close();
   }
 }
 
