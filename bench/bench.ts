@@ -4,6 +4,7 @@ import { circumstances } from './circumstances.ts';
 import { checkClaims } from './claims.ts';
 import { type ContenderKey, cannedAnswer, contenders } from './contenders.ts';
 import { createDatabase, findPostgres, startAfresh } from './database.ts';
+import { writeFigures } from './figures.ts';
 import { runLoad } from './load.ts';
 import { measure } from './measure.ts';
 import { positive } from './options.ts';
@@ -96,5 +97,6 @@ await session(async (session) => {
     runs,
   });
   const subtitle = `each one committed (fsync); ${machine.cores} cores shared with Postgres and the load, median of ${rounds} rounds`;
+  writeFigures();
   writeText('results.svg', throughputChart(summary, subtitle));
 });

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { circumstances } from './circumstances.ts';
 import { type BenchDatabase, createDatabase, findPostgres, startAfresh } from './database.ts';
+import { writeFigures } from './figures.ts';
 import { residentMemory } from './linux-process.ts';
 import { positive } from './options.ts';
 import { writeJson } from './output.ts';
@@ -101,6 +102,7 @@ await session(async (session) => {
     longRun,
     samples,
   });
+  writeFigures();
 });
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

@@ -39,7 +39,8 @@ const stop = new AbortController();
 for (const [signal, code] of [['SIGINT', 130] as const, ['SIGTERM', 143] as const]) {
   process.on(signal, () => {
     if (stop.signal.aborted) process.exit(code);
-    say('Finishing what is under way; once more stops at once.');
+    // Not behind the bar and the ^C of a terminal.
+    say(`${process.stderr.isTTY ? '\n' : ''}Finishing what is under way; once more stops at once.`);
     stop.abort(code);
   });
 }
@@ -55,13 +56,15 @@ try {
 async function run(): Promise<number> {
   const { path, format, rejectedPath } = importArguments(process.argv.slice(2));
   const source = await openSource(path, stop.signal);
-  const database = await openDatabase();
+  let database: Database | undefined;
   try {
+    database = await openDatabase();
     const lines = linesOf(source.chunks);
     const list = format === 'csv' ? csvEntries(lines) : ndjsonEntries(lines, lineParser());
     return await importList(list, source, rejectedPath, database);
   } finally {
-    await database.close();
+    source.close();
+    await database?.close();
   }
 }
 

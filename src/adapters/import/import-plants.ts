@@ -45,8 +45,14 @@ export async function importPlants(
   { createPlant, reject, tally, signal }: ImportOptions,
 ): Promise<void> {
   const failures: unknown[] = [];
+  const failed = Promise.withResolvers<void>();
   let inFlight = 0;
   let awaited = { most: -1, resolve: () => {} };
+
+  function fail(error: unknown): void {
+    failures.push(error);
+    failed.resolve();
+  }
 
   function refuse(entry: Entry, reason: unknown): void {
     if (!(reason instanceof PlantStoreError) || reason.code === 'store_unavailable') throw reason;
@@ -80,16 +86,18 @@ export async function importPlants(
       for (const entry of entries) {
         if (signal.aborted || failures.length > 0) return;
         if (entry.content instanceof PlantStoreError) refuse(entry, entry.content);
-        else create(entry, entry.content).catch((error) => failures.push(error));
+        else create(entry, entry.content).catch(fail);
         if (inFlight === MOST_IN_FLIGHT) await untilInFlight(MOST_IN_FLIGHT / 2);
       }
     }
   }
 
-  await createAll().catch((error) => {
+  const reading = createAll().catch((error) => {
     // What is being read when the signal comes ends with an error of its own.
-    if (!signal.aborted) failures.push(error);
+    if (!signal.aborted) fail(error);
   });
+  // The next lines may never come.
+  await Promise.race([reading, failed.promise]);
   await untilInFlight(0);
   if (failures.length > 0) throw failures[0];
 }

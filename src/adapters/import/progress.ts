@@ -12,6 +12,8 @@ export interface Progress {
 const REDRAW = 250;
 const LOG_INTERVAL = 5_000;
 const BAR_WIDTH = 24;
+/** Of a terminal that does not tell. */
+const USUAL_COLUMNS = 80;
 
 /**
  * Shows how an import goes on: a bar that is redrawn on a terminal, a line every few seconds otherwise.
@@ -34,7 +36,7 @@ export function showProgress(look: () => Progress, output: NodeJS.WriteStream): 
   }
   function redraw(): void {
     erase();
-    output.write(text().slice(0, output.columns - 1));
+    output.write(text().slice(0, (output.columns || USUAL_COLUMNS) - 1));
   }
 
   const timer = output.isTTY

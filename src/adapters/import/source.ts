@@ -8,6 +8,8 @@ export interface Source {
   bytesRead(): number;
   /** In bytes; undefined if they come from a pipe. */
   readonly size: number | undefined;
+  /** Stops reading, even where nobody has ended it: an open standard input keeps a process alive. */
+  close(): void;
 }
 
 /** Bytes at once: enough that a chunk costs little, few enough that its plants are soon created. */
@@ -23,5 +25,10 @@ export async function openSource(path: string, signal: AbortSignal): Promise<Sou
   const stream = addAbortSignal(signal, file?.createReadStream({ highWaterMark: CHUNK }) ?? process.stdin);
   const stats = fstatSync(file?.fd ?? process.stdin.fd);
   if (stats.isDirectory()) throw new Error(`${path} is a folder`);
-  return { chunks: stream, bytesRead: () => stream.bytesRead, size: stats.isFile() ? stats.size : undefined };
+  return {
+    chunks: stream,
+    bytesRead: () => stream.bytesRead,
+    size: stats.isFile() ? stats.size : undefined,
+    close: () => stream.destroy(),
+  };
 }

@@ -1,0 +1,46 @@
+/* What a reader of a Markdown document can follow or paste. */
+
+export interface Block {
+  /** What a fence says, such as `sh`; `indented` if it has none. */
+  readonly language: string;
+  readonly text: string;
+}
+
+const FENCED = /^```(\w*)\n([\s\S]*?)^```$/gm;
+const INDENTED = /(?<=\n\n)(?: {4}.*\n)+/g;
+
+/** Its blocks of code, in order. */
+export function codeBlocks(document: string): Block[] {
+  const found: (Block & { at: number })[] = [];
+  for (const { index, 1: language = '', 2: text = '' } of document.matchAll(FENCED))
+    found.push({ at: index, language, text });
+  // An indented line within a fence is none.
+  const unfenced = document.replace(FENCED, (block) => block.replace(/^/gm, '|'));
+  const added = (index: number) => unfenced.slice(0, index).match(/^\|/gm)?.length ?? 0;
+  for (const { index, 0: block } of unfenced.matchAll(INDENTED)) {
+    found.push({ at: index - added(index), language: 'indented', text: block.replace(/^ {4}/gm, '') });
+  }
+  return found.toSorted((a, b) => a.at - b.at);
+}
+
+/** What its links and images point to. */
+export function linkTargets(document: string): string[] {
+  const prose = document.replace(FENCED, '').replace(/`[^`]*`/g, '');
+  return [...prose.matchAll(/(?:\]\(|\b(?:src|href)=")([^()\s"]+)/g)].map(([, target = '']) => target);
+}
+
+/** The anchors of its headings, as GitHub makes them. */
+export function anchors(document: string): string[] {
+  const headings = document.replace(FENCED, '').matchAll(/^#+ (.*)$/gm);
+  return [...headings].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** What it says in code marks, outside of blocks. */
+export function inlineCode(document: string): string[] {
+  return [...document.replace(FENCED, '').matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+}
