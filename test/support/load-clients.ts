@@ -15,12 +15,12 @@ export interface Answer {
 /** Longer than any deadline of the service, in milliseconds: who waits so long waits for ever. */
 const PATIENCE = 30_000;
 
-/** Sends a plant. @throws Error if the connection fails or the service does not answer at all */
-export async function send(url: string, plant: NewPlant, agent?: Agent): Promise<Answer> {
+/** Sends a plant, on a connection of its own unless an agent keeps some. @throws Error if the connection fails or the service does not answer at all */
+export async function send(url: string, plant: NewPlant, agent = new Agent()): Promise<Answer> {
   const { id, ...rest } = plant;
   const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const sending = request(`${url}/plants`, { method: 'POST', headers, ...(agent && { agent }) }, (response) => {
+  const sending = request(`${url}/plants`, { method: 'POST', headers, agent }, (response) => {
     let body = '';
     response.setEncoding('utf8').on('data', (chunk) => {
       body += chunk;
@@ -45,17 +45,35 @@ export function mixedPlant(n: number): NewPlant {
   return n % 7 === 6 ? { ...plant, name: '\0' } : plant;
 }
 
-/** The answers that are false: 200 for what the table does not hold exactly, or a refusal for the wrong reason. */
-export function contradicted(answers: readonly Answer[], rows: readonly NewPlant[]): Answer[] {
+interface Verdict {
+  /** Answered 200, but not in the table, or not with exactly these contents. */
+  readonly lost: readonly Answer[];
+  /** Refused though the table holds them, or for another reason than what it holds; or any other answer. */
+  readonly misjudged: readonly Answer[];
+  /** Rows that nobody got a 200 for. */
+  readonly unasked: readonly NewPlant[];
+}
+
+/** Holds the final answers to everything that was ever sent against the whole table. */
+export function judge(answers: readonly Answer[], rows: readonly NewPlant[]): Verdict {
   const stored = new Map(rows.map((row) => [row.id, row]));
-  return answers.filter(({ plant, status, body }) => {
+  const wrong = answers.filter(({ plant, status, body }) => {
     const row = stored.get(plant.id);
     if (row === undefined) return status !== 400 || !body.includes('40022');
     const { id: _, ...rest } = plant;
     if (isSamePlant(row, plant)) return status !== 200 || body !== JSON.stringify(rest);
     return status !== 400 || !body.includes('40009');
   });
+  const acknowledged = new Set(answers.filter(({ status }) => status === 200).map(({ plant }) => plant.id));
+  return {
+    lost: wrong.filter(({ status }) => status === 200),
+    misjudged: wrong.filter(({ status }) => status !== 200),
+    // Also one that stands there twice: its index would have to be damaged.
+    unasked: rows.filter((row) => !acknowledged.has(row.id) || stored.get(row.id) !== row),
+  };
 }
+
+export const faultless: Verdict = { lost: [], misjudged: [], unasked: [] };
 
 export interface Load {
   /** How many requests got 200. */

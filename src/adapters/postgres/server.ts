@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import { Pool, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
@@ -33,17 +33,31 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     keepAlive: true,
   });
   const lost = (error: Error) => log.warn({ err: error }, 'database connection lost');
-  // The pool itself hears idle clients only; one that dies while it is checked out would end the process.
-  pool.on('connect', (client) => client.on('error', lost));
+  const connectedAt = new WeakMap<PoolClient, number>();
+  pool.on('connect', (client) => {
+    connectedAt.set(client, performance.now());
+    // The pool itself hears idle clients only; one that dies while it is checked out would end the process.
+    client.on('error', lost);
+  });
   pool.on('error', () => {});
+
+  /** Older connections lead to a server that has fallen silent, is gone, or is no longer the primary. */
+  let trustedSince = 0;
+  async function trustedClient() {
+    for (;;) {
+      const client = await pool.connect();
+      if ((connectedAt.get(client) ?? 0) >= trustedSince) return supervised(client, statementTimeout, distrust);
+      discard(client);
+    }
+  }
+  function distrust(sent: number): void {
+    trustedSince = Math.max(trustedSince, sent);
+  }
 
   const sql = new Kysely<Tables>({
     dialect: new PostgresDialect({
       // Kysely's type asks for more than it uses without cursors and its own cancellation.
-      pool: {
-        connect: async () => supervised(await pool.connect(), statementTimeout),
-        end: () => pool.end(),
-      } as unknown as PostgresPool,
+      pool: { connect: trustedClient, end: () => pool.end() } as unknown as PostgresPool,
     }),
   });
   return { sql, connections: poolSize, description: describe(url), close: () => sql.destroy() };
@@ -52,28 +66,43 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
 /**
  * Cancels what takes too long, and closes a client that can no longer be trusted: Kysely gives every one back as
  * healthy, and one that failed without an answer from Postgres would spoil the next query.
+ *
+ * @param distrust is told when a statement was sent that showed that: waiting for each of a pool's dead connections in
+ * turn would take longer than a request has
  */
-function supervised(client: PoolClient, statementTimeout: number) {
+function supervised(client: PoolClient, statementTimeout: number, distrust: (sent: number) => void) {
   let spoiled = false;
   function cancel(): void {
     // The request may arrive late, and would then hit whatever runs next on this connection.
     spoiled = true;
-    cancelRunning(client);
+    cancelRunning(client, statementTimeout);
   }
   return {
     async query(sql: string, parameters: unknown[]) {
       const timer = statementTimeout > 0 && setTimeout(cancel, statementTimeout);
+      const sent = performance.now();
       try {
         return await client.query(sql, parameters);
       } catch (error) {
-        spoiled ||= spoilsConnection(error);
+        if (spoilsConnection(error)) {
+          spoiled = true;
+          distrust(sent);
+        }
         throw error;
       } finally {
         if (timer) clearTimeout(timer);
       }
     },
-    release: () => client.release(spoiled),
+    release: () => (spoiled ? discard(client) : client.release()),
   };
+}
+
+/** Closes a connection at once; by itself the driver would wait for a dead network to say goodbye. */
+function discard(client: PoolClient): void {
+  client.release(true);
+  // Not in pg's types.
+  const { connection } = client as unknown as { connection: { stream: Socket } };
+  connection.stream.destroy();
 }
 
 const CANCEL_REQUEST = 80_877_102;
@@ -83,7 +112,7 @@ const CANCEL_REQUEST = 80_877_102;
  * on a connection of its own, since PgBouncer passes that on and pg_cancel_backend would not know its process ids
  * (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-CANCELING-REQUESTS).
  */
-function cancelRunning(client: PoolClient): void {
+function cancelRunning(client: PoolClient, timeout: number): void {
   // Not in pg's types.
   const { host, port, processID, secretKey } = client as unknown as Record<string, unknown>;
   const message = Buffer.alloc(16);
@@ -93,6 +122,7 @@ function cancelRunning(client: PoolClient): void {
   const socket = connect({ host: String(host), port: Number(port) });
   // If it cannot be sent, the statement's second time-out closes the connection.
   socket.on('error', () => {});
+  socket.setTimeout(timeout, () => socket.destroy());
   socket.end(message);
 }
 

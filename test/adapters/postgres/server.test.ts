@@ -1,0 +1,39 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Database } from '../../../src/adapters/postgres/database.ts';
+import type { NewPlant } from '../../../src/domain/plant.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
+import { connect, migratedDatabase, plantsIn, storedPlants, type TestDatabase } from '../../support/test-database.ts';
+
+/* Which connections are used again, seen through a network that fails. */
+
+const POOL_SIZE = 8;
+const STATEMENT_TIMEOUT = 500;
+
+let server: TestDatabase;
+let network: TcpProxy;
+let database: Database;
+beforeEach(async () => {
+  server = await migratedDatabase();
+  network = await startTcpProxy(server.url);
+  database = connect(network.url, { poolSize: POOL_SIZE, statementTimeout: STATEMENT_TIMEOUT });
+});
+afterEach(async () => {
+  await database.close();
+  await network.close();
+  await server.drop();
+});
+
+test('trusts no other old connection once one has fallen silent, so that a request still has time for a new one', async () => {
+  // Less than two of them can be waited for.
+  const plants = plantsIn(database, { batchRows: 1, timeout: 3 * STATEMENT_TIMEOUT + 400 });
+  const first = Array.from({ length: POOL_SIZE }, (_, n): NewPlant => ({ id: BigInt(n), name: 'before' }));
+  await Promise.all(first.map((plant) => plants.add(plant)));
+  expect(network.connections()).toBe(POOL_SIZE);
+
+  network.swallow();
+  network.pass();
+  const after = { id: 100n, name: 'after' };
+  expect(await plants.add(after)).toEqual(after);
+  expect(await storedPlants(database)).toHaveLength(POOL_SIZE + 1);
+  expect(network.connections()).toBe(1);
+});

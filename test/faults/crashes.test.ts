@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { afterAll, beforeAll, test } from '@jest/globals';
+import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
+import type { NewPlant } from '../../src/domain/plant.ts';
+import { crashRounds, type MortalService, startMortalService } from '../support/crash-rounds.ts';
+import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
+import { connect, execute, storedPlants } from '../support/test-database.ts';
+
+/* One round each in npm test, twenty in npm run test:faults. Every round also checks all rounds before it. */
+
+let postgres: PostgresServer;
+beforeAll(async () => {
+  // As its users run it: with fsync.
+  postgres = await startPostgresServer();
+  const database = connect(postgres.url);
+  await migrateUp(database);
+  await database.close();
+});
+afterAll(() => postgres.stop());
+
+async function rows(): Promise<NewPlant[]> {
+  const database = connect(postgres.url);
+  const plants = await storedPlants(database);
+  await database.close();
+  return plants;
+}
+
+async function killBackend(): Promise<void> {
+  const backends = "select pid from pg_stat_activity where application_name = 'plant-store' order by random()";
+  const [backend] = await execute(postgres.url, backends);
+  process.kill(Number(backend?.pid), 'SIGKILL');
+}
+
+async function killPostgres(signal: NodeJS.Signals): Promise<void> {
+  const exited = once(postgres.process, 'exit');
+  postgres.process.kill(signal);
+  await exited;
+  postgres = await postgres.restart();
+}
+
+async function killService(service: MortalService): Promise<void> {
+  await service.kill();
+  await service.start();
+}
+
+test.each<{ killed: string; serviceLives: boolean; crash: (service: MortalService) => Promise<unknown> }>([
+  { killed: 'service, SIGKILL', serviceLives: false, crash: killService },
+  { killed: 'one Postgres backend, SIGKILL', serviceLives: true, crash: killBackend },
+  { killed: 'Postgres, SIGQUIT', serviceLives: true, crash: () => killPostgres('SIGQUIT') },
+  { killed: 'Postgres, SIGKILL', serviceLives: true, crash: () => killPostgres('SIGKILL') },
+  {
+    killed: 'service and Postgres, SIGKILL',
+    serviceLives: false,
+    crash: (service) => Promise.all([killService(service), killPostgres('SIGKILL')]),
+  },
+])(
+  'loses nothing and serves again: $killed',
+  async ({ killed, serviceLives, crash }) => {
+    const service = await startMortalService(() => ({ DATABASE_URL: postgres.url }));
+    await crashRounds({ killed, url: service.url, serviceLives, crash: () => crash(service), rows });
+  },
+  10 * 60_000,
+);
