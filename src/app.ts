@@ -21,12 +21,17 @@ export interface App {
   readonly database: string;
   /** The token it made because none is configured. */
   readonly ownToken: string | undefined;
+  /** Milliseconds that proxies have to notice that /ready fails. */
+  readonly shutdownDelay: number;
   /** Milliseconds that closing takes at most. */
   readonly shutdownTimeout: number;
   /** Rejects, saying what to do, while migrations are pending or the database does not answer. */
   ready(): Promise<unknown>;
-  /** Fails /ready, finishes what is in flight and closes the database, within the configured time. */
-  close(): Promise<void>;
+  /**
+   * Fails /ready, accepts connections for so many milliseconds more, finishes what is in flight and closes the database,
+   * all within the configured time.
+   */
+  close(acceptFor: number): Promise<void>;
 }
 
 /** Plugs the adapters into the application and starts it. On failure everything opened so far is closed again. */
@@ -58,9 +63,10 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
   // Driving side: the port for operators and the public one.
   const { host, port } = config.management;
   const ready = () => requireMigrations(database);
-  let closing = false;
+  let state: 'starting' | 'serving' | 'shutting down' = 'starting';
+  let acceptFor = 0;
   const service = async () => {
-    if (closing) throw new Error('shutting down');
+    if (state !== 'serving') throw new Error(state);
   };
   const managementServer = await serve(management({ service, database: ready }, log), host, port, log);
   opened.defer(() => managementServer.close(0));
@@ -70,17 +76,20 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
   const app = api({ operations, verifyToken, bodyLimit: config.bodyLimit, limits: config.limits, baseUrl, log });
   const apiServer = await serve(app, config.api.host, config.api.port, log);
   // What is left of the time is for the database.
-  opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9));
+  opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9, acceptFor));
+  state = 'serving';
 
   return {
     apiUrl: apiServer.url,
     managementUrl: managementServer.url,
     database: database.description,
     ownToken: token,
+    shutdownDelay: config.shutdownDelay,
     shutdownTimeout: config.shutdownTimeout,
     ready,
-    close() {
-      closing = true;
+    close(milliseconds) {
+      state = 'shutting down';
+      acceptFor = milliseconds;
       return opened.disposeAsync();
     },
   };

@@ -2,6 +2,7 @@ import {
   httpUrl,
   integer,
   oneOf,
+  pause,
   port,
   postgresUrl,
   type Rule,
@@ -27,7 +28,8 @@ export interface Config {
   /** In bytes. */
   readonly bodyLimit: number;
   readonly logLevel: string;
-  /** In milliseconds. */
+  /** In milliseconds, as the next one: how long a service that was told to stop still accepts connections. */
+  readonly shutdownDelay: number;
   readonly shutdownTimeout: number;
 }
 
@@ -65,6 +67,7 @@ export function readConfig(environment: Environment): Config {
     if (given('DATABASE_URL') && !given('ACCESS_TOKENS') && !given('ACCESS_TOKENS_FILE')) {
       problem('ACCESS_TOKENS or ACCESS_TOKENS_FILE must give the accepted tokens when DATABASE_URL is set');
     }
+    const shutdownTimeout = read('SHUTDOWN_TIMEOUT', time, '10s');
     return {
       api: {
         host: read('HOST', text, '127.0.0.1'),
@@ -85,7 +88,9 @@ export function readConfig(environment: Environment): Config {
         maxRequestBytes: read('MAX_REQUEST_BYTES', size, '64mb'),
       },
       logLevel: read('LOG_LEVEL', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
-      shutdownTimeout: read('SHUTDOWN_TIMEOUT', time, '10s'),
+      // The rest is for requests in flight.
+      shutdownDelay: Math.min(read('SHUTDOWN_DELAY', pause, '5s'), shutdownTimeout / 2),
+      shutdownTimeout,
     };
   });
 }
