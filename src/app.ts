@@ -8,7 +8,7 @@ import { staticTokens } from './adapters/http/static-tokens.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { embeddedDatabase } from './adapters/postgres/embedded.ts';
 import { migrateUp, migrationGate, requireMigrations } from './adapters/postgres/migrator.ts';
-import { postgresPlants } from './adapters/postgres/plant-repository.ts';
+import { postgresPlants, requireWritablePlants } from './adapters/postgres/plant-repository.ts';
 import { postgresServer } from './adapters/postgres/server.ts';
 import { createPlant } from './application/create-plant.ts';
 import type { Config, DatabaseConfig } from './config.ts';
@@ -25,7 +25,7 @@ export interface App {
   readonly shutdownDelay: number;
   /** Milliseconds that closing takes at most. */
   readonly shutdownTimeout: number;
-  /** Rejects, saying what to do, while migrations are pending or the database does not answer. */
+  /** Rejects, saying what to do, while migrations are pending or the database does not answer or takes no plants. */
   ready(): Promise<unknown>;
   /**
    * Fails /ready, accepts connections for so many milliseconds more, finishes what is in flight and closes the database,
@@ -62,7 +62,10 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
 
   // Driving side: the port for operators and the public one.
   const { host, port } = config.management;
-  const ready = () => requireMigrations(database);
+  const ready = async () => {
+    await requireMigrations(database);
+    await requireWritablePlants(database);
+  };
   let state: 'starting' | 'serving' | 'shutting down' = 'starting';
   let acceptFor = 0;
   const service = async () => {

@@ -59,5 +59,5 @@ test.each<{ killed: string; serviceLives: boolean; crash: (service: MortalServic
     const service = await startMortalService(() => ({ DATABASE_URL: postgres.url }));
     await crashRounds({ killed, url: service.url, serviceLives, crash: () => crash(service), rows });
   },
-  10 * 60_000,
+  30 * 60_000,
 );

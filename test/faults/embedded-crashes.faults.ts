@@ -31,5 +31,5 @@ test(
     const killed = 'service on the embedded database, SIGKILL';
     await crashRounds({ killed, url: service.url, serviceLives: false, crash, rows });
   },
-  10 * 60_000,
+  30 * 60_000,
 );

@@ -46,10 +46,12 @@ export async function startPgBouncer(program: string, serverUrl: string): Promis
   }
   async function accepts(): Promise<boolean> {
     const socket = connect(port, '127.0.0.1');
-    return once(socket, 'connect').then(
-      () => true,
-      () => false,
-    ).finally(() => socket.destroy());
+    return once(socket, 'connect')
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => socket.destroy());
   }
 
   await start();

@@ -12,6 +12,8 @@ export interface TcpProxy {
    * meanwhile stays dead even then.
    */
   swallow(): void;
+  /** How many packets from the service have vanished. */
+  swallowed(): number;
   /** Lets new connections through again. */
   pass(): void;
   /** Resets every connection. */
@@ -19,8 +21,10 @@ export interface TcpProxy {
   /**
    * Cuts the connection of the next statement that contains the text: `half` way through the statement, or when the
    * database's `answer` comes, so that the statement is committed and nobody is told.
+   *
+   * @returns what resolves when that has happened
    */
-  cutNext(text: string, where: 'half' | 'answer'): void;
+  cutNext(text: string, where: 'half' | 'answer'): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -30,7 +34,8 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const open = new Set<Socket>();
   const dead = new WeakSet<Socket>();
   let swallowing = false;
-  let cutting: { text: string; where: 'half' | 'answer' } | undefined;
+  let swallowed = 0;
+  let cutting: { text: string; where: 'half' | 'answer'; done: () => void } | undefined;
 
   const server = createServer((service) => {
     open.add(service);
@@ -38,13 +43,17 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     if (swallowing) dead.add(service);
     let answerIsDue = false;
     service.on('data', (bytes) => {
-      if (dead.has(service)) return;
+      if (dead.has(service)) {
+        swallowed++;
+        return;
+      }
       if (cutting === undefined || !bytes.includes(cutting.text)) {
         database.write(bytes);
         return;
       }
-      const { where } = cutting;
+      const { where, done } = cutting;
       cutting = undefined;
+      service.once('close', done);
       answerIsDue = where === 'answer';
       if (answerIsDue) database.write(bytes);
       else database.write(bytes.subarray(0, bytes.length / 2), () => service.resetAndDestroy());
@@ -75,12 +84,15 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
       swallowing = true;
       for (const socket of open) dead.add(socket);
     },
+    swallowed: () => swallowed,
     pass() {
       swallowing = false;
     },
     cut,
     cutNext(text, where) {
-      cutting = { text, where };
+      const { promise, resolve } = Promise.withResolvers<void>();
+      cutting = { text, where, done: resolve };
+      return promise;
     },
     async close() {
       cut();

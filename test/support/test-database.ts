@@ -49,8 +49,11 @@ export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 
 }
 
 /** The plants in a migrated database, as the service keeps them. */
-export function plantsIn(database: Database, { batchRows = 256, timeout = 20_000 } = {}): PlantRepository {
-  return postgresPlants(database, { schemaReady: async () => {}, batchRows, timeout });
+export function plantsIn(
+  database: Database,
+  { batchRows = 256, timeout = 20_000, schemaReady = async () => {} } = {},
+): PlantRepository {
+  return postgresPlants(database, { schemaReady, batchRows, timeout });
 }
 
 /** Every plant that is stored. */

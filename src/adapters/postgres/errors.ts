@@ -28,7 +28,7 @@ const NOT_SET_UP = /^(42P01|3D|28)/;
 const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError];
 
 export function meaningOf(error: unknown): Meaning {
-  if (error instanceof DeadlineError) return 'unavailable';
+  if (error instanceof DeadlineError || error instanceof PlantStoreError) return 'unavailable';
   if (MISTAKES.some((mistake) => error instanceof mistake)) return 'defect';
   const state = sqlState(error);
   // Lost connections and time-outs come from the driver, as plain errors and as the system's.

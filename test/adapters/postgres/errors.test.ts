@@ -32,6 +32,10 @@ test('takes an error of the system or the driver for a lost connection, and a pr
   expect(meaningOf(new TypeError('x is undefined'))).toBe('defect');
 });
 
+test('does not try again what was refused for good, such as pending migrations', () => {
+  expect(meaningOf(new PlantStoreError('store_unavailable', 'migrations are pending'))).toBe('unavailable');
+});
+
 test.each([postgres('08006'), postgres('57014'), postgres('28P01'), system('ECONNREFUSED'), new DeadlineError('late')])(
   'tells the port that the store is unavailable for %s',
   (error) => {

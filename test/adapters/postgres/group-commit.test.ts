@@ -115,6 +115,13 @@ test('tries again by itself what a lost connection left open', async () => {
   expect((await storedPlants(database)).sort(byId)).toEqual(all);
 });
 
+test('gives up at its deadline while the schema is still being looked at', async () => {
+  const looking = Promise.withResolvers<void>();
+  const plants = plantsIn(database, { timeout: 300, schemaReady: () => looking.promise });
+  await expect(plants.add({ id: 1n, name: 'x' })).rejects.toMatchObject({ code: 'store_unavailable' });
+  looking.resolve();
+});
+
 test('gives up at its deadline while the database cannot be reached', async () => {
   const unreachable = connect('postgres://plants@127.0.0.1:1/plants');
   const start = performance.now();

@@ -1,0 +1,58 @@
+import { describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import {
+  all,
+  backends,
+  create,
+  network,
+  nextId,
+  postgres,
+  recovers,
+  terminateBackends,
+} from '../support/troubled-service.ts';
+
+/* Faults of single connections and statements, which no client notices. */
+
+describe('answers 200 in time, since a fresh connection settles it', () => {
+  test.each<[string, () => unknown]>([
+    ['connections that are all reset', () => network.cut()],
+    ['connections that are all dead without a word', () => [network.swallow(), network.pass()]],
+    ['pg_terminate_backend', terminateBackends],
+  ])('after %s', async (_name, strike) => {
+    await strike();
+    expect(await create(1)).toEqual([200]);
+    expect(await create(8)).toEqual(all(8, 200));
+    await recovers();
+  });
+
+  test.each([
+    ['in the middle of a statement', 'half'],
+    ['when the statement is committed', 'answer'],
+  ] as const)('after a connection that is cut %s', async (_name, where) => {
+    const cut = network.cutNext('insert into', where);
+    expect(await create(1)).toEqual([200]);
+    await cut;
+    await recovers();
+  });
+
+  test('beside statements that never return', async () => {
+    const frozen = await backends();
+    for (const pid of frozen) process.kill(pid, 'SIGSTOP');
+    try {
+      expect(await create(1)).toEqual([200]);
+      expect(await create(8)).toEqual(all(8, 200));
+    } finally {
+      for (const pid of frozen) process.kill(pid, 'SIGCONT');
+    }
+    await recovers();
+  });
+});
+
+test('lets a locked row delay nobody but those who want it', async () => {
+  const other = new Client({ connectionString: postgres.url });
+  await other.connect();
+  await other.query(`begin; insert into plants values (${nextId()}, 'not committed yet')`);
+  expect(await create(8)).toEqual([503, ...all(7, 200)]);
+  await other.end();
+  await recovers();
+});

@@ -1,0 +1,124 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, jest } from '@jest/globals';
+import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
+import type { NewPlant } from '../../src/domain/plant.ts';
+import { TOKEN } from './api-server.ts';
+import { eventually } from './eventually.ts';
+import { type Answer, faultless, judge, send } from './load-clients.ts';
+import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
+import { type Service, startService, temporaryFolder } from './service-process.ts';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+import { connect, execute, storedPlants } from './test-database.ts';
+
+/* The service as a process, on a Postgres of its own behind a network of its own, for tests that spoil one of them. */
+
+const POOL_SIZE = 4;
+const MAX_CONNECTIONS = 12;
+/** A little shorter than the defaults, in the same order. */
+const deadlines = { CONNECT_TIMEOUT: '1500ms', STATEMENT_TIMEOUT: '800ms', STORE_TIMEOUT: '4s', IDLE_TIMEOUT: '1s' };
+
+// Deadlines have to pass, on a machine that may be busy.
+jest.setTimeout(120_000);
+
+export let postgres: PostgresServer;
+export let network: TcpProxy;
+export let service: Service;
+
+/** What is not settled yet was answered 503. */
+let answers: Answer[];
+let plants = 0;
+
+beforeAll(async () => {
+  postgres = await startPostgresServer(['fsync=off', `max_connections=${MAX_CONNECTIONS}`]);
+});
+afterAll(() => postgres.stop());
+
+beforeEach(async () => {
+  const database = connect(postgres.url);
+  await migrateUp(database);
+  await database.close();
+  await forgetPlants();
+
+  network = await startTcpProxy(postgres.url);
+  service = await startService(await temporaryFolder(), {
+    DATABASE_URL: network.url,
+    ACCESS_TOKENS: TOKEN,
+    POOL_SIZE: `${POOL_SIZE}`,
+    // So that eight requests at once fill the pool.
+    BATCH_ROWS: '2',
+    SHUTDOWN_TIMEOUT: '20s',
+    ...deadlines,
+  });
+  await eventually(async () => {
+    expect(await create(8)).toEqual(all(8, 200));
+    return network.connections() === POOL_SIZE;
+  });
+});
+afterEach(() => network.close());
+
+/** Ends what works for the service, and waits for that. */
+export const terminateBackends = () =>
+  query("select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'plant-store'");
+
+/** Runs a statement past the network. */
+export const query = (text: string) => execute(postgres.url, text);
+
+/** The server's processes that work for the service. */
+export async function backends(): Promise<number[]> {
+  const rows = await query("select pid from pg_stat_activity where application_name = 'plant-store'");
+  return rows.map(({ pid }) => Number(pid));
+}
+
+/** Empties the table. */
+export async function forgetPlants(): Promise<void> {
+  await query('truncate plants');
+  answers = [];
+}
+
+export async function restartPostgres(): Promise<void> {
+  postgres = await postgres.restart();
+}
+
+/** The plant that `create` sends next. */
+export const nextId = () => plants + 1;
+
+/** Sends new plants, all at once. @returns the statuses */
+export function create(count: number): Promise<number[]> {
+  return sendAll(Array.from({ length: count }, () => ({ id: BigInt(++plants), name: `plant ${plants}` })));
+}
+
+async function sendAll(sent: readonly NewPlant[]): Promise<number[]> {
+  const got = await Promise.all(sent.map((plant) => send(service.apiUrl, plant)));
+  answers.push(...got);
+  return got.map(({ status }) => status);
+}
+
+export const all = (count: number, status: number) => Array.from({ length: count }, () => status);
+
+export async function management(path: '/live' | '/ready'): Promise<number> {
+  return (await fetch(`${service.managementUrl}${path}`, { headers: { Connection: 'close' } })).status;
+}
+
+/**
+ * Shows that all is over: the service is ready, what it refused is settled by sending it again, the table bears out
+ * every answer, and no connection is left.
+ */
+export async function recovers(): Promise<void> {
+  await eventually(async () => (await create(1))[0] === 200);
+  await eventually(async () => (await management('/ready')) === 200);
+  const refused = answers.filter(({ status }) => status !== 200);
+  for (const { status, retryAfter, body } of refused) {
+    expect([status, retryAfter, body]).toEqual([503, '1', expect.stringContaining('50300')]);
+  }
+  answers = answers.filter(({ status }) => status === 200);
+  expect(await sendAll(refused.map(({ plant }) => plant))).toEqual(all(refused.length, 200));
+  const database = connect(postgres.url);
+  const rows = await storedPlants(database);
+  await database.close();
+  expect(judge(answers, rows)).toEqual(faultless);
+
+  // A connection that the pool has forgotten would not be closed when idle.
+  await eventually(() => network.connections() === 0);
+  await eventually(async () => (await backends()).length === 0);
+  service.kill('SIGTERM');
+  expect(await service.exited).toEqual({ code: 0, signal: null });
+}
