@@ -39,6 +39,7 @@ export async function startServer(
       NODE_ENV: 'production',
       PORT: '0',
       MANAGEMENT_PORT: '0',
+      SHUTDOWN_DELAY: '0',
       ACCESS_TOKENS: TOKEN,
       DATABASE_URL: databaseUrl,
       ...environment,

@@ -22,12 +22,17 @@ export interface App {
   readonly database: string;
   /** The token it made because none is configured. */
   readonly ownToken: string | undefined;
+  /** Milliseconds that proxies have to notice that /ready fails. */
+  readonly shutdownDelay: number;
   /** Milliseconds that closing takes at most. */
   readonly shutdownTimeout: number;
   /** Rejects, saying what to do, while migrations are pending or the database does not answer or takes no plants. */
   ready(): Promise<unknown>;
-  /** Fails /ready, finishes what is in flight and closes the database, within the configured time. */
-  close(): Promise<void>;
+  /**
+   * Fails /ready, accepts connections for so many milliseconds more, finishes what is in flight and closes the database,
+   * all within the configured time.
+   */
+  close(acceptFor: number): Promise<void>;
 }
 
 /** Plugs the adapters into the application and starts it. On failure everything opened so far is closed again. */
@@ -66,9 +71,10 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
     await requireMigrations(database);
     await requireWritablePlants(database);
   };
-  let closing = false;
+  let state: 'starting' | 'serving' | 'shutting down' = 'starting';
+  let acceptFor = 0;
   const service = async () => {
-    if (closing) throw new Error('shutting down');
+    if (state !== 'serving') throw new Error(state);
   };
   const managementServer = await serve(management({ service, database: ready }, metrics, log), host, port, log);
   opened.defer(() => managementServer.close(0));
@@ -80,17 +86,20 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
   const app = api({ operations, verifyToken, bodyLimit, limits, baseUrl, corsOrigins, log, observer: metrics });
   const apiServer = await serve(app, config.api.host, config.api.port, log, { maxConnections }, metrics);
   // What is left of the time is for the database.
-  opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9));
+  opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9, acceptFor));
+  state = 'serving';
 
   return {
     apiUrl: apiServer.url,
     managementUrl: managementServer.url,
     database: database.description,
     ownToken: token,
+    shutdownDelay: config.shutdownDelay,
     shutdownTimeout: config.shutdownTimeout,
     ready,
-    close() {
-      closing = true;
+    close(milliseconds) {
+      state = 'shutting down';
+      acceptFor = milliseconds;
       return opened.disposeAsync();
     },
   };

@@ -34,6 +34,11 @@ function quantity(noun: string, units: Record<string, number>, most: number): Ru
 export const size = quantity('a size of 1024mb at most', { b: 1, kb: 1024, mb: 1024 ** 2 }, 1024 ** 3);
 /** No longer than any timer of Node.js can wait: 2^31 - 1 ms. */
 export const time = quantity('a time of 24 days at most', { ms: 1, s: 1_000, m: 60_000 }, 24 * 24 * 60 * 60_000);
+/** The same, or none at all. */
+export const pause: Rule<number> = {
+  mustBe: `0 or ${time.mustBe}`,
+  parse: (text) => (text === '0' ? 0 : time.parse(text)),
+};
 
 export function oneOf(...values: string[]): Rule<string> {
   return { mustBe: `one of ${values.join(', ')}`, parse: (value) => values.find((one) => one === value) };

@@ -4,6 +4,7 @@ import {
   jwksUrl,
   oneOf,
   origins,
+  pause,
   port,
   postgresUrl,
   type Rule,
@@ -42,7 +43,8 @@ export interface Config {
   /** In bytes. */
   readonly bodyLimit: number;
   readonly logLevel: string;
-  /** In milliseconds. */
+  /** In milliseconds, as the next one: how long a service that was told to stop still accepts connections. */
+  readonly shutdownDelay: number;
   readonly shutdownTimeout: number;
 }
 
@@ -90,6 +92,7 @@ export function readConfig(environment: Environment): Config {
     if (missing.length < JWT_NAMES.length) {
       for (const name of missing) problem(`${name} must be set too: ${JWT_NAMES.join(', ')} belong together`);
     }
+    const shutdownTimeout = read('SHUTDOWN_TIMEOUT', time, '10s');
     return {
       api: {
         host: read('HOST', text, '127.0.0.1'),
@@ -118,7 +121,9 @@ export function readConfig(environment: Environment): Config {
         '10000',
       ),
       logLevel: read('LOG_LEVEL', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
-      shutdownTimeout: read('SHUTDOWN_TIMEOUT', time, '10s'),
+      // The rest is for requests in flight.
+      shutdownDelay: Math.min(read('SHUTDOWN_DELAY', pause, '5s'), shutdownTimeout / 2),
+      shutdownTimeout,
     };
   });
 }

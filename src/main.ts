@@ -45,7 +45,8 @@ function stopOnSignals(): void {
       running = undefined;
       setTimeout(() => process.exit(1), app.shutdownTimeout).unref();
       try {
-        await app.close();
+        // Behind a proxy it is SIGTERM that comes; a person at a terminal need not wait.
+        await app.close(signal === 'SIGTERM' ? app.shutdownDelay : 0);
         process.exit(0);
       } catch (error) {
         say(`Plant Store did not stop in order: ${explain(error)}`);

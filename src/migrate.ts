@@ -1,4 +1,5 @@
-import { embeddedDatabase } from './adapters/postgres/embedded.ts';
+import { advised } from './adapters/postgres/advice.ts';
+import { embeddedDatabase, requireEmbeddedDatabase } from './adapters/postgres/embedded.ts';
 import { migrateDown, migrateUp, migrationStatus } from './adapters/postgres/migrator.ts';
 import { postgresServer } from './adapters/postgres/server.ts';
 import { readMigrationConfig } from './config.ts';
@@ -14,6 +15,7 @@ try {
     throw new Error('Usage: npm run migrate [-- up|down|status]');
   }
   const config = readMigrationConfig(environment());
+  if (config.kind === 'embedded' && command !== 'up') await requireEmbeddedDatabase(config.dataDir);
   const database =
     config.kind === 'postgres'
       ? postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, await createLog('warn'))
@@ -28,7 +30,8 @@ try {
   } finally {
     await database.close();
   }
-} catch (error) {
+} catch (thrown) {
+  const error = advised(thrown);
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }

@@ -47,6 +47,7 @@ const defaults = {
   limits: { maxRequests: 1_000, maxRequestBytes: 64 * 1024 ** 2 },
   maxConnections: 10_000,
   logLevel: 'info',
+  shutdownDelay: 5_000,
   shutdownTimeout: 10_000,
 };
 
@@ -58,6 +59,7 @@ test('takes an empty variable for one that is not set', () => {
   const names = ['HOST', 'PORT', 'BASE_URL', 'MANAGEMENT_HOST', 'MANAGEMENT_PORT', 'DATABASE_URL', 'DATA_DIR'];
   names.push('ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', 'POOL_SIZE', 'BODY_LIMIT', 'LOG_LEVEL', 'SHUTDOWN_TIMEOUT');
   names.push('BATCH_ROWS', 'STORE_TIMEOUT', 'MAX_REQUESTS', 'MAX_REQUEST_BYTES', 'MAX_CONNECTIONS', 'CORS_ORIGINS');
+  names.push('SHUTDOWN_DELAY');
   names.push('CONNECT_TIMEOUT', 'STATEMENT_TIMEOUT', 'IDLE_TIMEOUT');
   names.push('JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE');
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toStrictEqual(defaults);
@@ -89,6 +91,7 @@ test('reads every variable', () => {
     MAX_REQUEST_BYTES: '2mb',
     MAX_CONNECTIONS: '30',
     LOG_LEVEL: 'silent',
+    SHUTDOWN_DELAY: '20s',
     SHUTDOWN_TIMEOUT: '2m',
   };
   const timeouts = { connectTimeout: 1_000, statementTimeout: 200, idleTimeout: 60_000 };
@@ -111,6 +114,7 @@ test('reads every variable', () => {
     limits: { maxRequests: 20, maxRequestBytes: 2 * 1024 ** 2 },
     maxConnections: 30,
     logLevel: 'silent',
+    shutdownDelay: 20_000,
     shutdownTimeout: 120_000,
   });
   expect(readMigrationConfig(environment)).toStrictEqual(database);
@@ -299,4 +303,10 @@ test('no message tells a token or the password of the database', () => {
   });
   expect(said).toHaveLength(4);
   expect(said.join('\n')).not.toMatch(/token-for-the-tests|another-token|short-|database-password/);
+});
+
+test('takes 0 for no SHUTDOWN_DELAY, and at most half of SHUTDOWN_TIMEOUT for one', () => {
+  expect(readConfig({ SHUTDOWN_DELAY: '0' }).shutdownDelay).toBe(0);
+  expect(readConfig({ SHUTDOWN_TIMEOUT: '2s' }).shutdownDelay).toBe(1_000);
+  expect(mistakes({ SHUTDOWN_DELAY: '-1' })).toEqual([expect.stringMatching(/^SHUTDOWN_DELAY must be 0 or a time /)]);
 });

@@ -184,6 +184,29 @@ describe('on Postgres', () => {
     expect(await service.exited).toEqual({ code: 0, signal: null });
   });
 
+  test('still accepts connections for SHUTDOWN_DELAY after SIGTERM, and asks each to close', async () => {
+    const service = await start({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
+    await beginToStop(service, 'SIGTERM');
+    for (let n = 0; n < 2; n++) {
+      const answer = await fetch(`${service.apiUrl}/openapi.json`);
+      expect([answer.status, answer.headers.get('Connection')]).toEqual([200, 'close']);
+    }
+  });
+
+  test('ends in order after SHUTDOWN_DELAY, and without it at SIGINT, which a person sends', async () => {
+    const delayed = await start({ SHUTDOWN_DELAY: '100ms' });
+    delayed.kill('SIGTERM');
+    expect(await delayed.exited).toEqual({ code: 0, signal: null });
+    const interrupted = await start({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
+    interrupted.kill('SIGINT');
+    expect(await interrupted.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test('keeps idle connections longer than the 60 s of common proxies', async () => {
+    const { headers } = await fetch(`${(await start()).apiUrl}/openapi.json`);
+    expect(Number(/^timeout=(\d+)$/.exec(headers.get('Keep-Alive') ?? '')?.[1])).toBeGreaterThan(60);
+  });
+
   test('ends at once at a second signal', async () => {
     const service = await start({ SHUTDOWN_TIMEOUT: '10m' });
     await halfSent(service);

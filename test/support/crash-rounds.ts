@@ -4,7 +4,7 @@ import type { NewPlant } from '../../src/domain/plant.ts';
 import { TOKEN } from './api-server.ts';
 import { eventually } from './eventually.ts';
 import { freePort } from './free-port.ts';
-import { type Answer, faultless, judge, startLoad } from './load-clients.ts';
+import { type Answer, faultless, judge, naturals, startLoad } from './load-clients.ts';
 import { type Service, startService, temporaryFolder } from './service-process.ts';
 
 /* Kills at random moments under load, and holds every answer that was ever given against the table. */
@@ -58,10 +58,6 @@ const PLANTS = 200;
 /** Of all the crashes in a file, since they may share a table. */
 const answers: Answer[] = [];
 const numbers = naturals();
-
-function* naturals(): Iterator<number> {
-  for (let n = 0; ; n++) yield n;
-}
 
 /** Does the rounds. @throws what `expect` does at the first answer that the table contradicts */
 export async function crashRounds({ killed, url, crash, serviceLives, rows }: CrashRounds): Promise<void> {

@@ -86,6 +86,11 @@ export interface Load {
   stop(): Promise<Answer[]>;
 }
 
+/** Numbers for plants, each once. */
+export function* naturals(): Iterator<number> {
+  for (let n = 0; ; n++) yield n;
+}
+
 const CLIENTS = 16;
 
 /**

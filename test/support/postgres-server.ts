@@ -25,7 +25,8 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-const NOBODY = 65_534;
+/** Who runs what refuses to be run by root. */
+export const NOBODY = 65_534;
 
 /**
  * @param settings of postgresql.conf, such as `fsync=off`

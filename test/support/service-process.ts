@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type SpawnOptionsWithoutStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -44,10 +44,11 @@ export async function temporaryFolder(): Promise<string> {
 
 /** Runs Node.js in a folder, with these variables and PATH as its whole environment. */
 export function startNode(args: readonly string[], cwd: string, environment: Record<string, string> = {}): NodeProcess {
-  const child = spawn(process.execPath, args, {
-    cwd,
-    env: { PATH: process.env.PATH, ...environment },
-  });
+  return startProgram(process.execPath, args, { cwd, env: { PATH: process.env.PATH, ...environment } });
+}
+
+export function startProgram(command: string, args: readonly string[], options: SpawnOptionsWithoutStdio): NodeProcess {
+  const child = spawn(command, args, options);
   const exited = once(child, 'close').then(([code, signal]) => ({ code, signal }));
   cleanUps.push(() => {
     child.kill('SIGKILL');
@@ -83,9 +84,10 @@ export function startNode(args: readonly string[], cwd: string, environment: Rec
   };
 }
 
-/** The service on free ports, unless the environment says otherwise. */
+/** The service on free ports, which nothing has to notice its end, unless the environment says otherwise. */
 export function startMain(cwd: string, environment: Record<string, string> = {}): NodeProcess {
-  return startNode([projectFile('src/main.ts')], cwd, { PORT: '0', MANAGEMENT_PORT: '0', ...environment });
+  const defaults = { PORT: '0', MANAGEMENT_PORT: '0', SHUTDOWN_DELAY: '0' };
+  return startNode([projectFile('src/main.ts')], cwd, { ...defaults, ...environment });
 }
 
 /** The same, once it listens. */

@@ -17,10 +17,10 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Makes an empty database, with options of CREATE DATABASE. */
-export async function emptyDatabase(options = ''): Promise<TestDatabase> {
+/** Makes an empty database, with options of CREATE DATABASE, on the tests' server unless the address of one is given. */
+export async function emptyDatabase(options = '', server = process.env.TEST_SERVER_URL ?? ''): Promise<TestDatabase> {
   const name = `plants_${randomBytes(6).toString('hex')}`;
-  const url = new URL(process.env.TEST_SERVER_URL ?? '');
+  const url = new URL(server);
   await execute(url.href, `create database ${name} ${options}`);
   const own = new URL(url);
   own.pathname = name;
@@ -34,8 +34,8 @@ export async function emptyDatabase(options = ''): Promise<TestDatabase> {
 }
 
 /** Makes a database with every migration applied. */
-export async function migratedDatabase(): Promise<TestDatabase> {
-  const database = await emptyDatabase();
+export async function migratedDatabase(server?: string): Promise<TestDatabase> {
+  const database = await emptyDatabase('', server);
   const connection = connect(database.url);
   await migrateUp(connection);
   await connection.close();

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { boundConnections, pipelineLimit } from './connections.ts';
@@ -29,10 +30,10 @@ export interface HttpServer {
   /** Where it listens, as http://host:port. */
   readonly url: string;
   /**
-   * Stops accepting connections, lets those that are open finish for `timeout` milliseconds, each answer asking the
-   * client to close, then closes what is left.
+   * Stops accepting connections after `acceptFor` milliseconds and closes what is still open after `timeout`. Every
+   * answer meanwhile asks the client to close.
    */
-  close(timeout: number): Promise<void>;
+  close(timeout: number, acceptFor?: number): Promise<void>;
 }
 
 /**
@@ -76,12 +77,13 @@ export async function serve(
 
   return {
     url: urlOf(server),
-    async close(timeout) {
+    async close(timeout, acceptFor = 0) {
       app.context.closing = true;
+      const deadline = setTimeout(() => server.closeAllConnections(), timeout);
+      if (acceptFor > 0) await delay(acceptFor);
       const closed = once(server, 'close');
       // Unlike http.Server's own close, this leaves idle connections open: a request may be on its way in them.
       NetServer.prototype.close.call(server);
-      const deadline = setTimeout(() => server.closeAllConnections(), timeout);
       await closed;
       clearTimeout(deadline);
     },

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import { FileMigrationProvider, type MigrationResultSet, Migrator } from 'kysely/migration';
 import type { Logger } from 'pino';
+import { advised } from './advice.ts';
 import type { Database } from './database.ts';
 import { sqlState, translated, UNDEFINED_TABLE } from './errors.ts';
 
@@ -60,10 +61,14 @@ export async function migrationStatus({ sql }: Database): Promise<MigrationStatu
 
 /** @throws Error, saying what to do, if the database cannot hold every text, or while migrations are pending */
 export async function requireMigrations(database: Database): Promise<MigrationStatus> {
-  await requireUtf8(database);
-  const status = await migrationStatus(database);
-  if (status.pending.length === 0) return status;
-  throw new Error(`migrations are pending (${status.pending.join(', ')}): run npm run migrate`);
+  try {
+    await requireUtf8(database);
+    const status = await migrationStatus(database);
+    if (status.pending.length === 0) return status;
+    throw new Error(`migrations are pending (${status.pending.join(', ')}): run npm run migrate`);
+  } catch (error) {
+    throw advised(error);
+  }
 }
 
 async function requireUtf8({ sql: database }: Database): Promise<void> {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery } from 'kysely';
 import type { PlantRepository } from '../../application/ports.ts';
 import type { NewPlant } from '../../domain/plant.ts';
+import { advised } from './advice.ts';
 import { batcher } from './batcher.ts';
 import type { Database } from './database.ts';
 import { meaningOf, translated } from './errors.ts';
@@ -65,17 +66,21 @@ export function postgresPlants(
 
 /**
  * Inserts nothing, yet fails as an insert would, which a read does not: on a standby, on a primary that was demoted (whose
- * connection is then dropped), without the right to insert, or while the table is locked.
+ * connection is then dropped), without the right to insert, while the table is locked, or if it is another one.
  *
- * @throws Postgres's own error
+ * @throws Error, saying what to do
  */
 export async function requireWritablePlants({ sql }: Database): Promise<void> {
-  const nothing = sql
-    .selectFrom('plants')
-    .select(['id', 'name', 'tag'])
-    .where(({ lit }) => lit(false));
-  await sql.insertInto('plants').columns(['id', 'name', 'tag']).expression(nothing).execute();
+  try {
+    await sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING));
+  } catch (error) {
+    throw advised(error);
+  }
 }
+
+/** The largest id does not fit a column that is no bigint. */
+const INSERT_NOTHING = `insert into plants (id, name, tag)
+  select ${2n ** 63n - 1n}, ''::text, null::text where false on conflict (id) do nothing`;
 
 type GroupInsert = (plants: readonly NewPlant[]) => CompiledQuery;
 

@@ -150,10 +150,13 @@ describe('npm run migrate', () => {
   });
 });
 
-test('refuses a database whose encoding cannot hold every text, and says how to make one that can', async () => {
-  const { url, drop } = await emptyDatabase("encoding 'LATIN1' locale 'C' template template0");
-  await using database = await opened(connect(url), drop);
-  const message = /^the database is in LATIN1: make one with CREATE DATABASE .* ENCODING 'UTF8'/;
-  await expect(migrateUp(database)).rejects.toThrow(message);
-  await expect(requireMigrations(database)).rejects.toThrow(message);
-});
+test.each(['LATIN1', 'SQL_ASCII'])(
+  'refuses a database in %s, which cannot hold every text, and says how to make one that can',
+  async (encoding) => {
+    const { url, drop } = await emptyDatabase(`encoding '${encoding}' locale 'C' template template0`);
+    await using database = await opened(connect(url), drop);
+    const message = /^the database is in [A-Z1_]+: make one with CREATE DATABASE .* ENCODING 'UTF8'/;
+    await expect(migrateUp(database)).rejects.toThrow(message);
+    await expect(requireMigrations(database)).rejects.toThrow(message);
+  },
+);

@@ -1,0 +1,31 @@
+import { sqlState } from './errors.ts';
+
+const OTHER_TABLE =
+  'the table plants is not what the migrations make: mend it, or set DATABASE_URL to a database of its own';
+
+/** What an operator can do, by SQLSTATE (PostgreSQL's appendix A). */
+const ADVICE: Readonly<Record<string, string>> = {
+  '22003': OTHER_TABLE,
+  '25006': 'it takes no plants; point DATABASE_URL at the primary',
+  '28000': 'mend the user in DATABASE_URL, or what pg_hba.conf says of it',
+  '28P01': 'mend the user and the password in DATABASE_URL',
+  '3D000': 'create it, or mend DATABASE_URL',
+  '42501': 'grant the user in DATABASE_URL SELECT on kysely_migration, and SELECT and INSERT on plants',
+  '42703': OTHER_TABLE,
+  '42804': OTHER_TABLE,
+  '42P01': OTHER_TABLE,
+  '42P07': 'these migrations did not make it; nothing is changed. Set DATABASE_URL to a database of its own',
+  '42P10': OTHER_TABLE,
+  '53300': 'lower POOL_SIZE of the instances, or raise max_connections',
+};
+
+/** The same error, its message made complete for people: what is wrong and, if Postgres said it, what to do. */
+export function advised(error: unknown): unknown {
+  // Node.js gives one without a message if a host has several addresses and none answers.
+  if (error instanceof AggregateError && error.message === '') {
+    const messages = error.errors.map(({ message }) => message);
+    return new Error(messages.join(', '), { cause: error });
+  }
+  const advice = ADVICE[sqlState(error) ?? ''];
+  return advice === undefined ? error : new Error(`${(error as Error).message}: ${advice}`, { cause: error });
+}

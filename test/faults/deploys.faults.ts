@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { TOKEN } from '../support/api-server.ts';
+import { debianProgram } from '../support/debian-program.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
+import { type Instance, startHaproxy } from '../support/haproxy.ts';
+import { type Answer, faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
+import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
+import { connect, migratedDatabase, storedPlants, type TestDatabase } from '../support/test-database.ts';
+
+/* Deploys as clients see them: not at all. */
+
+declare global {
+  var faultRounds: number;
+}
+
+const haproxy = await debianProgram('haproxy');
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await migratedDatabase();
+});
+afterAll(() => database.drop());
+
+async function start({ apiPort, managementPort }: Instance): Promise<Service> {
+  return startService(await temporaryFolder(), {
+    DATABASE_URL: database.url,
+    ACCESS_TOKENS: TOKEN,
+    PORT: String(apiPort),
+    MANAGEMENT_PORT: String(managementPort),
+    // The default.
+    SHUTDOWN_DELAY: '',
+    LOG_LEVEL: 'warn',
+  });
+}
+
+/** Of all tests, since they share a table. */
+const answers: Answer[] = [];
+const numbers = naturals();
+
+const behindHaproxy = haproxy === undefined ? test.skip : test;
+
+behindHaproxy.each([
+  ['as documented', undefined],
+  ['without retries, as simpler balancers are', 0],
+])(
+  'no request fails while instances behind haproxy, %s, are replaced one after another',
+  async (_name, retries) => {
+    const places = [await place(), await place()];
+    const services = await Promise.all(places.map(start));
+    const proxy = await startHaproxy(haproxy ?? '', places, retries);
+    await proxy.instancesUp(places.length);
+
+    const load = startLoad(proxy.url, numbers);
+    for (let round = 0; round < faultRounds / 4; round++) {
+      for (const [n, place] of places.entries()) {
+        const before = load.acknowledged();
+        await eventually(() => load.acknowledged() > before + 200);
+        services[n]?.kill('SIGTERM');
+        expect(await services[n]?.exited).toEqual({ code: 0, signal: null });
+        services[n] = await start(place);
+        await proxy.instancesUp(places.length);
+      }
+    }
+    answers.push(...(await load.stop()));
+
+    const connection = connect(database.url);
+    const verdict = judge(answers, await storedPlants(connection));
+    await connection.close();
+    expect(load.unsettled).toEqual({ lost: 0, unavailable: 0 });
+    expect(verdict).toEqual(faultless);
+  },
+  900_000,
+);
+
+async function place(): Promise<Instance> {
+  return { apiPort: await freePort(), managementPort: await freePort() };
+}

@@ -1,0 +1,267 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { advised } from '../src/adapters/postgres/advice.ts';
+import { embeddedDatabase } from '../src/adapters/postgres/embedded.ts';
+import { migrateUp } from '../src/adapters/postgres/migrator.ts';
+import { post, TOKEN } from './support/api-server.ts';
+import { type PostgresServer, startPostgresServer } from './support/postgres-server.ts';
+import { projectFile, type Service, startNode, startService, temporaryFolder } from './support/service-process.ts';
+import { emptyDatabase, migratedDatabase, type TestDatabase } from './support/test-database.ts';
+
+/* What operators get wrong: the service says what is wrong and what to do, damages nothing, and notices the mending. */
+
+const plant = JSON.stringify({ id: 1, name: 'Monstera deliciosa' });
+
+async function databaseCheck({ managementUrl }: Service): Promise<string> {
+  const answer = (await (await fetch(`${managementUrl}/ready`)).json()) as { checks: { database: string } };
+  return answer.checks.database;
+}
+
+/** Runs `node src/migrate.ts` to its end, in a folder of its own unless one is given. */
+async function migrate(command: string, environment: Record<string, string>, folder?: string) {
+  const run = startNode([projectFile('src/migrate.ts'), command], folder ?? (await temporaryFolder()), environment);
+  const { code } = await run.exited;
+  return { code, stdout: run.stdout(), stderr: run.stderr() };
+}
+
+describe('a DATA_DIR', () => {
+  const unwritable = (folder: string) =>
+    new RegExp(`^${folder} is no folder that can be written \\(E[A-Z]+\\): mend that, or set DATA_DIR to another one$`);
+
+  test('that is a file, or is below one, is refused', async () => {
+    const file = join(await temporaryFolder(), 'file');
+    await writeFile(file, 'mine');
+    for (const folder of [file, join(file, 'data')]) {
+      await expect(embeddedDatabase(folder)).rejects.toThrow(unwritable(folder));
+    }
+    expect(await readFile(file, 'utf8')).toBe('mine');
+  });
+
+  test('in a file system that takes no folders is refused', async () => {
+    await expect(embeddedDatabase('/proc/plants/data')).rejects.toThrow(unwritable('/proc/plants/data'));
+  });
+
+  test.each(['status', 'down'])('without a database stays so after migrate %s', async (command) => {
+    const folder = join(await temporaryFolder(), 'mistyped');
+    expect(await migrate(command, { DATA_DIR: folder })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `there is no database in ${folder}: npm start makes one there, or set DATA_DIR\n`,
+    });
+    await expect(readdir(folder)).rejects.toThrow('ENOENT');
+  });
+
+  test('made by another version is refused, and left as it was for that one', async () => {
+    const folder = await temporaryFolder();
+    const made = await embeddedDatabase(folder);
+    await migrateUp(made);
+    await made.sql.insertInto('plants').values({ id: 1n, name: 'Monstera deliciosa', tag: null }).execute();
+    await made.close();
+
+    const versionFile = join(folder, 'postgres/PG_VERSION');
+    expect(await readFile(versionFile, 'utf8')).toBe('18\n');
+    await writeFile(versionFile, '17\n');
+    const before = await digests(folder);
+    await expect(embeddedDatabase(folder)).rejects.toThrow(
+      `${folder}/postgres is of Postgres 17, but this Plant Store has Postgres 18: ` +
+        'start the version that made it, or set DATA_DIR to another folder',
+    );
+    expect(await digests(folder)).toEqual(before);
+
+    await writeFile(versionFile, '18\n');
+    const again = await embeddedDatabase(folder);
+    expect(await again.sql.selectFrom('plants').select('name').execute()).toEqual([{ name: 'Monstera deliciosa' }]);
+    await again.close();
+  }, 60_000);
+
+  test('with the files of a Postgres server is refused, and left as it was', async () => {
+    const folder = await temporaryFolder();
+    const server = await startPostgresServer();
+    server.process.kill('SIGINT');
+    await once(server.process, 'exit');
+    await cp(server.dataFolder, join(folder, 'postgres'), { recursive: true });
+    await server.stop();
+    const before = await digests(join(folder, 'postgres'));
+    await expect(embeddedDatabase(folder)).rejects.toThrow(
+      /^the database in .*\/postgres cannot be opened: .*: restore a backup, or set DATA_DIR to another folder$/,
+    );
+    expect(await digests(join(folder, 'postgres'))).toEqual(before);
+  });
+});
+
+/** Of every file below the folder. */
+async function digests(folder: string): Promise<Record<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const contents = await Promise.all(
+    files.map(async (file) => [
+      file,
+      createHash('sha256')
+        .update(await readFile(file))
+        .digest('hex'),
+    ]),
+  );
+  return Object.fromEntries(contents);
+}
+
+describe('an .env', () => {
+  test('with a byte order mark keeps its first variable', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, '.env'), '\uFEFFDATA_DIR=./first\r\nPOOL_SIZE=1\r\n');
+    expect((await migrate('status', {}, folder)).stderr).toContain('no database in ./first:');
+  });
+
+  test('in UTF-16 is refused', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, '.env'), Buffer.from('\uFEFFDATA_DIR=./first\r\n', 'utf16le'));
+    const { code, stderr } = await migrate('status', {}, folder);
+    expect([code, stderr]).toEqual([1, '.env must be in UTF-8: it seems to be in UTF-16\n']);
+  });
+});
+
+describe('a database', () => {
+  test('with a table plants of another program is not migrated, and left as it was', async () => {
+    const database = await emptyDatabase();
+    try {
+      await database.query('create table plants (id serial primary key, species text)');
+      await database.query(`insert into plants (species) values ('ficus')`);
+      const { code, stderr } = await migrate('up', { DATABASE_URL: database.url });
+      expect([code, stderr]).toEqual([
+        1,
+        `relation "plants" already exists: these migrations did not make it; nothing is changed. Set DATABASE_URL to a database of its own\n`,
+      ]);
+      expect(await database.query('select * from plants')).toEqual([{ id: 1, species: 'ficus' }]);
+      expect(await database.query('select * from kysely_migration')).toEqual([]);
+    } finally {
+      await database.drop();
+    }
+  });
+
+  test('whose table plants was changed is not ready until that is mended', async () => {
+    const database = await migratedDatabase();
+    try {
+      const service = await startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
+      expect(await databaseCheck(service)).toBe('ok');
+      const otherTable =
+        'the table plants is not what the migrations make: mend it, or set DATABASE_URL to a database of its own';
+      for (const [damage, mending, message] of [
+        [
+          'alter table plants rename tag to kind',
+          'alter table plants rename kind to tag',
+          `column "tag" of relation "plants" does not exist: ${otherTable}`,
+        ],
+        [
+          'alter table plants alter id type integer',
+          'alter table plants alter id type bigint',
+          `integer out of range: ${otherTable}`,
+        ],
+        [
+          'alter table plants drop constraint plants_pkey',
+          'alter table plants add primary key (id)',
+          `there is no unique or exclusion constraint matching the ON CONFLICT specification: ${otherTable}`,
+        ],
+        [
+          'alter table plants rename to trees',
+          'alter table trees rename to plants',
+          `relation "plants" does not exist: ${otherTable}`,
+        ],
+      ] as const) {
+        await database.query(damage);
+        expect(await databaseCheck(service)).toBe(message);
+        await database.query(mending);
+        expect(await databaseCheck(service)).toBe('ok');
+      }
+      expect((await post(service.apiUrl, plant)).status).toBe(200);
+    } finally {
+      await database.drop();
+    }
+  });
+
+  test('that became read-only is not ready, and is again on fresh connections once it is not', async () => {
+    const database = await migratedDatabase();
+    try {
+      const name = new URL(database.url).pathname.slice(1);
+      await database.query(`alter database ${name} set default_transaction_read_only = on`);
+      const service = await startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
+      expect(await databaseCheck(service)).toBe(
+        'cannot execute INSERT in a read-only transaction: it takes no plants; point DATABASE_URL at the primary',
+      );
+      expect((await post(service.apiUrl, plant)).status).toBe(503);
+      await database.query(`begin read write; alter database ${name} reset all; commit`);
+      expect(await databaseCheck(service)).toBe('ok');
+      expect((await post(service.apiUrl, plant)).status).toBe(200);
+    } finally {
+      await database.drop();
+    }
+  });
+
+  test('all of whose addresses refuse says so for each', () => {
+    const refused = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED')]);
+    expect(advised(refused)).toMatchObject({ message: 'connect ECONNREFUSED ::1:1, connect ECONNREFUSED' });
+  });
+});
+
+describe('a server that asks for passwords', () => {
+  let server: PostgresServer;
+  let database: TestDatabase;
+  beforeAll(async () => {
+    server = await startPostgresServer(['fsync=off']);
+    database = await migratedDatabase(server.url);
+    await database.query(`create role plants login password 'right-password'`);
+    const rules = ['host all postgres all trust', 'host all plants all scram-sha-256', ''];
+    await writeFile(join(server.dataFolder, 'pg_hba.conf'), rules.join('\n'));
+    await database.query('select pg_reload_conf()');
+  });
+  afterAll(() => server.stop());
+
+  /** The database's address for somebody else than its superuser. */
+  function urlFor(user: string, password: string, databaseName?: string): string {
+    const url = new URL(database.url);
+    Object.assign(url, { username: user, password });
+    if (databaseName) url.pathname = databaseName;
+    return url.href;
+  }
+
+  test.each([
+    [
+      'a wrong password',
+      () => urlFor('plants', 'wrong-password'),
+      /^password .* "plants": mend the user and the password in/,
+    ],
+    [
+      'an unknown user',
+      () => urlFor('nobody', 'x'),
+      /^no pg_hba.conf entry .*: mend the user in DATABASE_URL, or what pg_hba/,
+    ],
+    [
+      'an unknown database',
+      () => urlFor('postgres', '', 'no_plants'),
+      /^database "no_plants" does not exist: create it, or /,
+    ],
+  ])('%s is told by migrations and by /ready, without the password', async (_name, url, message) => {
+    const { code, stderr } = await migrate('up', { DATABASE_URL: url() });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
+    const service = await startService(await temporaryFolder(), { DATABASE_URL: url(), ACCESS_TOKENS: TOKEN });
+    expect(await databaseCheck(service)).toMatch(message);
+    expect((await post(service.apiUrl, plant)).status).toBe(503);
+    expect(service.stdout() + service.stderr() + stderr).not.toContain('wrong-password');
+  });
+
+  test('missing rights are told, and noticed once they are granted', async () => {
+    const service = await startService(await temporaryFolder(), {
+      DATABASE_URL: urlFor('plants', 'right-password'),
+      ACCESS_TOKENS: TOKEN,
+    });
+    const advice = 'grant the user in DATABASE_URL SELECT on kysely_migration, and SELECT and INSERT on plants';
+    expect(await databaseCheck(service)).toBe(`permission denied for table kysely_migration: ${advice}`);
+    expect((await post(service.apiUrl, plant)).status).toBe(503);
+    await database.query('grant select on kysely_migration to plants');
+    expect(await databaseCheck(service)).toBe(`permission denied for table plants: ${advice}`);
+    await database.query('grant select, insert on plants to plants');
+    expect(await databaseCheck(service)).toBe('ok');
+    expect((await post(service.apiUrl, plant)).status).toBe(200);
+  });
+});

@@ -1,0 +1,70 @@
+import { once } from 'node:events';
+import { chmod, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { eventually } from './eventually.ts';
+import { freePort } from './free-port.ts';
+import { NOBODY } from './postgres-server.ts';
+import { type NodeProcess, startProgram, temporaryFolder } from './service-process.ts';
+
+export interface PgBouncer {
+  /** An address as seen through it, whatever the database. */
+  through(databaseUrl: string): string;
+  /** Ends it with all its connections and starts it again, at the same address. */
+  restart(): Promise<void>;
+}
+
+/** Starts PgBouncer in transaction mode before the Postgres server of the address, until the end of the test. */
+export async function startPgBouncer(program: string, serverUrl: string): Promise<PgBouncer> {
+  const server = new URL(serverUrl);
+  const port = await freePort();
+  const folder = await temporaryFolder();
+  await chmod(folder, 0o755);
+  const users = join(folder, 'users.txt');
+  await writeFile(users, `"${server.username}" "${server.password}"\n`);
+  const file = join(folder, 'pgbouncer.ini');
+  const settings = [
+    '[databases]',
+    `* = host=${server.hostname} port=${server.port}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'pool_mode = transaction',
+    'max_client_conn = 1000',
+    'default_pool_size = 10',
+    `auth_type = ${server.password === '' ? 'trust' : 'scram-sha-256'}`,
+    `auth_file = ${users}`,
+  ];
+  await writeFile(file, `${settings.join('\n')}\n`);
+
+  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  let running: NodeProcess;
+  async function start(): Promise<void> {
+    running = startProgram(program, [file], { cwd: '/', ...user });
+    await eventually(accepts);
+  }
+  async function accepts(): Promise<boolean> {
+    const socket = connect(port, '127.0.0.1');
+    return once(socket, 'connect')
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => socket.destroy());
+  }
+
+  await start();
+  return {
+    through(databaseUrl) {
+      const url = new URL(databaseUrl);
+      url.host = `127.0.0.1:${port}`;
+      return url.href;
+    },
+    async restart() {
+      running.kill('SIGTERM');
+      await running.exited;
+      await start();
+    },
+  };
+}
