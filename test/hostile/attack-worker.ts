@@ -14,6 +14,8 @@ const over = new AbortController();
 process.setMaxListeners(0);
 const outcomes = new Map<string, number>();
 let attacking = 0;
+// The ordinary clients' time starts when this thread has.
+parentPort?.postMessage('ready');
 const start = performance.now();
 
 async function takeTurn(): Promise<void> {

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { contenders } from '../../bench/contenders.ts';
 import { createDatabase, findPostgres } from '../../bench/database.ts';
-import { residentMemory } from '../../bench/linux-process.ts';
+import { cpuTime, residentMemory } from '../../bench/linux-process.ts';
 import { type Server, startServer, TOKEN } from '../../bench/server-process.ts';
 import { session } from '../../bench/session.ts';
 import { markdownTable, number } from '../../bench/tables.ts';
@@ -35,6 +35,8 @@ interface Round {
   readonly outcomes: ReadonlyMap<string, number>;
   /** In MiB, the most seen. */
   readonly memory: number;
+  /** Of one core, what the service used. */
+  readonly cpu: number;
   readonly faults: readonly string[];
 }
 
@@ -44,7 +46,9 @@ async function fight(attack: Attack, { url, pid }: Server): Promise<Round> {
   const worker = new Worker(new URL('attack-worker.ts', import.meta.url), {
     workerData: { name, seconds, url, token: TOKEN },
   });
+  await once(worker, 'message');
   const reported = once(worker, 'message');
+  const cpuBefore = cpuTime(pid).own;
   let memory = 0;
   const watch = setInterval(() => {
     memory = Math.max(memory, residentMemory(pid, 'now') / MIB);
@@ -52,6 +56,7 @@ async function fight(attack: Attack, { url, pid }: Server): Promise<Round> {
   const meanwhile = await ordinaryClients(url, TOKEN, seconds);
   const [outcomes] = (await reported) as [Map<string, number>];
   clearInterval(watch);
+  const cpu = (cpuTime(pid).own - cpuBefore) / seconds;
   await worker.terminate();
 
   const faults: string[] = [];
@@ -62,7 +67,7 @@ async function fight(attack: Attack, { url, pid }: Server): Promise<Round> {
   for (const outcome of outcomes.keys()) {
     if (!attack.outcomes.includes(outcome) && outcome !== 'held') faults.push(`a wrong outcome: ${outcome}`);
   }
-  return { rest, meanwhile, outcomes, memory, faults };
+  return { rest, meanwhile, outcomes, memory, cpu, faults };
 }
 
 async function bestRound(attack: Attack, server: Server): Promise<Round> {
@@ -75,7 +80,7 @@ async function bestRound(attack: Attack, server: Server): Promise<Round> {
   return best;
 }
 
-function row(attack: Attack, { rest, meanwhile, outcomes, memory, faults }: Round): string[] {
+function row(attack: Attack, { rest, meanwhile, outcomes, memory, cpu, faults }: Round): string[] {
   const counted = [...outcomes].map(([outcome, count]) => `${outcome}: ${count}`).join('; ');
   return [
     `${attack.name}${attack.insider ? ' (token)' : ''}`,
@@ -85,6 +90,7 @@ function row(attack: Attack, { rest, meanwhile, outcomes, memory, faults }: Roun
     number(meanwhile.p99 / rest.p99, 1),
     number(meanwhile.most, 0),
     number(memory, 0),
+    `${number(cpu * 100, 0)} %`,
     faults.join('; '),
   ];
 }
@@ -100,7 +106,7 @@ await session(async (session) => {
     console.log(rows.at(-1)?.join(' | '));
     if (round.faults.length > 0) process.exitCode = 1;
   }
-  const head = ['attack', 'outcomes', 'p99 at rest', 'meanwhile', 'ratio', 'most', 'MiB', 'faults'];
+  const head = ['attack', 'outcomes', 'p99 at rest', 'meanwhile', 'ratio', 'most', 'MiB', 'CPU', 'faults'];
   console.log(`\nOrdinary clients in milliseconds, memory of the service:\n\n${markdownTable(head, rows)}`);
   console.log(process.exitCode ? 'some attacks did harm' : `${rows.length} attacks, none did harm`);
 });

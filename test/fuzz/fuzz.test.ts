@@ -1,0 +1,25 @@
+import { randomInt } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { startService, temporaryFolder } from '../support/service-process.ts';
+import { migratedDatabase } from '../support/test-database.ts';
+import { fuzz } from './fuzz.ts';
+
+/* The short form of `npm run test:fuzz`. */
+
+const TOKEN = 'token-for-the-tests';
+
+test('keeps to its document and its table, whatever comes', async () => {
+  const database = await migratedDatabase();
+  try {
+    const { apiUrl: url } = await startService(await temporaryFolder(), {
+      DATABASE_URL: database.url,
+      ACCESS_TOKENS: TOKEN,
+    });
+    const seed = randomInt(1, 2 ** 31 - 1_000_000);
+    const { answers } = await fuzz({ url, token: TOKEN, query: database.query, requests: 2_000, seed });
+    // Every kind of request has been among them.
+    expect([...answers.keys()]).toEqual(expect.arrayContaining(['200', '400 40000', '400 40001', '400 40022']));
+  } finally {
+    await database.drop();
+  }
+}, 120_000);

@@ -1,0 +1,137 @@
+import { connect } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { type Answer, type Contract, contractOf } from './contract.ts';
+import type { Meaning } from './meaning.ts';
+import { type Request, requests } from './requests.ts';
+
+export interface FuzzOptions {
+  readonly url: string;
+  readonly token: string;
+  /** Runs a statement in the service's database, past the service. */
+  readonly query: (text: string) => Promise<Record<string, string | null>[]>;
+  readonly requests: number;
+  readonly seed: number;
+  readonly onProgress?: (sent: number) => void;
+}
+
+/** Sent at once, and checked against the table together. */
+const BATCH = 40;
+const BATCHES = 25;
+
+/**
+ * Sends generated requests to a running service that nobody else uses, and empties its table again and again.
+ *
+ * @returns how many were sent and how often each answer came
+ * @throws Error with the seed and the smallest requests that show the fault
+ */
+export async function fuzz(options: FuzzOptions): Promise<{ sent: number; answers: ReadonlyMap<string, number> }> {
+  const { url, token, query, onProgress } = options;
+  const contract = await contractOf(url);
+  const answers = new Map<string, number>();
+  let sent = 0;
+  const property = fc.asyncProperty(
+    fc.array(requests(contract.request, contract.path, token), { minLength: 1, maxLength: BATCH, size: 'max' }),
+    async (batch) => {
+      sent += batch.length;
+      const exchanges = await Promise.all(
+        batch.map(async (request) => ({ request, answers: await send(url, request.bytes) })),
+      );
+      for (const { status, body } of exchanges.flatMap(({ answers }) => answers)) {
+        const kind = `${status} ${/"error":(\d+)/.exec(body)?.[1] ?? ''}`.trim();
+        answers.set(kind, (answers.get(kind) ?? 0) + 1);
+      }
+      const rows = await query(`delete from plants returning id::text, name, tag`);
+      const faults = faultsOf(contract, exchanges, rows as unknown as Meaning[]);
+      if (faults.length > 0) throw new Error(faults.join('\n'));
+    },
+  );
+  await query('delete from plants');
+  for (let seed = options.seed; sent < options.requests; seed++) {
+    await fc.assert(property, { seed, numRuns: BATCHES });
+    onProgress?.(sent);
+  }
+  return { sent, answers };
+}
+
+interface Exchanged {
+  readonly request: Request;
+  readonly answers: readonly Answer[];
+}
+
+/** What breaks the contract in one batch, given the rows that it left in a table that was empty. */
+function faultsOf({ faultOf }: Contract, exchanges: readonly Exchanged[], rows: readonly Meaning[]): string[] {
+  const faults: string[] = [];
+  const stored = new Map(rows.map((row) => [row.id, row]));
+  /** The rows that no 200 accounts for so far. */
+  const unexplained = new Set(rows);
+
+  for (const { request, answers } of exchanges) {
+    const wrong = (fault: string) => faults.push(`${fault}\n  ${JSON.stringify(request.bytes.toString('latin1'))}`);
+    // Line ends alone ask for nothing (RFC 9112 section 2.2).
+    if (answers.length === 0 && /[^\r\n]/.test(request.bytes.toString('latin1'))) wrong('no answer');
+    for (const answer of answers) {
+      const fault = faultOf(answer);
+      if (fault !== undefined) wrong(fault);
+    }
+    const { meaning } = request;
+    if (meaning === 'open') {
+      for (const { body } of answers.filter(({ status }) => status === 200)) {
+        const same = rows.filter((row) => tells(body, row));
+        if (same.length === 0) wrong(`200 ${body}, and no such row`);
+        for (const row of same) unexplained.delete(row);
+      }
+      continue;
+    }
+    const got = answers.map(({ status, body }) => `${status} ${body}`).join(', ');
+    const row = meaning && stored.get(meaning.id);
+    if (row) {
+      const isSame = row.name === meaning.name && row.tag === meaning.tag;
+      if (isSame) unexplained.delete(row);
+      const right = isSame
+        ? answers.length === 1 && answers[0]?.status === 200 && tells(answers[0].body, row)
+        : got.startsWith('400 {"error":40009,');
+      if (!right) wrong(`${got}, and the table has ${JSON.stringify(row)}`);
+    } else if (meaning || !/^400 \{"error":400(00|22),/.test(got)) {
+      wrong(`${got}, and there is no row`);
+    }
+  }
+  for (const row of unexplained) faults.push(`a row that no answer accounts for: ${JSON.stringify(row)}`);
+  return faults;
+}
+
+/** Whether this is the body of an answer of 200 that tells of this row. */
+function tells(body: string, { name, tag }: Meaning): boolean {
+  return isDeepStrictEqual(JSON.parse(body), tag === null ? { name } : { name, tag });
+}
+
+/** Sends bytes, closes this side, and resolves to every answer until the service closes the other one. */
+function send(url: string, bytes: Buffer): Promise<Answer[]> {
+  const { hostname, port } = new URL(url);
+  const { promise, resolve, reject } = Promise.withResolvers<Answer[]>();
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  const received: Buffer[] = [];
+  socket.on('data', (chunk) => received.push(chunk));
+  socket.on('end', () => socket.destroy());
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    // It may close while bytes are still coming that it does not want.
+    if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
+  });
+  socket.on('close', () => resolve(answersIn(Buffer.concat(received))));
+  socket.end(bytes);
+  return promise;
+}
+
+function answersIn(bytes: Buffer): Answer[] {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end < 0) return [];
+  const [first = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
+  const headers = new Map(
+    lines.map((line) => [line.split(':', 1).join().toLowerCase(), line.replace(/^[^:]*: */, '')]),
+  );
+  const bodyEnd = end + 4 + Number(headers.get('content-length') ?? 0);
+  const status = Number(first.split(' ')[1]);
+  const rest = answersIn(bytes.subarray(bodyEnd));
+  // 100 Continue is none yet.
+  return status < 200 ? rest : [{ status, headers, body: bytes.toString('utf8', end + 4, bodyEnd) }, ...rest];
+}
