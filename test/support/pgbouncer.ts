@@ -8,8 +8,10 @@ import { NOBODY } from './postgres-server.ts';
 import { type NodeProcess, startProgram, temporaryFolder } from './service-process.ts';
 
 export interface PgBouncer {
-  /** An address as seen through it, whatever the database. */
-  through(databaseUrl: string): string;
+  /** Of the server's own database as seen through it. */
+  readonly url: string;
+  /** How many connections clients have opened since its last start. */
+  logins(): number;
   /** Ends it with all its connections and starts it again, at the same address. */
   restart(): Promise<void>;
 }
@@ -56,11 +58,8 @@ export async function startPgBouncer(program: string, serverUrl: string): Promis
 
   await start();
   return {
-    through(databaseUrl) {
-      const url = new URL(databaseUrl);
-      url.host = `127.0.0.1:${port}`;
-      return url.href;
-    },
+    url: Object.assign(new URL(serverUrl), { host: `127.0.0.1:${port}` }).href,
+    logins: () => running.stderr().match(/ login attempt: /g)?.length ?? 0,
     async restart() {
       running.kill('SIGTERM');
       await running.exited;

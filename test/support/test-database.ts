@@ -10,7 +10,10 @@ import type { NewPlant } from '../../src/domain/plant.ts';
 
 /** A database of its own on the tests' Postgres server. */
 export interface TestDatabase {
+  /** Where the service finds it: behind the pooler at TEST_POOLER_URL, if one is given. */
   readonly url: string;
+  /** Where migrations and tests find it. */
+  readonly directUrl: string;
   /** Runs one statement as the server's superuser. */
   query(text: string, values?: readonly unknown[]): Promise<Record<string, string | null>[]>;
   /** Removes it, whoever is still connected. */
@@ -25,7 +28,8 @@ export async function emptyDatabase(options = '', server = process.env.TEST_SERV
   const own = new URL(url);
   own.pathname = name;
   return {
-    url: own.href,
+    url: behindPooler(own.href),
+    directUrl: own.href,
     query: (text, values) => execute(own.href, text, values),
     async drop() {
       await execute(url.href, `drop database ${name} with (force)`);
@@ -36,10 +40,18 @@ export async function emptyDatabase(options = '', server = process.env.TEST_SERV
 /** Makes a database with every migration applied. */
 export async function migratedDatabase(server?: string): Promise<TestDatabase> {
   const database = await emptyDatabase('', server);
-  const connection = connect(database.url);
+  const connection = connect(database.directUrl);
   await migrateUp(connection);
   await connection.close();
   return database;
+}
+
+function behindPooler(databaseUrl: string): string {
+  const pooler = process.env.TEST_POOLER_URL;
+  if (!pooler) return databaseUrl;
+  const url = new URL(databaseUrl);
+  url.host = new URL(pooler).host;
+  return url.href;
 }
 
 /** Opens a database as the service does. */

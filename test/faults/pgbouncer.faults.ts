@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { crashRounds, startMortalService } from '../support/crash-rounds.ts';
+import { debianProgram } from '../support/debian-program.ts';
+import { startPgBouncer } from '../support/pgbouncer.ts';
+import { projectFile, startNode } from '../support/service-process.ts';
+import { connect, migratedDatabase, storedPlants, type TestDatabase } from '../support/test-database.ts';
+
+/* Behind PgBouncer in transaction mode. Migrations go past it: they hold a lock of their session. */
+
+const pgbouncer = await debianProgram('pgbouncer');
+const behindPgBouncer = pgbouncer === undefined ? test.skip : test;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await migratedDatabase();
+});
+afterAll(() => database.drop());
+
+behindPgBouncer(
+  'loses nothing when it is restarted under load',
+  async () => {
+    const pooler = await startPgBouncer(pgbouncer ?? '', database.directUrl);
+    const service = await startMortalService(() => ({ DATABASE_URL: pooler.url }));
+    const direct = connect(database.directUrl);
+    await crashRounds({
+      killed: 'PgBouncer, SIGTERM',
+      url: service.url,
+      crash: pooler.restart,
+      serviceLives: true,
+      rows: () => storedPlants(direct),
+    });
+    await direct.close();
+  },
+  600_000,
+);
+
+behindPgBouncer(
+  'passes every test over HTTP that a service on Postgres does',
+  async () => {
+    const server = process.env.TEST_SERVER_URL ?? '';
+    const pooler = await startPgBouncer(pgbouncer ?? '', server);
+    const jest = [projectFile('node_modules/jest/bin/jest.js'), '--colors=false'];
+    const files = [
+      'test/service.test',
+      'test/load.test',
+      'test/round-trip.test',
+      'test/adapters/plant-repository.test',
+    ];
+    // Whether PgBouncer's own connections live is its affair.
+    const all = ['--testNamePattern', '^(?!.*logs a lost connection once)'];
+    const run = startNode(['--experimental-vm-modules', ...jest, ...files, ...all], projectFile('.'), {
+      TEST_DATABASE_URL: server,
+      TEST_POOLER_URL: pooler.url,
+    });
+    const { code } = await run.exited;
+    process.stdout.write(run.stderr());
+    expect(code).toBe(0);
+    // One for each service, at least.
+    expect(pooler.logins()).toBeGreaterThan(12);
+  },
+  600_000,
+);

@@ -1,0 +1,49 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { TOKEN } from './support/api-server.ts';
+import { eventually } from './support/eventually.ts';
+import { faultless, judge, naturals, startLoad } from './support/load-clients.ts';
+import { projectFile, type Service, startNode, startService, temporaryFolder } from './support/service-process.ts';
+import { connect, emptyDatabase, migratedDatabase, storedPlants, type TestDatabase } from './support/test-database.ts';
+
+/* Instances and a schema that do not change at the same moment. */
+
+let database: TestDatabase;
+afterEach(() => database.drop());
+
+const start = async () => startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
+const isReady = async ({ managementUrl }: Service) => (await fetch(`${managementUrl}/ready`)).ok;
+
+test('eight instances that start at once on an empty database are ready once one job has migrated it', async () => {
+  database = await emptyDatabase();
+  const starting = Promise.all(Array.from({ length: 8 }, start));
+  const migration = startNode([projectFile('src/migrate.ts')], await temporaryFolder(), {
+    DATABASE_URL: database.directUrl,
+  });
+  expect(await migration.exited).toEqual({ code: 0, signal: null });
+  for (const service of await starting) await eventually(() => isReady(service));
+}, 120_000);
+
+test('old instances serve on, and start, while a newer version has migrated the database', async () => {
+  database = await migratedDatabase();
+  const old = await start();
+  const load = startLoad(old.apiUrl, naturals());
+  const more = async () => {
+    const before = load.acknowledged();
+    await eventually(() => load.acknowledged() > before + 100);
+  };
+  await more();
+  await database.query(`alter table plants add column planted_at timestamptz not null default now()`);
+  await database.query(`insert into kysely_migration values ('0002_add_planted_at', '2099-01-01T00:00:00.000Z')`);
+  await more();
+  expect(await isReady(old)).toBe(true);
+  const restarted = await start();
+  expect(await isReady(restarted)).toBe(true);
+  await more();
+  const answers = await load.stop();
+
+  const connection = connect(database.directUrl);
+  const verdict = judge(answers, await storedPlants(connection));
+  await connection.close();
+  expect(load.unsettled).toEqual({ lost: 0, unavailable: 0 });
+  expect(verdict).toEqual(faultless);
+}, 120_000);
