@@ -170,7 +170,7 @@ async function newcomersShell() {
   };
 }
 
-const NOT_CLONED = /^(node_modules|\.git|data|coverage|\.env)(\/|$)/;
+const NOT_CLONED = /(^|\/)node_modules(\/|$)|^(\.git|data|coverage|\.env)(\/|$)/;
 
 async function copyProject(folder: string): Promise<void> {
   const root = projectFile('');
