@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { TOKEN } from '../support/api-server.ts';
 import { debianProgram } from '../support/debian-program.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Instance, startHaproxy } from '../support/haproxy.ts';
-import { type Answer, faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
+import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { connect, migratedDatabase, storedPlants, type TestDatabase } from '../support/test-database.ts';
 
@@ -17,10 +17,10 @@ declare global {
 const haproxy = await debianProgram('haproxy');
 
 let database: TestDatabase;
-beforeAll(async () => {
+beforeEach(async () => {
   database = await migratedDatabase();
 });
-afterAll(() => database.drop());
+afterEach(() => database.drop());
 
 async function start({ apiPort, managementPort }: Instance): Promise<Service> {
   return startService(await temporaryFolder(), {
@@ -33,10 +33,6 @@ async function start({ apiPort, managementPort }: Instance): Promise<Service> {
     LOG_LEVEL: 'warn',
   });
 }
-
-/** Of all tests, since they share a table. */
-const answers: Answer[] = [];
-const numbers = naturals();
 
 const behindHaproxy = haproxy === undefined ? test.skip : test;
 
@@ -51,7 +47,7 @@ behindHaproxy.each([
     const proxy = await startHaproxy(haproxy ?? '', places, retries);
     await proxy.instancesUp(places.length);
 
-    const load = startLoad(proxy.url, numbers);
+    const load = startLoad(proxy.url, naturals());
     for (let round = 0; round < faultRounds / 4; round++) {
       for (const [n, place] of places.entries()) {
         const before = load.acknowledged();
@@ -62,7 +58,9 @@ behindHaproxy.each([
         await proxy.instancesUp(places.length);
       }
     }
-    answers.push(...(await load.stop()));
+    const replaced = Math.ceil(faultRounds / 4) * places.length;
+    const answers = await load.stop();
+    process.stdout.write(`${replaced} instances replaced during ${answers.length} requests\n`);
 
     const connection = connect(database.url);
     const verdict = judge(answers, await storedPlants(connection));
