@@ -3,8 +3,10 @@ import type { Schema } from './requests.ts';
 
 /* The running service's own OpenAPI document, and whether an answer keeps to it. */
 
+type Reference = { readonly $ref: string } | { readonly allOf: readonly Reference[] } | Schema;
+
 interface Content {
-  readonly content: { readonly 'application/json': { readonly schema: { readonly $ref: string } } };
+  readonly content: { readonly 'application/json': { readonly schema: Reference } };
 }
 
 interface Document {
@@ -32,12 +34,18 @@ export async function contractOf(url: string): Promise<Contract> {
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as Document;
   const [[path, { post }] = [undefined, { post: undefined }]] = Object.entries(document.paths);
   if (path === undefined || post === undefined) throw new TypeError('the document has no operation');
-  const schemaOf = ({ content }: Content): Schema => {
-    const name = content['application/json'].schema.$ref.replace('#/components/schemas/', '');
-    const schema = document.components.schemas[name];
-    if (schema === undefined) throw new TypeError(`the document has no schema ${name}`);
-    return schema;
+  const resolve = (schema: Reference): Schema => {
+    if ('allOf' in schema && schema.allOf !== undefined) {
+      const allOf = schema.allOf.map(resolve);
+      return { allOf, properties: Object.assign({}, ...allOf.map(({ properties }) => properties)) };
+    }
+    if (!('$ref' in schema)) return schema as Schema;
+    const name = schema.$ref.replace('#/components/schemas/', '');
+    const found = document.components.schemas[name];
+    if (found === undefined) throw new TypeError(`the document has no schema ${name}`);
+    return found;
   };
+  const schemaOf = ({ content }: Content) => resolve(content['application/json'].schema);
   const responses = new Map(
     Object.entries(post.responses).map(([status, response]) => {
       const schema = schemaOf(response);
