@@ -142,7 +142,7 @@ export const attacks: readonly Attack[] = [
   bytes('line feeds alone', REFUSED, requestHead([]).replaceAll(CRLF, '\n')),
   bytes('two Hosts', REFUSED, requestHead(['Host: b'])),
   // One of them when credentials are checked, the other when there are two of them at all.
-  outsider('two Authorizations', ['400 40001', '401 40101'], ({ send }, { token }) =>
+  outsider('two Authorizations', ['400 40001'], ({ send }, { token }) =>
     send(requestHead([`Authorization: Bearer ${token}`, 'Authorization: Bearer wrong'])),
   ),
   bytes('Expect: the moon', ['417 41700'], requestHead(['Expect: the-moon'])),
