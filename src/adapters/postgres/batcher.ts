@@ -35,6 +35,9 @@ export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
+/** Waiting calls that are worth a second batch: while one runs, the calls of the other come in and go out. */
+const WORTHWHILE = 16;
+
 /** Milliseconds after which a running batch counts as slow: the next one starts beside it. */
 const SLOW = 10;
 
@@ -42,9 +45,9 @@ const SLOW = 10;
 const WATCH_INTERVAL = 50;
 
 /**
- * Gathers calls: those that come while a batch runs make the next one, which starts when that is done, is slow, or the
- * next is full. So a call that finds nothing running leaves at once, none waits for company, and batches grow with the
- * load.
+ * Gathers calls: those that come while a batch runs make the next one, which starts when that is done or is slow; beside
+ * one it also starts when it is worthwhile, and beside any number when it is full. So a call that finds nothing running
+ * leaves at once, none waits for company, and batches grow with the load.
  *
  * @returns a function that resolves to the item's own result once its batch is done, and rejects with the batch's
  * error, or with DeadlineError at the deadline, in milliseconds as performance.now() counts
@@ -68,10 +71,11 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
     }
   }
 
-  /** Beside a running batch only if that is slow, or if this one could not grow by waiting for its end. */
   function mayStart(): boolean {
     if (running === 0) return true;
-    return running < maxRunning && (waiting.length >= maxItems || performance.now() - newestStart > SLOW);
+    if (running >= maxRunning) return false;
+    const enough = running === 1 ? Math.min(WORTHWHILE, maxItems) : maxItems;
+    return waiting.length >= enough || performance.now() - newestStart > SLOW;
   }
 
   function takeBatch(): OpenCall[] {

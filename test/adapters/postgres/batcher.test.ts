@@ -71,6 +71,17 @@ test('bounds a batch in items and in size, and sends what is larger than that al
   expect(seen()).toEqual(['0', 'a b c', 'dddd', 'ee', 'ffffffff', 'g']);
 });
 
+test('starts a second batch beside a running one once it is worthwhile, and no third', async () => {
+  const { add, seen, batch } = setUp({ maxItems: 100, maxRunning: 10 });
+  const calls = Array.from({ length: 40 }, (_, n) => add(`${n}`));
+  expect(seen().map((items) => items.split(' ').length)).toEqual([1, 16]);
+  (await batch(0)).succeed();
+  (await batch(1)).succeed();
+  (await batch(2)).succeed();
+  await Promise.all(calls);
+  expect(seen().map((items) => items.split(' ').length)).toEqual([1, 16, 23]);
+});
+
 test('starts a full batch beside a running one, since it could not grow by waiting', async () => {
   const { add, seen, batch } = setUp({ maxItems: 2, maxRunning: 2 });
   const calls = ['a', 'b', 'c', 'd', 'e'].map((item) => add(item));
