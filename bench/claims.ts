@@ -31,11 +31,13 @@ export function checkClaims(runs: readonly Run[]): Claim[] {
   ].filter(({ measured }) => !Number.isNaN(measured));
 }
 
-function atLeast(limit: number, what: string, rounds: readonly number[]): Claim {
+/** @param rounds what was measured, once in each round */
+export function atLeast(limit: number, what: string, rounds: readonly number[]): Claim {
   return { claim: `${what} ≥ ${limit}`, ...spread(rounds), holds: median(rounds) >= limit };
 }
 
-function atMost(limit: number, what: string, rounds: readonly number[]): Claim {
+/** @param rounds what was measured, once in each round */
+export function atMost(limit: number, what: string, rounds: readonly number[]): Claim {
   return { claim: `${what} ≤ ${limit}`, ...spread(rounds), holds: median(rounds) <= limit };
 }
 

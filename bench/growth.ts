@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { circumstances } from './circumstances.ts';
+import { atLeast } from './claims.ts';
 import { contenders } from './contenders.ts';
 import { type BenchDatabase, createDatabase, findPostgres } from './database.ts';
 import { runLoad } from './load.ts';
@@ -12,7 +13,7 @@ import { writeJson } from './output.ts';
 import { median } from './runs.ts';
 import { startServer } from './server-process.ts';
 import { session } from './session.ts';
-import { markdownTable, number } from './tables.ts';
+import { claimTable, markdownTable, number } from './tables.ts';
 
 /*
  * npm run bench:growth [-- --plants 10000000] [--rounds 7] [--seconds 10]
@@ -71,9 +72,13 @@ await session(async (session) => {
   console.log(
     markdownTable([`${connections} connections`, 'empty table', `${number(total, 0)} plants`, 'ratio'], rows),
   );
+  const ratios = results.map(({ ratio }) => ratio);
+  const claims = [atLeast(0.85, 'throughput on the big table ÷ on an empty one', ratios)];
+  console.log(`\n${claimTable(claims)}`);
   writeJson('growth.json', {
     ...(await circumstances(big)),
     settings: { plants: total, connections, rounds, seconds },
+    claims,
     summary,
     rounds: results,
   });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { circumstances } from './circumstances.ts';
+import { atLeast, atMost } from './claims.ts';
 import { contenders } from './contenders.ts';
 import { createDatabase, findPostgres } from './database.ts';
 import { residentMemory } from './linux-process.ts';
@@ -13,7 +14,7 @@ import { writeJson } from './output.ts';
 import { median } from './runs.ts';
 import { startServer } from './server-process.ts';
 import { session } from './session.ts';
-import { markdownTable, number } from './tables.ts';
+import { claimTable, markdownTable, number } from './tables.ts';
 
 /*
  * npm run bench:overload [-- --seconds 10]
@@ -27,6 +28,8 @@ const third = positive(values.seconds, 10);
 const CLIENTS = 64;
 const CROWD = 2_000;
 const SECOND = 1_000;
+/** The service's default. */
+const STORE_TIMEOUT = 5_000;
 
 /** A line of the request log. */
 interface Answer {
@@ -102,7 +105,15 @@ await session(async (session) => {
       ],
     ),
   );
-  writeJson('overload.json', { ...(await circumstances(database)), settings: { third, CLIENTS, CROWD }, ...figures });
+  const claims = [
+    atMost(100, 'a refusal takes at most, ms', [figures.refusedMs.most]),
+    atMost(STORE_TIMEOUT, 'an accepted one takes at most, ms', [figures.acceptedMs.most]),
+    atMost(2, 'peak memory meanwhile ÷ before', [(memory[1] ?? Number.NaN) / (memory[0] ?? Number.NaN)]),
+    atLeast(0.9, 'creates in the first second after ÷ before', [figures.createsInFirstSecondAfter / full]),
+  ];
+  console.log(`\n${claimTable(claims)}`);
+  const settings = { third, CLIENTS, CROWD };
+  writeJson('overload.json', { ...(await circumstances(database)), settings, claims, ...figures });
 });
 
 async function readLog(file: string, from: number): Promise<Answer[]> {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { circumstances } from './circumstances.ts';
+import { atMost } from './claims.ts';
 import { contenders } from './contenders.ts';
 import { createDatabase, findPostgres } from './database.ts';
 import { residentMemory } from './linux-process.ts';
@@ -12,7 +13,7 @@ import { writeJson } from './output.ts';
 import { median } from './runs.ts';
 import { startServer } from './server-process.ts';
 import { session } from './session.ts';
-import { markdownTable, number } from './tables.ts';
+import { claimTable, markdownTable, number } from './tables.ts';
 
 /*
  * npm run bench:soak [-- --seconds 600]
@@ -79,9 +80,13 @@ await session(async (session) => {
   console.log(
     `${answers} answers of 200, ${failures} failures, ${rows} rows; p50 ${number(p50)} ms, p99 ${number(p99)} ms`,
   );
+  const heapGrowth = summary.filter(({ figure }) => figure === 'heapMib').map(({ growth }) => growth);
+  const claims = [atMost(0.1, 'growth of the heap after the first tenth', heapGrowth)];
+  console.log(`\n${claimTable(claims)}`);
   writeJson('soak.json', {
     ...(await circumstances(database)),
     settings: { connections, seconds },
+    claims,
     summary,
     answers,
     failures,
