@@ -5,8 +5,11 @@ import { chmod, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { documents, withFigures } from '../bench/figures.ts';
+import { errorKinds } from '../src/adapters/http/errors.ts';
+import { serverLimits } from '../src/adapters/http/server.ts';
+import { readConfig, readMigrationConfig } from '../src/config.ts';
 import { freePort } from './support/free-port.ts';
-import { anchors, codeBlocks, inlineCode, linkTargets } from './support/markdown.ts';
+import { anchors, codeBlocks, inlineCode, linkTargets, tableRows } from './support/markdown.ts';
 import { projectFile, temporaryFolder } from './support/service-process.ts';
 import { emptyDatabase } from './support/test-database.ts';
 
@@ -70,6 +73,55 @@ test('README.md has no other figures of speed', () => {
   expect(prose).not.toMatch(/\d/);
 });
 
+test('README.md lists exactly the variables that are read', () => {
+  const read = new Set<string>();
+  const environment = (values: Record<string, string>) =>
+    new Proxy(values, {
+      get(_, name: string) {
+        read.add(name);
+        return values[name];
+      },
+    });
+  readConfig(environment({}));
+  // Without the first, the second is.
+  readMigrationConfig(environment({ MIGRATION_DATABASE_URL: 'postgres://db/plants' }));
+  const rows = tableRows(readme, 'variable');
+  expect(rows.flatMap(([names = '']) => names.split(', ')).sort()).toEqual([...read].sort());
+
+  const defaults = rows.flatMap(([names = '', values = '']) => {
+    const each = values.split(', ');
+    return names.split(', ').map((name, n): [string, string] => [name, each[n] ?? '']);
+  });
+  // Those that refer to other variables are not values.
+  const given = defaults.filter(([name]) => name !== 'BASE_URL' && name !== 'MIGRATION_DATABASE_URL');
+  expect(readConfig(Object.fromEntries(given))).toEqual(readConfig({}));
+});
+
+test('README.md lists exactly the errors that are answered', () => {
+  const listed = tableRows(readme, 'error').flatMap(([numbers = '']) => numbers.split(', '));
+  expect(listed.map(Number).sort()).toEqual(
+    Object.values(errorKinds)
+      .map(({ error }) => error)
+      .sort(),
+  );
+});
+
+test('docs/security.md has the limits that hold', () => {
+  const limits = Object.fromEntries(
+    tableRows(read('docs/security.md'), 'what').map(([what = '', limit]) => [what, limit]),
+  );
+  const seconds = (milliseconds: number) => `${milliseconds / 1_000} s`;
+  expect(limits).toMatchObject({
+    headers: expect.stringMatching(new RegExp(`^${serverLimits.maxHeaderSize / 1024} KiB `)),
+    'time for the headers': seconds(serverLimits.headersTimeout),
+    'time for a request': seconds(serverLimits.requestTimeout),
+    'an answer that nobody reads': seconds(serverLimits.answerTimeout),
+    'an idle connection': seconds(serverLimits.keepAliveTimeout),
+    'requests sent in one piece, without waiting for answers': `${serverLimits.maxPipelined}`,
+    connections: `MAX_CONNECTIONS, ${serverLimits.maxConnections.toLocaleString('en')}`,
+  });
+});
+
 test('README.md has commands that work as they stand, one block after another', async () => {
   const newcomer = await newcomersShell();
   const blocks = codeBlocks(readme);
@@ -92,7 +144,8 @@ afterEach(async () => {
 /**
  * A shell in a copy of the project. What a test cannot do as a newcomer does is done so instead:
  * - `npm ci` does nothing, since the packages are here already, and `npm test` runs a small part of the tests;
- * - `docker compose` only checks its file, if there is a compose at all: images come from registries (.ci/run builds them);
+ * - `docker compose` only checks its file, if there is a compose at all: images come from registries (.ci/container builds
+ *   the service's and runs it);
  * - the ports, and the address of Postgres, are the tests' own;
  * - what ends with `npm start` goes on beside the blocks that follow, until the next such one, and pauses for those that
  *   ask to stop the service.

@@ -44,3 +44,17 @@ export function anchors(document: string): string[] {
 export function inlineCode(document: string): string[] {
   return [...document.replace(FENCED, '').matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 }
+
+/** The cells of the rows of the table whose first column is headed so. */
+export function tableRows(document: string, heading: string): string[][] {
+  const [table = ''] = new RegExp(`(?<=^\\| ${heading} \\|.*\\n\\|[ |-]*\\n)(?:\\|.*\\n)+`, 'm').exec(document) ?? [];
+  return table
+    .split('\n')
+    .slice(0, -1)
+    .map((row) =>
+      row
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+}
