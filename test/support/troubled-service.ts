@@ -13,8 +13,17 @@ import { connect, execute, storedPlants } from './test-database.ts';
 
 const POOL_SIZE = 4;
 const MAX_CONNECTIONS = 12;
+const STORE_TIMEOUT = 4_000;
+const SHUTDOWN_TIMEOUT = 20_000;
+/** Milliseconds that a busy machine may add to a deadline: more than it does, less than anything that hangs. */
+const SLACK = 4_000;
 /** A little shorter than the defaults, in the same order. */
-const deadlines = { CONNECT_TIMEOUT: '1500ms', STATEMENT_TIMEOUT: '800ms', STORE_TIMEOUT: '4s', IDLE_TIMEOUT: '1s' };
+const deadlines = {
+  CONNECT_TIMEOUT: '1500ms',
+  STATEMENT_TIMEOUT: '800ms',
+  STORE_TIMEOUT: `${STORE_TIMEOUT}ms`,
+  IDLE_TIMEOUT: '1s',
+};
 
 // Deadlines have to pass, on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -45,7 +54,7 @@ beforeEach(async () => {
     POOL_SIZE: `${POOL_SIZE}`,
     // So that eight requests at once fill the pool.
     BATCH_ROWS: '2',
-    SHUTDOWN_TIMEOUT: '20s',
+    SHUTDOWN_TIMEOUT: `${SHUTDOWN_TIMEOUT}ms`,
     ...deadlines,
   });
   await eventually(async () => {
@@ -81,15 +90,29 @@ export async function restartPostgres(): Promise<void> {
 /** The plant that `create` sends next. */
 export const nextId = () => plants + 1;
 
-/** Sends new plants, all at once. @returns the statuses */
+/** Sends new plants, all at once, and expects each answer by its deadline. @returns the statuses */
 export function create(count: number): Promise<number[]> {
   return sendAll(Array.from({ length: count }, () => ({ id: BigInt(++plants), name: `plant ${plants}` })));
 }
 
 async function sendAll(sent: readonly NewPlant[]): Promise<number[]> {
-  const got = await Promise.all(sent.map((plant) => send(service.apiUrl, plant)));
+  const got = await Promise.all(sent.map((plant) => inTime(STORE_TIMEOUT, send(service.apiUrl, plant))));
   answers.push(...got);
   return got.map(({ status }) => status);
+}
+
+/** What the promise resolves to, which must not take much longer than so many milliseconds. */
+async function inTime<T>(limit: number, promise: Promise<T>): Promise<T> {
+  const start = performance.now();
+  const result = await promise;
+  expect(performance.now() - start).toBeLessThan(limit + SLACK);
+  return result;
+}
+
+/** Stops the service, by its deadline and without a fault. */
+export async function stops(): Promise<void> {
+  service.kill('SIGTERM');
+  expect(await inTime(SHUTDOWN_TIMEOUT, service.exited)).toEqual({ code: 0, signal: null });
 }
 
 export const all = (count: number, status: number) => Array.from({ length: count }, () => status);
@@ -119,6 +142,5 @@ export async function recovers(): Promise<void> {
   // A connection that the pool has forgotten would not be closed when idle.
   await eventually(() => network.connections() === 0);
   await eventually(async () => (await backends()).length === 0);
-  service.kill('SIGTERM');
-  expect(await service.exited).toEqual({ code: 0, signal: null });
+  await stops();
 }
