@@ -56,7 +56,8 @@ export function providerKeys(url: string, timeout: number, log: Logger, changed:
 
   /** Looks unless that was done less than so many milliseconds ago; all that wait share one look. */
   async function lookAfter(milliseconds: number): Promise<void> {
-    if (Date.now() - lookedAt >= milliseconds) looking ??= look();
+    // A clock that was put back must not keep the keys until it has caught up.
+    if (Math.abs(Date.now() - lookedAt) >= milliseconds) looking ??= look();
     await looking;
   }
 

@@ -204,6 +204,16 @@ describe('when the provider changes its keys', () => {
     expect(await outcome(verify, token)).toBe('refused');
   });
 
+  test('notices that though the clock was put back', async () => {
+    const verify = verifier();
+    const token = await tokenOf(key, { exp: now() + 10 * HOUR });
+    expect(await outcome(verify, token)).toBe('accepted');
+    provider.publish(otherKey);
+    pass(-HOUR);
+    expect(await outcome(verify, await tokenOf(otherKey))).toBe('accepted');
+    expect(await outcome(verify, token)).toBe('refused');
+  });
+
   test('does not ask the provider for every key that strangers think of', async () => {
     const verify = verifier();
     expect(await outcome(verify, await tokenOf(key))).toBe('accepted');
