@@ -18,7 +18,7 @@ try {
   if (config.kind === 'embedded' && command !== 'up') await requireEmbeddedDatabase(config.dataDir);
   const database =
     config.kind === 'postgres'
-      ? postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, await createLog('warn'))
+      ? postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, await createLog('silent'))
       : await embeddedDatabase(config.dataDir);
   try {
     if (command === 'up') report('applied', await migrateUp(database));

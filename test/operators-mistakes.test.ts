@@ -131,7 +131,7 @@ describe('a database', () => {
       const { code, stderr } = await migrate('up', { DATABASE_URL: database.url });
       expect([code, stderr]).toEqual([
         1,
-        `relation "plants" already exists: these migrations did not make it; nothing is changed. Set DATABASE_URL to a database of its own\n`,
+        `relation "plants" already exists: these migrations did not make it; nothing is changed. Set the database's URL to a database of its own\n`,
       ]);
       expect(await database.query('select * from plants')).toEqual([{ id: 1, species: 'ficus' }]);
       expect(await database.query('select * from kysely_migration')).toEqual([]);
@@ -146,7 +146,7 @@ describe('a database', () => {
       const service = await startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
       expect(await databaseCheck(service)).toBe('ok');
       const otherTable =
-        'the table plants is not what the migrations make: mend it, or set DATABASE_URL to a database of its own';
+        "the table plants is not what the migrations make: mend it, or set the database's URL to a database of its own";
       for (const [damage, mending, message] of [
         [
           'alter table plants rename tag to kind',
@@ -187,7 +187,7 @@ describe('a database', () => {
       await database.query(`alter database ${name} set default_transaction_read_only = on`);
       const service = await startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
       expect(await databaseCheck(service)).toBe(
-        'cannot execute INSERT in a read-only transaction: it takes no plants; point DATABASE_URL at the primary',
+        "cannot execute INSERT in a read-only transaction: it takes no plants; point the database's URL at the primary",
       );
       expect((await post(service.apiUrl, plant)).status).toBe(503);
       await database.query(`begin read write; alter database ${name} reset all; commit`);
@@ -234,7 +234,7 @@ describe('a server that asks for passwords', () => {
     [
       'an unknown user',
       () => urlFor('nobody', 'x'),
-      /^no pg_hba.conf entry .*: mend the user in DATABASE_URL, or what pg_hba/,
+      /^no pg_hba.conf entry .*: mend the user in the database's URL, or what pg_hba/,
     ],
     [
       'an unknown database',
@@ -255,7 +255,9 @@ describe('a server that asks for passwords', () => {
       DATABASE_URL: urlFor('plants', 'right-password'),
       ACCESS_TOKENS: TOKEN,
     });
-    const advice = 'grant the user in DATABASE_URL SELECT on kysely_migration, and SELECT and INSERT on plants';
+    const advice =
+      'the service needs SELECT on kysely_migration, and SELECT and INSERT on plants; ' +
+      'migrations need the owner: docs/security.md has the statements';
     expect(await databaseCheck(service)).toBe(`permission denied for table kysely_migration: ${advice}`);
     expect((await post(service.apiUrl, plant)).status).toBe(503);
     await database.query('grant select on kysely_migration to plants');

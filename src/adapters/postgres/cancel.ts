@@ -36,7 +36,8 @@ export function cancelRunning(client: PoolClient): void {
   connection.on('sslconnect', send);
   // If it cannot be sent, the statement's second time-out closes the connection.
   connection.on('error', () => {});
-  const timer = setTimeout(() => connection.stream.destroy(), CANCEL_TIMEOUT);
+  // It holds no process open that has nothing else to do.
+  const timer = setTimeout(() => connection.stream.destroy(), CANCEL_TIMEOUT).unref();
   // Postgres answers nothing and closes.
   connection.on('end', () => clearTimeout(timer));
   if (host.startsWith('/')) connection.connect(`${host}/.s.PGSQL.${port}`);
