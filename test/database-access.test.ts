@@ -13,8 +13,8 @@ import { projectFile, type Service, startMain, startNode, startService } from '.
 import { connect, plantsIn } from './support/test-database.ts';
 
 /*
- * How the service gets into a Postgres that is set up by the statements of docs/security.md, and that lets nobody but
- * its superuser in without TLS and a password.
+ * How the service gets into a Postgres that is set up by the statements of docs/security.md and docs/operations.md, and
+ * that lets nobody but its superuser in without TLS and a password.
  */
 
 const HBA = `
@@ -28,6 +28,8 @@ let server: PostgresServer;
 /** The statements of the page: for a superuser before the first migration, and for the tables' owner after it. */
 let setUp: string[] = [];
 let grants: string[] = [];
+/** What docs/operations.md adds to the role of the service, for a superuser. */
+let deadlines: string[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'plant-store-access-'));
@@ -37,10 +39,8 @@ beforeAll(async () => {
   const tlsFiles = { 'pg_hba.conf': HBA, 'server.crt': certificate, 'server.key': key };
   server = await startPostgresServer(['ssl=on', 'fsync=off'], tlsFiles);
 
-  const page = await readFile(projectFile('docs/security.md'), 'utf8');
-  [setUp = [], grants = []] = [...page.matchAll(/^```sql\n(.*?)^```/gms)].map(([, block = '']) =>
-    block.split(/(?<=;)\n/).filter((statement) => statement !== ''),
-  );
+  [setUp = [], grants = []] = await statementsOf('docs/security.md');
+  [deadlines = []] = await statementsOf('docs/operations.md');
   await execute(server.url, setUp);
   const both = { DATABASE_URL: urlOf('plants_service'), MIGRATION_DATABASE_URL: urlOf('plants_migrator') };
   const migration = startNode([projectFile('src/migrate.ts')], folder, both);
@@ -52,6 +52,14 @@ afterAll(async () => {
   await server.stop();
   await rm(folder, { recursive: true });
 });
+
+/** Of each block of SQL in a page. */
+async function statementsOf(document: string): Promise<string[][]> {
+  const page = await readFile(projectFile(document), 'utf8');
+  return [...page.matchAll(/^```sql\n(.*?)^```/gms)].map(([, block = '']) =>
+    block.split(/(?<=;)\n/).filter((statement) => statement !== ''),
+  );
+}
 
 function passwordOf(role: string): string {
   return new RegExp(`ROLE ${role} LOGIN PASSWORD '(.*)'`).exec(setUp.join('\n'))?.[1] ?? '';
@@ -116,13 +124,29 @@ describe('the role of the service', () => {
     await expect(execute(urlOf('plants_service'), [statement])).rejects.toMatchObject({ code: '42501' });
   });
 
+  test('has the deadlines that an administrator gives it', async () => {
+    await execute(server.url, deadlines);
+    const client = new Client({ connectionString: urlOf('plants_service') });
+    await client.connect();
+    try {
+      const shown = async (name: string) => (await client.query(`SHOW ${name}`)).rows;
+      expect(await shown('statement_timeout')).toEqual([{ statement_timeout: '5s' }]);
+      expect(await shown('lock_timeout')).toEqual([{ lock_timeout: '2s' }]);
+    } finally {
+      await client.end();
+      await execute(server.url, ['ALTER ROLE plants_service RESET ALL']);
+    }
+  });
+
   test('without its rights answers 503 and says what is missing to operators only', async () => {
     const revoked = grants.map((grant) => grant.replace('GRANT', 'REVOKE').replace(' TO ', ' FROM '));
     await execute(urlOf('plants_migrator'), revoked);
     try {
       const service = await startService(folder, { DATABASE_URL: urlOf('plants_service'), ACCESS_TOKENS: TOKEN });
       expect(await post(service, { id: 2, name: 'Ficus' })).toMatchObject({ status: 503, error: 50300 });
-      const database = expect.stringMatching(/^permission denied for table kysely_migration: grant the user /);
+      const database = expect.stringMatching(
+        /^permission denied for table kysely_migration: the service needs SELECT /,
+      );
       expect(await ready(service)).toMatchObject({ status: 503, checks: { database } });
     } finally {
       await execute(urlOf('plants_migrator'), grants);

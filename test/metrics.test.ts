@@ -26,16 +26,16 @@ function post({ apiUrl }: Service, body: string, token = TOKEN): Promise<Respons
   return fetch(`${apiUrl}/plants`, { method: 'POST', headers, body });
 }
 
-async function metrics({ managementUrl }: Service): Promise<Sample[]> {
+async function metricsText({ managementUrl }: Service): Promise<string> {
   const answer = await fetch(`${managementUrl}/metrics`);
   expect(answer.headers.get('Content-Type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-  return samplesIn(await answer.text());
+  return answer.text();
 }
 
 /** The metrics once so many requests have been counted, which is a moment after their answers. */
 async function metricsAfter(service: Service, requests: number): Promise<Sample[]> {
   for (;;) {
-    const samples = await metrics(service);
+    const samples = samplesIn(await metricsText(service));
     const counts = samples.filter(({ name }) => name === 'http_requests_total').map(({ value }) => value);
     if (counts.reduce((sum, value) => sum + value, 0) >= requests) return samples;
   }
@@ -107,6 +107,16 @@ test('makes no series of what strangers send', async () => {
   );
   // A counter; the 13 buckets of a histogram and +Inf, its sum and its count.
   expect(samples.filter(({ labels }) => labels.status === '404')).toHaveLength(17);
+});
+
+test('tells no token, be it good or wrong', async () => {
+  const service = await start();
+  const wrong = 'another-token-for-the-tests';
+  expect((await post(service, '{"id":2,"name":"Monstera"}')).status).toBe(200);
+  expect((await post(service, '{"id":2,"name":"Monstera"}', wrong)).status).toBe(401);
+  await metricsAfter(service, 2);
+  const text = await metricsText(service);
+  for (const token of [TOKEN, wrong]) expect(text).not.toContain(token);
 });
 
 interface Panel {
