@@ -10,7 +10,7 @@ import { pino } from 'pino';
 import { parseAllDocuments } from 'yaml';
 import { management } from '../src/adapters/http/management.ts';
 import { serve } from '../src/adapters/http/server.ts';
-import { readConfig, readDatabaseConfig } from '../src/config.ts';
+import { readConfig, readMigrationConfig } from '../src/config.ts';
 import { projectFile, startNode, temporaryFolder } from './support/service-process.ts';
 
 /* Whether a cluster would take deploy/kubernetes as it is meant, and the service what it is given there. */
@@ -84,12 +84,15 @@ describe('every manifest', () => {
 
   test('refers to secrets and holds none', () => {
     expect(manifests.map(({ kind }) => kind)).not.toContain('Secret');
-    for (const workload of [deployment, job]) {
+    for (const [workload, urlName] of [
+      [deployment, 'DATABASE_URL'],
+      [job, 'MIGRATION_DATABASE_URL'],
+    ] as const) {
       const { env = [] } = containerOf(workload);
       const fixed = env.filter(({ value }) => value !== undefined).map(({ name }) => name);
-      expect(fixed).not.toContain('DATABASE_URL');
+      expect(fixed).not.toContain(urlName);
       expect(fixed).not.toContain('ACCESS_TOKENS');
-      expect(env.find(({ name }) => name === 'DATABASE_URL')?.valueFrom?.secretKeyRef?.name).toBe('plant-store');
+      expect(env.find(({ name }) => name === urlName)?.valueFrom?.secretKeyRef?.name).toBe('plant-store');
     }
   });
 });
@@ -141,7 +144,7 @@ describe('the workloads', () => {
     expect(api.unread()).toEqual([]);
 
     const migration = environmentOf(containerOf(job), { 'migration-database-url': url });
-    expect(readDatabaseConfig(migration.environment)).toMatchObject({ kind: 'postgres', url });
+    expect(readMigrationConfig(migration.environment)).toMatchObject({ kind: 'postgres', url });
     expect(migration.unread()).toEqual([]);
   });
 
@@ -155,10 +158,15 @@ describe('the workloads', () => {
 
   test('are given the time that an orderly end takes', () => {
     const { env = [], lifecycle } = containerOf(deployment);
-    const environment = { SHUTDOWN_TIMEOUT: env.find(({ name }) => name === 'SHUTDOWN_TIMEOUT')?.value };
+    const settingOf = (name: string) => env.find((variable) => variable.name === name)?.value;
+    const { shutdownDelay, shutdownTimeout } = readConfig({
+      SHUTDOWN_DELAY: settingOf('SHUTDOWN_DELAY'),
+      SHUTDOWN_TIMEOUT: settingOf('SHUTDOWN_TIMEOUT'),
+    });
     const wait = lifecycle?.preStop?.sleep?.seconds ?? 0;
     expect(wait).toBeGreaterThan(0);
-    const needed = wait + readConfig(environment).shutdownTimeout / 1_000;
+    expect(shutdownDelay).toBe(0);
+    const needed = wait + shutdownTimeout / 1_000;
     expect(podOf(deployment).terminationGracePeriodSeconds).toBeGreaterThan(needed);
   });
 });
