@@ -1,3 +1,8 @@
+import type { AdmissionLimits } from './adapters/http/admission.ts';
+import type { JwtOptions } from './adapters/http/jwt-tokens.ts';
+import type { PostgresOptions } from './adapters/postgres/server.ts';
+import { postgresUrlProblem } from './adapters/postgres/url.ts';
+import { checked, type Environment, type Problem, type Read } from './config-reader.ts';
 import {
   httpUrl,
   integer,
@@ -7,7 +12,6 @@ import {
   pause,
   port,
   postgresUrl,
-  type Rule,
   size,
   type TokensFile,
   text,
@@ -15,7 +19,6 @@ import {
   tokens,
   tokensFile,
 } from './config-rules.ts';
-import { postgresUrlProblem } from './postgres-url.ts';
 
 export interface Config {
   readonly api: {
@@ -31,15 +34,14 @@ export interface Config {
   readonly batchRows: number;
   /** How long a request may wait for the store, in milliseconds. */
   readonly storeTimeout: number;
-  /** Requests that may be under way at once, and the bytes of their bodies together. */
-  readonly limits: { readonly maxRequests: number; readonly maxRequestBytes: number };
+  readonly limits: AdmissionLimits;
   /** Connections to the API that may be open at once. */
   readonly maxConnections: number;
   /** Accepted bearer tokens; without any, a file of them and `jwt` the embedded database makes its own. */
   readonly tokens: readonly string[];
   readonly tokensFile: TokensFile | undefined;
   /** Whose signed tokens are accepted as well. */
-  readonly jwt: JwtConfig | undefined;
+  readonly jwt: JwtOptions | undefined;
   /** In bytes. */
   readonly bodyLimit: number;
   readonly logLevel: string;
@@ -49,30 +51,8 @@ export interface Config {
 }
 
 export type DatabaseConfig =
-  | {
-      readonly kind: 'postgres';
-      readonly url: string;
-      readonly poolSize: number;
-      /** In milliseconds, as the next two. */
-      readonly connectTimeout: number;
-      readonly statementTimeout: number;
-      /** How long a connection without work stays open. */
-      readonly idleTimeout: number;
-    }
+  | ({ readonly kind: 'postgres' } & PostgresOptions)
   | { readonly kind: 'embedded'; readonly dataDir: string };
-
-interface JwtConfig {
-  readonly jwksUrl: string;
-  readonly issuer: string;
-  readonly audience: string;
-}
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Everything that is wrong with the environment, one line a variable. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
 
 /**
  * Reads the whole configuration; a variable that is empty counts as not set.
@@ -92,6 +72,10 @@ export function readConfig(environment: Environment): Config {
     if (missing.length < JWT_NAMES.length) {
       for (const name of missing) problem(`${name} must be set too: ${JWT_NAMES.join(', ')} belong together`);
     }
+    const bodyLimit = read('BODY_LIMIT', size, '1mb');
+    const maxRequestBytes = read('MAX_REQUEST_BYTES', size, '64mb');
+    // The largest body would be refused even when it is alone.
+    if (maxRequestBytes < bodyLimit) problem('MAX_REQUEST_BYTES must be at least BODY_LIMIT');
     const shutdownTimeout = read('SHUTDOWN_TIMEOUT', time, '10s');
     return {
       api: {
@@ -108,12 +92,12 @@ export function readConfig(environment: Environment): Config {
       tokens: read('ACCESS_TOKENS', tokens) ?? [],
       tokensFile: read('ACCESS_TOKENS_FILE', tokensFile),
       jwt: jwtConfig(read),
-      bodyLimit: read('BODY_LIMIT', size, '1mb'),
+      bodyLimit,
       batchRows: read('BATCH_ROWS', integer('a number of rows from 1 to 1000', 1, 1_000), '256'),
       storeTimeout: read('STORE_TIMEOUT', time, '5s'),
       limits: {
         maxRequests: read('MAX_REQUESTS', integer('a number of requests from 1 to 1000000', 1, 1_000_000), '1000'),
-        maxRequestBytes: read('MAX_REQUEST_BYTES', size, '64mb'),
+        maxRequestBytes,
       },
       maxConnections: read(
         'MAX_CONNECTIONS',
@@ -154,29 +138,7 @@ function databaseConfig(urlName: string, read: Read, problem: Problem): Database
   return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };
 }
 
-function jwtConfig(read: Read): JwtConfig | undefined {
+function jwtConfig(read: Read): JwtOptions | undefined {
   const [url, issuer, audience] = [read('JWT_JWKS_URL', jwksUrl), read('JWT_ISSUER', text), read('JWT_AUDIENCE', text)];
   return url && issuer && audience ? { jwksUrl: url, issuer, audience } : undefined;
-}
-
-/** A value that breaks its rule is noted and read as undefined; `checked` throws before anyone can see that. */
-interface Read {
-  <T>(name: string, rule: Rule<T>, fallback: string): T;
-  <T>(name: string, rule: Rule<T>): T | undefined;
-}
-
-type Problem = (line: string) => void;
-
-function checked<T>(environment: Environment, build: (read: Read, problem: Problem) => T): T {
-  const problems: string[] = [];
-  const read = <V>(name: string, rule: Rule<V>, fallback?: string) => {
-    const value = environment[name] || fallback;
-    if (value === undefined) return undefined;
-    const parsed = rule.parse(value);
-    if (parsed === undefined) problems.push(`${name} must be ${rule.mustBe}`);
-    return parsed;
-  };
-  const built = build(read as Read, (line) => problems.push(line));
-  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
-  return built;
 }

@@ -1,5 +1,6 @@
 import { type App, startApp } from './app.ts';
-import { ConfigError, readConfig } from './config.ts';
+import { readConfig } from './config.ts';
+import { ConfigError } from './config-reader.ts';
 import { environment } from './environment.ts';
 import { createLog } from './log.ts';
 

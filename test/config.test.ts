@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ConfigError, readConfig, readMigrationConfig } from '../src/config.ts';
+import { readConfig, readMigrationConfig } from '../src/config.ts';
+import { ConfigError } from '../src/config-reader.ts';
 
 const TOKEN = 'token-for-the-tests';
 const OTHER_TOKEN = 'another-token~for+the/tests==';
@@ -205,6 +206,18 @@ test.each([
   ['ACCESS_TOKENS_FILE', ['/no/such/file', '/'], `must be a readable file with ${TOKEN_RULE}`],
 ])('refuses a bad %s and says what it must be', (name, values, rule) => {
   for (const value of values) expect(mistakes({ ACCESS_TOKENS: TOKEN, [name]: value })).toEqual([`${name} ${rule}`]);
+});
+
+test.each([{ BODY_LIMIT: '65mb' }, { MAX_REQUEST_BYTES: '1000kb' }, { BODY_LIMIT: '11b', MAX_REQUEST_BYTES: '10b' }])(
+  'refuses %j, since a body of the largest size would never get in',
+  (sizes) => {
+    expect(mistakes(sizes)).toEqual(['MAX_REQUEST_BYTES must be at least BODY_LIMIT']);
+  },
+);
+
+test('takes a MAX_REQUEST_BYTES for one body of the largest size', () => {
+  const { bodyLimit, limits } = readConfig({ BODY_LIMIT: '2mb', MAX_REQUEST_BYTES: '2mb' });
+  expect(limits.maxRequestBytes).toBe(bodyLimit);
 });
 
 test('refuses a shutdown time that no timer can wait for', () => {

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
-import { Pool, type PoolClient } from 'pg';
+import { Client, Pool, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import { cancelRunning } from './cancel.ts';
 import type { Database, Tables } from './database.ts';
 import { spoilsConnection } from './errors.ts';
 
-interface PostgresOptions {
+export interface PostgresOptions {
   readonly url: string;
   readonly poolSize: number;
   /** Milliseconds to wait for a free or a new connection. */
@@ -116,7 +116,8 @@ function discard(client: PoolClient): void {
   connection.stream.destroy();
 }
 
+/** By what pg makes of the URL: a socket's folder, for one, stands in its query. */
 function describe(url: string): string {
-  const { hostname, port, pathname } = new URL(url);
-  return `Postgres at ${hostname}:${port || '5432'}${pathname}`;
+  const { host, port, database } = new Client({ connectionString: url });
+  return `Postgres at ${host}:${port}/${database}`;
 }

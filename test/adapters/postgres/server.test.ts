@@ -37,3 +37,13 @@ test('trusts no other old connection once one has fallen silent, so that a reque
   expect(await storedPlants(database)).toHaveLength(POOL_SIZE + 1);
   expect(network.connections()).toBe(1);
 });
+
+test.each([
+  ['postgres://plants:secret@db.example/plants', 'db.example:5432/plants'],
+  ['postgres://db.example:5433/plants?sslmode=disable', 'db.example:5433/plants'],
+  ['postgres:///plants?host=/run/postgresql', '/run/postgresql:5432/plants'],
+])('says of %s which database it is, without the password', async (url, address) => {
+  const unconnected = connect(url);
+  expect(unconnected.description).toBe(`Postgres at ${address}`);
+  await unconnected.close();
+});
