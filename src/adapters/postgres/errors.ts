@@ -11,6 +11,11 @@ type Meaning =
   | 'unavailable'
   | 'defect';
 
+/** The database is not as this code needs it; its message says what to do. */
+export class SchemaError extends Error {
+  override readonly name = 'SchemaError';
+}
+
 /*
  * By SQLSTATE (PostgreSQL's appendix A). Transient: connection lost, resources, operator intervention, system error;
  * read-only (a primary that was demoted); serialization failure, deadlock.
@@ -24,11 +29,13 @@ export const UNDEFINED_TABLE = '42P01';
 /** No such table, database or role, a wrong password, no right: an operator's work, so trying again soon is no use. */
 const NOT_SET_UP = /^(42P01|42501|3D|28)/;
 
+const NO_USE_TO_TRY = [DeadlineError, SchemaError, PlantStoreError];
+
 /** What JavaScript throws at a programmer's mistake. */
 const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError];
 
 export function meaningOf(error: unknown): Meaning {
-  if (error instanceof DeadlineError || error instanceof PlantStoreError) return 'unavailable';
+  if (NO_USE_TO_TRY.some((kind) => error instanceof kind)) return 'unavailable';
   if (MISTAKES.some((mistake) => error instanceof mistake)) return 'defect';
   const state = sqlState(error);
   // Lost connections and time-outs come from the driver, as plain errors and as the system's.

@@ -5,7 +5,7 @@ import { FileMigrationProvider, type MigrationResultSet, Migrator } from 'kysely
 import type { Logger } from 'pino';
 import { advised } from './advice.ts';
 import type { Database } from './database.ts';
-import { sqlState, translated, UNDEFINED_TABLE } from './errors.ts';
+import { meaningOf, SchemaError, sqlState, translated, UNDEFINED_TABLE } from './errors.ts';
 
 const provider = new FileMigrationProvider({
   fs,
@@ -62,13 +62,17 @@ export async function migrationStatus({ sql }: Database): Promise<MigrationStatu
 /** @throws Error, saying what to do, if the database cannot hold every text, or while migrations are pending */
 export async function requireMigrations(database: Database): Promise<MigrationStatus> {
   try {
-    await requireUtf8(database);
-    const status = await migrationStatus(database);
-    if (status.pending.length === 0) return status;
-    throw new Error(`migrations are pending (${status.pending.join(', ')}): run npm run migrate`);
+    return await checkedStatus(database);
   } catch (error) {
     throw advised(error);
   }
+}
+
+async function checkedStatus(database: Database): Promise<MigrationStatus> {
+  await requireUtf8(database);
+  const status = await migrationStatus(database);
+  if (status.pending.length === 0) return status;
+  throw new SchemaError(`migrations are pending (${status.pending.join(', ')}): run npm run migrate`);
 }
 
 async function requireUtf8({ sql: database }: Database): Promise<void> {
@@ -77,7 +81,7 @@ async function requireUtf8({ sql: database }: Database): Promise<void> {
   );
   const encoding = rows[0]?.encoding;
   if (encoding === 'UTF8') return;
-  throw new Error(
+  throw new SchemaError(
     `the database is in ${encoding}: make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0`,
   );
 }
@@ -85,7 +89,8 @@ async function requireUtf8({ sql: database }: Database): Promise<void> {
 /**
  * Makes the check that stands before every use of the schema. It remembers success, so that it costs nothing then.
  *
- * @returns a function that rejects with PlantStoreError `store_unavailable` while migrations are pending
+ * @returns a function that rejects with PlantStoreError `store_unavailable` while migrations are pending, and with the
+ * driver's own error if it is worth trying again
  */
 export function migrationGate(database: Database, log: Logger): () => Promise<void> {
   let passed = false;
@@ -93,11 +98,11 @@ export function migrationGate(database: Database, log: Logger): () => Promise<vo
 
   async function check(): Promise<void> {
     try {
-      const { unknown } = await requireMigrations(database);
+      const { unknown } = await checkedStatus(database);
       if (unknown.length > 0) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
       passed = true;
     } catch (error) {
-      throw translated(error);
+      throw meaningOf(error) === 'transient' ? error : translated(advised(error));
     } finally {
       checking = undefined;
     }

@@ -10,8 +10,10 @@ import {
   migrationStatus,
   requireMigrations,
 } from '../../../src/adapters/postgres/migrator.ts';
+import { PlantStoreError } from '../../../src/domain/errors.ts';
 import { projectFile, startNode, temporaryFolder } from '../../support/service-process.ts';
-import { connect, emptyDatabase, migratedDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
+import { connect, emptyDatabase, migratedDatabase, plantsIn, type TestDatabase } from '../../support/test-database.ts';
 
 const FIRST = '0001_create_plants';
 const PENDING = `migrations are pending (${FIRST}): run npm run migrate`;
@@ -92,6 +94,43 @@ test('leaves a database alone that a newer version has migrated, and calls it re
   await Promise.all([gate(), gate()]);
   await gate();
   expect(logged).toEqual([expect.stringContaining('9999_future')]);
+});
+
+describe('the gate before the schema', () => {
+  const silent = pino({ level: 'silent' });
+
+  test('lets a lost connection through to who can try again, and asks anew the next time', async () => {
+    await using server = await disposable(migratedDatabase());
+    const network = await startTcpProxy(server.url);
+    await using database = await opened(connect(network.url), network.close);
+    const gate = migrationGate(database, silent);
+    const cut = network.cutNext('server_encoding', 'half');
+    const failed = gate();
+    await expect(failed).rejects.not.toBeInstanceOf(PlantStoreError);
+    await cut;
+    await gate();
+  });
+
+  test('does not let a plant fail that can wait for the connection', async () => {
+    await using server = await disposable(migratedDatabase());
+    const network = await startTcpProxy(server.url);
+    await using database = await opened(connect(network.url), network.close);
+    const plants = plantsIn(database, { schemaReady: migrationGate(database, silent) });
+    const cut = network.cutNext('server_encoding', 'half');
+    const plant = { id: 1n, name: 'Monstera deliciosa' };
+    expect(await plants.add(plant)).toEqual(plant);
+    await cut;
+  });
+
+  test('makes no plant wait for migrations', async () => {
+    await using server = await disposable(emptyDatabase());
+    await using database = await opened(connect(server.url));
+    const plants = plantsIn(database, { schemaReady: migrationGate(database, silent), timeout: 24 * 60 * 60_000 });
+    await expect(plants.add({ id: 1n, name: 'Monstera deliciosa' })).rejects.toMatchObject({
+      code: 'store_unavailable',
+      cause: { message: PENDING },
+    });
+  });
 });
 
 describe('npm run migrate', () => {
