@@ -29,6 +29,7 @@ function answerRefused(
 ): void {
   const thrown = new HttpError(parserErrorCode(error.code));
   const { status, headers, body, error: number } = errorAnswer(thrown);
+  const closing = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
   const pending = pendingAnswer(socket);
   if (error.code === 'ECONNRESET' || !socket.writable || pending?.headersSent) {
     socket.destroy();
@@ -44,23 +45,14 @@ function answerRefused(
     failures.set(pending, { error: number, thrown });
     // Node has let go of the request by then, and whoever reads its body would wait for ever.
     pending.once('close', () => pending.req.destroy());
-    const length = Buffer.byteLength(body);
-    pending.writeHead(status, {
-      ...headers,
-      'Content-Length': length,
-      Connection: 'close',
-    });
+    pending.writeHead(status, closing);
     pending.end(body);
     return;
   }
   const requestId = randomUUID();
-  const lines = Object.entries({
-    ...everyAnswer,
-    ...headers,
-    'Content-Length': Buffer.byteLength(body),
-    'X-Request-Id': requestId,
-    Connection: 'close',
-  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const lines = Object.entries({ ...everyAnswer, ...closing, 'X-Request-Id': requestId }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
   // Destroyed, since a client that does not close its side would keep it for ever.
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
   log.info({ requestId, status, error: number, parser: error.code }, 'request refused by the parser');
