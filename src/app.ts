@@ -1,17 +1,14 @@
 import type { Logger } from 'pino';
 import { api } from './adapters/http/api.ts';
 import { management } from './adapters/http/management.ts';
-import { ownToken } from './adapters/http/own-token.ts';
 import { plantRoutes } from './adapters/http/plant-routes.ts';
 import { serve } from './adapters/http/server.ts';
-import type { Database } from './adapters/postgres/database.ts';
-import { embeddedDatabase } from './adapters/postgres/embedded.ts';
-import { migrateUp, migrationGate, requireMigrations } from './adapters/postgres/migrator.ts';
+import { migrationGate, requireMigrations } from './adapters/postgres/migrator.ts';
 import { postgresPlants, requireWritablePlants } from './adapters/postgres/plant-repository.ts';
-import { postgresServer } from './adapters/postgres/server.ts';
 import { prometheusMetrics } from './adapters/prometheus/metrics.ts';
 import { createPlant } from './application/create-plant.ts';
-import type { Config, DatabaseConfig } from './config.ts';
+import type { Config } from './config.ts';
+import { openDatabase } from './open-database.ts';
 import { tokenVerifier } from './token-verifier.ts';
 
 /** A running service. */
@@ -52,34 +49,33 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
   // Driven side: the database and the repository in it.
   const database = await openDatabase(config.database, log);
   opened.defer(() => database.close());
-  const token =
-    config.database.kind === 'embedded' ? await setUp(database, config.database.dataDir, config) : undefined;
   const plants = postgresPlants(database, {
     schemaReady: migrationGate(database, log),
     batchRows: config.batchRows,
     timeout: config.storeTimeout,
-    onBatch: metrics.batchStarted,
+    onInsert: metrics.inserted,
   });
   metrics.watch({ waiting: plants.waiting, connections: () => database.connectionUse?.() ?? {} });
 
   // The application.
   const operations = plantRoutes({ createPlant: createPlant(plants) });
 
-  // Driving side: the port for operators and the public one.
-  const { host, port } = config.management;
-  const ready = async () => {
-    await requireMigrations(database);
-    await requireWritablePlants(database);
-  };
+  // What the process is doing, and whether it should get requests.
   let state: 'starting' | 'serving' | 'shutting down' = 'starting';
   let acceptFor = 0;
   const service = async () => {
     if (state !== 'serving') throw new Error(state);
   };
+  const ready = async () => {
+    await requireMigrations(database);
+    await requireWritablePlants(database);
+  };
+
+  // Driving side: the port for operators and the public one.
+  const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
+  const { host, port } = config.management;
   const managementServer = await serve(management({ service, database: ready }, metrics, log), host, port, log);
   opened.defer(() => managementServer.close(0));
-
-  const verifyToken = tokenVerifier(config, token, log, opened);
   const baseUrl = () => config.api.baseUrl ?? apiServer.url;
   const { bodyLimit, limits, maxConnections } = config;
   const { corsOrigins } = config.api;
@@ -93,7 +89,7 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
     apiUrl: apiServer.url,
     managementUrl: managementServer.url,
     database: database.description,
-    ownToken: token,
+    ownToken,
     shutdownDelay: config.shutdownDelay,
     shutdownTimeout: config.shutdownTimeout,
     ready,
@@ -103,15 +99,4 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
       return opened.disposeAsync();
     },
   };
-}
-
-function openDatabase(config: DatabaseConfig, log: Logger): Database | Promise<Database> {
-  return config.kind === 'postgres' ? postgresServer(config, log) : embeddedDatabase(config.dataDir);
-}
-
-/** Nobody else migrates the embedded database. @returns the token that it has if none is configured */
-async function setUp(database: Database, dataDir: string, config: Config): Promise<string | undefined> {
-  await migrateUp(database);
-  const { tokens, tokensFile, jwt } = config;
-  return tokens.length === 0 && tokensFile === undefined && jwt === undefined ? ownToken(dataDir) : undefined;
 }

@@ -1,31 +1,29 @@
-import { HttpError } from './adapters/http/errors.ts';
-import { jsonParser } from './adapters/http/json-body.ts';
-import { NewPlant } from './adapters/http/schemas.ts';
 import { csvEntries } from './adapters/import/csv.ts';
 import type { Entry } from './adapters/import/entry.ts';
 import { entriesIn, importPlants, refusedIn } from './adapters/import/import-plants.ts';
 import { linesOf } from './adapters/import/lines.ts';
-import { ndjsonEntries, type PlantParser } from './adapters/import/ndjson.ts';
+import { ndjsonEntries } from './adapters/import/ndjson.ts';
 import { showProgress } from './adapters/import/progress.ts';
 import { rejectedFile } from './adapters/import/rejected-file.ts';
 import { openSource, type Source } from './adapters/import/source.ts';
 import { summary } from './adapters/import/summary.ts';
+import { advised } from './adapters/postgres/advice.ts';
 import type { Database } from './adapters/postgres/database.ts';
-import { embeddedDatabase } from './adapters/postgres/embedded.ts';
-import { migrateUp, requireMigrations } from './adapters/postgres/migrator.ts';
+import { requireMigrations } from './adapters/postgres/migrator.ts';
 import { postgresPlants } from './adapters/postgres/plant-repository.ts';
-import { postgresServer } from './adapters/postgres/server.ts';
 import { createPlant } from './application/create-plant.ts';
 import { readDatabaseConfig } from './config.ts';
 import { PlantStoreError } from './domain/errors.ts';
 import { environment } from './environment.ts';
 import { importArguments } from './import-arguments.ts';
+import { lineParser } from './line-parser.ts';
 import { createLog } from './log.ts';
+import { openDatabase } from './open-database.ts';
 
 /* npm run import: creates the plants of a list in the configured database. docs/import.md says how. */
 
 /** Milliseconds; more than a service's defaults, since nobody waits for a single plant here. */
-const STATEMENT_TIMEOUT = 10_000;
+const PATIENCE = { statementTimeout: 10_000 };
 const STORE_TIMEOUT = 60_000;
 
 const BATCH_ROWS = 256;
@@ -58,7 +56,9 @@ async function run(): Promise<number> {
   const source = await openSource(path, stop.signal);
   let database: Database | undefined;
   try {
-    database = await openDatabase();
+    const config = readDatabaseConfig(environment());
+    database = await openDatabase({ ...config, ...PATIENCE }, await createLog('silent'));
+    await requireMigrations(database);
     const lines = linesOf(source.chunks);
     const list = format === 'csv' ? csvEntries(lines) : ndjsonEntries(lines, lineParser());
     return await importList(list, source, rejectedPath, database);
@@ -79,8 +79,8 @@ async function importList(
     schemaReady: () => Promise.resolve(),
     batchRows: BATCH_ROWS,
     timeout: STORE_TIMEOUT,
-    onInserted: (rows) => {
-      created += rows;
+    onInsert: (_plants, inserted) => {
+      created += inserted;
     },
   });
   const tally = { held: 0, conflicting: 0, invalid: 0 };
@@ -105,39 +105,11 @@ async function importList(
   return refusedIn(tally) > 0 ? REFUSED : DONE;
 }
 
-async function openDatabase(): Promise<Database> {
-  const config = readDatabaseConfig(environment());
-  const database =
-    config.kind === 'postgres'
-      ? postgresServer({ ...config, statementTimeout: STATEMENT_TIMEOUT }, await createLog('silent'))
-      : await embeddedDatabase(config.dataDir);
-  try {
-    // Nobody else migrates the embedded database.
-    if (config.kind === 'embedded') await migrateUp(database);
-    await requireMigrations(database);
-    return database;
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-}
-
-/** A line is what the body of a request would be. */
-function lineParser(): PlantParser {
-  const parse = jsonParser(NewPlant, 'the line');
-  return (line) => {
-    try {
-      return parse(line);
-    } catch (error) {
-      throw error instanceof HttpError ? new PlantStoreError('invalid_plant', error.message) : error;
-    }
-  };
-}
-
 /** With what the database said, which no client may see, but who runs this should. */
 function explained(error: unknown): unknown {
   if (!(error instanceof PlantStoreError)) return error;
-  const said = error.cause instanceof Error ? error.cause.message : error.message;
+  const cause = advised(error.cause);
+  const said = cause instanceof Error ? cause.message : error.message;
   return new Error(`The database gave up (${said}). Running the same command again does the rest.`, { cause: error });
 }
 

@@ -1,22 +1,27 @@
 import type { Logger } from 'pino';
 import type { TokenVerifier } from './adapters/http/bearer-auth.ts';
-import { eitherToken } from './adapters/http/either-token.ts';
 import { jwtTokens } from './adapters/http/jwt-tokens.ts';
 import { staticTokens } from './adapters/http/static-tokens.ts';
 import type { Config } from './config.ts';
+import { ownToken } from './own-token.ts';
 import { followTokensFile } from './tokens-file.ts';
 
-/**
- * Accepts the configured tokens, those of the file as it is at any time, and those that the identity provider signs.
- *
- * @param own the token that the service made because none of these is configured
- */
-export function tokenVerifier(
-  { tokens, tokensFile, jwt }: Config,
-  own: string | undefined,
+/** How access tokens are verified. */
+interface Tokens {
+  /** Accepts those that are configured, those of the file as it is at any time, and those that the provider signs. */
+  readonly verifyToken: TokenVerifier;
+  /** The only one that is accepted, made by the service because none of these is configured. */
+  readonly ownToken: string | undefined;
+}
+
+/** Sets up what is configured, or a token in the folder of the embedded database, which must be open. */
+export async function tokenVerifier(
+  { database, tokens, tokensFile, jwt }: Config,
   log: Logger,
   opened: AsyncDisposableStack,
-): TokenVerifier {
+): Promise<Tokens> {
+  const none = tokens.length === 0 && tokensFile === undefined && jwt === undefined;
+  const own = none && database.kind === 'embedded' ? await ownToken(database.dataDir) : undefined;
   const fixed = own === undefined ? tokens : [own];
   let known = staticTokens([...fixed, ...(tokensFile?.tokens ?? [])]);
   if (tokensFile !== undefined) {
@@ -25,6 +30,7 @@ export function tokenVerifier(
     });
     opened.defer(unfollow);
   }
-  const nowKnown: TokenVerifier = (token) => known(token);
-  return jwt === undefined ? nowKnown : eitherToken(nowKnown, jwtTokens(jwt, log));
+  if (jwt === undefined) return { verifyToken: (token) => known(token), ownToken: own };
+  const signed = jwtTokens(jwt, log);
+  return { verifyToken: async (token) => (await known(token)) || signed(token), ownToken: own };
 }

@@ -10,8 +10,6 @@ interface BatcherOptions<Item, Result> {
   readonly sizeOf: (item: Item) => number;
   /** How many batches may run at once, should they be slow. */
   readonly maxRunning: number;
-  /** Told of the number of items in each batch as it starts. */
-  readonly onBatch?: ((items: number) => void) | undefined;
 }
 
 interface Call<Item, Result> {
@@ -54,7 +52,7 @@ const WATCH_INTERVAL = 50;
  */
 export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
   type OpenCall = Call<Item, Result>;
-  const { run, isItemsFault, maxItems, maxSize, sizeOf, maxRunning, onBatch } = options;
+  const { run, isItemsFault, maxItems, maxSize, sizeOf, maxRunning } = options;
   const open = new Set<OpenCall>();
   let waiting: OpenCall[] = [];
   let running = 0;
@@ -66,7 +64,6 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
       const batch = takeBatch();
       running++;
       newestStart = performance.now();
-      onBatch?.(batch.length);
       void settle(batch);
     }
   }

@@ -14,10 +14,8 @@ interface PlantsOptions {
   readonly batchRows: number;
   /** Milliseconds until a call is given up. */
   readonly timeout: number;
-  /** Told of the number of plants in each statement as it starts. */
-  readonly onBatch?: ((plants: number) => void) | undefined;
-  /** Hears how many plants each statement has stored. The port does not tell: created or there before is one to it. */
-  readonly onInserted?: (count: number) => void;
+  /** Hears how many plants each INSERT had, and how many of them it has stored: the port tells nobody which were new. */
+  readonly onInsert?: (plants: number, inserted: number) => void;
 }
 
 /** The repository, and for operators how many plants wait for a statement. */
@@ -32,20 +30,19 @@ const RETRY_DELAY = 50;
 /** Plants in the table `plants`, inserted in groups: one statement and one commit for all that came meanwhile. */
 export function postgresPlants(
   database: Database,
-  { schemaReady, batchRows, timeout, onBatch, onInserted }: PlantsOptions,
+  { schemaReady, batchRows, timeout, onInsert }: PlantsOptions,
 ): PostgresPlants {
   const insert = groupInsert(database);
   const addInGroup = batcher<NewPlant, NewPlant>({
     async run(plants) {
       await schemaReady();
-      return addTogether(database, insert, plants, onInserted);
+      return addTogether(database, insert, plants, onInsert);
     },
     isItemsFault: (error) => meaningOf(error) === 'rows_fault',
     maxItems: batchRows,
     maxSize: BATCH_TEXT,
     sizeOf: ({ name, tag = '' }) => name.length + tag.length,
     maxRunning: database.connections,
-    onBatch,
   });
 
   return {
@@ -103,14 +100,14 @@ async function addTogether(
   { sql }: Database,
   insert: GroupInsert,
   plants: readonly NewPlant[],
-  onInserted: PlantsOptions['onInserted'],
+  onInsert: PlantsOptions['onInsert'],
 ): Promise<NewPlant[]> {
   let holders = new Map<bigint, NewPlant>();
   for (const plant of plants) if (!holders.has(plant.id)) holders.set(plant.id, plant);
   // Always in the same order: two statements that insert the same ids in different orders would deadlock.
   const rows = [...holders.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const { numAffectedRows } = await sql.executeQuery(insert(rows));
-  onInserted?.(Number(numAffectedRows));
+  onInsert?.(plants.length, Number(numAffectedRows));
   if (numAffectedRows !== BigInt(rows.length)) {
     // A second statement, since the first one's snapshot cannot see the rows that made it skip some of its own.
     holders = await findAll(sql, [...holders.keys()]);

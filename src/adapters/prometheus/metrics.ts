@@ -9,8 +9,8 @@ export interface Metrics {
   answered(status: number | undefined, error: number | undefined, milliseconds: number | undefined): void;
   /** A request was refused because too much was under way. */
   overloaded(): void;
-  /** A statement starts with so many plants. */
-  batchStarted(plants: number): void;
+  /** An INSERT with so many plants has been done. */
+  inserted(plants: number): void;
   /** From now on every text tells what these functions return. */
   watch(gauges: Gauges): void;
 }
@@ -71,7 +71,7 @@ export function prometheusMetrics(): Metrics {
       if (milliseconds !== undefined) durations.observe({ status: label }, milliseconds / 1_000);
     },
     overloaded: () => refused.inc(),
-    batchStarted: (plants) => batches.observe(plants),
+    inserted: (plants) => batches.observe(plants),
     watch({ waiting, connections }) {
       new Gauge({
         name: 'plant_store_waiting_plants',
