@@ -36,13 +36,14 @@ export async function send(url: string, plant: NewPlant, agent = new Agent()): P
   return promise;
 }
 
-/** Of seven in a row: four new plants, a replay, one with the id of another, and one that no store may hold. */
+/** Of nine in a row: five new plants, two replays, one with the id of another, and one that no store may hold. */
 export function mixedPlant(n: number): NewPlant {
-  const first = n - (n % 7);
-  if (n % 7 === 4) return mixedPlant(first);
-  if (n % 7 === 5) return { ...mixedPlant(first + 1), name: 'another plant' };
+  const place = n % 9;
+  const first = n - place;
+  if (place === 5 || place === 6) return mixedPlant(first + place - 5);
+  if (place === 7) return { ...mixedPlant(first + 2), name: 'another plant' };
   const plant = { id: (BigInt(n) * 9_007_199_254_740_993n) % 2n ** 63n, name: `plant ${n}`, tag: `tag ${n}` };
-  return n % 7 === 6 ? { ...plant, name: '\0' } : plant;
+  return place === 8 ? { ...plant, name: '\0' } : plant;
 }
 
 interface Verdict {
