@@ -35,7 +35,11 @@ export async function exchange(target: Target, attack: (connection: Exchange) =>
   });
   // A connection that is reset counts as closed.
   socket.on('error', () => {});
-  const end = () => socket.destroy();
+  let held = false;
+  const end = () => {
+    held = !socket.destroyed;
+    socket.destroy();
+  };
   target.signal.addEventListener('abort', end);
   await attack({
     send: (bytes) => sent(socket, bytes, closed),
@@ -47,7 +51,7 @@ export async function exchange(target: Target, attack: (connection: Exchange) =>
   });
   await closed;
   target.signal.removeEventListener('abort', end);
-  return answersIn(received) || (target.signal.aborted ? 'held' : 'closed');
+  return answersIn(received) || (held ? 'held' : 'closed');
 }
 
 function sent(socket: Socket, bytes: string | Uint8Array, closed: Promise<void>): Promise<void> {

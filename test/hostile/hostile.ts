@@ -65,8 +65,10 @@ async function fight(attack: Attack, { url, pid }: Server): Promise<Round> {
   for (const [failure, count] of meanwhile.failures) faults.push(`${count} ordinary requests: ${failure}`);
   if (memory > MOST_MEMORY) faults.push(`${number(memory, 0)} MiB`);
   for (const outcome of outcomes.keys()) {
+    // Whose turn was still open when the attack was over has not got its outcome yet.
     if (!attack.outcomes.includes(outcome) && outcome !== 'held') faults.push(`a wrong outcome: ${outcome}`);
   }
+  if (!attack.outcomes.some((outcome) => outcomes.has(outcome))) faults.push('no right outcome');
   return { rest, meanwhile, outcomes, memory, cpu, faults };
 }
 
