@@ -8,8 +8,8 @@ import { Client } from 'pg';
 import { migrationStatus } from '../src/adapters/postgres/migrator.ts';
 import { selfSignedCertificate } from './support/certificate.ts';
 import { type PostgresServer, startPostgresServer } from './support/postgres-server.ts';
-import { startRelay } from './support/relay.ts';
 import { projectFile, type Service, startMain, startNode, startService } from './support/service-process.ts';
+import { startTcpProxy } from './support/tcp-proxy.ts';
 import { connect, plantsIn } from './support/test-database.ts';
 
 /*
@@ -212,8 +212,8 @@ describe('TLS to Postgres', () => {
   });
 
   test('secures the request to cancel a statement, too', async () => {
-    const relay = await startRelay(Number(new URL(server.url).port));
-    const database = connect(urlOf('plants_service', VERIFIED, { port: String(relay.port) }), {
+    const network = await startTcpProxy(server.url);
+    const database = connect(urlOf('plants_service', VERIFIED, { port: new URL(network.url).port }), {
       statementTimeout: 2_000,
     });
     const other = new Client({ connectionString: urlOf('plants_migrator') });
@@ -223,12 +223,12 @@ describe('TLS to Postgres', () => {
       const waiting = plantsIn(database).add({ id: 5n, name: 'mine' });
       // 57014 is query_canceled: Postgres has got the request, and did not only lose the connection.
       await expect(waiting).rejects.toMatchObject({ code: 'store_unavailable', cause: { code: '57014' } });
-      expect(relay.openings.length).toBeGreaterThan(1);
-      for (const bytes of relay.openings) expect(bytes).toEqual(SSL_REQUEST);
+      expect(network.openings.length).toBeGreaterThan(1);
+      for (const bytes of network.openings) expect(bytes).toEqual(SSL_REQUEST);
     } finally {
       await other.end();
       await database.close();
-      relay.close();
+      await network.close();
     }
   });
 });

@@ -5,6 +5,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface TcpProxy {
   /** The database's address as seen through this network. */
   readonly url: string;
+  /** The first bytes that came on each connection, oldest first. */
+  readonly openings: readonly Buffer[];
   /** Connections that the service has open. */
   connections(): number;
   /**
@@ -32,6 +34,7 @@ export interface TcpProxy {
 export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();
+  const openings: Buffer[] = [];
   const dead = new WeakSet<Socket>();
   let swallowing = false;
   let swallowed = 0;
@@ -42,6 +45,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     const database = connect(Number(port), hostname);
     if (swallowing) dead.add(service);
     let answerIsDue = false;
+    service.once('data', (bytes) => openings.push(bytes));
     service.on('data', (bytes) => {
       if (dead.has(service)) {
         swallowed++;
@@ -79,6 +83,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   };
   return {
     url: url.href,
+    openings,
     connections: () => open.size,
     swallow() {
       swallowing = true;
