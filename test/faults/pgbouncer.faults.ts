@@ -44,6 +44,9 @@ behindPgBouncer(
       'test/service.test',
       'test/load.test',
       'test/round-trip.test',
+      'test/metrics.test',
+      'test/rolling-upgrade.test',
+      'test/fuzz/fuzz.test',
       'test/adapters/plant-repository.test',
     ];
     // Whether PgBouncer's own connections live is its affair.
