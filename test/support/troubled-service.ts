@@ -30,7 +30,7 @@ jest.setTimeout(120_000);
 
 export let postgres: PostgresServer;
 export let network: TcpProxy;
-export let service: Service;
+let service: Service;
 
 /** What is not settled yet was answered 503. */
 let answers: Answer[];
