@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Claim } from './claims.ts';
 import type { ContenderKey } from './contenders.ts';
 import type { Summary } from './summary.ts';
-import { markdownTable, number } from './tables.ts';
+import { claimTable, markdownTable, number } from './tables.ts';
 
 /*
  * The figures in the documents come from the files that the benches write, and stand between two comments:
@@ -10,12 +11,14 @@ import { markdownTable, number } from './tables.ts';
  *     <!-- figures: bench/results.json -->
  *     ...
  *     <!-- end of figures -->
+ *
+ * What follows a # tells two sections of one file apart.
  */
 
 const root = join(import.meta.dirname, '..');
 
 /** Every document that has figures. */
-export const documents = ['README.md', 'docs/import.md'] as const;
+export const documents = ['README.md', 'docs/import.md', 'docs/performance.md'] as const;
 
 const SECTION = /(<!-- figures: (\S+) -->\n)[\s\S]*?(<!-- end of figures -->)/g;
 
@@ -24,7 +27,7 @@ export function withFigures(document: string): string {
   return document.replace(SECTION, (_, begin: string, file: string, end: string) => {
     const figures = writers[file as keyof typeof writers];
     if (figures === undefined) throw new Error(`nobody knows how to write the figures of ${file}`);
-    return `${begin}\n${figures(JSON.parse(readFileSync(join(root, file), 'utf8')))}\n\n${end}`;
+    return `${begin}\n${figures(JSON.parse(readFileSync(join(root, file.replace(/#.*/, '')), 'utf8')))}\n\n${end}`;
   });
 }
 
@@ -52,7 +55,14 @@ interface ImportResults {
   };
 }
 
+/** What was to be shown, and what was. */
+const claims = ({ claims }: { readonly claims: readonly Claim[] }) => claimTable(claims);
+
 const writers = {
+  'bench/results.json#claims': claims,
+  'bench/growth.json': claims,
+  'bench/soak.json': claims,
+  'bench/overload.json': claims,
   'bench/results.json': ({ machine, settings, summary }: BenchResults) => {
     const counts = [...new Set(summary.map(({ connections }) => connections))];
     const many = counts.filter((count) => count >= 64);

@@ -6,6 +6,7 @@ import { circumstances } from './circumstances.ts';
 import { atLeast } from './claims.ts';
 import { contenders } from './contenders.ts';
 import { type BenchDatabase, createDatabase, findPostgres } from './database.ts';
+import { writeFigures } from './figures.ts';
 import { runLoad } from './load.ts';
 import { type Figures, measure } from './measure.ts';
 import { positive } from './options.ts';
@@ -82,6 +83,7 @@ await session(async (session) => {
     summary,
     rounds: results,
   });
+  writeFigures();
 });
 
 /** Puts plants with random ids into the table. */

@@ -6,6 +6,7 @@ import { circumstances } from './circumstances.ts';
 import { atLeast, atMost } from './claims.ts';
 import { contenders } from './contenders.ts';
 import { createDatabase, findPostgres } from './database.ts';
+import { writeFigures } from './figures.ts';
 import { residentMemory } from './linux-process.ts';
 import { runLoad } from './load.ts';
 import { checkRows } from './measure.ts';
@@ -114,6 +115,7 @@ await session(async (session) => {
   console.log(`\n${claimTable(claims)}`);
   const settings = { third, CLIENTS, CROWD };
   writeJson('overload.json', { ...(await circumstances(database)), settings, claims, ...figures });
+  writeFigures();
 });
 
 async function readLog(file: string, from: number): Promise<Answer[]> {

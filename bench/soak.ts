@@ -5,6 +5,7 @@ import { circumstances } from './circumstances.ts';
 import { atMost } from './claims.ts';
 import { contenders } from './contenders.ts';
 import { createDatabase, findPostgres } from './database.ts';
+import { writeFigures } from './figures.ts';
 import { residentMemory } from './linux-process.ts';
 import { runLoad } from './load.ts';
 import { checkRows } from './measure.ts';
@@ -95,5 +96,6 @@ await session(async (session) => {
     p99,
     samples,
   });
+  writeFigures();
   if (failures > 0) process.exitCode = 1;
 });

@@ -14,6 +14,7 @@ import { openApiDocument } from './openapi.ts';
 import type { Operation } from './operation.ts';
 import { failures, requestLog } from './request-log.ts';
 import type { RequestObserver } from './request-observer.ts';
+import { turnEnd } from './turn-end.ts';
 
 interface ApiOptions {
   readonly operations: readonly Operation[];
@@ -96,6 +97,8 @@ const answerErrors: Middleware = async (ctx, next) => {
     ctx.body = body;
   }
   if (ctx.closing) ctx.set('Connection', 'close');
+  // The others have waited for the store.
+  if (ctx.status !== 200 || ctx.method !== 'POST') await turnEnd();
 };
 
 /** Reached when no route answered: either the path or only the method is unknown. */
