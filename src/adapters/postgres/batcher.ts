@@ -19,6 +19,8 @@ interface Call<Item, Result> {
   readonly alone: boolean;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
+  /** Whether it has no outcome yet. */
+  open: boolean;
 }
 
 /** Takes an item into a batch. */
@@ -53,25 +55,26 @@ const WATCH_INTERVAL = 50;
 export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
   type OpenCall = Call<Item, Result>;
   const { run, isItemsFault, maxItems, maxSize, sizeOf, maxRunning } = options;
-  const open = new Set<OpenCall>();
+  // No Set of calls: V8 links each table that a Set has outgrown to the next one, so that once one of them is old, all
+  // calls ever since outlive the young generation's collections.
   let waiting: OpenCall[] = [];
-  let running = 0;
+  const running: (readonly OpenCall[])[] = [];
   let newestStart = 0;
   let watch: NodeJS.Timeout | undefined;
 
   function startBatches(): void {
     while (waiting.length > 0 && mayStart()) {
       const batch = takeBatch();
-      running++;
+      running.push(batch);
       newestStart = performance.now();
       void settle(batch);
     }
   }
 
   function mayStart(): boolean {
-    if (running === 0) return true;
-    if (running >= maxRunning) return false;
-    const enough = running === 1 ? Math.min(WORTHWHILE, maxItems) : maxItems;
+    if (running.length === 0) return true;
+    if (running.length >= maxRunning) return false;
+    const enough = running.length === 1 ? Math.min(WORTHWHILE, maxItems) : maxItems;
     return waiting.length >= enough || performance.now() - newestStart > SLOW;
   }
 
@@ -93,31 +96,30 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
       for (const [index, call] of batch.entries()) close(call).resolve(results[index] as Result);
     } catch (error) {
       if (batch.length > 1 && isItemsFault(error)) {
-        const again = batch.filter((call) => open.delete(call)).map((call) => ({ ...call, alone: true }));
-        for (const call of again) open.add(call);
+        const again = batch.filter(({ open }) => open).map((call) => ({ ...call, alone: true }));
         waiting = [...again, ...waiting];
       } else {
         for (const call of batch) close(call).reject(error);
       }
     }
-    running--;
+    running.splice(running.indexOf(batch), 1);
     startBatches();
   }
 
   function close(call: OpenCall): OpenCall {
-    open.delete(call);
+    call.open = false;
     return call;
   }
 
   /** Gives up what is overdue, and starts what waits behind a slow batch. */
   function look(): void {
     const now = performance.now();
-    for (const call of open) {
-      if (call.deadline <= now) close(call).reject(new DeadlineError('the deadline passed'));
+    for (const call of [...running, waiting].flat()) {
+      if (call.open && call.deadline <= now) close(call).reject(new DeadlineError('the deadline passed'));
     }
-    waiting = waiting.filter((call) => open.has(call));
+    waiting = waiting.filter(({ open }) => open);
     startBatches();
-    if (open.size === 0) {
+    if (running.length === 0) {
       clearInterval(watch);
       watch = undefined;
     }
@@ -125,9 +127,7 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
 
   function add(item: Item, deadline: number): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    const call = { item, deadline, alone: false, resolve, reject };
-    open.add(call);
-    waiting.push(call);
+    waiting.push({ item, deadline, alone: false, resolve, reject, open: true });
     watch ??= setInterval(look, WATCH_INTERVAL);
     startBatches();
     return promise;
