@@ -40,7 +40,7 @@ export function requestLog(log: Logger, observer?: RequestObserver): Middleware 
         bytesIn: bytesOf(ctx.req.headers['content-length']),
         bytesOut: bytesOf(res.getHeader('Content-Length')),
         aborted: res.writableFinished ? undefined : true,
-        err: status >= 500 ? failure?.thrown : undefined,
+        ...behind(status, failure?.thrown),
       };
       log[levelOf(status)](line, 'request');
     });
@@ -61,6 +61,16 @@ function saneId(offered: string | string[] | undefined): string | undefined {
 function pathOf(target: string): string {
   const path = target.startsWith('/') ? target : (URL.parse(target)?.pathname ?? '');
   return path.split('?', 1)[0] ?? '';
+}
+
+/**
+ * What operators are to know of a 5xx. Of an expected one only the cause's stack: formatting its own, which says nothing,
+ * would take longer than all the rest of refusing a request under overload.
+ */
+function behind(status: number, thrown: unknown): { readonly err?: unknown; readonly reason?: string } {
+  if (status === 500) return { err: thrown };
+  if (status < 500 || !(thrown instanceof Error)) return {};
+  return { reason: thrown.message, err: thrown.cause };
 }
 
 /** A defect is an error; what passes by itself is a warning. */
