@@ -1,8 +1,8 @@
+import { setImmediate } from 'node:timers/promises';
 import { api } from '../../src/adapters/http/api.ts';
 import { plantRoutes } from '../../src/adapters/http/plant-routes.ts';
 import { serve } from '../../src/adapters/http/server.ts';
 import { staticTokens } from '../../src/adapters/http/static-tokens.ts';
-import { turnEnd } from '../../src/adapters/http/turn-end.ts';
 import { prometheusMetrics } from '../../src/adapters/prometheus/metrics.ts';
 import { createPlant } from '../../src/application/create-plant.ts';
 import type { PlantRepository } from '../../src/application/ports.ts';
@@ -20,12 +20,21 @@ const log = await createLog(logLevel);
 const metrics = prometheusMetrics();
 
 const together = process.env.ANSWERS === 'together';
+let turnEnd: Promise<void> | undefined;
 const plants: PlantRepository = {
   async add(plant) {
-    if (together) await turnEnd();
+    if (together) {
+      turnEnd ??= endOfTurn();
+      await turnEnd;
+    }
     return plant;
   },
 };
+
+async function endOfTurn(): Promise<void> {
+  await setImmediate();
+  turnEnd = undefined;
+}
 
 const app = api({
   operations: plantRoutes({ createPlant: createPlant(plants) }),

@@ -12,7 +12,20 @@ interface Ticket {
   readonly bytes: number;
   /** As performance.now() counts. */
   readonly since: number;
-  readonly giveUp: (reason: HttpError) => void;
+  /** Ends the wait for its body; undefined once that has come. */
+  giveUp: ((reason: HttpError) => void) | undefined;
+}
+
+interface Admission {
+  /**
+   * Does the work of a request whose body, of at most `bytes`, is still to be read.
+   *
+   * @throws PlantStoreError `store_unavailable` if too much is under way, HttpError `request_too_slow` if it has to make
+   * room for others
+   */
+  admit<Body>(bytes: number, read: () => Promise<Body>, work: (body: Body) => Promise<void>): Promise<void>;
+  /** How many requests more may be under way. */
+  room(): number;
 }
 
 /** Milliseconds that a body may take to come even if nobody else gets in meanwhile. */
@@ -23,17 +36,21 @@ const SLOW_BODY = 100;
  * has been coming for long, which then loses its place: slow uploads must not keep everyone else out.
  *
  * @param overloaded is told of each refusal
- * @returns a function that does the work of a request whose body, of at most `bytes`, is still to be read, or throws
- * PlantStoreError `store_unavailable`, or HttpError `request_too_slow` if it has to make room
  */
-export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, overloaded?: () => void) {
+export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, overloaded?: () => void): Admission {
   const underWay = new Set<Ticket>();
   /** Those whose body is still coming, the oldest first. */
   const arriving = new Set<Ticket>();
   let allBytes = 0;
 
-  function leave(ticket: Ticket): void {
+  function arrive(ticket: Ticket): void {
     arriving.delete(ticket);
+    // V8 may keep what has been in a Set alive for long (see batcher.ts), and all of the request hangs on this.
+    ticket.giveUp = undefined;
+  }
+
+  function leave(ticket: Ticket): void {
+    arrive(ticket);
     if (underWay.delete(ticket)) allBytes -= ticket.bytes;
   }
 
@@ -46,24 +63,26 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
         'the service is overloaded; sending the same request again is safe',
       );
     }
-    leave(slowest);
     const message = 'the service is overloaded, and this body came too slowly; sending the same request again is safe';
-    slowest.giveUp(new HttpError('request_too_slow', message, { Connection: 'close' }));
+    slowest.giveUp?.(new HttpError('request_too_slow', message, { Connection: 'close' }));
+    leave(slowest);
   }
 
-  return async <Body>(bytes: number, read: () => Promise<Body>, work: (body: Body) => Promise<void>): Promise<void> => {
+  async function admit<Body>(bytes: number, read: () => Promise<Body>, work: (body: Body) => Promise<void>) {
     while (underWay.size >= maxRequests || allBytes + bytes > maxRequestBytes) makeRoom();
     const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
-    const ticket = { bytes, since: performance.now(), giveUp };
+    const ticket: Ticket = { bytes, since: performance.now(), giveUp };
     underWay.add(ticket);
     arriving.add(ticket);
     allBytes += bytes;
     try {
       const body = await Promise.race([read(), givenUp]);
-      arriving.delete(ticket);
+      arrive(ticket);
       await work(body);
     } finally {
       leave(ticket);
     }
-  };
+  }
+
+  return { admit, room: () => maxRequests - underWay.size };
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { Logger } from 'pino';
@@ -12,9 +13,9 @@ import { jsonParser } from './json-body.ts';
 import { refuseMalformed } from './malformed.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation } from './operation.ts';
+import { refusedClients } from './refused-clients.ts';
 import { failures, requestLog } from './request-log.ts';
 import type { RequestObserver } from './request-observer.ts';
-import { turnEnd } from './turn-end.ts';
 
 interface ApiOptions {
   readonly operations: readonly Operation[];
@@ -34,7 +35,7 @@ interface ApiOptions {
 export function api(options: ApiOptions): Koa {
   const { operations, verifyToken, bodyLimit, limits, baseUrl, corsOrigins = [], log, observer } = options;
   const authenticate = bearerAuth(verifyToken);
-  const admit = admission(limits, observer?.overloaded);
+  const { admit, room } = admission(limits, observer?.overloaded);
   const readBody = bodyReader(bodyLimit);
   const router = new Router({ sensitive: true, strict: true });
 
@@ -54,23 +55,27 @@ export function api(options: ApiOptions): Koa {
   addDocsPage(router, baseUrl);
 
   const methods = new Set(['GET', ...operations.map(({ method }) => method.toUpperCase())]);
-  return koaApp(router, log, observer, corsOrigins.length > 0 ? [cors(corsOrigins, [...methods])] : []);
+  const ahead = corsOrigins.length > 0 ? [cors(corsOrigins, [...methods])] : [];
+  return koaApp(router, log, { observer, ahead, rest: refusedClients(room) });
 }
 
-/** What every port of the service has in common: request log, Error bodies and these routes, behind whatever else. */
-export function koaApp(
-  router: Router,
-  log: Logger,
-  observer?: RequestObserver,
-  ahead: readonly Middleware[] = [],
-): Koa {
+interface AppOptions {
+  readonly observer?: RequestObserver | undefined;
+  /** What comes before the routes. */
+  readonly ahead?: readonly Middleware[];
+  /** Is given each request that was answered without waiting for the store. */
+  readonly rest?: (request: IncomingMessage) => void;
+}
+
+/** What every port of the service has in common: request log, Error bodies and these routes. */
+export function koaApp(router: Router, log: Logger, { observer, ahead = [], rest }: AppOptions = {}): Koa {
   const app = new Koa();
   // Koa would print them. A client that has gone is in the request log, and thrown errors never come here.
   app.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') log.error({ err: error }, 'answer not sent');
   });
   app.use(requestLog(log, observer));
-  app.use(answerErrors);
+  app.use(answerErrors(rest));
   app.use(refuseMalformed);
   for (const middleware of ahead) app.use(middleware);
   app.use(router.routes());
@@ -85,21 +90,24 @@ export function answerJson(ctx: Context, value: unknown): void {
 const everyAnswerList = Object.entries(everyAnswer);
 
 /** Turns everything thrown below it into an Error body: Koa's own answers would be plain text. */
-const answerErrors: Middleware = async (ctx, next) => {
-  for (const [name, value] of everyAnswerList) ctx.res.setHeader(name, value);
-  try {
-    await next();
-  } catch (thrown) {
-    const { status, error, headers, body } = errorAnswer(thrown);
-    failures.set(ctx.res, { error, thrown });
-    ctx.status = status;
-    ctx.set(headers);
-    ctx.body = body;
-  }
-  if (ctx.closing) ctx.set('Connection', 'close');
-  // The others have waited for the store.
-  if (ctx.status !== 200 || ctx.method !== 'POST') await turnEnd();
-};
+function answerErrors(rest: AppOptions['rest']): Middleware {
+  return async (ctx, next) => {
+    for (const [name, value] of everyAnswerList) ctx.res.setHeader(name, value);
+    try {
+      await next();
+    } catch (thrown) {
+      const { status, error, headers, body } = errorAnswer(thrown);
+      failures.set(ctx.res, { error, thrown });
+      ctx.status = status;
+      ctx.set(headers);
+      ctx.body = body;
+    }
+    if (ctx.closing) ctx.set('Connection', 'close');
+    if (rest && (ctx.status !== 200 || ctx.method !== 'POST')) {
+      ctx.res.once('close', () => rest(ctx.req));
+    }
+  };
+}
 
 /** Reached when no route answered: either the path or only the method is unknown. */
 const refuseUnrouted: Middleware = (ctx) => {

@@ -11,7 +11,7 @@ const DURATION = 2_000;
 const FLOOD = `
   const { connect } = require('node:net');
   const { parentPort, workerData: { port, clients } } = require('node:worker_threads');
-  const request = 'POST /plants HTTP/1.1\\r\\nHost: a\\r\\nContent-Length: 0\\r\\n\\r\\n';
+  const request = 'POST /plants HTTP/1.1\\r\\nHost: a\\r\\nContent-Length: 2\\r\\n\\r\\n{}';
   let open = 0;
   for (let index = 0; index < clients; index++) {
     const socket = connect(port, '127.0.0.1', () => {

@@ -55,6 +55,36 @@ test('refuses at once what is more than may be under way, without asking the sto
   expect((await again).status).toBe(200);
 });
 
+test('reads on from a client that it has refused when there is room, or after a second', async () => {
+  const { held, plants } = heldPlants();
+  server = await startApiServer({ plants, maxRequests: 1 });
+  const accepted = post(server.url, plant(1));
+  await until(() => held.length === 1);
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  const statuses: string[] = [];
+  socket.on('data', (answer) => statuses.push(answer.toString('latin1', 9, 12)));
+  const request = `${POST}Content-Length: ${plant(2).length}\r\n\r\n${plant(2)}`;
+  socket.write(request);
+  await until(() => statuses.length === 1);
+
+  const start = performance.now();
+  socket.write(request);
+  await until(() => statuses.length === 2);
+  expect(statuses).toEqual(['503', '503']);
+  expect(performance.now() - start).toBeGreaterThan(900);
+
+  socket.write(request);
+  await setTimeout(100);
+  held[0]?.();
+  await until(() => held.length === 2);
+  held[1]?.();
+  await until(() => statuses.length === 3);
+  expect(statuses).toEqual(['503', '503', '200']);
+  expect((await accepted).status).toBe(200);
+  socket.destroy();
+});
+
 test('bounds the bytes of the bodies under way', async () => {
   const { held, plants } = heldPlants();
   server = await startApiServer({ plants, maxRequestBytes: 3_000 });
