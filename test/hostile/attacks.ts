@@ -121,7 +121,7 @@ export const attacks: readonly Attack[] = [
     { attackers: 1_000, turnsPerSecond: 500, seconds: 13 },
   ),
   bytes('a header of 16 KiB', ['431 43100', 'closed'], requestHead([`X: ${'x'.repeat(16 * 1024)}`])),
-  bytes('15,000 headers', NO_TOKEN, requestHead(Array.from({ length: 15_000 }, () => 'a:'))),
+  bytes('15,000 headers', ['431 43100'], requestHead(Array.from({ length: 15_000 }, () => 'a:'))),
   bytes('headers without end', ['431 43100', 'closed'], requestHead(['a: b']).slice(0, -2) + 'a: b\r\n'.repeat(20_000)),
   bytes(
     '16 requests at once',

@@ -1,9 +1,13 @@
 import type { Middleware } from 'koa';
 import { HttpError } from './errors.ts';
 
+/** Many more than anybody sends, and few enough to be looked at in a moment. */
+export const MAX_HEADERS = 200;
+
 /** What Node answers with an empty body unless told to leave it to us (server.ts), and targets that break ctx.path. */
 export const refuseMalformed: Middleware = (ctx, next) => {
-  const { headers, httpVersion, url = '' } = ctx.req;
+  const { headers, httpVersion, rawHeaders, url = '' } = ctx.req;
+  if (rawHeaders.length > 2 * MAX_HEADERS) throw new HttpError('headers_too_large');
   if (httpVersion !== '1.0' || headers.host !== undefined) checkHost(headers.host);
   // What is in front of this service may have gone by another one. The comma first, since counting costs more.
   if (headers.authorization?.includes(', ') && (ctx.req.headersDistinct.authorization ?? []).length > 1) {

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { boundConnections, pipelineLimit } from './connections.ts';
+import { MAX_HEADERS } from './malformed.ts';
 import { pendingAnswer, refuse } from './parser-refusals.ts';
 import type { RequestObserver } from './request-observer.ts';
 
@@ -52,8 +53,8 @@ export async function serve(
   const { answerTimeout, maxConnections, maxPipelined, ...nodeLimits } = { ...serverLimits, ...limits };
   // Joined, a header that may stand once only is refused for its value, where Node would go by the first.
   const server = createServer({ ...nodeLimits, requireHostHeader: false, joinDuplicateHeaders: true });
-  // Their size is bounded; by default Node leaves out what comes after the first thousand.
-  server.maxHeadersCount = 0;
+  // Node leaves out those beyond, so one more shows that there are too many.
+  server.maxHeadersCount = MAX_HEADERS + 1;
   // Not in Node's documentation: a client that has closed its side after its requests gets its answers.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.setTimeout(answerTimeout, closeUnlessAnswering);

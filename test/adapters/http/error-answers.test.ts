@@ -334,6 +334,13 @@ test('answers 43100 to headers of more than 16 KiB, and leaves those of less alo
   expect((await post(server.url, PLANT, { 'X-Large': 'x'.repeat(15 * 1024) })).status).toBe(200);
 });
 
+test('answers 43100 to more than 200 headers, and looks at all of so many', async () => {
+  const headers = (count: number) => head(...Array.from({ length: count }, (_, index) => `X-${index}: x`));
+  await expectError(await raw(headers(200)), 43100);
+  // With Host and Connection.
+  await expectError(await raw(headers(198)), 40100);
+});
+
 test('answers 50000 to a defect, whose details are in the log under the request id only', async () => {
   const lines: string[] = [];
   const plants = { ...fakePlants(), add: () => Promise.reject(new Error('the secret detail')) };

@@ -96,7 +96,7 @@ describe('a body in small pieces', () => {
 
 test.each([
   ['two Host headers', 'Host: a\r\nHost: a'],
-  ['a second Host behind thousands of headers', `Host: a\r\n${'a:\r\n'.repeat(3_000)}Host: b`],
+  ['a second Host behind many headers', `Host: a\r\n${'a:\r\n'.repeat(190)}Host: b`],
   ['a Host that is none', 'Host: a b'],
   ['a Host with a path', 'Host: a/b'],
   ['an encoded body', 'Host: a\r\nTransfer-Encoding: gzip, chunked'],
