@@ -53,7 +53,11 @@ export const errorKinds: Readonly<Record<ErrorCode | HttpErrorCode, ErrorKind>> 
   method_not_allowed: { status: 405, error: 40500, message: 'this path allows other methods only: see Allow' },
   request_too_slow: { status: 408, error: 40800, message: 'the request came too slowly' },
   expectation_failed: { status: 417, error: 41700, message: 'Expect may only be 100-continue' },
-  headers_too_large: { status: 431, error: 43100, message: 'the headers must not be larger than 16 KiB, nor more than 200' },
+  headers_too_large: {
+    status: 431,
+    error: 43100,
+    message: 'the headers must not be larger than 16 KiB, nor more than 200',
+  },
   unexpected: { status: 500, error: 50000, message: 'unexpected error; its details are in the log under X-Request-Id' },
   store_unavailable: {
     status: 503,
