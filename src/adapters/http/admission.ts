@@ -70,13 +70,15 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
 
   async function admit<Body>(bytes: number, read: () => Promise<Body>, work: (body: Body) => Promise<void>) {
     while (underWay.size >= maxRequests || allBytes + bytes > maxRequestBytes) makeRoom();
-    const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
-    const ticket: Ticket = { bytes, since: performance.now(), giveUp };
+    const ticket: Ticket = { bytes, since: performance.now(), giveUp: undefined };
     underWay.add(ticket);
     arriving.add(ticket);
     allBytes += bytes;
     try {
-      const body = await Promise.race([read(), givenUp]);
+      const body = await new Promise<Body>((resolve, reject) => {
+        ticket.giveUp = reject;
+        read().then(resolve, reject);
+      });
       arrive(ticket);
       await work(body);
     } finally {

@@ -18,7 +18,7 @@ export const failures = new WeakMap<ServerResponse, { readonly error: number; re
  * @param observer is told of the same
  */
 export function requestLog(log: Logger, observer?: RequestObserver): Middleware {
-  return async (ctx, next) => {
+  return (ctx, next) => {
     const start = performance.now();
     const requestId = saneId(ctx.req.headers['x-request-id']) ?? randomUUID();
     ctx.res.setHeader('X-Request-Id', requestId);
@@ -44,7 +44,7 @@ export function requestLog(log: Logger, observer?: RequestObserver): Middleware 
       };
       log[levelOf(status)](line, 'request');
     });
-    await next();
+    return next();
   };
 }
 
