@@ -24,7 +24,7 @@ interface Admission {
    * room for others
    */
   admit<Body>(bytes: number, read: () => Promise<Body>, work: (body: Body) => Promise<void>): Promise<void>;
-  /** How many requests more may be under way. */
+  /** How many requests more may be under way, if their bodies are no larger than the last that was refused. */
   room(): number;
 }
 
@@ -42,6 +42,7 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
   /** Those whose body is still coming, the oldest first. */
   const arriving = new Set<Ticket>();
   let allBytes = 0;
+  let lastRefused = 0;
 
   function arrive(ticket: Ticket): void {
     arriving.delete(ticket);
@@ -54,10 +55,11 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
     if (underWay.delete(ticket)) allBytes -= ticket.bytes;
   }
 
-  function makeRoom(): void {
+  function makeRoom(bytes: number): void {
     const [slowest] = arriving;
     overloaded?.();
     if (slowest === undefined || performance.now() - slowest.since < SLOW_BODY) {
+      lastRefused = bytes;
       throw new PlantStoreError(
         'store_unavailable',
         'the service is overloaded; sending the same request again is safe',
@@ -69,7 +71,7 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
   }
 
   async function admit<Body>(bytes: number, read: () => Promise<Body>, work: (body: Body) => Promise<void>) {
-    while (underWay.size >= maxRequests || allBytes + bytes > maxRequestBytes) makeRoom();
+    while (underWay.size >= maxRequests || allBytes + bytes > maxRequestBytes) makeRoom(bytes);
     const ticket: Ticket = { bytes, since: performance.now(), giveUp: undefined };
     underWay.add(ticket);
     arriving.add(ticket);
@@ -86,5 +88,8 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
     }
   }
 
-  return { admit, room: () => maxRequests - underWay.size };
+  return {
+    admit,
+    room: () => (allBytes + lastRefused > maxRequestBytes ? 0 : maxRequests - underWay.size),
+  };
 }

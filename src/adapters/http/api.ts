@@ -13,9 +13,9 @@ import { jsonParser } from './json-body.ts';
 import { refuseMalformed } from './malformed.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation } from './operation.ts';
-import { refusedClients } from './refused-clients.ts';
 import { failures, requestLog } from './request-log.ts';
 import type { RequestObserver } from './request-observer.ts';
+import { restingClients } from './resting-clients.ts';
 
 interface ApiOptions {
   readonly operations: readonly Operation[];
@@ -47,7 +47,10 @@ export function api(options: ApiOptions): Koa {
       await admit(
         sizeOfBody(ctx, bodyLimit),
         () => readBody(ctx),
-        async (body) => answerJson(ctx, await handle(parse(body) as never)),
+        async (body) => {
+          ctx.state.letIn = true;
+          answerJson(ctx, await handle(parse(body) as never));
+        },
       );
     });
   }
@@ -56,14 +59,14 @@ export function api(options: ApiOptions): Koa {
 
   const methods = new Set(['GET', ...operations.map(({ method }) => method.toUpperCase())]);
   const ahead = corsOrigins.length > 0 ? [cors(corsOrigins, [...methods])] : [];
-  return koaApp(router, log, { observer, ahead, rest: refusedClients(room) });
+  return koaApp(router, log, { observer, ahead, rest: restingClients(room) });
 }
 
 interface AppOptions {
   readonly observer?: RequestObserver | undefined;
   /** What comes before the routes. */
   readonly ahead?: readonly Middleware[];
-  /** Is given each request that was answered without waiting for the store. */
+  /** Is given each request that was answered without being let in. */
   readonly rest?: (request: IncomingMessage) => void;
 }
 
@@ -103,9 +106,7 @@ function answerErrors(rest: AppOptions['rest']): Middleware {
       ctx.body = body;
     }
     if (ctx.closing) ctx.set('Connection', 'close');
-    if (rest && (ctx.status !== 200 || ctx.method !== 'POST')) {
-      ctx.res.once('close', () => rest(ctx.req));
-    }
+    if (rest && !ctx.state.letIn) ctx.res.once('close', () => rest(ctx.req));
   };
 }
 

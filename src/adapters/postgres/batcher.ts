@@ -41,7 +41,7 @@ const WORTHWHILE = 16;
 /** Milliseconds after which a running batch counts as slow: the next one starts beside it. */
 const SLOW = 10;
 
-/** Milliseconds between looks at deadlines and slow batches while any call is open. */
+/** Milliseconds between looks at deadlines and slow batches while any batch runs. */
 const WATCH_INTERVAL = 50;
 
 /**

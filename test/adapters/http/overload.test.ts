@@ -55,7 +55,7 @@ test('refuses at once what is more than may be under way, without asking the sto
   expect((await again).status).toBe(200);
 });
 
-test('reads on from a client that it has refused when there is room, or after a second', async () => {
+test('lets a client that it has refused wait a second unless there is room', async () => {
   const { held, plants } = heldPlants();
   server = await startApiServer({ plants, maxRequests: 1 });
   const accepted = post(server.url, plant(1));
@@ -65,17 +65,15 @@ test('reads on from a client that it has refused when there is room, or after a 
   const statuses: string[] = [];
   socket.on('data', (answer) => statuses.push(answer.toString('latin1', 9, 12)));
   const request = `${POST}Content-Length: ${plant(2).length}\r\n\r\n${plant(2)}`;
+  const start = performance.now();
   socket.write(request);
   await until(() => statuses.length === 1);
-
-  const start = performance.now();
   socket.write(request);
   await until(() => statuses.length === 2);
   expect(statuses).toEqual(['503', '503']);
   expect(performance.now() - start).toBeGreaterThan(900);
 
   socket.write(request);
-  await setTimeout(100);
   held[0]?.();
   await until(() => held.length === 2);
   held[1]?.();
@@ -126,6 +124,27 @@ test('keeps a request whose body has come, however long the store takes', async 
   expect((await post(server.url, plant(2))).status).toBe(503);
   held[0]?.();
   expect((await accepted).status).toBe(200);
+});
+
+test('lets a client that it has refused for the bytes of its body wait, too', async () => {
+  const { held, plants } = heldPlants();
+  server = await startApiServer({ plants, maxRequestBytes: 1_000 });
+  const accepted = post(server.url, plant(1, 'x'.repeat(900)));
+  await until(() => held.length === 1);
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  const body = plant(2, 'x'.repeat(200));
+  const request = `${POST}Content-Length: ${body.length}\r\n\r\n${body}`;
+  socket.write(request);
+  expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 503 /);
+  let answers = 0;
+  socket.on('data', () => answers++);
+  socket.write(request);
+  await setTimeout(200);
+  expect(answers).toBe(0);
+  held[0]?.();
+  expect((await accepted).status).toBe(200);
+  socket.destroy();
 });
 
 test('refuses a bad token before it counts', async () => {

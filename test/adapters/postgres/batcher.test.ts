@@ -145,3 +145,27 @@ test('gives up a call at its deadline though its batch is running', async () => 
   await expect(call).rejects.toBeInstanceOf(DeadlineError);
   (await batch(0)).succeed();
 });
+
+test('does not try again for calls whose deadline has passed', async () => {
+  const { add, seen, batch } = setUp();
+  const first = add('first');
+  const calls = [add('overdue', performance.now() + 60), add('a'), add('b')];
+  (await batch(0)).succeed();
+  const running = await batch(1);
+  await expect(calls[0]).rejects.toBeInstanceOf(DeadlineError);
+  running.fail(new RangeError('one is bad'));
+  (await batch(2)).succeed();
+  (await batch(3)).succeed();
+  expect(await Promise.all([first, ...calls.slice(1)])).toEqual(['first!', 'a!', 'b!']);
+  expect(seen()).toEqual(['first', 'overdue a b', 'a', 'b']);
+});
+
+test('keeps no timer when all is done', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+  const before = timers();
+  const { add, batch } = setUp();
+  const call = add('a');
+  (await batch(0)).succeed();
+  await call;
+  while (timers() > before) await new Promise(setImmediate);
+});
