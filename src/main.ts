@@ -34,8 +34,9 @@ function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.message;
   const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };
   if (code === 'EADDRINUSE') return `Port ${port} is in use: stop what listens there, or set PORT or MANAGEMENT_PORT.`;
-  if (syscall === 'listen' || syscall === 'getaddrinfo')
-    return `${message}: set HOST or MANAGEMENT_HOST, and the port.`;
+  if (syscall === 'listen' || syscall === 'getaddrinfo') {
+    return `${message}: change HOST and PORT, or MANAGEMENT_HOST and MANAGEMENT_PORT.`;
+  }
   return message;
 }
 

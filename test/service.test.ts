@@ -346,6 +346,16 @@ describe('cannot start', () => {
     }
   });
 
+  test('on an address that is not this machine, and says what to change', async () => {
+    // RFC 5737: nobody's.
+    const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/plants', ACCESS_TOKENS: TOKEN, HOST: '192.0.2.1' };
+    const service = startMain(await temporaryFolder(), environment);
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(service.stderr()).toMatch(
+      /^Plant Store cannot start\.\nlisten \w+: .* 192\.0\.2\.1.*: change HOST and PORT, or MANAGEMENT_HOST and .*\n$/,
+    );
+  });
+
   test('with a bad configuration, and lists all mistakes at once', async () => {
     const environment = { PORT: '80000', LOG_LEVEL: 'loud', DATABASE_URL: 'postgres://127.0.0.1:1/plants' };
     const service = startMain(await temporaryFolder(), environment);

@@ -27,9 +27,12 @@ export function restingClients(room: () => number): (request: IncomingMessage) =
     const places = room();
     const rested = resting.findIndex(({ since }, index) => index >= places && since > longAgo);
     for (const { socket } of resting.splice(0, rested < 0 ? resting.length : rested)) socket.resume();
-    if (resting.length === 0) return;
-    // Not all who have been let go on use their places.
-    if (places > 0) setImmediate(readOn);
+    if (resting.length > 0) setImmediate(goOn, places);
+  }
+
+  /** At once if nobody has used the places that there were; else others than these clients are to have a chance, too. */
+  function goOn(places: number): void {
+    if (places > 0 && room() >= places) readOn();
     else setTimeout(readOn, INTERVAL);
   }
 
