@@ -103,7 +103,7 @@ export const attacks: readonly Attack[] = [
     '10,000 connections kept open after an answer',
     ['404 40400', 'closed', 'held'],
     ({ send }) => send(`GET / HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`),
-    { attackers: 10_000, turnsPerSecond: 2_000, seconds: 12 },
+    { attackers: 10_000, turnsPerSecond: 1_000, seconds: 14 },
   ),
   outsider('connections that are reset', ['closed'], async (connection) => connection.reset(), { turnsPerSecond: 500 }),
   outsider(
