@@ -61,7 +61,7 @@ function crumbled(request: IncomingMessage): Promise<never> {
     bytes += piece.length;
     if (pieces <= FREE_PIECES + bytes / LEAST_PIECE) return;
     // Not in Node's documentation: of what has been read already, it throws away the rest.
-    (request as unknown as { _dump(): void })._dump();
+    (request as { _dump?(): void })._dump?.();
     // At once: Node would read on for as long as there is anything to read.
     request.socket.pause();
     reject(new HttpError('body_too_large', 'the body must not come in so many small pieces', { Connection: 'close' }));

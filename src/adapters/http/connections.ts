@@ -78,6 +78,6 @@ export function pipelineLimit(most: number): (socket: Socket) => boolean {
  * it be of no effect one day, all that the read has brought is parsed, for a twentieth of a second.
  */
 function stopParser(socket: Socket): void {
-  const { parser } = socket as unknown as { readonly parser: { onIncoming(): number } };
-  parser.onIncoming = () => -1;
+  const { parser } = socket as unknown as { readonly parser?: { onIncoming(): number } };
+  if (parser) parser.onIncoming = () => -1;
 }
