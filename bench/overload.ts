@@ -72,12 +72,12 @@ await session(async (session) => {
   const created = (list: readonly Answer[]) => list.filter(({ status }) => status === 200);
   const refused = crowded.filter(({ status }) => status === 503);
   const full = median(perSecond(created(before), stages[0]?.start ?? 0, third - 2));
-  const createdBetween = (start: number, end: number) => created(answers).filter(within(start, end)).length;
+  const [firstSecond = Number.NaN, nextSecond = Number.NaN] = perSecond(created(answers), fallen - SECOND, 2);
   const figures = {
     createsPerSecondBefore: full,
     createsPerSecondMeanwhile: created(crowded).length / third,
-    createsInFirstSecondAfter: createdBetween(fallen, fallen + SECOND),
-    createsInNextSecond: createdBetween(fallen + SECOND, fallen + 2 * SECOND),
+    createsInFirstSecondAfter: firstSecond,
+    createsInNextSecond: nextSecond,
     refused: refused.length,
     refusedMs: spread(refused),
     acceptedMs: spread(created(crowded)),
@@ -134,7 +134,7 @@ function within(start: number, end: number) {
   return ({ time }: Answer) => time >= start && time < end;
 }
 
-/** How many in each second. */
+/** How many in each second, from a second after the start. */
 function perSecond(answers: readonly Answer[], start: number, seconds: number): number[] {
   return Array.from(
     { length: seconds },

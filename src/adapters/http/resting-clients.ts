@@ -5,7 +5,7 @@ import { pendingAnswer } from './parser-refusals.ts';
 /** The milliseconds of Retry-After: who keeps to it does not notice. */
 const LONGEST_REST = 1_000;
 
-/** Milliseconds between looks for room while clients rest and there is none. */
+/** Milliseconds between looks for room while clients rest, unless there is some that nobody uses. */
 const INTERVAL = 10;
 
 /**

@@ -27,6 +27,11 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await setImmediate();
 }
 
+function connectTo(url: string): Socket {
+  const { hostname, port } = new URL(url);
+  return connect(Number(port), hostname);
+}
+
 const plant = (id: number, name = 'x') => JSON.stringify({ id, name });
 
 test('refuses at once what is more than may be under way, without asking the store, and recovers', async () => {
@@ -60,8 +65,7 @@ test('lets a client that it has refused wait a second unless there is room', asy
   server = await startApiServer({ plants, maxRequests: 1 });
   const accepted = post(server.url, plant(1));
   await until(() => held.length === 1);
-  const { hostname, port } = new URL(server.url);
-  const socket = connect(Number(port), hostname);
+  const socket = connectTo(server.url);
   const statuses: string[] = [];
   socket.on('data', (answer) => statuses.push(answer.toString('latin1', 9, 12)));
   const request = `${POST}Content-Length: ${plant(2).length}\r\n\r\n${plant(2)}`;
@@ -131,8 +135,7 @@ test('lets a client that it has refused for the bytes of its body wait, too', as
   server = await startApiServer({ plants, maxRequestBytes: 1_000 });
   const accepted = post(server.url, plant(1, 'x'.repeat(900)));
   await until(() => held.length === 1);
-  const { hostname, port } = new URL(server.url);
-  const socket = connect(Number(port), hostname);
+  const socket = connectTo(server.url);
   const body = plant(2, 'x'.repeat(200));
   const request = `${POST}Content-Length: ${body.length}\r\n\r\n${body}`;
   socket.write(request);
@@ -164,8 +167,7 @@ test.each<[string, (socket: Socket) => unknown]>([
 ])('takes the place back of an upload that %s', async (_name, giveUp) => {
   const limits = { requestTimeout: 500, headersTimeout: 400, connectionsCheckingInterval: 10 };
   server = await startApiServer({ maxRequests: 1, limits });
-  const { hostname, port } = new URL(server.url);
-  const socket = connect(Number(port), hostname).on('error', () => {});
+  const socket = connectTo(server.url).on('error', () => {});
   socket.write(`POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nExpect: 100-continue\r\n`);
   socket.write('Content-Type: application/json\r\nContent-Length: 100\r\n\r\n');
   await once(socket, 'data');
