@@ -3,8 +3,9 @@ import { api } from './adapters/http/api.ts';
 import { management } from './adapters/http/management.ts';
 import { plantRoutes } from './adapters/http/plant-routes.ts';
 import { serve } from './adapters/http/server.ts';
-import { migrationGate, requireMigrations } from './adapters/postgres/migrator.ts';
-import { postgresPlants, requireWritablePlants } from './adapters/postgres/plant-repository.ts';
+import { migrationGate } from './adapters/postgres/migrator.ts';
+import { postgresPlants } from './adapters/postgres/plant-repository.ts';
+import { requireReady } from './adapters/postgres/readiness.ts';
 import { prometheusMetrics } from './adapters/prometheus/metrics.ts';
 import { createPlant } from './application/create-plant.ts';
 import type { Config } from './config.ts';
@@ -66,10 +67,7 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
   const service = async () => {
     if (state !== 'serving') throw new Error(state);
   };
-  const ready = async () => {
-    await requireMigrations(database);
-    await requireWritablePlants(database);
-  };
+  const ready = () => requireReady(database);
 
   // Driving side: the port for operators and the public one.
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);

@@ -31,10 +31,12 @@ export const NOBODY = 65_534;
 /**
  * @param settings of postgresql.conf, such as `fsync=off`
  * @param files to put into the data folder, readable by the server only, such as pg_hba.conf
+ * @param copyOf the data folder of a server that was shut down, instead of a new one
  */
 export async function startPostgresServer(
   settings: readonly string[] = [],
   files: Readonly<Record<string, string>> = {},
+  copyOf?: string,
 ): Promise<PostgresServer> {
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
@@ -42,11 +44,12 @@ export async function startPostgresServer(
   if (isRoot) await chown(folder, NOBODY, NOBODY);
   const bin = await copyBinaries(join(folder, 'native'));
   const data = join(folder, 'data');
-  await run(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'],
-    user,
-  );
+  if (copyOf === undefined) {
+    const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'];
+    await run(join(bin, 'initdb'), ['-D', data, ...options], user);
+  } else {
+    await run('cp', ['-r', copyOf, data], user);
+  }
   for (const [name, content] of Object.entries(files)) {
     const file = join(data, name);
     await writeFile(file, content, { mode: 0o600 });

@@ -23,11 +23,6 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** The same error, its message made complete for people: what is wrong and, if Postgres said it, what to do. */
 export function advised(error: unknown): unknown {
-  // Node.js gives one without a message if a host has several addresses and none answers.
-  if (error instanceof AggregateError && error.message === '') {
-    const messages = error.errors.map(({ message }) => message);
-    return new Error(messages.join(', '), { cause: error });
-  }
   const advice = ADVICE[sqlState(error) ?? ''];
   return advice === undefined ? error : new Error(`${(error as Error).message}: ${advice}`, { cause: error });
 }

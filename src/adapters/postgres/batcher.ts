@@ -1,8 +1,8 @@
 interface BatcherOptions<Item, Result> {
   /** Does one batch and resolves to each item's result, in the order of the items. */
   readonly run: (items: readonly Item[]) => Promise<readonly Result[]>;
-  /** Whether a batch failed because of an item in it, so that each is worth trying alone. */
-  readonly isItemsFault: (error: unknown) => boolean;
+  /** Whether a batch may have failed because of an item in it, so that each is worth trying alone. */
+  readonly isWorthTryingAlone: (error: unknown) => boolean;
   /** How many items a batch may have. */
   readonly maxItems: number;
   /** How large the items of a batch may be together; one that is larger goes alone. */
@@ -54,7 +54,7 @@ const WATCH_INTERVAL = 50;
  */
 export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
   type OpenCall = Call<Item, Result>;
-  const { run, isItemsFault, maxItems, maxSize, sizeOf, maxRunning } = options;
+  const { run, isWorthTryingAlone, maxItems, maxSize, sizeOf, maxRunning } = options;
   // No Set of calls: V8 links each table that a Set has outgrown to the next one, so that once one of them is old, all
   // calls ever since outlive the young generation's collections.
   let waiting: OpenCall[] = [];
@@ -95,7 +95,7 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
       const results = await run(batch.map(({ item }) => item));
       for (const [index, call] of batch.entries()) close(call).resolve(results[index] as Result);
     } catch (error) {
-      if (batch.length > 1 && isItemsFault(error)) {
+      if (batch.length > 1 && isWorthTryingAlone(error)) {
         const again = batch.filter(({ open }) => open).map((call) => ({ ...call, alone: true }));
         waiting = [...again, ...waiting];
       } else {

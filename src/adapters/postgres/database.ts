@@ -19,6 +19,8 @@ export interface Database {
   readonly connections: number;
   /** How many of its connections do what; undefined if it has none. */
   readonly connectionUse?: () => { readonly busy: number; readonly idle: number; readonly unused: number };
+  /** Rejects, saying what to do, while plants must not be entrusted to it though it responds. */
+  readonly verify?: () => Promise<void>;
   /** For people: which database this is, without its password. */
   readonly description: string;
   close(): Promise<void>;

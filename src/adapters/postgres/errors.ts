@@ -5,7 +5,7 @@ import { DeadlineError } from './batcher.ts';
 type Meaning =
   /** It cannot do it now, but might in a moment or on another connection; the outcome is unknown until then. */
   | 'transient'
-  /** One of the statement's rows is refused, or waits too long for a lock. */
+  /** One of the statement's rows is refused, is dropped, or waits too long for a lock. */
   | 'rows_fault'
   /** Nothing to try again for soon: the deadline passed, or the schema is not there yet. */
   | 'unavailable'
@@ -16,32 +16,55 @@ export class SchemaError extends Error {
   override readonly name = 'SchemaError';
 }
 
+/** A connection could not be made or was lost, or a commit was not confirmed: trying again settles what became of it. */
+export class TransientError extends Error {
+  override readonly name: string = 'TransientError';
+}
+
+/** A statement got no response in time, and its connection was closed. */
+export class NoResponseError extends TransientError {
+  override readonly name = 'NoResponseError';
+}
+
+/** A row is neither there nor was it stored: something in the database dropped it, or it was deleted at that moment. */
+export class MissingRowError extends Error {
+  override readonly name = 'MissingRowError';
+}
+
 /*
  * By SQLSTATE (PostgreSQL's appendix A). Transient: connection lost, resources, operator intervention, system error;
  * read-only (a primary that was demoted); serialization failure, deadlock.
  */
 const TRANSIENT = /^(08|53|57P|58|25006|40001|40P01)/;
 const REFUSED_VALUE = /^(22|23)/;
-/** By this side's time-out for statements, or by the role's for statements or locks. */
-const OUTLASTED_ITS_TIME = /^(57014|55P03)/;
+/** By the server's limits for statements, locks and transactions. */
+const OUTLASTED_ITS_TIME = /^(57014|55P03|25P04)/;
 const READ_ONLY = '25006';
+/** The server has closed the connection as well. */
+const CLOSED = /^(57P|25P04)/;
 export const UNDEFINED_TABLE = '42P01';
+/** Of PgBouncer too, for a start-up parameter that it does not know. */
+export const PROTOCOL_VIOLATION = '08P01';
 /** No such table, database or role, a wrong password, no right: an operator's work, so trying again soon is no use. */
 const NOT_SET_UP = /^(42P01|42501|3D|28)/;
 
 const NO_USE_TO_TRY = [DeadlineError, SchemaError, PlantStoreError];
 
-/** What JavaScript throws at a programmer's mistake. */
-const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError];
-
 export function meaningOf(error: unknown): Meaning {
   if (NO_USE_TO_TRY.some((kind) => error instanceof kind)) return 'unavailable';
-  if (MISTAKES.some((mistake) => error instanceof mistake)) return 'defect';
+  if (error instanceof TransientError) return 'transient';
+  if (error instanceof MissingRowError) return 'rows_fault';
   const state = sqlState(error);
-  // Lost connections and time-outs come from the driver, as plain errors and as the system's.
-  if (state === undefined || TRANSIENT.test(state)) return 'transient';
+  if (state === undefined) return 'defect';
+  if (TRANSIENT.test(state)) return 'transient';
   if (OUTLASTED_ITS_TIME.test(state) || REFUSED_VALUE.test(state)) return 'rows_fault';
   return NOT_SET_UP.test(state) ? 'unavailable' : 'defect';
+}
+
+/** Whether a group failed in a way that need not concern all of its rows, so that each is worth trying alone. */
+export function isWorthTryingAlone(error: unknown): boolean {
+  // Without limits on the server's side a locked row shows only as a statement without a response.
+  return error instanceof NoResponseError || meaningOf(error) === 'rows_fault';
 }
 
 /** The rejection that the port promises for a failure of the database. */
@@ -56,10 +79,24 @@ function unavailable(cause: unknown): PlantStoreError {
   return new PlantStoreError('store_unavailable', message, { cause });
 }
 
-/** Whether the connection that gave this error is in an unknown state, or will give it for ever. */
+/** Whether the connection that gave this error is closed or in an unknown state, or will give it for ever. */
 export function spoilsConnection(error: unknown): boolean {
   const state = sqlState(error);
-  return state === undefined || state === READ_ONLY;
+  return state === undefined || state === READ_ONLY || CLOSED.test(state);
+}
+
+/** Whether this error makes it likely that connections opened before it lead nowhere, or to the wrong server. */
+export function discreditsOthers(error: unknown): boolean {
+  return error instanceof TransientError || sqlState(error) === READ_ONLY;
+}
+
+/** The error of a connection that could not be made or was lost; those of Postgres itself are returned as they are. */
+export function connectionError(cause: unknown): unknown {
+  if (sqlState(cause) !== undefined) return cause;
+  // Node.js gives one without a message if a host has several addresses and none responds.
+  const errors = cause instanceof AggregateError && cause.message === '' ? cause.errors : [cause];
+  const message = errors.map((error) => (error instanceof Error ? error.message : String(error))).join(', ');
+  return new TransientError(message, { cause });
 }
 
 /** Only Postgres's own errors, of pg and PGlite alike, have a severity; `code` alone may be the system's, like EPIPE. */

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, sql as fragment } from 'kysely';
 import type { PlantRepository } from '../../application/ports.ts';
 import type { NewPlant } from '../../domain/plant.ts';
-import { advised } from './advice.ts';
 import { batcher } from './batcher.ts';
 import type { Database } from './database.ts';
-import { meaningOf, translated } from './errors.ts';
+import { isWorthTryingAlone, MissingRowError, meaningOf, translated } from './errors.ts';
 
 interface PlantsOptions {
   /** Rejects with `store_unavailable` while migrations are pending. */
@@ -38,7 +37,7 @@ export function postgresPlants(
       await schemaReady();
       return addTogether(database, insert, plants, onInsert);
     },
-    isItemsFault: (error) => meaningOf(error) === 'rows_fault',
+    isWorthTryingAlone,
     maxItems: batchRows,
     maxSize: BATCH_TEXT,
     sizeOf: ({ name, tag = '' }) => name.length + tag.length,
@@ -60,24 +59,6 @@ export function postgresPlants(
     },
   };
 }
-
-/**
- * Inserts nothing, yet fails as an insert would, which a read does not: on a standby, on a primary that was demoted (whose
- * connection is then dropped), without the right to insert, while the table is locked, or if it is another one.
- *
- * @throws Error, saying what to do
- */
-export async function requireWritablePlants({ sql }: Database): Promise<void> {
-  try {
-    await sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING));
-  } catch (error) {
-    throw advised(error);
-  }
-}
-
-/** The largest id does not fit a column that is no bigint. */
-const INSERT_NOTHING = `insert into plants (id, name, tag)
-  select ${2n ** 63n - 1n}, ''::text, null::text where false on conflict (id) do nothing`;
 
 type GroupInsert = (plants: readonly NewPlant[]) => CompiledQuery;
 
@@ -114,12 +95,25 @@ async function addTogether(
   }
   return plants.map(({ id }) => {
     const holder = holders.get(id);
-    if (holder === undefined) throw new Error(`plant ${id} was deleted between two statements`);
+    if (holder === undefined) throw new MissingRowError(`plant ${id} was not stored: a trigger or a rule may drop it`);
     return holder;
   });
 }
 
+/**
+ * Makes the commit of the look-up, and so its response, wait for a synchronous standby if there is to be one: a row can
+ * be visible and still be missing there, after a crash or an ended backend, and the loss of the primary would lose it.
+ * Evaluated once, since it refers to no row.
+ */
+const AWAIT_STANDBY = fragment`(
+  select pg_logical_emit_message(true, '', '') where current_setting('synchronous_standby_names') <> ''
+)`;
+
 async function findAll(sql: Database['sql'], ids: readonly bigint[]): Promise<Map<bigint, NewPlant>> {
-  const rows = await sql.selectFrom('plants').selectAll().where('id', 'in', ids).execute();
+  const rows = await sql
+    .selectFrom('plants')
+    .select(['id', 'name', 'tag', AWAIT_STANDBY.as('awaited')])
+    .where('id', 'in', ids)
+    .execute();
   return new Map(rows.map(({ id, name, tag }) => [BigInt(id), { id: BigInt(id), name, ...(tag !== null && { tag }) }]));
 }

@@ -1,10 +1,11 @@
-import type { Socket } from 'node:net';
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import { Client, Pool, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
-import { cancelRunning } from './cancel.ts';
+import { abandonedStatements } from './abandoned-statements.ts';
 import type { Database, Tables } from './database.ts';
-import { spoilsConnection } from './errors.ts';
+import { connectionError, PROTOCOL_VIOLATION, sqlState } from './errors.ts';
+import { requireServerLimits } from './server-limits.ts';
+import { type Connection, discard, observed, supervised } from './supervised-client.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -12,13 +13,16 @@ export interface PostgresOptions {
   /** Milliseconds to wait for a free or a new connection. */
   readonly connectTimeout: number;
   /**
-   * Milliseconds until a statement is cancelled; if it has not ended as long again later, its connection is closed.
-   * 0 for migrations, which may take any time.
+   * Milliseconds until the server ends a statement, or its wait for a lock; if there is no response as long again
+   * later, the connection is closed. 0 for migrations, which may take any time.
    */
   readonly statementTimeout: number;
   /** Milliseconds until a connection without work is closed. */
   readonly idleTimeout: number;
 }
+
+/** Milliseconds of silence after which the kernel asks whether the other end is still there. */
+const KEEP_ALIVE = 10_000;
 
 /** Opens a pool of connections to a Postgres server. It connects when first used, so a server may come later. */
 export function postgresServer(options: PostgresOptions, log: Logger): Database {
@@ -29,40 +33,61 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     max: poolSize,
     connectionTimeoutMillis: connectTimeout,
     idleTimeoutMillis: idleTimeout,
-    // Time-outs are kept on this side: PgBouncer refuses statement_timeout as a start-up parameter.
-    query_timeout: statementTimeout * 2,
+    // Sent as start-up parameters: the server stops a statement before its commit, never in it.
+    statement_timeout: statementTimeout,
+    lock_timeout: statementTimeout,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE,
   });
-  const lost = (error: Error) => log.warn({ err: error }, 'database connection lost');
-  const connectedAt = new WeakMap<PoolClient, number>();
+  const connections = new WeakMap<PoolClient, Connection>();
   pool.on('connect', (client) => {
-    connectedAt.set(client, performance.now());
+    connections.set(client, observed(client));
     // The pool itself hears idle clients only; one that dies while it is checked out would end the process.
-    client.on('error', lost);
+    client.on('error', (error) => log.warn({ err: error }, 'database connection lost'));
   });
   pool.on('error', () => {});
 
   /** Older connections lead to a server that has fallen silent, is gone, or is no longer the primary. */
   let trustedSince = 0;
+  const abandoned = abandonedStatements(poolSize);
+  const supervisor = {
+    deadline: statementTimeout * 2,
+    mayAbandon: abandoned.add,
+    committed: abandoned.committed,
+    distrust(sent: number) {
+      trustedSince = Math.max(trustedSince, sent);
+    },
+  };
+
   async function trustedClient() {
     for (;;) {
-      const client = await pool.connect();
-      if ((connectedAt.get(client) ?? 0) >= trustedSince) return supervised(client, statementTimeout, distrust);
+      const client = await connect();
+      const connection = connections.get(client) ?? observed(client);
+      if (connection.openedAt >= trustedSince) return supervised(connection, supervisor);
       discard(client);
     }
   }
-  function distrust(sent: number): void {
-    trustedSince = Math.max(trustedSince, sent);
+
+  async function connect(): Promise<PoolClient> {
+    const { statement_timeout: limit } = pool.options;
+    try {
+      return await pool.connect();
+    } catch (error) {
+      if (sqlState(error) !== PROTOCOL_VIOLATION || !limit) throw connectionError(error);
+      // PgBouncer, unless its ignore_startup_parameters names them. The role's own limits then have to hold.
+      Object.assign(pool.options, { statement_timeout: 0, lock_timeout: 0 });
+      return connect();
+    }
   }
 
-  const sql = new Kysely<Tables>({
+  const database = new Kysely<Tables>({
     dialect: new PostgresDialect({
       // Kysely's type asks for more than it uses without cursors and its own cancellation.
       pool: { connect: trustedClient, end: () => pool.end() } as unknown as PostgresPool,
     }),
   });
   return {
-    sql,
+    sql: database,
     connections: poolSize,
     connectionUse: () => ({
       busy: pool.totalCount - pool.idleCount,
@@ -70,50 +95,12 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
       unused: poolSize - pool.totalCount,
     }),
     description: describe(url),
-    close: () => sql.destroy(),
-  };
-}
-
-/**
- * Cancels what takes too long, and closes a client that can no longer be trusted: Kysely gives every one back as
- * healthy, and one that failed without an answer from Postgres would spoil the next query.
- *
- * @param distrust is told when a statement was sent that showed that: waiting for each of a pool's dead connections in
- * turn would take longer than a request has
- */
-function supervised(client: PoolClient, statementTimeout: number, distrust: (sent: number) => void) {
-  let spoiled = false;
-  function cancel(): void {
-    // The request may arrive late, and would then hit whatever runs next on this connection.
-    spoiled = true;
-    cancelRunning(client);
-  }
-  return {
-    async query(sql: string, parameters: unknown[]) {
-      const timer = statementTimeout > 0 && setTimeout(cancel, statementTimeout);
-      const sent = performance.now();
-      try {
-        return await client.query(sql, parameters);
-      } catch (error) {
-        if (spoilsConnection(error)) {
-          spoiled = true;
-          distrust(sent);
-        }
-        throw error;
-      } finally {
-        if (timer) clearTimeout(timer);
-      }
+    verify: () => requireServerLimits(database, statementTimeout),
+    close() {
+      abandoned.allowAll();
+      return database.destroy();
     },
-    release: () => (spoiled ? discard(client) : client.release()),
   };
-}
-
-/** Closes a connection at once; by itself the driver would wait for a dead network to say goodbye. */
-function discard(client: PoolClient): void {
-  client.release(true);
-  // Not in pg's types.
-  const { connection } = client as unknown as { connection: { stream: Socket } };
-  connection.stream.destroy();
 }
 
 /** By what pg makes of the URL: a socket's folder, for one, stands in its query. */

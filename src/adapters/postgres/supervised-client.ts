@@ -1,0 +1,106 @@
+import type { Socket } from 'node:net';
+import type { PoolClient, QueryResult } from 'pg';
+import { connectionError, discreditsOthers, NoResponseError, spoilsConnection, TransientError } from './errors.ts';
+
+/** A connection of the pool, and what has been seen of it. */
+export interface Connection {
+  readonly client: PoolClient;
+  /** As performance.now() counts. */
+  readonly openedAt: number;
+  isLost: boolean;
+  /** Whether the server has sent a warning since the last statement began. */
+  isWarned: boolean;
+}
+
+/** What one statement means to the other connections of its pool. */
+export interface Supervisor {
+  /** Milliseconds until a statement without a response is given up; 0 for none. */
+  readonly deadline: number;
+  /** Asks to close a connection whose statement has no response; false if too many of them may still be running. */
+  mayAbandon(): boolean;
+  /** A statement that was sent at this time has committed a write. */
+  committed(sent: number): void;
+  /** Connections opened before this time are not to be used again. */
+  distrust(sent: number): void;
+}
+
+/** The SQLSTATE of a plain warning. */
+const WARNING = '01000';
+
+/** Notes what the driver reports of a connection outside of its statements, for as long as it is open. */
+export function observed(client: PoolClient): Connection {
+  const connection = { client, openedAt: performance.now(), isLost: false, isWarned: false };
+  client.on('notice', ({ code }) => {
+    if (code === WARNING) connection.isWarned = true;
+  });
+  // Before the statement that it was running fails.
+  client.on('error', () => {
+    connection.isLost = true;
+  });
+  return connection;
+}
+
+/**
+ * A client as Kysely uses it, which closes a connection that can no longer be trusted: Kysely gives every one back as
+ * healthy.
+ *
+ * It never cancels: a cancel request that meets a commit waiting for its synchronous standby ends that wait with
+ * success. The server's own limits end what runs; the deadline here only stops waiting, and closes the connection.
+ */
+export function supervised(connection: Connection, supervisor: Supervisor) {
+  const { client } = connection;
+  let isSpoiled = false;
+
+  async function query(sql: string, parameters: unknown[]): Promise<QueryResult> {
+    const sent = performance.now();
+    connection.isWarned = false;
+    try {
+      const result = await withinDeadline(client.query(sql, parameters), supervisor);
+      requireConfirmed(result, connection);
+      if (hasWritten(result)) supervisor.committed(sent);
+      return result;
+    } catch (thrown) {
+      const error = connection.isLost ? connectionError(thrown) : thrown;
+      if (spoilsConnection(error)) isSpoiled = true;
+      if (discreditsOthers(error)) supervisor.distrust(sent);
+      throw error;
+    }
+  }
+
+  return { query, release: () => (isSpoiled ? discard(client) : client.release()) };
+}
+
+/** @throws NoResponseError at the deadline, or later if the supervisor does not let it be abandoned before */
+async function withinDeadline<T>(response: Promise<T>, { deadline, mayAbandon }: Supervisor): Promise<T> {
+  if (deadline === 0) return response;
+  const { promise: overdue, reject } = Promise.withResolvers<never>();
+  const timer = setInterval(() => {
+    if (mayAbandon()) reject(new NoResponseError(`no response from Postgres within ${deadline} ms`));
+  }, deadline);
+  try {
+    return await Promise.race([response, overdue]);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function hasWritten({ command, rowCount }: QueryResult): boolean {
+  return command !== 'SELECT' && (rowCount ?? 0) > 0;
+}
+
+/**
+ * An administrator who cancels a commit that waits for its synchronous standby makes Postgres report success, with a
+ * warning. An insert that stored nothing has no commit to wait for; its warnings are a trigger's.
+ */
+function requireConfirmed(result: QueryResult, { isWarned }: Connection): void {
+  if (!isWarned || (result.command === 'INSERT' && result.rowCount === 0)) return;
+  throw new TransientError('Postgres warned that the commit may not be on the synchronous standby');
+}
+
+/** Closes a connection at once; by itself the driver would wait for the goodbye of a dead network. */
+export function discard(client: PoolClient): void {
+  client.release(true);
+  // Not in pg's types.
+  const { connection } = client as unknown as { connection: { stream: Socket } };
+  connection.stream.destroy();
+}

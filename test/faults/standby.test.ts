@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import type { NewPlant } from '../../src/domain/plant.ts';
+import { TOKEN } from '../support/api-server.ts';
+import { eventually } from '../support/eventually.ts';
+import { send } from '../support/load-clients.ts';
+import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
+import { isSynchronous, type SynchronousPair, shutDown, startSynchronousPair } from '../support/synchronous-pair.ts';
+import { connect, execute, storedPlants } from '../support/test-database.ts';
+
+/* 200 means that the synchronous standby has the plant, too: losing the primary then loses nothing. */
+
+const POOL_SIZE = 4;
+/** Seconds that the standby stays away under load; as many as an operator needs to notice, in npm run test:faults. */
+const ABSENCE = faultRounds > 1 ? 300 : 10;
+
+jest.setTimeout(600_000);
+
+let pair: SynchronousPair;
+let service: Service;
+beforeEach(async () => {
+  pair = await startSynchronousPair();
+  service = await startService(await temporaryFolder(), {
+    DATABASE_URL: pair.primary.url,
+    ACCESS_TOKENS: TOKEN,
+    POOL_SIZE: `${POOL_SIZE}`,
+    STATEMENT_TIMEOUT: '300ms',
+    STORE_TIMEOUT: '2s',
+  });
+});
+afterEach(async () => {
+  await pair.standby.stop();
+  await pair.primary.stop();
+});
+
+const plant = (id: number): NewPlant => ({ id: BigInt(id), name: `plant ${id}` });
+const create = async (id: number) => (await send(service.apiUrl, plant(id))).status;
+
+async function onStandby(): Promise<bigint[]> {
+  const database = connect(pair.standby.url);
+  const plants = await storedPlants(database);
+  await database.close();
+  return plants.map(({ id }) => id);
+}
+
+async function onPrimary(id: number): Promise<number> {
+  return (await execute(pair.primary.url, `select 1 from plants where id = ${id}`)).length;
+}
+
+const waitingCommits = async () =>
+  (await execute(pair.primary.url, "select pid from pg_stat_activity where wait_event = 'SyncRep'")).map(
+    ({ pid }) => pid,
+  );
+
+test('answers neither a new plant nor its replays 200 while the standby is away, and recovers when it is back', async () => {
+  expect(await create(1)).toBe(200);
+  await shutDown(pair.standby);
+  expect(await Promise.all([2, 3, 4].map(create))).toEqual([503, 503, 503]);
+  expect(await Promise.all([2, 3, 4].map(create))).toEqual([503, 503, 503]);
+  pair.standby = await pair.standby.restart();
+  await eventually(async () => (await create(2)) === 200);
+  expect(await Promise.all([1, 3, 4].map(create))).toEqual([200, 200, 200]);
+  expect((await onStandby()).sort()).toEqual([1n, 2n, 3n, 4n]);
+});
+
+test('answers no replay 200 of a plant that a crash of the primary made visible, which the promoted standby lacks', async () => {
+  expect(await create(1)).toBe(200);
+  await shutDown(pair.standby);
+  expect(await create(2)).toBe(503);
+  const exited = once(pair.primary.process, 'exit');
+  pair.primary.process.kill('SIGKILL');
+  await exited;
+  pair.primary = await pair.primary.restart();
+  expect(await onPrimary(2)).toBe(1);
+  expect(await create(2)).toBe(503);
+  expect((await send(service.apiUrl, { id: 2n, name: 'another' })).status).toBe(503);
+  await shutDown(pair.primary);
+  pair.standby = await pair.standby.restart();
+  await execute(pair.standby.url, 'select pg_promote()');
+  expect(await onStandby()).toEqual([1n]);
+});
+
+test.each(['pg_cancel_backend', 'pg_terminate_backend'])(
+  'answers no plant 200 whose wait for the standby an administrator ends by %s',
+  async (end) => {
+    await shutDown(pair.standby);
+    const status = create(1);
+    await eventually(async () => (await waitingCommits()).length > 0);
+    const [waiting] = await waitingCommits();
+    await execute(pair.primary.url, `select ${end}(${waiting})`);
+    await eventually(async () => (await onPrimary(1)) === 1);
+    expect(await status).toBe(503);
+    expect(await create(1)).toBe(503);
+    pair.standby = await pair.standby.restart();
+    await eventually(async () => (await create(1)) === 200);
+    expect(await onStandby()).toEqual([1n]);
+  },
+);
+
+test(`leaves room for an administrator while the standby is away for ${ABSENCE} s at 64 connections`, async () => {
+  await shutDown(pair.standby);
+  const end = performance.now() + ABSENCE * 1_000;
+  let next = 0;
+  const statuses = new Set<number>();
+  const clients = Promise.all(
+    Array.from({ length: 64 }, async () => {
+      while (performance.now() < end) statuses.add(await create(++next));
+    }),
+  );
+  let most = 0;
+  while (performance.now() < end) {
+    const backends = "select 1 from pg_stat_activity where application_name = 'plant-store'";
+    most = Math.max(most, (await execute(pair.primary.url, backends)).length);
+    await delay(100);
+  }
+  await clients;
+  expect([...statuses]).toEqual([503]);
+  expect(most).toBeGreaterThan(POOL_SIZE);
+  expect(most).toBeLessThanOrEqual(2 * POOL_SIZE);
+  pair.standby = await pair.standby.restart();
+  await isSynchronous(pair.primary);
+  await eventually(async () => (await create(1)) === 200);
+  expect(await onStandby()).toContain(1n);
+});
