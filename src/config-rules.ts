@@ -62,8 +62,6 @@ export const jwksUrl: Rule<string> = {
 /** As WHATWG URLs write it: an address is always four numbers. */
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-export const postgresUrl = url('a URL like postgres://user:password@host:5432/database', ['postgres:', 'postgresql:']);
-
 export const origins: Rule<string[]> = {
   mustBe: '* or origins separated by commas, each exactly as browsers send it, like https://app.example',
   parse(value) {

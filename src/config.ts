@@ -11,7 +11,6 @@ import {
   origins,
   pause,
   port,
-  postgresUrl,
   size,
   type TokensFile,
   text,
@@ -126,7 +125,7 @@ export function readDatabaseConfig(environment: Environment): DatabaseConfig {
 }
 
 function databaseConfig(urlName: string, read: Read, problem: Problem): DatabaseConfig {
-  const url = read(urlName, postgresUrl);
+  const url = read(urlName, text);
   const wrong = url && postgresUrlProblem(url);
   if (wrong) problem(`${urlName} ${wrong}`);
   const poolSize = read('POOL_SIZE', integer('a number of connections from 1 to 1000', 1, 1_000), '10');

@@ -187,6 +187,23 @@ test.each([
     'must have a PEM certificate as its sslrootcert',
   ],
   ['DATABASE_URL', ['postgres://plants:%E0%A4@db.example/plants'], 'cannot be used: URI malformed'],
+  [
+    'DATABASE_URL',
+    [
+      'postgres://user:secret@one:5432,two:5432/plants',
+      'postgres://one,two/plants',
+      'postgres://one,two:5432/plants?target_session_attrs=read-write',
+      'postgres:///plants?host=one,two',
+      'postgres:///plants?host=one&host=two',
+    ],
+    'must name one host: the address that leads to the primary, for example a proxy',
+  ],
+  ...['query_timeout', 'target_session_attrs', 'statement_timeout'].map((name): [string, string[], string] => [
+    'DATABASE_URL',
+    [`postgres://db.example/plants?${name}=abc`],
+    `must not have the parameter ${name}: only host, port, user, password, application_name, options, sslmode, ` +
+      'sslrootcert, sslcert, sslkey, sslnegotiation are known',
+  ]),
   ['POOL_SIZE', ['0', '1001', '-1', 'ten'], 'must be a number of connections from 1 to 1000'],
   ['BODY_LIMIT', ['0mb', '1', '1.5mb', '-1kb', '1gb', 'mb'], SIZE_RULE],
   ['BATCH_ROWS', ['0', '1001'], 'must be a number of rows from 1 to 1000'],

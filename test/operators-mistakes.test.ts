@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { advised } from '../src/adapters/postgres/advice.ts';
 import { embeddedDatabase } from '../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../src/adapters/postgres/migrator.ts';
 import { post, TOKEN } from './support/api-server.ts';
@@ -164,6 +163,11 @@ describe('a database', () => {
           `there is no unique or exclusion constraint matching the ON CONFLICT specification: ${otherTable}`,
         ],
         [
+          'alter table plants set unlogged',
+          'alter table plants set logged',
+          'a crash would empty the table plants: run ALTER TABLE plants SET LOGGED as its owner',
+        ],
+        [
           'alter table plants rename to trees',
           'alter table trees rename to plants',
           `relation "plants" does not exist: ${otherTable}`,
@@ -196,11 +200,6 @@ describe('a database', () => {
     } finally {
       await database.drop();
     }
-  });
-
-  test('all of whose addresses refuse says so for each', () => {
-    const refused = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED')]);
-    expect(advised(refused)).toMatchObject({ message: 'connect ECONNREFUSED ::1:1, connect ECONNREFUSED' });
   });
 });
 
@@ -265,5 +264,20 @@ describe('a server that asks for passwords', () => {
     await database.query('grant select, insert on plants to plants');
     expect(await databaseCheck(service)).toBe('ok');
     expect((await post(service.apiUrl, plant)).status).toBe(200);
+  });
+
+  test('row-level security that applies to the service is told, and noticed once it does not', async () => {
+    await database.query('grant select on kysely_migration to plants; grant select, insert on plants to plants');
+    await database.query('alter table plants enable row level security');
+    const service = await startService(await temporaryFolder(), {
+      DATABASE_URL: urlFor('plants', 'right-password'),
+      ACCESS_TOKENS: TOKEN,
+    });
+    expect(await databaseCheck(service)).toBe(
+      'row-level security applies to this role on the table plants and may refuse or hide plants: ' +
+        'run ALTER TABLE plants DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS',
+    );
+    await database.query('alter table plants disable row level security');
+    expect(await databaseCheck(service)).toBe('ok');
   });
 });

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { crashRounds, startMortalService } from '../support/crash-rounds.ts';
 import { debianProgram } from '../support/debian-program.ts';
+import { eventually } from '../support/eventually.ts';
 import { startPgBouncer } from '../support/pgbouncer.ts';
 import { projectFile, startNode } from '../support/service-process.ts';
-import { connect, migratedDatabase, storedPlants, type TestDatabase } from '../support/test-database.ts';
+import { connect, execute, migratedDatabase, storedPlants, type TestDatabase } from '../support/test-database.ts';
 
 /* Behind PgBouncer in transaction mode. Migrations go past it: they hold a lock of their session. */
 
@@ -34,11 +35,44 @@ behindPgBouncer(
   600_000,
 );
 
+describe('the limits of statements', () => {
+  const refusal = /^statement_timeout is 0 and lock_timeout is 0 for this role .*: run ALTER ROLE postgres SET/;
+
+  behindPgBouncer.each([
+    ['refuses', []],
+    ['drops', ['ignore_startup_parameters = statement_timeout,lock_timeout']],
+  ])('which it %s must be the role’s', async (_what, settings) => {
+    const pooler = await startPgBouncer(pgbouncer ?? '', database.directUrl, settings);
+    const pooled = connect(pooler.url);
+    await expect(pooled.verify?.()).rejects.toThrow(refusal);
+    expect(await storedPlants(pooled)).toEqual(expect.any(Array));
+    const name = new URL(database.directUrl).pathname.slice(1);
+    for (const limit of ['statement_timeout', 'lock_timeout']) {
+      await database.query(`alter role postgres in database ${name} set ${limit} = '10s'`);
+    }
+    try {
+      await pooler.restart();
+      await eventually(() =>
+        (pooled.verify?.() ?? Promise.reject()).then(
+          () => true,
+          () => false,
+        ),
+      );
+    } finally {
+      await pooled.close();
+      await database.query(`alter role postgres in database ${name} reset all`);
+    }
+  });
+});
+
 behindPgBouncer(
   'passes every test over HTTP that a service on Postgres does',
   async () => {
     const server = process.env.TEST_SERVER_URL ?? '';
     const pooler = await startPgBouncer(pgbouncer ?? '', server);
+    for (const limit of ['statement_timeout', 'lock_timeout']) {
+      await execute(server, `alter role postgres set ${limit} = '10s'`);
+    }
     const jest = [projectFile('node_modules/jest/bin/jest.js'), '--colors=false'];
     const files = [
       'test/service.test',
@@ -56,6 +90,7 @@ behindPgBouncer(
       TEST_POOLER_URL: pooler.url,
     });
     const { code } = await run.exited;
+    await execute(server, 'alter role postgres reset all');
     process.stdout.write(run.stderr());
     expect(code).toBe(0);
     // One for each service, at least.

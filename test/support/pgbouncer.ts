@@ -16,8 +16,16 @@ export interface PgBouncer {
   restart(): Promise<void>;
 }
 
-/** Starts PgBouncer in transaction mode before the Postgres server of the address, until the end of the test. */
-export async function startPgBouncer(program: string, serverUrl: string): Promise<PgBouncer> {
+/**
+ * Starts PgBouncer in transaction mode before the Postgres server of the address, until the end of the test.
+ *
+ * @param more lines of its configuration
+ */
+export async function startPgBouncer(
+  program: string,
+  serverUrl: string,
+  more: readonly string[] = [],
+): Promise<PgBouncer> {
   const server = new URL(serverUrl);
   const port = await freePort();
   const folder = await temporaryFolder();
@@ -37,6 +45,7 @@ export async function startPgBouncer(program: string, serverUrl: string): Promis
     'default_pool_size = 10',
     `auth_type = ${server.password === '' ? 'trust' : 'scram-sha-256'}`,
     `auth_file = ${users}`,
+    ...more,
   ];
   await writeFile(file, `${settings.join('\n')}\n`);
 

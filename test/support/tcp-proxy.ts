@@ -5,8 +5,6 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface TcpProxy {
   /** The database's address as seen through this network. */
   readonly url: string;
-  /** The first bytes that came on each connection, oldest first. */
-  readonly openings: readonly Buffer[];
   /** Connections that the service has open. */
   connections(): number;
   /**
@@ -30,11 +28,17 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-/** Listens on a free port of the loopback interface and passes on to the database at `target`. */
-export async function startTcpProxy(target: string): Promise<TcpProxy> {
+/**
+ * Listens on a free port of the loopback interface and passes on to the database at `target`.
+ *
+ * @param changed what becomes of the first bytes of a connection
+ */
+export async function startTcpProxy(
+  target: string,
+  changed: (opening: Buffer) => Buffer = (opening) => opening,
+): Promise<TcpProxy> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();
-  const openings: Buffer[] = [];
   const dead = new WeakSet<Socket>();
   let swallowing = false;
   let swallowed = 0;
@@ -45,8 +49,10 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     const database = connect(Number(port), hostname);
     if (swallowing) dead.add(service);
     let answerIsDue = false;
-    service.once('data', (bytes) => openings.push(bytes));
-    service.on('data', (bytes) => {
+    let isOpening = true;
+    service.on('data', (sent) => {
+      const bytes = isOpening ? changed(sent) : sent;
+      isOpening = false;
       if (dead.has(service)) {
         swallowed++;
         return;
@@ -83,7 +89,6 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   };
   return {
     url: url.href,
-    openings,
     connections: () => open.size,
     swallow() {
       swallowing = true;

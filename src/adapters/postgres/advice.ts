@@ -1,4 +1,4 @@
-import { sqlState } from './errors.ts';
+import { SchemaError, sqlState } from './errors.ts';
 
 const OTHER_TABLE =
   "the table plants is not what the migrations make: mend it, or set the database's URL to a database of its own";
@@ -24,5 +24,5 @@ const ADVICE: Readonly<Record<string, string>> = {
 /** The same error, its message made complete for people: what is wrong and, if Postgres said it, what to do. */
 export function advised(error: unknown): unknown {
   const advice = ADVICE[sqlState(error) ?? ''];
-  return advice === undefined ? error : new Error(`${(error as Error).message}: ${advice}`, { cause: error });
+  return advice === undefined ? error : new SchemaError(`${(error as Error).message}: ${advice}`, { cause: error });
 }

@@ -5,14 +5,27 @@ import { Client } from 'pg';
 /** Every one of them but `disable` and `no-verify` checks the certificate and the host name, as pg reads them today. */
 const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
+/** All that pg takes from a URL's query and that this service leaves to the URL. */
+const PARAMETERS = [
+  ...['host', 'port', 'user', 'password', 'application_name', 'options'],
+  ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'],
+];
+
 /**
  * What pg would find wrong with a Postgres URL at every connection, or never. It connects to nothing.
  *
- * @returns what is wrong, in words that complete "<variable> ..." and never tell the password
+ * @returns what is wrong, in words that complete "<variable> ..." and never contain the password
  */
 export function postgresUrlProblem(url: string): string | undefined {
+  if (namesSeveralHosts(url)) return 'must name one host: the address that leads to the primary, for example a proxy';
+  const { protocol, searchParams } = URL.parse(url) ?? {};
+  if (searchParams === undefined || !/^postgres(ql)?:$/.test(protocol ?? '')) {
+    return 'must be a URL like postgres://user:password@host:5432/database';
+  }
+  const unknown = [...searchParams.keys()].find((name) => !PARAMETERS.includes(name));
+  if (unknown !== undefined) return `must not have the parameter ${unknown}: only ${PARAMETERS.join(', ')} are known`;
   // As pg does it: the last one counts.
-  const { sslmode } = Object.fromEntries(new URL(url).searchParams);
+  const { sslmode } = Object.fromEntries(searchParams);
   if (sslmode !== undefined && !SSL_MODES.includes(sslmode)) return `must have an sslmode of ${SSL_MODES.join(', ')}`;
   try {
     const { ssl } = new Client({ connectionString: url }) as { readonly ssl?: boolean | ConnectionOptions };
@@ -24,6 +37,13 @@ export function postgresUrlProblem(url: string): string | undefined {
   } catch (error) {
     return `cannot be used: ${(error as Error).message}`;
   }
+}
+
+/** In libpq's ways, which a URL's own rules know only in part: `a:1,b:2` and `?host=a,b`. */
+function namesSeveralHosts(url: string): boolean {
+  const authority = /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? '';
+  const host = URL.parse(url)?.searchParams.getAll('host').join() ?? '';
+  return `${authority.slice(authority.lastIndexOf('@') + 1)}${host}`.includes(',');
 }
 
 function isCertificate(pem: string): boolean {

@@ -1,6 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { DeadlineError } from '../../../src/adapters/postgres/batcher.ts';
-import { meaningOf, translated } from '../../../src/adapters/postgres/errors.ts';
+import {
+  connectionError,
+  isWorthTryingAlone,
+  MissingRowError,
+  meaningOf,
+  NoResponseError,
+  translated,
+} from '../../../src/adapters/postgres/errors.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 
 const postgres = (code: string) => Object.assign(new Error('refused'), { severity: 'ERROR', code });
@@ -15,6 +22,7 @@ describe.each([
   ['40P01', 'deadlock', 'transient'],
   ['57014', 'cancelled', 'rows_fault'],
   ['55P03', 'lock not available', 'rows_fault'],
+  ['25P04', 'transaction time-out', 'rows_fault'],
   ['23514', 'a check of the table', 'rows_fault'],
   ['22P05', 'untranslatable character', 'rows_fault'],
   ['42P01', 'no such table', 'unavailable'],
@@ -26,22 +34,41 @@ describe.each([
   test(`means ${meaning}`, () => expect(meaningOf(postgres(code))).toBe(meaning));
 });
 
-test('takes an error of the system or the driver for a lost connection, and a programmer’s for a defect', () => {
-  expect(meaningOf(system('EPIPE'))).toBe('transient');
-  expect(meaningOf(new Error('Connection terminated unexpectedly'))).toBe('transient');
+test('takes what connecting fails with for transient, and every other error without SQLSTATE for a defect', () => {
+  expect(meaningOf(connectionError(system('EPIPE')))).toBe('transient');
+  expect(meaningOf(connectionError(new Error('timeout exceeded when trying to connect')))).toBe('transient');
+  expect(meaningOf(connectionError(postgres('28P01')))).toBe('unavailable');
+  expect(meaningOf(new Error('a library was used wrongly'))).toBe('defect');
   expect(meaningOf(new TypeError('x is undefined'))).toBe('defect');
+});
+
+test('names every address of a host when all of them refuse', () => {
+  const refused = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED')]);
+  expect(connectionError(refused)).toMatchObject({ message: 'connect ECONNREFUSED ::1:1, connect ECONNREFUSED' });
+});
+
+test('tries the rows of a group alone after a time-out on either side, a refused value or a missing row', () => {
+  const alone = [new NoResponseError('late'), postgres('55P03'), postgres('23514'), new MissingRowError('dropped')];
+  expect(alone.map(isWorthTryingAlone)).toEqual([true, true, true, true]);
+  const together = [connectionError(system('EPIPE')), postgres('08006'), postgres('42601'), new Error('a defect')];
+  expect(together.map(isWorthTryingAlone)).toEqual([false, false, false, false]);
 });
 
 test('does not try again what was refused for good, such as pending migrations', () => {
   expect(meaningOf(new PlantStoreError('store_unavailable', 'migrations are pending'))).toBe('unavailable');
 });
 
-test.each([postgres('08006'), postgres('57014'), postgres('28P01'), system('ECONNREFUSED'), new DeadlineError('late')])(
-  'tells the port that the store is unavailable for %s',
-  (error) => {
-    expect(translated(error)).toMatchObject({ code: 'store_unavailable', cause: error });
-  },
-);
+test.each([
+  postgres('08006'),
+  postgres('57014'),
+  postgres('28P01'),
+  connectionError(system('ECONNREFUSED')),
+  new NoResponseError('late'),
+  new MissingRowError('dropped'),
+  new DeadlineError('late'),
+])('tells the port that the store is unavailable for %s', (error) => {
+  expect(translated(error)).toMatchObject({ code: 'store_unavailable', cause: error });
+});
 
 test('passes on a defect, a refused value and what is translated already as they are', () => {
   for (const error of [postgres('42601'), postgres('23514'), new PlantStoreError('store_unavailable', 'later')]) {
