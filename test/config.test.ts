@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -142,7 +143,8 @@ test('takes * for the pages of everybody', () => {
 });
 
 const PORT_RULE = 'must be a port number from 0 to 65535';
-const SIZE_RULE = 'must be a size of 1024mb at most: a whole number above 0 and one of b, kb, mb, like 10kb';
+const sizeRule = (most: string) =>
+  `must be a size of ${most} at most: a whole number above 0 and one of b, kb, mb, like 10kb`;
 const TIME_RULE = 'must be a time of 24 days at most: a whole number above 0 and one of ms, s, m, like 10s';
 const TOKEN_RULE =
   'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/';
@@ -205,10 +207,10 @@ test.each([
       'sslrootcert, sslcert, sslkey, sslnegotiation are known',
   ]),
   ['POOL_SIZE', ['0', '1001', '-1', 'ten'], 'must be a number of connections from 1 to 1000'],
-  ['BODY_LIMIT', ['0mb', '1', '1.5mb', '-1kb', '1gb', 'mb'], SIZE_RULE],
+  ['BODY_LIMIT', ['0mb', '1', '1.5mb', '-1kb', '1gb', 'mb', '512mb', '523265kb'], sizeRule('511mb')],
   ['BATCH_ROWS', ['0', '1001'], 'must be a number of rows from 1 to 1000'],
   ['MAX_REQUESTS', ['0'], 'must be a number of requests from 1 to 1000000'],
-  ['MAX_REQUEST_BYTES', ['64'], SIZE_RULE],
+  ['MAX_REQUEST_BYTES', ['64', '1025mb'], sizeRule('1024mb')],
   ['CONNECT_TIMEOUT', ['0s'], TIME_RULE],
   ['STATEMENT_TIMEOUT', ['0s'], TIME_RULE],
   ['IDLE_TIMEOUT', ['0s'], TIME_RULE],
@@ -231,6 +233,12 @@ test.each([{ BODY_LIMIT: '65mb' }, { MAX_REQUEST_BYTES: '1000kb' }, { BODY_LIMIT
     expect(mistakes(sizes)).toEqual(['MAX_REQUEST_BYTES must be at least BODY_LIMIT']);
   },
 );
+
+test('takes a BODY_LIMIT of the longest string that V8 can make, in whole megabytes', () => {
+  const { bodyLimit } = readConfig({ BODY_LIMIT: '511mb', MAX_REQUEST_BYTES: '1024mb' });
+  expect(bodyLimit).toBeLessThanOrEqual(constants.MAX_STRING_LENGTH);
+  expect(bodyLimit + 1024 ** 2).toBeGreaterThan(constants.MAX_STRING_LENGTH);
+});
 
 test('takes a MAX_REQUEST_BYTES for one body of the largest size', () => {
   const { bodyLimit, limits } = readConfig({ BODY_LIMIT: '2mb', MAX_REQUEST_BYTES: '2mb' });
