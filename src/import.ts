@@ -36,7 +36,7 @@ const REFUSED = 2;
 const stop = new AbortController();
 for (const [signal, code] of [['SIGINT', 130] as const, ['SIGTERM', 143] as const]) {
   process.on(signal, () => {
-    if (stop.signal.aborted) process.exit(code);
+    if (stop.signal.aborted) endAtOnce(signal, code);
     // Not behind the bar and the ^C of a terminal.
     say(`${process.stderr.isTTY ? '\n' : ''}Finishing what is under way; once more stops at once.`);
     stop.abort(code);
@@ -111,6 +111,17 @@ function explained(error: unknown): unknown {
   const cause = advised(error.cause);
   const said = cause instanceof Error ? cause.message : error.message;
   return new Error(`The database gave up (${said}). Running the same command again does the rest.`, { cause: error });
+}
+
+/**
+ * Ends as the signal would without a handler: process.exit() waits for the threads that read files and resolve names,
+ * and one of them may be blocked forever.
+ */
+function endAtOnce(signal: NodeJS.Signals, code: number): never {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+  // Only process 1 of a container gets here: the kernel lets no unhandled signal from within end that one.
+  process.exit(code);
 }
 
 /** For people, on stderr; the summary has stdout to itself. */

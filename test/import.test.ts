@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { lockFolder } from '../src/adapters/postgres/folder-lock.ts';
+import { counts, runImport, startImport } from './support/import-process.ts';
 import { startPostgresServer } from './support/postgres-server.ts';
 import { projectFile, startNode, temporaryFolder } from './support/service-process.ts';
 import { emptyDatabase, migratedDatabase, type TestDatabase } from './support/test-database.ts';
@@ -17,21 +18,8 @@ beforeEach(async () => {
   folder = await temporaryFolder();
 });
 
-const start = (args: readonly string[], environment: Record<string, string> = {}) =>
-  startNode([projectFile('src/import.ts'), ...args], folder, environment);
-
-/** Runs it to its end. */
-async function run(args: readonly string[], environment: Record<string, string> = {}) {
-  const process = start(args, environment);
-  const { code } = await process.exited;
-  return { code, stdout: process.stdout(), stderr: process.stderr() };
-}
-
-/** The counts of a summary. */
-function counts(stdout: string): Record<string, number> {
-  const rows = [...stdout.matchAll(/^(created|already there|conflicting|invalid) +([\d,]+)$/gm)];
-  return Object.fromEntries(rows.map(([, name, count]) => [name, Number(count?.replaceAll(',', ''))]));
-}
+const start = (args: readonly string[], environment?: Record<string, string>) => startImport(args, folder, environment);
+const run = (args: readonly string[], environment?: Record<string, string>) => runImport(args, folder, environment);
 
 const list = async (name: string, content: string | Buffer) => {
   await writeFile(join(folder, name), content);
@@ -193,7 +181,7 @@ describe('into the embedded database', () => {
 test('refuses a file that is not there, one that is none, and to guess what is meant', async () => {
   expect(await run(['plants.csv'])).toMatchObject({
     code: 1,
-    stderr: "ENOENT: no such file or directory, open 'plants.csv'\n",
+    stderr: 'there is no file plants.csv\n',
   });
   expect(await run(['.', '--format', 'csv'])).toMatchObject({ code: 1, stderr: '. is a folder\n' });
   expect(await run([])).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^Usage: npm run import/) });
