@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
 const USAGE = 'Usage: npm run import -- FILE [--format ndjson|csv] [--rejected FILE], with - for standard input';
@@ -21,7 +20,6 @@ export function importArguments(args: readonly string[]): ImportArguments {
   const format = Object.hasOwn(FORMATS, name) ? FORMATS[name as keyof typeof FORMATS] : undefined;
   if (path === undefined || rest.length > 0 || format === undefined) throw new Error(USAGE);
   const rejectedPath = values.rejected ?? `${path === '-' ? 'stdin' : path}.rejected.ndjson`;
-  if (resolve(path) === resolve(rejectedPath)) throw new Error('what is refused must go into a file of its own');
   return { path, format, rejectedPath };
 }
 

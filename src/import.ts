@@ -84,7 +84,7 @@ async function importList(
     },
   });
   const tally = { held: 0, conflicting: 0, invalid: 0 };
-  const rejected = rejectedFile(rejectedPath);
+  const rejected = rejectedFile(rejectedPath, source.stats);
   const start = performance.now();
   const look = () => ({ plants: entriesIn(tally), bytes: source.bytesRead(), totalBytes: source.size });
   const hideProgress = showProgress(look, process.stderr);

@@ -22,7 +22,3 @@ test.each([
 ])('refuses %j with its usage', (args) => {
   expect(() => importArguments(args)).toThrow(/^Usage: npm run import -- FILE/);
 });
-
-test('refuses to write over the list', () => {
-  expect(() => importArguments(['a.csv', '--rejected', './a.csv'])).toThrow('a file of its own');
-});
