@@ -15,7 +15,7 @@ import { createPlant } from './application/create-plant.ts';
 import { readDatabaseConfig } from './config.ts';
 import { PlantStoreError } from './domain/errors.ts';
 import { environment } from './environment.ts';
-import { importArguments } from './import-arguments.ts';
+import { importArguments, USAGE } from './import-arguments.ts';
 import { lineParser } from './line-parser.ts';
 import { createLog } from './log.ts';
 import { openDatabase } from './open-database.ts';
@@ -52,7 +52,12 @@ try {
 
 /** @returns the exit code */
 async function run(): Promise<number> {
-  const { path, format, rejectedPath } = importArguments(process.argv.slice(2));
+  const args = importArguments(process.argv.slice(2));
+  if (args === 'help') {
+    console.log(USAGE);
+    return DONE;
+  }
+  const { path, format, rejectedPath } = args;
   const source = await openSource(path, stop.signal);
   let database: Database | undefined;
   try {

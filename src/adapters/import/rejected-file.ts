@@ -25,11 +25,13 @@ export function rejectedFile(path: string, list: BigIntStats): RejectedFile {
     throw new Error(`what is refused cannot be written to ${path} (${message}): name another file with --rejected`);
   }
   return {
-    add({ line, bytes }, reason) {
-      const outcome = reason.code === 'id_taken' ? 'conflicting' : 'invalid';
+    add({ line, lastLine, bytes }, { code, message }) {
+      const outcome = code === 'id_taken' ? 'conflicting' : 'invalid';
+      const joined = lastLine > line ? `; lines ${line} to ${lastLine} are one record, joined by a quote` : '';
+      const refused = { line, outcome, reason: message + joined, text: bytes.toString() };
       // Never over a file that has come to this name since.
       file ??= openSync(path, 'wx');
-      writeSync(file, `${JSON.stringify({ line, outcome, reason: reason.message, text: bytes.toString() })}\n`);
+      writeSync(file, `${JSON.stringify(refused)}\n`);
     },
     close() {
       if (file !== undefined) closeSync(file);
