@@ -79,14 +79,10 @@ async function importList(
   rejectedPath: string,
   database: Database,
 ): Promise<number> {
-  let created = 0;
   const plants = postgresPlants(database, {
     schemaReady: () => Promise.resolve(),
     batchRows: BATCH_ROWS,
     timeout: STORE_TIMEOUT,
-    onInsert: (_plants, inserted) => {
-      created += inserted;
-    },
   });
   const tally = { held: 0, conflicting: 0, invalid: 0 };
   const rejected = rejectedFile(rejectedPath, source.stats);
@@ -100,7 +96,7 @@ async function importList(
   } finally {
     hideProgress();
     rejected.close();
-    console.log(summary(tally, created, (performance.now() - start) / 1_000));
+    console.log(summary(tally, plants.inserted(), (performance.now() - start) / 1_000));
     if (refusedIn(tally) > 0) console.log(`What was refused, and why, is in ${rejectedPath}`);
   }
   if (stop.signal.aborted) {
