@@ -34,9 +34,13 @@ const STOPPED = 1;
 const REFUSED = 2;
 
 const stop = new AbortController();
-for (const [signal, code] of [['SIGINT', 130] as const, ['SIGTERM', 143] as const]) {
+const signals = [['SIGINT', 130] as const, ['SIGTERM', 143] as const];
+for (const [signal, code] of signals) {
   process.on(signal, () => {
-    if (stop.signal.aborted) endAtOnce(signal, code);
+    if (stop.signal.aborted) process.exit(code);
+    // So that the next signal ends the process whatever blocks it; process.exit() would wait for every thread. Process 1
+    // of a container keeps its handlers, since the kernel spares that one.
+    if (process.pid !== 1) for (const [name] of signals) process.removeAllListeners(name);
     // Not behind the bar and the ^C of a terminal.
     say(`${process.stderr.isTTY ? '\n' : ''}Finishing what is under way; once more stops at once.`);
     stop.abort(code);
@@ -112,17 +116,6 @@ function explained(error: unknown): unknown {
   const cause = advised(error.cause);
   const said = cause instanceof Error ? cause.message : error.message;
   return new Error(`The database gave up (${said}). Running the same command again does the rest.`, { cause: error });
-}
-
-/**
- * Ends as the signal would without a handler: process.exit() waits for the threads that read files and resolve names,
- * and one of them may be blocked forever.
- */
-function endAtOnce(signal: NodeJS.Signals, code: number): never {
-  process.removeAllListeners(signal);
-  process.kill(process.pid, signal);
-  // Only process 1 of a container gets here: the kernel lets no unhandled signal from within end that one.
-  process.exit(code);
 }
 
 /** For people, on stderr; the summary has stdout to itself. */

@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { eventually } from './support/eventually.ts';
 import { counts, startImport } from './support/import-process.ts';
-import { temporaryFolder } from './support/service-process.ts';
+import { startProgram, temporaryFolder } from './support/service-process.ts';
 import { migratedDatabase, type TestDatabase } from './support/test-database.ts';
 
 /* Ctrl-C and SIGTERM while an import waits for its list. */
@@ -26,8 +25,8 @@ async function isConnected(): Promise<boolean> {
 }
 
 describe('from a FIFO', () => {
-  beforeEach(() => {
-    execFileSync('mkfifo', [join(folder, 'plants.ndjson')]);
+  beforeEach(async () => {
+    await startProgram('mkfifo', ['plants.ndjson'], { cwd: folder }).exited;
   });
 
   /** Opens it for writing; with 'w' alone that would wait for a reader. */
@@ -75,4 +74,4 @@ test('ends at once at a second signal although a read of the list never returns'
   importing.kill('SIGINT');
   // Which a shell reports as 130.
   expect(await importing.exited).toEqual({ code: null, signal: 'SIGINT' });
-});
+}, 60_000);

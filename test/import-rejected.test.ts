@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { link, mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -93,13 +92,13 @@ describe('before it imports anything, refuses to write what it refuses', () => {
   });
 
   test('to a FIFO that nobody reads', async () => {
-    execFileSync('mkfifo', [join(folder, 'rejected')]);
+    await startProgram('mkfifo', ['rejected'], { cwd: folder }).exited;
     await expectRefused(await run('plants.ndjson', '--rejected', 'rejected'), 'rejected', 'ENXIO');
   });
 });
 
 test('writes into a FIFO that somebody reads', async () => {
-  execFileSync('mkfifo', [join(folder, 'rejected')]);
+  await startProgram('mkfifo', ['rejected'], { cwd: folder }).exited;
   const reading = startProgram('cat', ['rejected'], { cwd: folder });
   const [{ code }] = await Promise.all([run('plants.ndjson', '--rejected', 'rejected'), reading.exited]);
   expect([code, JSON.parse(reading.stdout())]).toEqual([2, expect.objectContaining({ line: 2, outcome: 'invalid' })]);
