@@ -35,13 +35,17 @@ describe('from a FIFO', () => {
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('ends in order at %s while nobody has opened it to write', async (signal, code) => {
-    const importing = start(['plants.ndjson']);
-    await eventually(isConnected, 20_000);
-    importing.kill(signal);
-    expect(await importing.exited).toEqual({ code, signal: null });
-    expect(importing.stderr()).toContain('It was interrupted.');
-  });
+  ] as const)(
+    'ends in order at %s while nobody has opened it to write',
+    async (signal, code) => {
+      const importing = start(['plants.ndjson']);
+      await eventually(isConnected);
+      importing.kill(signal);
+      expect(await importing.exited).toEqual({ code, signal: null });
+      expect(importing.stderr()).toContain('It was interrupted.');
+    },
+    60_000,
+  );
 
   test('ends in order while its writer stalls within a line', async () => {
     const importing = start(['plants.ndjson']);
@@ -51,7 +55,7 @@ describe('from a FIFO', () => {
     importing.kill('SIGINT');
     expect(await importing.exited).toEqual({ code: 130, signal: null });
     expect(counts(importing.stdout())).toEqual({ created: 1, 'already there': 0, conflicting: 0, invalid: 0 });
-  });
+  }, 60_000);
 
   test('reads on until its writer closes it', async () => {
     const importing = start(['plants.ndjson']);
@@ -62,7 +66,7 @@ describe('from a FIFO', () => {
     await writer.close();
     expect(await importing.exited).toEqual({ code: 0, signal: null });
     expect(counts(importing.stdout()).created).toBe(2);
-  });
+  }, 60_000);
 });
 
 test('ends at once at a second signal although a read of the list never returns', async () => {
