@@ -2,6 +2,7 @@ import { access, chmod, constants, mkdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Kysely, PGliteDialect } from 'kysely';
 import type { Database, Tables } from './database.ts';
+import { readTextsExactly } from './exact-texts.ts';
 import { lockFolder } from './folder-lock.ts';
 
 /** The major version of PGlite's Postgres; it cannot read the files of another one. */
@@ -28,6 +29,7 @@ export async function embeddedDatabase(dataDir: string): Promise<Database> {
     const pglite = await PGlite.create(folder).catch((error: Error) => {
       throw new Error(`the database in ${folder} cannot be opened: ${reason(error)}`, { cause: error });
     });
+    readTextsExactly(pglite);
     const sql = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) });
     return {
       sql,
