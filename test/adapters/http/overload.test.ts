@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import type { HttpServer } from '../../../src/adapters/http/server.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { post, startApiServer, TOKEN } from '../../support/api-server.ts';
+import { eventually } from '../../support/eventually.ts';
 import { rawRequest } from '../../support/raw-request.ts';
 
 let server: HttpServer | undefined;
@@ -26,13 +27,20 @@ function heldPlants() {
 
 const POST = `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`;
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await setImmediate();
-}
+/** Gives up before Jest does, so that no loop outlives a test that fails. */
+const until = (condition: () => boolean) => eventually(condition, 20_000);
+
+/* A test that fails leaves these behind, and their errors would end Jest before it says which test that was. */
 
 function connectTo(url: string): Socket {
   const { hostname, port } = new URL(url);
-  return connect(Number(port), hostname);
+  return connect(Number(port), hostname).on('error', () => {});
+}
+
+function begin(...request: Parameters<typeof post>): Promise<Response> {
+  const response = post(...request);
+  response.catch(() => {});
+  return response;
 }
 
 const plant = (id: number, name = 'x') => JSON.stringify({ id, name });
@@ -41,8 +49,8 @@ test('refuses at once what is more than may be under way, without asking the sto
   const { held, plants } = heldPlants();
   server = await startApiServer({ plants, maxRequests: 2 });
   const { url } = server;
-  const accepted = [post(url, plant(1)), post(url, plant(2))];
-  while (held.length < 2) await setImmediate();
+  const accepted = [begin(url, plant(1)), begin(url, plant(2))];
+  await until(() => held.length === 2);
 
   const start = performance.now();
   const refused = await post(url, plant(3));
@@ -57,8 +65,8 @@ test('refuses at once what is more than may be under way, without asking the sto
 
   for (const release of held) release();
   expect((await Promise.all(accepted)).map(({ status }) => status)).toEqual([200, 200]);
-  const again = post(url, plant(3));
-  while (held.length < 3) await setImmediate();
+  const again = begin(url, plant(3));
+  await until(() => held.length === 3);
   held[2]?.();
   expect((await again).status).toBe(200);
 });
@@ -70,7 +78,7 @@ test.each([
   const [_name, limits, [first, second]] = row;
   const { held, plants } = heldPlants();
   server = await startApiServer({ plants, ...limits });
-  const accepted = post(server.url, plant(1, first));
+  const accepted = begin(server.url, plant(1, first));
   await until(() => held.length === 1);
   const socket = connectTo(server.url);
   const statuses: string[] = [];
@@ -101,11 +109,11 @@ test('bounds the bytes of the bodies under way', async () => {
   const { held, plants } = heldPlants();
   server = await startApiServer({ plants, maxRequestBytes: 3_000 });
   const { url } = server;
-  const accepted = post(url, plant(1, 'x'.repeat(2_000)));
-  while (held.length < 1) await setImmediate();
+  const accepted = begin(url, plant(1, 'x'.repeat(2_000)));
+  await until(() => held.length === 1);
   expect((await post(url, plant(2, 'x'.repeat(2_000)))).status).toBe(503);
-  const small = post(url, plant(3));
-  while (held.length < 2) await setImmediate();
+  const small = begin(url, plant(3));
+  await until(() => held.length === 2);
   for (const release of held) release();
   expect((await accepted).status).toBe(200);
   expect((await small).status).toBe(200);
@@ -118,7 +126,7 @@ test('gives up a body that comes slowly when others find no place', async () => 
   const slow = rawRequest(url, `${POST}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n{"id":1`);
   let next: Response;
   do {
-    const sending = post(url, plant(2));
+    const sending = begin(url, plant(2));
     await Promise.race([sending, until(() => held.length === 1)]);
     for (const release of held) release();
     next = await sending;
@@ -132,7 +140,7 @@ test('gives up a body that comes slowly when others find no place', async () => 
 test('keeps a request whose body has come, however long the store takes', async () => {
   const { held, plants } = heldPlants();
   server = await startApiServer({ plants, maxRequests: 1 });
-  const accepted = post(server.url, plant(1));
+  const accepted = begin(server.url, plant(1));
   await until(() => held.length === 1);
   await setTimeout(200);
   expect((await post(server.url, plant(2))).status).toBe(503);
@@ -143,8 +151,8 @@ test('keeps a request whose body has come, however long the store takes', async 
 test('refuses a bad token before it counts', async () => {
   const { held, plants } = heldPlants();
   server = await startApiServer({ plants, maxRequests: 1 });
-  const accepted = post(server.url, plant(1));
-  while (held.length < 1) await setImmediate();
+  const accepted = begin(server.url, plant(1));
+  await until(() => held.length === 1);
   expect((await post(server.url, plant(2), { Authorization: 'Bearer wrong' })).status).toBe(401);
   held[0]?.();
   expect((await accepted).status).toBe(200);
@@ -159,12 +167,13 @@ test.each<[string, (socket: Socket) => unknown]>([
   server = await startApiServer({ maxRequests: 1, limits });
   // Otherwise the upload would soon count as slow, and make room for others whether or not it has ended.
   jest.spyOn(performance, 'now').mockReturnValue(performance.now());
-  const socket = connectTo(server.url).on('error', () => {});
+  const socket = connectTo(server.url);
   socket.write(`POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nExpect: 100-continue\r\n`);
   socket.write('Content-Type: application/json\r\nContent-Length: 100\r\n\r\n');
   await once(socket, 'data');
   expect((await post(server.url, plant(1))).status).toBe(503);
   giveUp(socket);
-  // Until then it is refused: the test would end by its time.
-  while ((await post(server.url, plant(1))).status !== 200);
+  // Until then it is refused.
+  const { url } = server;
+  await eventually(async () => (await post(url, plant(1))).status === 200, 20_000);
 });
