@@ -3,12 +3,15 @@ import { readConfig } from './config.ts';
 import { ConfigError } from './config-reader.ts';
 import { environment } from './environment.ts';
 import { createLog } from './log.ts';
+import { say } from './say.ts';
 
 let running: App | undefined;
 stopOnSignals();
 try {
   const config = readConfig(environment());
-  const app = await startApp(config, await createLog(config.logLevel));
+  let droppedLines = 0;
+  const log = await createLog(config.logLevel, () => droppedLines++);
+  const app = await startApp(config, log, () => droppedLines);
   running = app;
   say(`Plant Store listens at ${app.apiUrl}, for operators at ${app.managementUrl}`);
   say(`Read about its API, and try it, at ${app.apiUrl}/docs`);
@@ -18,11 +21,6 @@ try {
 } catch (error) {
   say(`Plant Store cannot start.\n${explain(error)}`);
   process.exitCode = 1;
-}
-
-/** For people, on stderr; the log has stdout to itself. */
-function say(text: string): void {
-  process.stderr.write(`${text}\n`);
 }
 
 function exampleRequest(url: string, token: string): string {
