@@ -1,5 +1,5 @@
 import { constants } from 'node:buffer';
-import { readFileSync } from 'node:fs';
+import { readWithin } from './bounded-read.ts';
 
 /** What a variable must be, in words, and its value, undefined if it is not that. */
 export interface Rule<T> {
@@ -92,6 +92,9 @@ export const tokens: Rule<string[]> = {
   },
 };
 
+/** Milliseconds for whoever writes the tokens into a pipe. */
+const PIPE_LIMIT = 5_000;
+
 /** A file of tokens, and those that it had at start. */
 export interface TokensFile {
   readonly path: string;
@@ -99,10 +102,10 @@ export interface TokensFile {
 }
 
 export const tokensFile: Rule<TokensFile> = {
-  mustBe: `a readable file with ${tokens.mustBe}`,
+  mustBe: `a readable file, or a pipe that is being written, with ${tokens.mustBe}`,
   parse(path) {
     try {
-      const list = tokens.parse(readFileSync(path, 'utf8'));
+      const list = tokens.parse(readWithin(path, PIPE_LIMIT));
       return list && { path, tokens: list };
     } catch {
       return undefined;

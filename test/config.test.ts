@@ -1,10 +1,14 @@
 import { constants } from 'node:buffer';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readWithin } from '../src/bounded-read.ts';
 import { readConfig, readMigrationConfig } from '../src/config.ts';
 import { ConfigError } from '../src/config-reader.ts';
+import { projectFile, startMain, startNode } from './support/service-process.ts';
 
 const TOKEN = 'token-for-the-tests';
 const OTHER_TOKEN = 'another-token~for+the/tests==';
@@ -148,6 +152,7 @@ const sizeRule = (most: string) =>
 const TIME_RULE = 'must be a time of 24 days at most: a whole number above 0 and one of ms, s, m, like 10s';
 const TOKEN_RULE =
   'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/';
+const FILE_RULE = `must be a readable file, or a pipe that is being written, with ${TOKEN_RULE}`;
 const ORIGINS_RULE =
   'must be * or origins separated by commas, each exactly as browsers send it, like https://app.example';
 const DATABASE_RULE = 'must be a URL like postgres://user:password@host:5432/database';
@@ -222,7 +227,7 @@ test.each([
     ['fifteen-letters', `${TOKEN} ${TOKEN}`, `${TOKEN},"quoted-characters"`, ','],
     `must be ${TOKEN_RULE}`,
   ],
-  ['ACCESS_TOKENS_FILE', ['/no/such/file', '/'], `must be a readable file with ${TOKEN_RULE}`],
+  ['ACCESS_TOKENS_FILE', ['/no/such/file', '/'], FILE_RULE],
 ])('refuses a bad %s and says what it must be', (name, values, rule) => {
   for (const value of values) expect(mistakes({ ACCESS_TOKENS: TOKEN, [name]: value })).toEqual([`${name} ${rule}`]);
 });
@@ -297,8 +302,43 @@ describe('access tokens', () => {
   });
 
   test.each(['', '\n', 'fifteen-letters'])('are refused in a file with %j', (content) => {
-    const rule = `ACCESS_TOKENS_FILE must be a readable file with ${TOKEN_RULE}`;
+    const rule = `ACCESS_TOKENS_FILE ${FILE_RULE}`;
     expect(mistakes({ ACCESS_TOKENS_FILE: file('bad', content) })).toEqual([rule]);
+  });
+});
+
+describe('access tokens from a pipe', () => {
+  function pipe(name: string): string {
+    const path = join(folder, name);
+    execFileSync('mkfifo', [path]);
+    return path;
+  }
+
+  test('are refused if nobody writes to it', async () => {
+    const service = startMain(folder, { ACCESS_TOKENS_FILE: pipe('no-writer') });
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(service.stderr()).toBe(`Plant Store cannot start.\nACCESS_TOKENS_FILE ${FILE_RULE}\n`);
+  });
+
+  test('are awaited for as long as a writer has not written them', async () => {
+    const path = pipe('writer');
+    const script =
+      'const { readConfig } = await import(process.argv[1]); console.log(readConfig(process.env).tokensFile);';
+    const args = ['--input-type=module', '--eval', script, projectFile('src/config.ts')];
+    const reader = startNode(args, folder, { ACCESS_TOKENS_FILE: path });
+    // Opens when the reader does.
+    const writer = await open(path, 'w');
+    await writer.write(TOKEN);
+    await writer.close();
+    expect(await reader.exited).toEqual({ code: 0, signal: null });
+    expect(reader.stdout()).toContain(TOKEN);
+  });
+
+  test('are not awaited for ever', async () => {
+    const path = pipe('idle-writer');
+    const writer = await open(path, 'r+');
+    expect(() => readWithin(path, 50)).toThrow('EAGAIN');
+    await writer.close();
   });
 });
 
