@@ -3,12 +3,15 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 /** Milliseconds between two attempts to read what has not been written yet. */
 const PAUSE = 10;
 
+/** Bytes; what goes on for ever, such as a device, is not read to its end. */
+const MOST = 1024 ** 2;
+
 /**
  * All text of a file, or of a pipe until its writers have left. Unlike a plain read it ends though a pipe has no writer
  * yet, whose text is empty, or one that writes nothing.
  *
  * @param limit milliseconds that it waits for writers
- * @throws Error if the file cannot be read, or not within the limit (EAGAIN)
+ * @throws Error if the file cannot be read, not within the limit (EAGAIN), or has more than a megabyte
  */
 export function readWithin(path: string, limit: number): string {
   const end = performance.now() + limit;
@@ -21,6 +24,7 @@ export function readWithin(path: string, limit: number): string {
       if (bytes === 0) return Buffer.concat(chunks).toString('utf8');
       if (bytes === undefined) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE);
       else chunks.push(chunk.subarray(0, bytes));
+      if (chunks.length * chunk.length > MOST) throw new RangeError(`${path} has more than ${MOST} bytes`);
     }
   } finally {
     closeSync(fd);

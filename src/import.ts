@@ -19,6 +19,7 @@ import { importArguments, USAGE } from './import-arguments.ts';
 import { lineParser } from './line-parser.ts';
 import { createLog } from './log.ts';
 import { openDatabase } from './open-database.ts';
+import { say } from './say.ts';
 
 /* npm run import: creates the plants of a list in the configured database. docs/import.md says how. */
 
@@ -32,6 +33,9 @@ const BATCH_ROWS = 256;
 const DONE = 0;
 const STOPPED = 1;
 const REFUSED = 2;
+
+// The progress bar is no reason to stop.
+process.stderr.on('error', () => {});
 
 const stop = new AbortController();
 const signals = [['SIGINT', 130] as const, ['SIGTERM', 143] as const];
@@ -116,9 +120,4 @@ function explained(error: unknown): unknown {
   const cause = advised(error.cause);
   const said = cause instanceof Error ? cause.message : error.message;
   return new Error(`The database gave up (${said}). Running the same command again does the rest.`, { cause: error });
-}
-
-/** For people, on stderr; the summary has stdout to itself. */
-function say(text: string): void {
-  process.stderr.write(`${text}\n`);
 }

@@ -30,7 +30,7 @@ interface Options {
   readonly group: number;
   /** Is called for each line that is dropped. */
   readonly onDrop?: () => void;
-  /** Is called, with why, whenever a write has failed or a line is dropped. */
+  /** Called with the reason whenever a write has failed or a line is dropped. */
   readonly onTrouble?: (reason: string) => void;
 }
 
@@ -115,7 +115,7 @@ export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onT
       else if (timer === undefined) schedule(DELAY);
     },
     flush() {
-      // What a thread has begun it also ends: Node.js waits for its threads.
+      // A write that a thread has started completes: Node.js waits for its threads.
       if (writing) begun = Buffer.alloc(0);
       takeWaiting();
       const end = performance.now() + PATIENCE_AT_END;

@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { tokensFile as fileRule, type TokensFile, tokens as tokensRule } from './config-rules.ts';
@@ -21,6 +21,8 @@ export function followTokensFile(
   take: (tokens: readonly string[]) => void,
   { read = textOf, interval = LOOK_INTERVAL } = {},
 ): () => void {
+  // What a pipe had is gone once it is read.
+  if (isPipe(file.path)) return () => {};
   let seen: string | undefined;
   let taken: string | undefined = file.tokens.join();
   let ended = false;
@@ -58,4 +60,8 @@ export function followTokensFile(
 /** Unlike a plain read, one without blocking returns from a pipe that nobody writes to any more. */
 function textOf(path: string): Promise<string> {
   return readFile(path, { encoding: 'utf8', flag: constants.O_RDONLY | constants.O_NONBLOCK });
+}
+
+function isPipe(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFIFO() ?? false;
 }

@@ -206,6 +206,12 @@ test.each([
     ],
     'must name one host: the address that leads to the primary, for example a proxy',
   ],
+  [
+    'DATABASE_URL',
+    ['postgres://plants:2024?hush@db.example/plants', 'postgres://plants:2024?hush=x@db.example/plants'],
+    'must not have other parameters (a ? in a password is written %3F): only host, port, user, password, ' +
+      'application_name, options, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation are known',
+  ],
   ...['query_timeout', 'target_session_attrs', 'statement_timeout'].map((name): [string, string[], string] => [
     'DATABASE_URL',
     [`postgres://db.example/plants?${name}=abc`],
@@ -333,6 +339,10 @@ describe('access tokens from a pipe', () => {
     await writer.close();
     expect(await reader.exited).toEqual({ code: 0, signal: null });
     expect(reader.stdout()).toContain(TOKEN);
+  });
+
+  test('are not read on for ever', () => {
+    expect(() => readWithin('/dev/zero', 5_000)).toThrow('more than 1048576 bytes');
   });
 
   test('are not awaited for ever', async () => {

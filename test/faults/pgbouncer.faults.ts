@@ -36,7 +36,7 @@ behindPgBouncer(
 );
 
 describe('the limits of statements', () => {
-  const refusal = /^statement_timeout is 0 and lock_timeout is 0 for this role .*: run ALTER ROLE postgres SET/;
+  const refusal = /^lock_timeout is 0 ms and statement_timeout is 0 ms for this role .*: run ALTER ROLE postgres SET/;
 
   behindPgBouncer.each([
     ['refuses', []],

@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { send } from '../support/load-clients.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { isSynchronous, type SynchronousPair, shutDown, startSynchronousPair } from '../support/synchronous-pair.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { connect, execute, storedPlants } from '../support/test-database.ts';
 
 /* 200 means that the synchronous standby has the plant, too: losing the primary then loses nothing. */
@@ -18,11 +19,13 @@ const ABSENCE = faultRounds > 1 ? 300 : 10;
 jest.setTimeout(600_000);
 
 let pair: SynchronousPair;
+let network: TcpProxy;
 let service: Service;
 beforeEach(async () => {
   pair = await startSynchronousPair();
+  network = await startTcpProxy(pair.primary.url);
   service = await startService(await temporaryFolder(), {
-    DATABASE_URL: pair.primary.url,
+    DATABASE_URL: network.url,
     ACCESS_TOKENS: TOKEN,
     POOL_SIZE: `${POOL_SIZE}`,
     STATEMENT_TIMEOUT: '300ms',
@@ -30,6 +33,7 @@ beforeEach(async () => {
   });
 });
 afterEach(async () => {
+  await network.close();
   await pair.standby.stop();
   await pair.primary.stop();
 });
@@ -97,6 +101,29 @@ test.each(['pg_cancel_backend', 'pg_terminate_backend'])(
     expect(await onStandby()).toEqual([1n]);
   },
 );
+
+test('serves again on new connections after the primary fell silent while the standby was away', async () => {
+  await shutDown(pair.standby);
+  // As many as there are connections, twice: no more may be abandoned, and the others are kept.
+  expect(new Set(await Promise.all(Array.from({ length: 32 }, (_, n) => create(n + 1))))).toEqual(new Set([503]));
+  network.swallow();
+  network.pass();
+  pair.standby = await pair.standby.restart();
+  await isSynchronous(pair.primary);
+  await eventually(async () => (await create(1)) === 200);
+  expect(await onStandby()).toContain(1n);
+});
+
+test('is not ready for a role that hides the warning of a commit whose wait was ended', async () => {
+  await execute(pair.primary.url, 'alter role postgres set client_min_messages = error');
+  const unwarned = await startService(await temporaryFolder(), {
+    DATABASE_URL: pair.primary.url,
+    ACCESS_TOKENS: TOKEN,
+  });
+  const ready = await fetch(`${unwarned.managementUrl}/ready`);
+  expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining('client_min_messages is error')]);
+  expect((await send(unwarned.apiUrl, plant(1))).status).toBe(503);
+});
 
 test(`leaves room for an administrator while the standby is away for ${ABSENCE} s at 64 connections`, async () => {
   await shutDown(pair.standby);

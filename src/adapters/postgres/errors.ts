@@ -16,7 +16,7 @@ export class SchemaError extends Error {
   override readonly name = 'SchemaError';
 }
 
-/** A connection could not be made or was lost, or a commit was not confirmed: trying again settles what became of it. */
+/** A connection could not be made or was lost: trying again settles what became of its statement. */
 export class TransientError extends Error {
   override readonly name: string = 'TransientError';
 }
@@ -26,7 +26,12 @@ export class NoResponseError extends TransientError {
   override readonly name = 'NoResponseError';
 }
 
-/** A row is neither there nor was it stored: something in the database dropped it, or it was deleted at that moment. */
+/** A commit may not be on the synchronous standby: trying again waits for that. The connection is sound. */
+export class UnconfirmedError extends TransientError {
+  override readonly name = 'UnconfirmedError';
+}
+
+/** The row does not exist and was not stored: something in the database dropped it, or it was deleted at that moment. */
 export class MissingRowError extends Error {
   override readonly name = 'MissingRowError';
 }
@@ -43,8 +48,7 @@ const READ_ONLY = '25006';
 /** The server has closed the connection as well. */
 const CLOSED = /^(57P|25P04)/;
 export const UNDEFINED_TABLE = '42P01';
-/** Of PgBouncer too, for a start-up parameter that it does not know. */
-export const PROTOCOL_VIOLATION = '08P01';
+const PROTOCOL_VIOLATION = '08P01';
 /** No such table, database or role, a wrong password, no right: an operator's work, so trying again soon is no use. */
 const NOT_SET_UP = /^(42P01|42501|3D|28)/;
 
@@ -81,13 +85,20 @@ function unavailable(cause: unknown): PlantStoreError {
 
 /** Whether the connection that gave this error is closed or in an unknown state, or will give it for ever. */
 export function spoilsConnection(error: unknown): boolean {
+  if (error instanceof UnconfirmedError) return false;
   const state = sqlState(error);
   return state === undefined || state === READ_ONLY || CLOSED.test(state);
 }
 
 /** Whether this error makes it likely that connections opened before it lead nowhere, or to the wrong server. */
 export function discreditsOthers(error: unknown): boolean {
+  if (error instanceof UnconfirmedError) return false;
   return error instanceof TransientError || sqlState(error) === READ_ONLY;
+}
+
+/** Whether it is PgBouncer's refusal of a start-up parameter, which gives this SQLSTATE for other reasons as well. */
+export function refusesParameters(error: unknown): boolean {
+  return sqlState(error) === PROTOCOL_VIOLATION && (error as Error).message.includes('startup parameter');
 }
 
 /** The error of a connection that could not be made or was lost; those of Postgres itself are returned as they are. */

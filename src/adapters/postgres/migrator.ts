@@ -80,6 +80,7 @@ export async function requireMigrations(database: Database): Promise<MigrationSt
 
 async function checkedStatus(database: Database): Promise<MigrationStatus> {
   await requireUtf8(database);
+  await requireWarnings(database);
   const status = await migrationStatus(database);
   if (status.pending.length === 0) return status;
   throw new SchemaError(`migrations are pending (${status.pending.join(', ')}): run npm run migrate`);
@@ -93,6 +94,17 @@ async function requireUtf8({ sql: database }: Database): Promise<void> {
   if (encoding === 'UTF8') return;
   throw new SchemaError(
     `the database is in ${encoding}: make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0`,
+  );
+}
+
+/** Without warnings, a commit whose wait for the synchronous standby was ended would look like any other. */
+async function requireWarnings({ sql: database }: Database): Promise<void> {
+  const { rows } = await sql<{ level: string }>`select current_setting('client_min_messages') as level`.execute(
+    database,
+  );
+  if (rows[0]?.level !== 'error') return;
+  throw new SchemaError(
+    "client_min_messages is error for this role: run ALTER ROLE ... RESET client_min_messages, or take it out of the database's URL",
   );
 }
 

@@ -13,7 +13,7 @@ interface PlantsOptions {
   readonly batchRows: number;
   /** Milliseconds until a call is given up. */
   readonly timeout: number;
-  /** Hears how many plants each INSERT had, for metrics. */
+  /** Called with the number of plants in each INSERT, for metrics. */
   readonly onInsert?: (plants: number) => void;
 }
 

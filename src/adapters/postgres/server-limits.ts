@@ -2,17 +2,23 @@ import { type Kysely, sql } from 'kysely';
 import type { Tables } from './database.ts';
 import { SchemaError } from './errors.ts';
 
-/** A pooler may drop start-up parameters without a word. @throws SchemaError, saying what to do, if a limit is missing */
+/**
+ * A pooler may drop start-up parameters without a word, and a role's own limits may be too long to be of use.
+ *
+ * @param statementTimeout milliseconds; the client gives up after twice as many
+ * @throws SchemaError, saying what to do, if a limit is missing or is longer than the client waits
+ */
 export async function requireServerLimits(database: Kysely<Tables>, statementTimeout: number): Promise<void> {
-  const { rows } = await sql<{ role: string; statement: string; lock: string }>`
-    select quote_ident(current_user) as role,
-      current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock
+  const { rows } = await sql<{ role: string; name: string; milliseconds: number }>`
+    select quote_ident(current_user) as role, name, setting::integer as milliseconds
+    from pg_settings where name in ('statement_timeout', 'lock_timeout') order by name
   `.execute(database);
-  const [{ role, statement, lock } = { role: '', statement: '0', lock: '0' }] = rows;
-  if (statement !== '0' && lock !== '0') return;
+  const wrong = rows.filter(({ milliseconds }) => milliseconds === 0 || milliseconds > 2 * statementTimeout);
+  if (wrong.length === 0) return;
+  const are = wrong.map(({ name, milliseconds }) => `${name} is ${milliseconds} ms`).join(' and ');
+  const statements = wrong.map(({ role, name }) => `ALTER ROLE ${role} SET ${name} = '${statementTimeout}ms'`);
   throw new SchemaError(
-    `statement_timeout is ${statement} and lock_timeout is ${lock} for this role through this pooler, so a statement ` +
-      `could wait for ever: run ALTER ROLE ${role} SET statement_timeout = '${statementTimeout}ms' and ` +
-      `ALTER ROLE ${role} SET lock_timeout = '${statementTimeout}ms', and let the pooler connect anew`,
+    `${are} for this role through this pooler, so a statement could outlast its client: ` +
+      `run ${statements.join(' and ')}, and let the pooler reconnect`,
   );
 }

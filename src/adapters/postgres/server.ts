@@ -3,7 +3,7 @@ import { Client, Pool, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import { abandonedStatements } from './abandoned-statements.ts';
 import type { Database, Tables } from './database.ts';
-import { connectionError, PROTOCOL_VIOLATION, sqlState } from './errors.ts';
+import { connectionError, refusesParameters } from './errors.ts';
 import { requireServerLimits } from './server-limits.ts';
 import { type Connection, discard, observed, supervised } from './supervised-client.ts';
 
@@ -39,21 +39,26 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE,
   });
-  const connections = new WeakMap<PoolClient, Connection>();
+  const connections = new Map<PoolClient, Connection>();
   pool.on('connect', (client) => {
     connections.set(client, observed(client));
     // The pool itself hears idle clients only; one that dies while it is checked out would end the process.
     client.on('error', (error) => log.warn({ err: error }, 'database connection lost'));
   });
+  pool.on('remove', (client) => connections.delete(client));
   pool.on('error', () => {});
 
   /** Older connections lead to a server that has fallen silent, is gone, or is no longer the primary. */
   let trustedSince = 0;
-  const abandoned = abandonedStatements(poolSize);
+  // Fewer than connections, so that there are at most twice as many with the one that asks and one that is closing.
+  const abandoned = abandonedStatements(
+    Math.max(0, poolSize - 2),
+    () => [...connections.values()].map(({ processId }) => processId),
+    () => ({ ...pool.options, query_timeout: connectTimeout }),
+  );
   const supervisor = {
     deadline: statementTimeout * 2,
-    mayAbandon: abandoned.add,
-    committed: abandoned.committed,
+    mayAbandon: async (client: PoolClient) => (await abandoned.mayAdd()) && connections.delete(client),
     distrust(sent: number) {
       trustedSince = Math.max(trustedSince, sent);
     },
@@ -73,7 +78,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     try {
       return await pool.connect();
     } catch (error) {
-      if (sqlState(error) !== PROTOCOL_VIOLATION || !limit) throw connectionError(error);
+      if (!refusesParameters(error) || !limit) throw connectionError(error);
       // PgBouncer, unless its ignore_startup_parameters names them. The role's own limits then have to hold.
       Object.assign(pool.options, { statement_timeout: 0, lock_timeout: 0 });
       return connect();

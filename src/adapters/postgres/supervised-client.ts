@@ -1,10 +1,12 @@
 import type { Socket } from 'node:net';
 import type { PoolClient, QueryResult } from 'pg';
-import { connectionError, discreditsOthers, NoResponseError, spoilsConnection, TransientError } from './errors.ts';
+import { connectionError, discreditsOthers, NoResponseError, spoilsConnection, UnconfirmedError } from './errors.ts';
 
 /** A connection of the pool, and what has been seen of it. */
 export interface Connection {
   readonly client: PoolClient;
+  /** Of its backend, or PgBouncer's own number. */
+  readonly processId: number;
   /** As performance.now() counts. */
   readonly openedAt: number;
   isLost: boolean;
@@ -16,10 +18,8 @@ export interface Connection {
 export interface Supervisor {
   /** Milliseconds until a statement without a response is given up; 0 for none. */
   readonly deadline: number;
-  /** Asks to close a connection whose statement has no response; false if too many of them may still be running. */
-  mayAbandon(): boolean;
-  /** A statement that was sent at this time has committed a write. */
-  committed(sent: number): void;
+  /** Asks to close a connection whose statement has no response; false if too many of them are still running. */
+  mayAbandon(client: PoolClient): Promise<boolean>;
   /** Connections opened before this time are not to be used again. */
   distrust(sent: number): void;
 }
@@ -29,7 +29,9 @@ const WARNING = '01000';
 
 /** Notes what the driver reports of a connection outside of its statements, for as long as it is open. */
 export function observed(client: PoolClient): Connection {
-  const connection = { client, openedAt: performance.now(), isLost: false, isWarned: false };
+  // Not in pg's types.
+  const { processID: processId } = client as unknown as { processID: number };
+  const connection = { client, processId, openedAt: performance.now(), isLost: false, isWarned: false };
   client.on('notice', ({ code }) => {
     if (code === WARNING) connection.isWarned = true;
   });
@@ -55,9 +57,8 @@ export function supervised(connection: Connection, supervisor: Supervisor) {
     const sent = performance.now();
     connection.isWarned = false;
     try {
-      const result = await withinDeadline(client.query(sql, parameters), supervisor);
+      const result = await withinDeadline(client.query(sql, parameters), client, supervisor);
       requireConfirmed(result, connection);
-      if (hasWritten(result)) supervisor.committed(sent);
       return result;
     } catch (thrown) {
       const error = connection.isLost ? connectionError(thrown) : thrown;
@@ -71,11 +72,15 @@ export function supervised(connection: Connection, supervisor: Supervisor) {
 }
 
 /** @throws NoResponseError at the deadline, or later if the supervisor does not let it be abandoned before */
-async function withinDeadline<T>(response: Promise<T>, { deadline, mayAbandon }: Supervisor): Promise<T> {
+async function withinDeadline<T>(
+  response: Promise<T>,
+  client: PoolClient,
+  { deadline, mayAbandon }: Supervisor,
+): Promise<T> {
   if (deadline === 0) return response;
   const { promise: overdue, reject } = Promise.withResolvers<never>();
-  const timer = setInterval(() => {
-    if (mayAbandon()) reject(new NoResponseError(`no response from Postgres within ${deadline} ms`));
+  const timer = setInterval(async () => {
+    if (await mayAbandon(client)) reject(new NoResponseError(`no response from Postgres within ${deadline} ms`));
   }, deadline);
   try {
     return await Promise.race([response, overdue]);
@@ -84,17 +89,13 @@ async function withinDeadline<T>(response: Promise<T>, { deadline, mayAbandon }:
   }
 }
 
-function hasWritten({ command, rowCount }: QueryResult): boolean {
-  return command !== 'SELECT' && (rowCount ?? 0) > 0;
-}
-
 /**
  * An administrator who cancels a commit that waits for its synchronous standby makes Postgres report success, with a
  * warning. An insert that stored nothing has no commit to wait for; its warnings are a trigger's.
  */
 function requireConfirmed(result: QueryResult, { isWarned }: Connection): void {
   if (!isWarned || (result.command === 'INSERT' && result.rowCount === 0)) return;
-  throw new TransientError('Postgres warned that the commit may not be on the synchronous standby');
+  throw new UnconfirmedError('Postgres warned that the commit may not be on the synchronous standby');
 }
 
 /** Closes a connection at once; by itself the driver would wait for the goodbye of a dead network. */

@@ -23,7 +23,12 @@ export function postgresUrlProblem(url: string): string | undefined {
     return 'must be a URL like postgres://user:password@host:5432/database';
   }
   const unknown = [...searchParams.keys()].find((name) => !PARAMETERS.includes(name));
-  if (unknown !== undefined) return `must not have the parameter ${unknown}: only ${PARAMETERS.join(', ')} are known`;
+  if (unknown !== undefined) {
+    // What follows an unescaped ? in a password is none.
+    const isName = /^[a-z_]+$/.test(unknown) && !url.slice(url.indexOf('?')).includes('@');
+    const which = isName ? `the parameter ${unknown}` : 'other parameters (a ? in a password is written %3F)';
+    return `must not have ${which}: only ${PARAMETERS.join(', ')} are known`;
+  }
   // As pg does it: the last one counts.
   const { sslmode } = Object.fromEntries(searchParams);
   if (sslmode !== undefined && !SSL_MODES.includes(sslmode)) return `must have an sslmode of ${SSL_MODES.join(', ')}`;

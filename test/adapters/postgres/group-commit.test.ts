@@ -225,6 +225,26 @@ test('rejects with a defect at once, instead of trying it again until the deadli
   expect(performance.now() - start).toBeLessThan(5_000);
 });
 
+test('keeps its connections though a trigger warns at every row', async () => {
+  const { sql } = database;
+  await sql.executeQuery(
+    CompiledQuery.raw(`create function warn() returns trigger language plpgsql as
+      'begin raise warning ''dry''; return new; end'`),
+  );
+  await sql.executeQuery(
+    CompiledQuery.raw('create trigger dry before insert on plants for each row execute function warn()'),
+  );
+  const plants = plantsIn(database);
+  const backends = new Set<string | null | undefined>();
+  for (const plant of many(10)) {
+    expect(await plants.add(plant)).toEqual(plant);
+    const pids =
+      "select pid from pg_stat_activity where application_name = 'plant-store' and datname = current_database()";
+    for (const { pid } of await server.query(pids)) backends.add(pid);
+  }
+  expect(backends.size).toBeLessThan(3);
+});
+
 test('takes a transaction that outlasts transaction_timeout for a time-out', async () => {
   const limited = connect(`${server.url}?options=-c%20transaction_timeout%3D200ms`);
   const lock = await lockRows([5n]);
@@ -251,13 +271,21 @@ test('delays nobody but a locked row behind a pooler that drops the limits, and 
   const lock = await lockRows([1n]);
   try {
     await expect(unlimited.verify?.()).rejects.toThrow(
-      /^statement_timeout is 0 and lock_timeout is 0 for this role .*: run ALTER ROLE postgres SET statement_timeout = '300ms'/,
+      /^lock_timeout is 0 ms and statement_timeout is 0 ms for this role .*: run ALTER ROLE postgres SET lock_timeout = '300ms'/,
     );
     await expect(database.verify?.()).resolves.toBeUndefined();
     const plants = plantsIn(unlimited, { timeout: 5_000 });
     // The statement that cannot be stopped holds what it inserted before it came to the locked row: nothing here.
     const outcomes = await Promise.allSettled(many(64).map((plant) => plants.add(plant)));
     expect(outcomes.flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))).toEqual([1]);
+    // Asked for again and again, beside creates that succeed.
+    const impatient = plantsIn(unlimited, { timeout: 3 * STATEMENT_TIMEOUT });
+    for (let n = 0; n < 2 * poolSize; n++) {
+      await Promise.allSettled([
+        impatient.add({ id: 1n, name: 'mine' }),
+        impatient.add({ id: BigInt(1_000 + n), name: 'x' }),
+      ]);
+    }
     const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
     const left = (await server.query(waiting)).length;
     expect(left).toBeGreaterThan(0);

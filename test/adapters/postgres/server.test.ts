@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Database } from '../../../src/adapters/postgres/database.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
+import { eventually } from '../../support/eventually.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants, type TestDatabase } from '../../support/test-database.ts';
 
@@ -36,6 +37,25 @@ test('trusts no other old connection once one has fallen silent, so that a reque
   expect(await plants.add(after)).toEqual(after);
   expect(await storedPlants(database)).toHaveLength(POOL_SIZE + 1);
   expect(network.connections()).toBe(1);
+});
+
+test('serves again after its connections fell silent twice without a commit between', async () => {
+  const plants = plantsIn(database, { timeout: 3 * STATEMENT_TIMEOUT });
+  const together = (n: number) =>
+    Promise.allSettled(Array.from({ length: POOL_SIZE }, (_, i) => plants.add({ id: BigInt(n + i), name: 'x' })));
+  await together(0);
+  for (const n of [100, 200]) {
+    const adding = together(n);
+    network.swallow();
+    await adding;
+    network.pass();
+  }
+  await eventually(() =>
+    plants.add({ id: 300n, name: 'after' }).then(
+      () => true,
+      () => false,
+    ),
+  );
 });
 
 test.each([
