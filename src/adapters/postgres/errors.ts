@@ -17,7 +17,7 @@ export class SchemaError extends Error {
 }
 
 /** A connection could not be made or was lost: trying again settles what became of its statement. */
-export class TransientError extends Error {
+class TransientError extends Error {
   override readonly name: string = 'TransientError';
 }
 
