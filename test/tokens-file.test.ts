@@ -1,13 +1,34 @@
+import { execFile } from 'node:child_process';
 import { mkdir, rename, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { followTokensFile } from '../src/tokens-file.ts';
+import { eventually } from './support/eventually.ts';
 import { type Service, startService, temporaryFolder } from './support/service-process.ts';
 
 const OLD = 'the-old-token-of-the-tests';
 const NEW = 'the-new-token-of-the-tests';
 const OTHER = 'another-token-of-the-tests';
+
+test('a pipe is not followed, since what it had is gone once it is read', async () => {
+  const folder = await temporaryFolder();
+  await promisify(execFile)('mkfifo', [join(folder, 'pipe')]);
+  const reads = { pipe: 0, file: 0 };
+  const ends = (['pipe', 'file'] as const).map((name) =>
+    followTokensFile({ path: join(folder, name), tokens: [OLD] }, pino({ level: 'silent' }), () => {}, {
+      read: async () => {
+        reads[name]++;
+        return OLD;
+      },
+      interval: 1,
+    }),
+  );
+  await eventually(() => reads.file > 5);
+  for (const end of ends) end();
+  expect(reads.pipe).toBe(0);
+});
 
 describe('what is taken from a file that reads', () => {
   /** Lets a file be looked at as often as there are texts, and gives what was taken and logged. */
