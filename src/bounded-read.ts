@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { blockFor } from './block-for.ts';
 
 /** Milliseconds between two attempts to read what has not been written yet. */
 const PAUSE = 10;
@@ -18,13 +19,18 @@ export function readWithin(path: string, limit: number): string {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const chunks: Buffer[] = [];
+    let size = 0;
     for (;;) {
       const chunk = Buffer.alloc(65_536);
       const bytes = readNow(fd, chunk, performance.now() < end);
       if (bytes === 0) return Buffer.concat(chunks).toString('utf8');
-      if (bytes === undefined) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE);
-      else chunks.push(chunk.subarray(0, bytes));
-      if (chunks.length * chunk.length > MOST) throw new RangeError(`${path} has more than ${MOST} bytes`);
+      if (bytes === undefined) {
+        blockFor(PAUSE);
+        continue;
+      }
+      chunks.push(chunk.subarray(0, bytes));
+      size += bytes;
+      if (size > MOST) throw new RangeError(`${path} has more than ${MOST} bytes`);
     }
   } finally {
     closeSync(fd);

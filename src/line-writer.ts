@@ -1,5 +1,6 @@
-import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
-import { isatty } from 'node:tty';
+import { fstatSync, write, writeSync } from 'node:fs';
+import { blockFor } from './block-for.ts';
+import { nonBlocking } from './non-blocking.ts';
 
 /** Milliseconds that lines wait at most before they are written. */
 const DELAY = 100;
@@ -28,7 +29,7 @@ export interface LineWriter {
 interface Options {
   /** Characters that are gathered before they are written, since a system call for each line would cost too much. */
   readonly group: number;
-  /** Is called for each line that is dropped. */
+  /** Called for each line that is dropped. */
   readonly onDrop?: () => void;
   /** Called with the reason whenever a write has failed or a line is dropped. */
   readonly onTrouble?: (reason: string) => void;
@@ -124,7 +125,7 @@ export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onT
           begun = begun.subarray(writeSync(fd, begun));
         } catch (error) {
           if (!isSlow(error as NodeJS.ErrnoException) || performance.now() > end) return;
-          pause(PAUSE_AT_END);
+          blockFor(PAUSE_AT_END);
         }
       }
     },
@@ -132,22 +133,3 @@ export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onT
 }
 
 const isSlow = ({ code }: NodeJS.ErrnoException) => code === 'EAGAIN';
-
-/**
- * A non-blocking descriptor of a pipe or terminal that is this process's own. Node.js makes its own stdout non-blocking,
- * but it shares that state with every process that has the pipe, and one that ends (npm) sets it back. A file is shared
- * as it is, since the processes that write to it must also share their place in it; so is a socket, which cannot be
- * opened again.
- */
-function nonBlocking(fd: number): number {
-  if (!fstatSync(fd).isFIFO() && !isatty(fd)) return fd;
-  try {
-    return openSync(`/dev/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
-  } catch {
-    return fd;
-  }
-}
-
-function pause(milliseconds: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
-}

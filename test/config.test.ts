@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readWithin } from '../src/bounded-read.ts';
@@ -335,7 +336,11 @@ describe('access tokens from a pipe', () => {
     const reader = startNode(args, folder, { ACCESS_TOKENS_FILE: path });
     // Opens when the reader does.
     const writer = await open(path, 'w');
-    await writer.write(TOKEN);
+    for (const letter of TOKEN) {
+      await writer.write(letter);
+      // So that the reader gets it by itself.
+      await setTimeout(20);
+    }
     await writer.close();
     expect(await reader.exited).toEqual({ code: 0, signal: null });
     expect(reader.stdout()).toContain(TOKEN);

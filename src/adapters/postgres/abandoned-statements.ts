@@ -1,7 +1,7 @@
 import { Client, type ClientConfig } from 'pg';
 
 /** Statements whose connection was closed before there was a response. */
-export interface AbandonedStatements {
+interface AbandonedStatements {
   /** Asks whether one more may be abandoned; if so, it is counted. */
   mayAdd(): Promise<boolean>;
   /** From now on there is always room: the service ends. */
@@ -66,7 +66,8 @@ async function waitingBackends(config: ClientConfig, except: readonly number[]):
     await client.connect();
     const { rows } = await client.query(
       `select count(*) as waiting from pg_stat_activity
-       where usename = current_user and datname = current_database() and application_name = 'plant-store'
+       where usename = current_user and datname = current_database()
+         and application_name = current_setting('application_name')
          and (wait_event = 'SyncRep' or wait_event_type = 'Lock') and pid <> all($1)`,
       [except],
     );

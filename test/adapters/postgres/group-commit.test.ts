@@ -96,15 +96,16 @@ test.each<[string, () => Promise<Database>]>([
   }
 });
 
+/** Makes a trigger of these statements in PL/pgSQL. */
+async function beforeEachInsert(statements: string): Promise<void> {
+  await server.query(
+    `create function act() returns trigger language plpgsql as $$begin ${statements} return new; end$$`,
+  );
+  await server.query('create trigger acting before insert on plants for each row execute function act()');
+}
+
 test('finds alone the row that a trigger drops, without delay for its neighbours', async () => {
-  const { sql } = database;
-  await sql.executeQuery(
-    CompiledQuery.raw(`create function drop_weeds() returns trigger language plpgsql as
-      'begin if new.name = ''weed'' then return null; end if; return new; end'`),
-  );
-  await sql.executeQuery(
-    CompiledQuery.raw('create trigger no_weeds before insert on plants for each row execute function drop_weeds()'),
-  );
+  await beforeEachInsert("if new.name = 'weed' then return null; end if;");
   const plants = plantsIn(database);
   const all = many(64);
   all[40] = { id: 40n, name: 'weed' };
@@ -226,14 +227,7 @@ test('rejects with a defect at once, instead of trying it again until the deadli
 });
 
 test('keeps its connections though a trigger warns at every row', async () => {
-  const { sql } = database;
-  await sql.executeQuery(
-    CompiledQuery.raw(`create function warn() returns trigger language plpgsql as
-      'begin raise warning ''dry''; return new; end'`),
-  );
-  await sql.executeQuery(
-    CompiledQuery.raw('create trigger dry before insert on plants for each row execute function warn()'),
-  );
+  await beforeEachInsert("raise warning 'dry';");
   const plants = plantsIn(database);
   const backends = new Set<string | null | undefined>();
   for (const plant of many(10)) {
@@ -267,7 +261,8 @@ test('delays nobody but a locked row behind a pooler that drops the limits, and 
     Buffer.from(opening.toString('latin1').replaceAll(`timeout\0${STATEMENT_TIMEOUT}\0`, 'timeout\x00000\0'), 'latin1');
   const pooler = await startTcpProxy(server.url, withoutLimits);
   const poolSize = 4;
-  const unlimited = connect(pooler.url, { statementTimeout: STATEMENT_TIMEOUT, poolSize });
+  // By whatever name the service goes.
+  const unlimited = connect(`${pooler.url}?application_name=garden`, { statementTimeout: STATEMENT_TIMEOUT, poolSize });
   const lock = await lockRows([1n]);
   try {
     await expect(unlimited.verify?.()).rejects.toThrow(
