@@ -16,18 +16,18 @@ export class SchemaError extends Error {
   override readonly name = 'SchemaError';
 }
 
-/** A connection could not be made or was lost: trying again settles what became of its statement. */
-class TransientError extends Error {
-  override readonly name: string = 'TransientError';
+/** A connection could not be made, was lost or was closed: trying again settles what became of its statement. */
+class ConnectionError extends Error {
+  override readonly name: string = 'ConnectionError';
 }
 
 /** A statement got no response in time, and its connection was closed. */
-export class NoResponseError extends TransientError {
+export class NoResponseError extends ConnectionError {
   override readonly name = 'NoResponseError';
 }
 
 /** A commit may not be on the synchronous standby: trying again waits for that. The connection is sound. */
-export class UnconfirmedError extends TransientError {
+export class UnconfirmedError extends Error {
   override readonly name = 'UnconfirmedError';
 }
 
@@ -53,10 +53,11 @@ const PROTOCOL_VIOLATION = '08P01';
 const NOT_SET_UP = /^(42P01|42501|3D|28)/;
 
 const NO_USE_TO_TRY = [DeadlineError, SchemaError, PlantStoreError];
+const WORTH_TRYING_AGAIN = [ConnectionError, UnconfirmedError];
 
 export function meaningOf(error: unknown): Meaning {
   if (NO_USE_TO_TRY.some((kind) => error instanceof kind)) return 'unavailable';
-  if (error instanceof TransientError) return 'transient';
+  if (WORTH_TRYING_AGAIN.some((kind) => error instanceof kind)) return 'transient';
   if (error instanceof MissingRowError) return 'rows_fault';
   const state = sqlState(error);
   if (state === undefined) return 'defect';
@@ -92,8 +93,7 @@ export function spoilsConnection(error: unknown): boolean {
 
 /** Whether this error makes it likely that connections opened before it lead nowhere, or to the wrong server. */
 export function discreditsOthers(error: unknown): boolean {
-  if (error instanceof UnconfirmedError) return false;
-  return error instanceof TransientError || sqlState(error) === READ_ONLY;
+  return error instanceof ConnectionError || sqlState(error) === READ_ONLY;
 }
 
 /** Whether it is PgBouncer's refusal of a start-up parameter, which gives this SQLSTATE for other reasons as well. */
@@ -107,7 +107,7 @@ export function connectionError(cause: unknown): unknown {
   // Node.js gives one without a message if a host has several addresses and none responds.
   const errors = cause instanceof AggregateError && cause.message === '' ? cause.errors : [cause];
   const message = errors.map((error) => (error instanceof Error ? error.message : String(error))).join(', ');
-  return new TransientError(message, { cause });
+  return new ConnectionError(message, { cause });
 }
 
 /** Only Postgres's own errors, of pg and PGlite alike, have a severity; `code` alone may be the system's, like EPIPE. */

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import { Client, Pool, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
@@ -5,7 +6,7 @@ import { abandonedStatements } from './abandoned-statements.ts';
 import type { Database, Tables } from './database.ts';
 import { connectionError, refusesParameters } from './errors.ts';
 import { requireServerLimits } from './server-limits.ts';
-import { type Connection, discard, observed, supervised } from './supervised-client.ts';
+import { type Connection, observed, supervised } from './supervised-client.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -58,11 +59,18 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
   );
   const supervisor = {
     deadline: statementTimeout * 2,
-    mayAbandon: async (client: PoolClient) => (await abandoned.mayAdd()) && connections.delete(client),
+    mayAbandon: abandoned.mayAdd,
+    discard,
     distrust(sent: number) {
       trustedSince = Math.max(trustedSince, sent);
     },
   };
+
+  function discard(client: PoolClient): void {
+    // Before the pool has removed it: its backend is no longer one of the pool's.
+    connections.delete(client);
+    closeAtOnce(client);
+  }
 
   async function trustedClient() {
     for (;;) {
@@ -106,6 +114,14 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
       return database.destroy();
     },
   };
+}
+
+/** Closes a connection at once; by itself the driver would wait for the goodbye of a dead network. */
+function closeAtOnce(client: PoolClient): void {
+  client.release(true);
+  // Not in pg's types.
+  const { connection } = client as unknown as { connection: { stream: Socket } };
+  connection.stream.destroy();
 }
 
 /** By what pg makes of the URL: a socket's folder, for one, stands in its query. */

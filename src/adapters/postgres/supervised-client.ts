@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import type { PoolClient, QueryResult } from 'pg';
 import { connectionError, discreditsOthers, NoResponseError, spoilsConnection, UnconfirmedError } from './errors.ts';
 
@@ -19,9 +18,11 @@ export interface Supervisor {
   /** Milliseconds until a statement without a response is given up; 0 for none. */
   readonly deadline: number;
   /** Asks to close a connection whose statement has no response; false if too many of them are still running. */
-  mayAbandon(client: PoolClient): Promise<boolean>;
+  mayAbandon(): Promise<boolean>;
   /** Connections opened before this time are not to be used again. */
   distrust(sent: number): void;
+  /** Closes a connection that is not to be used again. */
+  discard(client: PoolClient): void;
 }
 
 /** The SQLSTATE of a plain warning. */
@@ -57,7 +58,7 @@ export function supervised(connection: Connection, supervisor: Supervisor) {
     const sent = performance.now();
     connection.isWarned = false;
     try {
-      const result = await withinDeadline(client.query(sql, parameters), client, supervisor);
+      const result = await withinDeadline(client.query(sql, parameters), supervisor);
       requireConfirmed(result, connection);
       return result;
     } catch (thrown) {
@@ -68,19 +69,15 @@ export function supervised(connection: Connection, supervisor: Supervisor) {
     }
   }
 
-  return { query, release: () => (isSpoiled ? discard(client) : client.release()) };
+  return { query, release: () => (isSpoiled ? supervisor.discard(client) : client.release()) };
 }
 
 /** @throws NoResponseError at the deadline, or later if the supervisor does not let it be abandoned before */
-async function withinDeadline<T>(
-  response: Promise<T>,
-  client: PoolClient,
-  { deadline, mayAbandon }: Supervisor,
-): Promise<T> {
+async function withinDeadline<T>(response: Promise<T>, { deadline, mayAbandon }: Supervisor): Promise<T> {
   if (deadline === 0) return response;
   const { promise: overdue, reject } = Promise.withResolvers<never>();
   const timer = setInterval(async () => {
-    if (await mayAbandon(client)) reject(new NoResponseError(`no response from Postgres within ${deadline} ms`));
+    if (await mayAbandon()) reject(new NoResponseError(`no response from Postgres within ${deadline} ms`));
   }, deadline);
   try {
     return await Promise.race([response, overdue]);
@@ -96,12 +93,4 @@ async function withinDeadline<T>(
 function requireConfirmed(result: QueryResult, { isWarned }: Connection): void {
   if (!isWarned || (result.command === 'INSERT' && result.rowCount === 0)) return;
   throw new UnconfirmedError('Postgres warned that the commit may not be on the synchronous standby');
-}
-
-/** Closes a connection at once; by itself the driver would wait for the goodbye of a dead network. */
-export function discard(client: PoolClient): void {
-  client.release(true);
-  // Not in pg's types.
-  const { connection } = client as unknown as { connection: { stream: Socket } };
-  connection.stream.destroy();
 }
