@@ -7,7 +7,10 @@ const read = async (...parts: (string | Buffer)[]) =>
   (await collected(linesOf(chunks(...parts)))).map(({ number, bytes, isCut }) => [number, bytes.toString(), isCut]);
 
 test('splits at line feeds, wherever the chunks end, and numbers the lines', async () => {
-  const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => array.map((byte) => (byte % 4 === 0 ? 0x0a : byte)));
+  // No byte above 0xee: two of them at the start would be a byte order mark, which the tests below are about.
+  const bytes = fc
+    .uint8Array({ maxLength: 60, max: 0xee })
+    .map((array) => array.map((byte) => (byte % 4 === 0 ? 0x0a : byte)));
   await fc.assert(
     fc.asyncProperty(bytes, fc.array(fc.nat(60)), async (array, cuts) => {
       const whole = Buffer.from(array);
