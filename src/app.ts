@@ -6,6 +6,7 @@ import { serve } from './adapters/http/server.ts';
 import { migrationGate } from './adapters/postgres/migrator.ts';
 import { postgresPlants } from './adapters/postgres/plant-repository.ts';
 import { requireReady } from './adapters/postgres/readiness.ts';
+import { storeCalls } from './adapters/postgres/store-call.ts';
 import { prometheusMetrics } from './adapters/prometheus/metrics.ts';
 import { createPlant } from './application/create-plant.ts';
 import type { Config } from './config.ts';
@@ -51,9 +52,8 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
   const database = await openDatabase(config.database, log);
   opened.defer(() => database.close());
   const plants = postgresPlants(database, {
-    schemaReady: migrationGate(database, log),
+    callStore: storeCalls({ schemaReady: migrationGate(database, log), timeout: config.storeTimeout }),
     batchRows: config.batchRows,
-    timeout: config.storeTimeout,
     onInsert: metrics.inserted,
   });
   metrics.watch({ waiting: plants.waiting, connections: () => database.connectionUse?.() ?? {} });

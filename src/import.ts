@@ -11,6 +11,7 @@ import { advised } from './adapters/postgres/advice.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { requireMigrations } from './adapters/postgres/migrator.ts';
 import { postgresPlants } from './adapters/postgres/plant-repository.ts';
+import { storeCalls } from './adapters/postgres/store-call.ts';
 import { createPlant } from './application/create-plant.ts';
 import { readDatabaseConfig } from './config.ts';
 import { PlantStoreError } from './domain/errors.ts';
@@ -76,9 +77,8 @@ async function importList(
 ): Promise<number> {
   let created = 0;
   const plants = postgresPlants(database, {
-    schemaReady: () => Promise.resolve(),
+    callStore: storeCalls({ schemaReady: () => undefined, timeout: STORE_TIMEOUT }),
     batchRows: BATCH_ROWS,
-    timeout: STORE_TIMEOUT,
     onInsert: (_plants, inserted) => {
       created += inserted;
     },

@@ -1,18 +1,15 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery, sql as fragment } from 'kysely';
 import type { PlantRepository } from '../../application/ports.ts';
 import type { NewPlant } from '../../domain/plant.ts';
 import { batcher } from './batcher.ts';
 import type { Database } from './database.ts';
-import { isWorthTryingAlone, MissingRowError, meaningOf, translated } from './errors.ts';
+import { isWorthTryingAlone, MissingRowError } from './errors.ts';
+import type { CallStore } from './store-call.ts';
 
 interface PlantsOptions {
-  /** Rejects with `store_unavailable` while migrations are pending. */
-  readonly schemaReady: () => Promise<void>;
+  readonly callStore: CallStore;
   /** Most rows in one statement. */
   readonly batchRows: number;
-  /** Milliseconds until a call is given up. */
-  readonly timeout: number;
   /** Hears how many plants each INSERT had, and how many of them it has stored: the port tells nobody which were new. */
   readonly onInsert?: (plants: number, inserted: number) => void;
 }
@@ -23,40 +20,24 @@ type PostgresPlants = PlantRepository & { waiting(): number };
 /** UTF-16 units of text in one statement: enough to fill a batch, little enough to parse in a moment. */
 const BATCH_TEXT = 1_000_000;
 
-/** Milliseconds to wait after a lost connection or a deadlock. */
-const RETRY_DELAY = 50;
+/** The part of the connections that groups of plants may use at once; the others are for reads. */
+const SHARE = 0.75;
 
 /** Plants in the table `plants`, inserted in groups: one statement and one commit for all that came meanwhile. */
-export function postgresPlants(
-  database: Database,
-  { schemaReady, batchRows, timeout, onInsert }: PlantsOptions,
-): PostgresPlants {
+export function postgresPlants(database: Database, { callStore, batchRows, onInsert }: PlantsOptions): PostgresPlants {
   const insert = groupInsert(database);
   const addInGroup = batcher<NewPlant, NewPlant>({
-    async run(plants) {
-      await schemaReady();
-      return addTogether(database, insert, plants, onInsert);
-    },
+    run: (plants) => addTogether(database, insert, plants, onInsert),
     isWorthTryingAlone,
     maxItems: batchRows,
     maxSize: BATCH_TEXT,
     sizeOf: ({ name, tag = '' }) => name.length + tag.length,
-    maxRunning: database.connections,
+    maxRunning: Math.ceil(database.connections * SHARE),
   });
 
   return {
     waiting: addInGroup.waiting,
-    async add(plant) {
-      const deadline = performance.now() + timeout;
-      for (;;) {
-        try {
-          return await addInGroup(plant, deadline);
-        } catch (error) {
-          if (meaningOf(error) !== 'transient' || performance.now() + RETRY_DELAY >= deadline) throw translated(error);
-          await delay(RETRY_DELAY);
-        }
-      }
-    },
+    add: (plant) => callStore((call) => addInGroup(plant, call)),
   };
 }
 
