@@ -1,8 +1,8 @@
-import { type App, startApp } from './app.ts';
-import { readConfig } from './config.ts';
-import { ConfigError } from './config-reader.ts';
-import { environment } from './environment.ts';
-import { createLog } from './log.ts';
+import { type App, startApp } from './composition/app.ts';
+import { createLog } from './composition/log.ts';
+import { readConfig } from './config/config.ts';
+import { ConfigError } from './config/config-reader.ts';
+import { environment } from './config/environment.ts';
 
 let running: App | undefined;
 stopOnSignals();

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { HttpServer } from '../src/adapters/http/server.ts';
-import type { PlantRepository } from '../src/application/ports.ts';
+import type { HttpServer } from '../src/adapters/http/sockets/server.ts';
+import type { AddPlant } from '../src/application/ports.ts';
 import { PlantStoreError } from '../src/domain/errors.ts';
 import type { NewPlant } from '../src/domain/plant.ts';
 import { startApiServer, TOKEN } from './support/api-server.ts';
@@ -48,7 +48,7 @@ const pine: NewPlant = { id: 2n ** 63n - 1n, name: 'Pinus "longaeva"', tag: 'Nad
 
 describe.each(clients)('the client in %s', (_name, program, args) => {
   let stored: Map<bigint, NewPlant>;
-  let plants: PlantRepository;
+  let plants: AddPlant;
   let server: HttpServer;
   beforeEach(async () => {
     stored = new Map();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc, { type Arbitrary } from 'fast-check';
 import { sql } from 'kysely';
-import type { HttpServer } from '../src/adapters/http/server.ts';
+import type { HttpServer } from '../src/adapters/http/sockets/server.ts';
 import type { Database } from '../src/adapters/postgres/database.ts';
 import { post, startApiServer } from './support/api-server.ts';
 import { int64, writtenInteger, writtenString } from './support/json-forms.ts';

@@ -1,16 +1,16 @@
 import { pino } from 'pino';
 import { api } from '../../src/adapters/http/api.ts';
-import { plantRoutes } from '../../src/adapters/http/plant-routes.ts';
-import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/server.ts';
-import { staticTokens } from '../../src/adapters/http/static-tokens.ts';
-import { createPlant } from '../../src/application/create-plant.ts';
-import type { PlantRepository } from '../../src/application/ports.ts';
+import { plantOperations } from '../../src/adapters/http/operations/plant-operations.ts';
+import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/sockets/server.ts';
+import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
+import type { AddPlant } from '../../src/application/ports.ts';
+import { useCases } from '../../src/application/use-cases.ts';
 import { fakePlants } from './fake-plants.ts';
 
 export const TOKEN = 'token-for-the-tests';
 
 interface ApiServerOptions {
-  readonly plants?: PlantRepository;
+  readonly plants?: AddPlant;
   /** In bytes. */
   readonly bodyLimit?: number;
   readonly limits?: Partial<typeof serverLimits>;
@@ -38,7 +38,7 @@ export async function startApiServer({
   const log = pino({}, { write: onLog });
   const server: HttpServer = await serve(
     api({
-      operations: plantRoutes({ createPlant: createPlant(plants) }),
+      operations: plantOperations(useCases(plants)),
       verifyToken: staticTokens([TOKEN]),
       bodyLimit,
       limits: { maxRequests, maxRequestBytes },

@@ -1,5 +1,5 @@
 import { CompiledQuery, sql as fragment } from 'kysely';
-import type { PlantRepository } from '../../application/ports.ts';
+import type { AddPlant } from '../../application/ports.ts';
 import type { NewPlant } from '../../domain/plant.ts';
 import { batcher } from './batcher.ts';
 import type { Database } from './database.ts';
@@ -15,7 +15,7 @@ interface PlantsOptions {
 }
 
 /** The repository, and for operators how many plants wait for a statement. */
-type PostgresPlants = PlantRepository & { waiting(): number };
+type PostgresPlants = AddPlant & { waiting(): number };
 
 /** UTF-16 units of text in one statement: enough to fill a batch, little enough to parse in a moment. */
 const BATCH_TEXT = 1_000_000;
