@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { throughputChart } from './chart.ts';
+import { writeChart } from './chart.ts';
 import { circumstances } from './circumstances.ts';
 import { checkClaims } from './claims.ts';
 import { type ContenderKey, cannedAnswer, contenders } from './contenders.ts';
@@ -8,7 +8,7 @@ import { writeFigures } from './figures.ts';
 import { runLoad } from './load.ts';
 import { measure } from './measure.ts';
 import { positive } from './options.ts';
-import { writeJson, writeText } from './output.ts';
+import { writeJson } from './output.ts';
 import type { Run } from './runs.ts';
 import { startServer } from './server-process.ts';
 import { session } from './session.ts';
@@ -96,7 +96,6 @@ await session(async (session) => {
     summary,
     runs,
   });
-  const subtitle = `each one committed (fsync); ${machine.cores} cores shared with Postgres and the load, median of ${rounds} rounds`;
   writeFigures();
-  writeText('results.svg', throughputChart(summary, subtitle));
+  writeChart();
 });

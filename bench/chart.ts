@@ -1,9 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import * as echarts from 'echarts';
 import { type ContenderKey, contenders } from './contenders.ts';
-import type { Summary } from './summary.ts';
+import type { BenchResults } from './figures.ts';
+import { writeText } from './output.ts';
 
 const INK = '#333333';
 const FONT = 'sans-serif';
+/** In pixels; a longer label is broken into lines. */
+const LABEL_WIDTH = 180;
 /** Who is drawn how: the service stands out, what has no store is for reference only. */
 const looks: Readonly<Record<ContenderKey, { color: string; width: number; type: 'solid' | 'dashed' }>> = {
   ours: { color: '#1a7f37', width: 4, type: 'solid' },
@@ -14,8 +19,16 @@ const looks: Readonly<Record<ContenderKey, { color: string; width: number; type:
   bare: { color: '#8a8a8a', width: 1.2, type: 'dashed' },
 };
 
+/** Draws results.svg from results.json. */
+export function writeChart(): void {
+  writeText(
+    'results.svg',
+    throughputChart(JSON.parse(readFileSync(join(import.meta.dirname, 'results.json'), 'utf8'))),
+  );
+}
+
 /** Throughput by connections as SVG, on white, so that it can be read on dark pages as well. */
-export function throughputChart(summary: readonly Summary[], subtitle: string): string {
+function throughputChart({ machine, settings, summary }: BenchResults): string {
   const counts = [...new Set(summary.map(({ connections }) => connections))];
   const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width: 800, height: 480 });
   chart.setOption({
@@ -24,13 +37,15 @@ export function throughputChart(summary: readonly Summary[], subtitle: string): 
     textStyle: { fontFamily: FONT, color: INK },
     title: {
       text: 'Creates per second',
-      subtext: subtitle,
+      subtext:
+        'solid lines: each one is committed (fsync); dashed lines: nothing is stored\n' +
+        `${machine.cores} cores shared with Postgres and the load, median of ${settings.rounds} rounds`,
       left: 24,
       top: 16,
       textStyle: { fontSize: 18, color: INK },
-      subtextStyle: { fontSize: 13, color: '#595959' },
+      subtextStyle: { fontSize: 13, lineHeight: 18, color: '#595959' },
     },
-    grid: { left: 72, right: 204, top: 96, bottom: 64 },
+    grid: { left: 72, right: LABEL_WIDTH + 24, top: 108, bottom: 64 },
     xAxis: {
       type: 'category',
       data: counts.map(String),
@@ -62,6 +77,8 @@ export function throughputChart(summary: readonly Summary[], subtitle: string): 
         endLabel: {
           show: true,
           formatter: title,
+          width: LABEL_WIDTH,
+          overflow: 'break',
           color: type === 'dashed' ? '#595959' : color,
           fontSize: 13,
           fontWeight: key === 'ours' ? 'bold' : 'normal',

@@ -39,7 +39,8 @@ export function writeFigures(): void {
   }
 }
 
-interface BenchResults {
+/** What the tables and the chart take from results.json. */
+export interface BenchResults {
   readonly machine: { readonly cores: number };
   readonly settings: { readonly rounds: number; readonly seconds: number };
   readonly summary: readonly Summary[];
@@ -73,7 +74,7 @@ const writers = {
     ];
     const rows = [
       row('creates per second, Fastify + pg with an INSERT per request', 'fastify', 'oursByThroughput', many),
-      row('creates per second, this service with groups of one', 'single', 'oursByThroughput', many),
+      row('creates per second, Plant Store, batches of one', 'single', 'oursByThroughput', many),
       row('p99, Fastify + pg', 'fastify', 'oursByP99', many),
       row('p50, Fastify + pg', 'fastify', 'oursByP50', counts.slice(0, 1)),
     ];

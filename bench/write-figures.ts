@@ -1,5 +1,7 @@
+import { writeChart } from './chart.ts';
 import { writeFigures } from './figures.ts';
 
-/* npm run bench:figures: brings the figures in the documents up to date with the files that the benches have written. */
+/* npm run bench:figures: brings the chart and the figures in the documents up to date with what the benches have written. */
 
 writeFigures();
+writeChart();

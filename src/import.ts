@@ -17,7 +17,7 @@ import { createLog } from './composition/log.ts';
 import { openDatabase } from './composition/open-database.ts';
 import { readDatabaseConfig } from './config/config.ts';
 import { environment } from './config/environment.ts';
-import { importArguments } from './config/import-arguments.ts';
+import { importArguments, USAGE } from './config/import-arguments.ts';
 import { PlantStoreError } from './domain/errors.ts';
 import { jsonParser } from './wire/object-parser.ts';
 import { NewPlant } from './wire/schemas.ts';
@@ -36,9 +36,13 @@ const STOPPED = 1;
 const REFUSED = 2;
 
 const stop = new AbortController();
-for (const [signal, code] of [['SIGINT', 130] as const, ['SIGTERM', 143] as const]) {
+const signals = [['SIGINT', 130] as const, ['SIGTERM', 143] as const];
+for (const [signal, code] of signals) {
   process.on(signal, () => {
     if (stop.signal.aborted) process.exit(code);
+    // So that the next signal ends the process whatever blocks it; process.exit() would wait for every thread. Process 1
+    // of a container keeps its handlers, since the kernel spares that one.
+    if (process.pid !== 1) for (const [name] of signals) process.removeAllListeners(name);
     // Not behind the bar and the ^C of a terminal.
     say(`${process.stderr.isTTY ? '\n' : ''}Finishing what is under way; once more stops at once.`);
     stop.abort(code);
@@ -54,7 +58,12 @@ try {
 
 /** @returns the exit code */
 async function run(): Promise<number> {
-  const { path, format, rejectedPath } = importArguments(process.argv.slice(2));
+  const args = importArguments(process.argv.slice(2));
+  if (args === 'help') {
+    console.log(USAGE);
+    return DONE;
+  }
+  const { path, format, rejectedPath } = args;
   const source = await openSource(path, stop.signal);
   let database: Database | undefined;
   try {
@@ -76,16 +85,12 @@ async function importList(
   rejectedPath: string,
   database: Database,
 ): Promise<number> {
-  let created = 0;
   const plants = postgresPlants(database, {
     callStore: storeCalls({ schemaReady: () => undefined, timeout: STORE_TIMEOUT }),
     batchRows: BATCH_ROWS,
-    onInsert: (_plants, inserted) => {
-      created += inserted;
-    },
   });
   const tally = { held: 0, conflicting: 0, invalid: 0 };
-  const rejected = rejectedFile(rejectedPath);
+  const rejected = rejectedFile(rejectedPath, source.stats);
   const start = performance.now();
   const look = () => ({ plants: entriesIn(tally), bytes: source.bytesRead(), totalBytes: source.size });
   const hideProgress = showProgress(look, process.stderr);
@@ -96,7 +101,7 @@ async function importList(
   } finally {
     hideProgress();
     rejected.close();
-    console.log(summary(tally, created, (performance.now() - start) / 1_000));
+    console.log(summary(tally, plants.inserted(), (performance.now() - start) / 1_000));
     if (refusedIn(tally) > 0) console.log(`What was refused, and why, is in ${rejectedPath}`);
   }
   if (stop.signal.aborted) {

@@ -1,14 +1,18 @@
 import { type App, startApp } from './composition/app.ts';
 import { createLog } from './composition/log.ts';
+import { say } from './composition/say.ts';
+import { stopOnSignals } from './composition/stop-on-signals.ts';
 import { readConfig } from './config/config.ts';
 import { ConfigError } from './config/config-reader.ts';
 import { environment } from './config/environment.ts';
 
 let running: App | undefined;
-stopOnSignals();
+stopOnSignals(() => running);
 try {
   const config = readConfig(environment());
-  const app = await startApp(config, await createLog(config.logLevel));
+  let droppedLines = 0;
+  const log = await createLog(config.logLevel, () => droppedLines++);
+  const app = await startApp(config, log, () => droppedLines);
   running = app;
   say(`Plant Store listens at ${app.apiUrl}, for operators at ${app.managementUrl}`);
   say(`Read about its API, and try it, at ${app.apiUrl}/docs`);
@@ -18,11 +22,6 @@ try {
 } catch (error) {
   say(`Plant Store cannot start.\n${explain(error)}`);
   process.exitCode = 1;
-}
-
-/** For people, on stderr; the log has stdout to itself. */
-function say(text: string): void {
-  process.stderr.write(`${text}\n`);
 }
 
 function exampleRequest(url: string, token: string): string {
@@ -38,24 +37,4 @@ function explain(error: unknown): string {
     return `${message}: change HOST and PORT, or MANAGEMENT_HOST and MANAGEMENT_PORT.`;
   }
   return message;
-}
-
-/** The first signal stops in order, a second one, or one that comes before there is anything to stop, at once. */
-function stopOnSignals(): void {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, async () => {
-      const app = running;
-      if (app === undefined) process.exit(1);
-      running = undefined;
-      setTimeout(() => process.exit(1), app.shutdownTimeout).unref();
-      try {
-        // Behind a proxy it is SIGTERM that comes; a person at a terminal need not wait.
-        await app.close(signal === 'SIGTERM' ? app.shutdownDelay : 0);
-        process.exit(0);
-      } catch (error) {
-        say(`Plant Store did not stop in order: ${explain(error)}`);
-        process.exit(1);
-      }
-    });
-  }
 }

@@ -1,4 +1,5 @@
 import { advised } from './adapters/postgres/advice.ts';
+import type { Database } from './adapters/postgres/database.ts';
 import { embeddedDatabase, requireEmbeddedDatabase } from './adapters/postgres/embedded.ts';
 import { migrateDown, migrateUp, migrationStatus } from './adapters/postgres/migrator.ts';
 import { postgresServer } from './adapters/postgres/server.ts';
@@ -6,13 +7,14 @@ import { createLog } from './composition/log.ts';
 import { readMigrationConfig } from './config/config.ts';
 import { environment } from './config/environment.ts';
 
-/* npm run migrate [up|down|status]: changes or shows the schema of the configured database. */
+/* npm run migrate [up|status|down]: changes or shows the schema of the configured database. */
 
-const [command = 'up', ...rest] = process.argv.slice(2);
+const [command = 'up', ...flags] = process.argv.slice(2);
+const deletePlants = command === 'down' && flags.length === 1 && flags[0] === '--delete-plants';
 
 try {
-  if (!['up', 'down', 'status'].includes(command) || rest.length > 0) {
-    throw new Error('Usage: npm run migrate [-- up|down|status]');
+  if (!['up', 'status', 'down'].includes(command) || (flags.length > 0 && !deletePlants)) {
+    throw new Error('Usage: npm run migrate [-- up | status | down [--delete-plants]]');
   }
   const config = readMigrationConfig(environment());
   if (config.kind === 'embedded' && command !== 'up') await requireEmbeddedDatabase(config.dataDir);
@@ -21,12 +23,9 @@ try {
       ? postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, await createLog('silent'))
       : await embeddedDatabase(config.dataDir);
   try {
-    if (command === 'up') report('applied', await migrateUp(database));
-    if (command === 'down') report('taken back', await migrateDown(database));
-    const { applied, pending, unknown } = await migrationStatus(database);
-    for (const name of applied)
-      console.log(`${name}: ${unknown.includes(name) ? 'applied by a newer version' : 'applied'}`);
-    for (const name of pending) console.log(`${name}: pending`);
+    if (command === 'up') report(await migrateUp(database), 'applied');
+    if (command === 'down') report(await migrateDown(database, { deletePlants }), 'taken back');
+    if (command === 'status') await reportStatus(database);
   } finally {
     await database.close();
   }
@@ -36,6 +35,14 @@ try {
   process.exitCode = 1;
 }
 
-function report(done: string, names: readonly string[]): void {
-  console.log(names.length === 0 ? `nothing to do` : `${done}: ${names.join(', ')}`);
+function report(names: readonly string[], done: string): void {
+  console.log(names.length === 0 ? 'nothing to do' : names.map((name) => `${name}: ${done}`).join('\n'));
+}
+
+async function reportStatus(database: Database): Promise<void> {
+  const { applied, pending, unknown } = await migrationStatus(database);
+  for (const name of applied) {
+    console.log(`${name}: ${unknown.includes(name) ? 'applied by a newer version' : 'applied'}`);
+  }
+  for (const name of pending) console.log(`${name}: pending`);
 }

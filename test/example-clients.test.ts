@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
-import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { HttpServer } from '../src/adapters/http/sockets/server.ts';
@@ -8,6 +11,7 @@ import { PlantStoreError } from '../src/domain/errors.ts';
 import type { NewPlant } from '../src/domain/plant.ts';
 import { startApiServer, TOKEN } from './support/api-server.ts';
 import { fakePlants } from './support/fake-plants.ts';
+import { freePort } from './support/free-port.ts';
 import { projectFile, temporaryFolder } from './support/service-process.ts';
 
 /* The programs in examples, run against the service. Needs curl and python3, which every Debian has. */
@@ -32,21 +36,34 @@ function run(
   });
 }
 
-/** The client's own compiler, which its generator needs to be an older one, or that of this project. */
-const tsc = (of: 'examples/client' | '.', folder: string) =>
-  run(process.execPath, [projectFile(join(of, 'node_modules/typescript/bin/tsc')), '-p', folder]);
+interface Client {
+  readonly language: string;
+  readonly program: string;
+  readonly file: string;
+  readonly args: (plant: NewPlant) => string[];
+  readonly wrongArgs: string[][];
+}
 
-const clients: [name: string, program: string, args: (plant: NewPlant) => string[]][] = [
-  ['TypeScript', process.execPath, (plant) => [projectFile('examples/client/create-plant.ts'), ...words(plant)]],
-  ['Python', 'python3', (plant) => [projectFile('examples/create-plant.py'), ...words(plant)]],
-  ['curl', 'sh', (plant) => [projectFile('examples/create-plant.sh'), json(plant)]],
-];
 const words = ({ id, name, tag }: NewPlant) => [String(id), name, ...(tag === undefined ? [] : [tag])];
-const json = ({ id, ...plant }: NewPlant) => JSON.stringify({ id: 0, ...plant }).replace('0', String(id));
+const json = ({ id, ...plant }: NewPlant) => [JSON.stringify({ id: 0, ...plant }).replace('0', String(id))];
+const wrongWords = [[], ['1'], ['one', 'Pinus'], ['', 'Pinus'], ['1.5', 'Pinus'], ['1', 'Pinus', 'conifer', 'more']];
+const wrongJson = [[], [''], ['1', 'Pinus'], ['{"id":1,"name":"Pinus"}', 'more'], ['--help']];
+
+const clients: Client[] = [
+  {
+    language: 'TypeScript',
+    program: process.execPath,
+    file: 'client/create-plant.ts',
+    args: words,
+    wrongArgs: wrongWords,
+  },
+  { language: 'Python', program: 'python3', file: 'create-plant.py', args: words, wrongArgs: wrongWords },
+  { language: 'curl', program: 'sh', file: 'create-plant.sh', args: json, wrongArgs: wrongJson },
+];
 
 const pine: NewPlant = { id: 2n ** 63n - 1n, name: 'Pinus "longaeva"', tag: 'Nadelbäume' };
 
-describe.each(clients)('the client in %s', (_name, program, args) => {
+describe.each(clients)('the client in $language', ({ program, file, args, wrongArgs }) => {
   let stored: Map<bigint, NewPlant>;
   let plants: AddPlant;
   let server: HttpServer;
@@ -57,8 +74,11 @@ describe.each(clients)('the client in %s', (_name, program, args) => {
   });
   afterEach(() => server.close(0));
 
+  const runWith = (args: readonly string[], env: Record<string, string>) =>
+    run(program, [projectFile(`examples/${file}`), ...args], env);
+
   const create = (plant: NewPlant, { url = server.url, token = TOKEN } = {}) =>
-    run(program, args(plant), { PLANT_STORE_URL: url, ACCESS_TOKEN: token });
+    runWith(args(plant), { PLANT_STORE_URL: url, ACCESS_TOKEN: token });
 
   /** What it says of an error. */
   const said = (error: number, remedy: string) => ({
@@ -84,16 +104,57 @@ describe.each(clients)('the client in %s', (_name, program, args) => {
   test('says which plant is at fault, and how', async () => {
     await create(pine);
     expect(await create({ ...pine, name: 'Pinus' })).toEqual(said(40009, 'give it another id'));
-    expect(await create({ ...pine, id: 2n ** 63n })).toEqual(said(40022, 'mend the plant'));
+    expect(await create({ ...pine, id: 2n ** 63n })).toEqual(said(40022, 'fix the plant'));
   });
 
-  test('says that the token is missing or refused', async () => {
-    expect(await create(pine, { token: '' })).toEqual(said(40100, 'get a token'));
+  test('says how to use it when its arguments are wrong, and sends nothing', async () => {
+    for (const wrong of wrongArgs) {
+      const outcome = await runWith(wrong, { PLANT_STORE_URL: server.url, ACCESS_TOKEN: TOKEN });
+      expect([wrong, outcome]).toEqual([wrong, { code: 2, stdout: '', stderr: expect.stringMatching(/^usage: /) }]);
+    }
+    expect(stored.size).toBe(0);
+  });
+
+  test('says in one line that there is no token, or one that no header can carry', async () => {
+    const refused = { code: 1, stdout: '', stderr: expect.stringMatching(/^ACCESS_TOKEN must be .*\n$/) };
+    expect(await runWith(args(pine), { PLANT_STORE_URL: server.url })).toEqual(refused);
+    expect(await create(pine, { token: '' })).toEqual(refused);
+    expect(await create(pine, { token: `${TOKEN}\r\nX-Request-Id: 1` })).toEqual(refused);
+  });
+
+  test('says that the token is refused', async () => {
     expect(await create(pine, { token: 'another-token-than-that' })).toEqual(said(40101, 'get a token'));
   });
 
+  test('says in one line that the service is down', async () => {
+    for (const host of ['127.0.0.1', 'localhost']) {
+      const url = `http://${host}:${await freePort()}`;
+      const stderr = expect.stringMatching(`^cannot reach ${url} \\(.+\\): is the service running there\\?\n$`);
+      expect(await create(pine, { url })).toEqual({ code: 1, stdout: '', stderr });
+    }
+  });
+
+  test.each<[string, string, string]>([
+    ['a proxy in front of a service that is down', 'text/html', '<html>\n<h1>502 Bad Gateway</h1>\n</html>\n'],
+    ['another service', 'application/json', '{"error":"not found","message":"it is not here"}'],
+    ['nothing', 'application/json', ''],
+  ])('says in one line that %s has responded', async (_who, type, body) => {
+    const other = createServer((request, response) => {
+      request.resume();
+      response.writeHead(502, { 'Content-Type': type, 'Content-Length': body.length }).end(body);
+    }).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    try {
+      const stderr = `${url} does not respond as Plant Store does: is that its address?\n`;
+      expect(await create(pine, { url })).toEqual({ code: 1, stdout: '', stderr });
+    } finally {
+      other.close();
+    }
+  });
+
   test('says that it asks for what is not there', async () => {
-    expect(await create(pine, { url: `${server.url}/v1` })).toEqual(said(40400, 'mend this program'));
+    expect(await create(pine, { url: `${server.url}/v1` })).toEqual(said(40400, 'fix this program'));
   });
 
   test('sends the plant again when the store was unavailable for a moment', async () => {
@@ -114,32 +175,30 @@ describe.each(clients)('the client in %s', (_name, program, args) => {
   });
 });
 
-describe('the types of the TypeScript client', () => {
-  test('are made of the document', async () => {
-    const [document, made] = [projectFile('test/golden/openapi.json'), join(await temporaryFolder(), 'plant-store.ts')];
-    const { stderr } = await run(process.execPath, [projectFile('examples/client/generate.ts'), document, made]);
-    expect(stderr).toBe('');
-    // If not: npm run generate -w examples/client -- ../../test/golden/openapi.json
-    expect(await readFile(projectFile('examples/client/plant-store.ts'), 'utf8')).toBe(await readFile(made, 'utf8'));
-  });
+describe('the script that runs the TypeScript client', () => {
+  const script = (env: Record<string, string>) =>
+    run(
+      'npm',
+      ['run', '--silent', 'create-plant', '-w', 'examples/client', '--', ...words(pine)],
+      env,
+      projectFile(''),
+    );
 
-  test('fit it', async () => {
-    expect(await tsc('examples/client', projectFile('examples/client'))).toEqual({ code: 0, stdout: '', stderr: '' });
-  });
-
-  test.each([
-    ['an error number that is forgotten', '    case 43100:\n', '', 'Function lacks ending return statement'],
-    ['one that there is not', 'case 43100:', 'case 43100: case 43101:', "Type '43101' is not comparable"],
-    ['an id that is no bigint', 'BigInt(id)', 'Number(id)', "Type 'number' is not assignable to type 'bigint'"],
-  ])('do not let pass %s', async (_what, right, wrong, complaint) => {
-    const copy = await temporaryFolder();
-    await symlink(projectFile('node_modules'), join(copy, 'node_modules'));
-    for (const file of ['package.json', 'tsconfig.json', 'plant-store.ts']) {
-      await cp(projectFile(`examples/client/${file}`), join(copy, file));
+  test('creates a plant', async () => {
+    const server = await startApiServer();
+    try {
+      const { code, stdout } = await script({ PLANT_STORE_URL: server.url, ACCESS_TOKEN: TOKEN });
+      expect([code, JSON.parse(stdout)]).toEqual([0, { name: pine.name, tag: pine.tag }]);
+    } finally {
+      await server.close(0);
     }
-    const source = await readFile(projectFile('examples/client/create-plant.ts'), 'utf8');
-    expect(source).toContain(right);
-    await writeFile(join(copy, 'create-plant.ts'), source.replace(right, wrong));
-    expect((await tsc('.', copy)).stdout).toContain(complaint);
+  });
+
+  test('says in one line that Node.js is too old', async () => {
+    const old = join(await temporaryFolder(), 'old.cjs');
+    await writeFile(old, `Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } });`);
+    const { code, stdout, stderr } = await script({ NODE_OPTIONS: `--require ${old}` });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^Plant Store needs Node\.js 24 or newer; .*\n$/);
   });
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { lockFolder } from '../src/adapters/postgres/folder-lock.ts';
+import { counts, runImport, startImport } from './support/import-process.ts';
 import { startPostgresServer } from './support/postgres-server.ts';
 import { projectFile, startNode, temporaryFolder } from './support/service-process.ts';
 import { emptyDatabase, migratedDatabase, type TestDatabase } from './support/test-database.ts';
@@ -17,21 +18,8 @@ beforeEach(async () => {
   folder = await temporaryFolder();
 });
 
-const start = (args: readonly string[], environment: Record<string, string> = {}) =>
-  startNode([projectFile('src/import.ts'), ...args], folder, environment);
-
-/** Runs it to its end. */
-async function run(args: readonly string[], environment: Record<string, string> = {}) {
-  const process = start(args, environment);
-  const { code } = await process.exited;
-  return { code, stdout: process.stdout(), stderr: process.stderr() };
-}
-
-/** The counts of a summary. */
-function counts(stdout: string): Record<string, number> {
-  const rows = [...stdout.matchAll(/^(created|already there|conflicting|invalid) +([\d,]+)$/gm)];
-  return Object.fromEntries(rows.map(([, name, count]) => [name, Number(count?.replaceAll(',', ''))]));
-}
+const start = (args: readonly string[], environment?: Record<string, string>) => startImport(args, folder, environment);
+const run = (args: readonly string[], environment?: Record<string, string>) => runImport(args, folder, environment);
 
 const list = async (name: string, content: string | Buffer) => {
   await writeFile(join(folder, name), content);
@@ -104,6 +92,36 @@ describe('into Postgres', () => {
       { id: '9007199254740993', name: 'Rosa "Peace"', tag: null },
     ]);
     expect(await rejected('plants.CSV.rejected.ndjson')).toMatchObject([{ line: 3, text: 'Acer,9.0e3,tree' }]);
+  });
+
+  test('says which lines of CSV a stray quote has taken with it', async () => {
+    await database.query(`insert into plants values (1, 'Rosa')`);
+    const file = await list('plants.csv', 'id,name\n2,12" pot\n3,Acer\n4,12" pot\n1,"Rosa\nPeace"\n5,"Ficus\n');
+    expect((await run([file], environment)).code).toBe(2);
+    const reasons = (await rejected('plants.csv.rejected.ndjson')).map(({ line, reason }) => [line, reason]);
+    const joined = (lines: string) => `; lines ${lines} are one record, joined by a quote`;
+    expect(reasons).toEqual([
+      [2, `quotes must enclose a whole cell, and stand twice in it${joined('2 to 4')}`],
+      [5, `id 1 belongs to a different plant${joined('5 to 6')}`],
+      [7, 'a quote is never closed'],
+    ]);
+  });
+
+  test.each([
+    [
+      'in UTF-16',
+      Buffer.from('\uFEFFid,name\n1,a\n', 'utf16le'),
+      /^the list must be in UTF-8: it seems to be in UTF-16\n$/,
+    ],
+    ['in Latin-1', Buffer.from('id,name,gr\xf6\xdfe\n1,a,b\n', 'latin1'), /^the first line cannot be read \(.*UTF-8\)/],
+    [
+      'with an open quote',
+      Buffer.from('id,"name\n1,a\n'),
+      /^the first line cannot be read \(a quote is never closed\)/,
+    ],
+  ])('says what is wrong with a first line %s', async (_what, content, message) => {
+    const { code, stderr } = await run([await list('plants.csv', content)], environment);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
   });
 
   test('finishes what is under way when it is interrupted, and does the rest when it is run again', async () => {
@@ -190,11 +208,21 @@ describe('into the embedded database', () => {
   });
 });
 
-test('refuses a file that is not there, one that is none, and to guess what is meant', async () => {
+test('refuses a file that is not there, and a folder', async () => {
   expect(await run(['plants.csv'])).toMatchObject({
     code: 1,
-    stderr: "ENOENT: no such file or directory, open 'plants.csv'\n",
+    stderr: 'there is no file plants.csv\n',
   });
   expect(await run(['.', '--format', 'csv'])).toMatchObject({ code: 1, stderr: '. is a folder\n' });
-  expect(await run([])).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^Usage: npm run import/) });
+});
+
+test('shows how to use it when it is asked to, and where that is shown when it is used wrongly', async () => {
+  const help = await run(['--help']);
+  expect(help).toMatchObject({ code: 0, stderr: '' });
+  for (const part of ['Usage: npm run import -- FILE', '--format', '--rejected', 'Exit codes', '130', 'Example']) {
+    expect(help.stdout).toContain(part);
+  }
+  const wrong = await run(['plants.txt']);
+  expect(wrong).toMatchObject({ code: 1, stdout: '' });
+  expect(wrong.stderr).toMatch(/^plants\.txt ends with none of .*\nFor help: npm run import -- --help\n$/);
 });

@@ -1,27 +1,35 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc, { type Arbitrary } from 'fast-check';
 import { sql } from 'kysely';
 import type { HttpServer } from '../src/adapters/http/sockets/server.ts';
 import type { Database } from '../src/adapters/postgres/database.ts';
+import { embeddedDatabase } from '../src/adapters/postgres/embedded.ts';
+import { migrateUp } from '../src/adapters/postgres/migrator.ts';
 import { post, startApiServer } from './support/api-server.ts';
 import { int64, writtenInteger, writtenString } from './support/json-forms.ts';
-import { connect, migratedDatabase, plantsIn, type TestDatabase } from './support/test-database.ts';
+import { connect, migratedDatabase, plantsIn } from './support/test-database.ts';
 
-/* The whole way: JSON over HTTP, through the domain, into Postgres, read back by plain SQL. */
+/* The whole way: JSON over HTTP, through the domain, into the database, read back by plain SQL. */
 
-let database: TestDatabase;
-let connection: Database;
-let server: HttpServer;
-beforeAll(async () => {
-  database = await migratedDatabase();
-  connection = connect(database.url);
-  server = await startApiServer({ plants: plantsIn(connection) });
-});
-afterAll(async () => {
-  await server.close(0);
-  await connection.close();
-  await database.drop();
-});
+interface Subject {
+  readonly database: Database;
+  remove(): Promise<void>;
+}
+
+async function postgres(): Promise<Subject> {
+  const { url, drop } = await migratedDatabase();
+  return { database: connect(url), remove: drop };
+}
+
+async function embedded(): Promise<Subject> {
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
+  const database = await embeddedDatabase(folder);
+  await migrateUp(database);
+  return { database, remove: () => rm(folder, { recursive: true }) };
+}
 
 interface Sample {
   readonly id: bigint;
@@ -43,9 +51,12 @@ const hard = [
   '\uFFFF',
   '\u0001',
 ];
+const random = fc.string({ unit: 'binary', maxLength: 100 });
 const text = fc
   .oneof(
-    { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength: 100 }) },
+    { weight: 3, arbitrary: random },
+    // What decoders of UTF-8 take for a byte order mark.
+    random.map((end) => `\uFEFF${end}`),
     fc.array(fc.constantFrom(...hard), { maxLength: 3 }).map((parts) => parts.join('')),
   )
   .filter((text) => !text.includes('\0'));
@@ -62,31 +73,48 @@ const samples: Arbitrary<Sample> = fc
       }),
   );
 
-async function create(body: string): Promise<{ status: number; json: unknown }> {
-  const answer = await post(server.url, body);
-  return { status: answer.status, json: await answer.json() };
-}
-
-test('any int64 and any text survive HTTP and SQL exactly, once and again', async () => {
-  const property = fc.asyncProperty(samples, async ({ id, name, tag, body }) => {
-    const created = { status: 200, json: tag === undefined ? { name } : { name, tag } };
-    expect(await create(body)).toEqual(created);
-    expect(await create(body)).toEqual(created);
-
-    const other = JSON.stringify({ name: `${name}.`, ...(tag !== undefined && { tag }) });
-    const conflict = { status: 400, json: { error: 40009, message: `id ${id} belongs to a different plant` } };
-    expect(await create(other.replace('{', `{"id":${id},`))).toEqual(conflict);
-    const tagged = JSON.stringify({ name, ...(tag === undefined && { tag: '' }) });
-    expect(await create(tagged.replace('{', `{"id":${id},`))).toEqual(conflict);
-
-    const { rows } = await sql`select id::text, name, tag from plants`.execute(connection.sql);
-    expect(rows).toEqual([{ id: `${id}`, name, tag: tag ?? null }]);
+describe.each<[string, () => Promise<Subject>]>([
+  ['Postgres', postgres],
+  ['the embedded database', embedded],
+])('on %s', (_name, open) => {
+  let subject: Subject;
+  let server: HttpServer;
+  beforeAll(async () => {
+    subject = await open();
+    server = await startApiServer({ plants: plantsIn(subject.database) });
+  }, 60_000);
+  afterAll(async () => {
+    await server.close(0);
+    await subject.database.close();
+    await subject.remove();
   });
-  // One plant at a time, so that its id is free, however often the edges come up.
-  await fc.assert(
-    property.beforeEach(async () => {
-      await sql`delete from plants`.execute(connection.sql);
-    }),
-    { numRuns: 300 },
-  );
+
+  async function create(body: string): Promise<{ status: number; json: unknown }> {
+    const answer = await post(server.url, body);
+    return { status: answer.status, json: await answer.json() };
+  }
+
+  test('any int64 and any text survive HTTP and SQL exactly, once and again', async () => {
+    const property = fc.asyncProperty(samples, async ({ id, name, tag, body }) => {
+      const created = { status: 200, json: tag === undefined ? { name } : { name, tag } };
+      expect(await create(body)).toEqual(created);
+      expect(await create(body)).toEqual(created);
+
+      const other = JSON.stringify({ name: `${name}.`, ...(tag !== undefined && { tag }) });
+      const conflict = { status: 400, json: { error: 40009, message: `id ${id} belongs to a different plant` } };
+      expect(await create(other.replace('{', `{"id":${id},`))).toEqual(conflict);
+      const tagged = JSON.stringify({ name, ...(tag === undefined && { tag: '' }) });
+      expect(await create(tagged.replace('{', `{"id":${id},`))).toEqual(conflict);
+
+      const { rows } = await sql`select id::text, name, tag from plants`.execute(subject.database.sql);
+      expect(rows).toEqual([{ id: `${id}`, name, tag: tag ?? null }]);
+    });
+    // One plant at a time, so that its id is free, however often the edges come up.
+    await fc.assert(
+      property.beforeEach(async () => {
+        await sql`delete from plants`.execute(subject.database.sql);
+      }),
+      { numRuns: 300 },
+    );
+  });
 });

@@ -6,8 +6,20 @@ import type { components, operations, paths } from './plant-store.ts';
  * Creates a plant, with types made of the service's own OpenAPI document (generate.ts):
  *
  *   export PLANT_STORE_URL=http://127.0.0.1:3000 ACCESS_TOKEN=...
- *   node create-plant.ts 9223372036854775807 'Pinus longaeva' conifer
+ *   npm run --silent create-plant -w examples/client -- 9223372036854775807 'Pinus longaeva' conifer
  */
+
+const { PLANT_STORE_URL: url = 'http://127.0.0.1:3000', ACCESS_TOKEN: token = '' } = process.env;
+const [id = '', name, tag, ...more] = process.argv.slice(2);
+if (!/^-?\d+$/.test(id) || name === undefined || more.length > 0) stop('usage: create-plant ID NAME [TAG]', 2);
+if (!/^[\w.~+/-]+=*$/.test(token)) {
+  stop('ACCESS_TOKEN must be a token of the service; one that the service made itself is in data/access-token');
+}
+
+function stop(message: string, code = 1): never {
+  console.error(message);
+  process.exit(code);
+}
 
 type NewPlant = components['schemas']['NewPlant'];
 type Plant = components['schemas']['Plant'];
@@ -18,9 +30,9 @@ type CreatePlantError = Responses[Exclude<keyof Responses, 200>]['content']['app
 type Remedy =
   | 'send it again'
   | 'give it another id'
-  | 'mend the plant'
+  | 'fix the plant'
   | 'get a token'
-  | 'mend this program'
+  | 'fix this program'
   | 'report it';
 
 /** A number that is forgotten here does not compile, nor does one that the service does not know. */
@@ -33,7 +45,7 @@ function remedyOf({ error }: CreatePlantError): Remedy {
       return 'give it another id';
     case 40013:
     case 40022:
-      return 'mend the plant';
+      return 'fix the plant';
     case 40100:
     case 40101:
       return 'get a token';
@@ -44,7 +56,7 @@ function remedyOf({ error }: CreatePlantError): Remedy {
     case 40500:
     case 41700:
     case 43100:
-      return 'mend this program';
+      return 'fix this program';
     case 50000:
       return 'report it';
   }
@@ -63,17 +75,21 @@ function exactJson(body: unknown): string {
 }
 
 const client = createClient<paths>({
-  baseUrl: process.env.PLANT_STORE_URL ?? 'http://127.0.0.1:3000',
-  headers: { Authorization: `Bearer ${process.env.ACCESS_TOKEN}` },
+  baseUrl: url,
+  headers: { Authorization: `Bearer ${token}` },
   bodySerializer: exactJson,
 });
 
 /** @throws Error that says what is wrong and what to do about it; up to then it has tried 5 times if that can help */
 async function createPlant(plant: NewPlant): Promise<Plant> {
   for (let attempt = 1; ; attempt++) {
-    const { data, error, response } = await client.POST('/plants', { body: plant });
+    const { data, error, response } = await client
+      .POST('/plants', { body: plant, signal: AbortSignal.timeout(60_000) })
+      .catch(unreachable);
     if (data !== undefined) return data;
-    const remedy = remedyOf(error);
+    // What stands in front of the service has errors of its own.
+    const remedy = error?.error && remedyOf(error);
+    if (!remedy) throw new Error(`${url} does not respond as Plant Store does: is that its address?`);
     if (remedy !== 'send it again' || attempt === 5) {
       throw new Error(`${error.error}: ${error.message} (${remedy}; request ${response.headers.get('X-Request-Id')})`);
     }
@@ -81,10 +97,13 @@ async function createPlant(plant: NewPlant): Promise<Plant> {
   }
 }
 
-const [id = '', name = '', tag] = process.argv.slice(2);
-try {
-  console.log(JSON.stringify(await createPlant({ id: BigInt(id), name, ...(tag !== undefined && { tag }) })));
-} catch (error) {
-  console.error((error as Error).message);
-  process.exitCode = 1;
+/** fetch keeps the reason in the cause, which has no message if several addresses were tried. */
+function unreachable(failure: Error): never {
+  const { message, code } = (failure.cause ?? failure) as NodeJS.ErrnoException;
+  throw new Error(`cannot reach ${url} (${message || code}): is the service running there?`);
 }
+
+await createPlant({ id: BigInt(id), name, ...(tag !== undefined && { tag }) }).then(
+  (plant) => console.log(JSON.stringify(plant)),
+  (error: Error) => stop(error.message),
+);

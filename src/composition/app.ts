@@ -34,18 +34,27 @@ export interface App {
   close(acceptFor: number): Promise<void>;
 }
 
-/** Plugs the adapters into the application and starts it. On failure everything opened so far is closed again. */
-export async function startApp(config: Config, log: Logger): Promise<App> {
+/**
+ * Plugs the adapters into the application and starts it. On failure everything opened so far is closed again.
+ *
+ * @param droppedLines returns how many lines of the log have been dropped so far
+ */
+export async function startApp(config: Config, log: Logger, droppedLines: () => number): Promise<App> {
   const opened = new AsyncDisposableStack();
   try {
-    return await start(config, log, opened);
+    return await start(config, log, droppedLines, opened);
   } catch (error) {
     await opened.disposeAsync();
     throw error;
   }
 }
 
-async function start(config: Config, log: Logger, opened: AsyncDisposableStack): Promise<App> {
+async function start(
+  config: Config,
+  log: Logger,
+  droppedLines: () => number,
+  opened: AsyncDisposableStack,
+): Promise<App> {
   const metrics = prometheusMetrics();
 
   // Driven side: the database and the repository in it.
@@ -56,7 +65,8 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack):
     batchRows: config.batchRows,
     onInsert: metrics.inserted,
   });
-  metrics.watch({ waiting: plants.waiting, connections: () => database.connectionUse?.() ?? {} });
+  const connections = () => database.connectionUse?.() ?? {};
+  metrics.watch({ waiting: plants.waiting, connections, droppedLines });
 
   // The application.
   const operations = plantOperations(useCases(plants));

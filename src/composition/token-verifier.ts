@@ -5,6 +5,7 @@ import { staticTokens } from '../adapters/tokens/static-tokens.ts';
 import { followTokensFile } from '../adapters/tokens/tokens-file.ts';
 import type { TokenVerifier } from '../application/ports.ts';
 import type { Config } from '../config/config.ts';
+import { tokens as tokensRule } from '../config/config-rules.ts';
 
 /** How access tokens are verified. */
 interface Tokens {
@@ -25,7 +26,7 @@ export async function tokenVerifier(
   const fixed = own === undefined ? tokens : [own];
   let known = staticTokens([...fixed, ...(tokensFile?.tokens ?? [])]);
   if (tokensFile !== undefined) {
-    const unfollow = followTokensFile(tokensFile, log, (changed) => {
+    const unfollow = followTokensFile(tokensFile, tokensRule, log, (changed) => {
       known = staticTokens([...fixed, ...changed]);
     });
     opened.defer(unfollow);

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { constants } from 'node:buffer';
+import { readWithin } from './bounded-read.ts';
 
 /** What a variable must be, in words, and its value, undefined if it is not that. */
 export interface Rule<T> {
@@ -31,7 +32,15 @@ function quantity(noun: string, units: Record<string, number>, most: number): Ru
   };
 }
 
-export const size = quantity('a size of 1024mb at most', { b: 1, kb: 1024, mb: 1024 ** 2 }, 1024 ** 3);
+const MEGABYTE = 1024 ** 2;
+
+function size(megabytes: number): Rule<number> {
+  return quantity(`a size of ${megabytes}mb at most`, { b: 1, kb: 1024, mb: MEGABYTE }, megabytes * MEGABYTE);
+}
+
+/** A body is decoded to one string before it is parsed, and V8's longest has just under 2^29 characters. */
+export const bodySize = size(Math.floor(constants.MAX_STRING_LENGTH / MEGABYTE));
+export const totalSize = size(1024);
 /** No longer than any timer of Node.js can wait: 2^31 - 1 ms. */
 export const time = quantity('a time of 24 days at most', { ms: 1, s: 1_000, m: 60_000 }, 24 * 24 * 60 * 60_000);
 /** The same, or none at all. */
@@ -83,6 +92,9 @@ export const tokens: Rule<string[]> = {
   },
 };
 
+/** Milliseconds for whoever writes the tokens into a pipe. */
+const PIPE_LIMIT = 5_000;
+
 /** A file of tokens, and those that it had at start. */
 export interface TokensFile {
   readonly path: string;
@@ -90,10 +102,10 @@ export interface TokensFile {
 }
 
 export const tokensFile: Rule<TokensFile> = {
-  mustBe: `a readable file with ${tokens.mustBe}`,
+  mustBe: `a readable file, or a pipe that is being written, with ${tokens.mustBe}`,
   parse(path) {
     try {
-      const list = tokens.parse(readFileSync(path, 'utf8'));
+      const list = tokens.parse(readWithin(path, PIPE_LIMIT));
       return list && { path, tokens: list };
     } catch {
       return undefined;

@@ -4,6 +4,7 @@ import { postgresUrlProblem } from '../adapters/postgres/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
 import { checked, type Environment, type Problem, type Read } from './config-reader.ts';
 import {
+  bodySize,
   httpUrl,
   integer,
   jwksUrl,
@@ -11,12 +12,12 @@ import {
   origins,
   pause,
   port,
-  size,
   type TokensFile,
   text,
   time,
   tokens,
   tokensFile,
+  totalSize,
 } from './config-rules.ts';
 
 export interface Config {
@@ -71,8 +72,8 @@ export function readConfig(environment: Environment): Config {
     if (missing.length < JWT_NAMES.length) {
       for (const name of missing) problem(`${name} must be set too: ${JWT_NAMES.join(', ')} belong together`);
     }
-    const bodyLimit = read('BODY_LIMIT', size, '1mb');
-    const maxRequestBytes = read('MAX_REQUEST_BYTES', size, '64mb');
+    const bodyLimit = read('BODY_LIMIT', bodySize, '1mb');
+    const maxRequestBytes = read('MAX_REQUEST_BYTES', totalSize, '64mb');
     // The largest body would be refused even when it is alone.
     if (maxRequestBytes < bodyLimit) problem('MAX_REQUEST_BYTES must be at least BODY_LIMIT');
     const shutdownTimeout = read('SHUTDOWN_TIMEOUT', time, '10s');

@@ -1,7 +1,19 @@
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-const USAGE = 'Usage: npm run import -- FILE [--format ndjson|csv] [--rejected FILE], with - for standard input';
+export const USAGE = `Usage: npm run import -- FILE [--format ndjson|csv] [--rejected FILE]
+
+Creates every plant of a list in the database of DATABASE_URL, else in the embedded one in DATA_DIR.
+What is there already stays as it is, so it is safe to interrupt and to run again.
+
+  FILE              the list, in UTF-8; - is standard input
+  --format FORMAT   ndjson or csv, if FILE does not end with .ndjson, .jsonl or .csv
+  --rejected FILE   where refused plants go, and why; else FILE.rejected.ndjson, for - stdin.rejected.ndjson
+  -h, --help        shows this
+
+Exit codes: 0 every plant is in the database; 1 it did not begin, or could not go on; 2 some plants were refused;
+130, 143 it was interrupted by Ctrl-C, by SIGTERM.
+
+Example: npm run import -- examples/plants.ndjson --rejected refused.ndjson`;
 
 const FORMATS = { ndjson: 'ndjson', jsonl: 'ndjson', csv: 'csv' } as const;
 
@@ -13,23 +25,40 @@ interface ImportArguments {
   readonly rejectedPath: string;
 }
 
-/** Reads the command line of npm run import. @throws Error, saying how to use it */
-export function importArguments(args: readonly string[]): ImportArguments {
-  const { values, positionals } = parsed(args);
-  const [path, ...rest] = positionals;
-  const name = (values.format ?? /\.(\w+)$/.exec(path ?? '')?.[1] ?? '').toLowerCase();
-  const format = Object.hasOwn(FORMATS, name) ? FORMATS[name as keyof typeof FORMATS] : undefined;
-  if (path === undefined || rest.length > 0 || format === undefined) throw new Error(USAGE);
-  const rejectedPath = values.rejected ?? `${path === '-' ? 'stdin' : path}.rejected.ndjson`;
-  if (resolve(path) === resolve(rejectedPath)) throw new Error('what is refused must go into a file of its own');
-  return { path, format, rejectedPath };
+/**
+ * Reads the command line of npm run import.
+ *
+ * @throws Error, saying what is wrong with it and how to get help
+ */
+export function importArguments(args: readonly string[]): ImportArguments | 'help' {
+  try {
+    return understood(args);
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\nFor help: npm run import -- --help`);
+  }
 }
 
-function parsed(args: readonly string[]) {
-  try {
-    const options = { format: { type: 'string' }, rejected: { type: 'string' } } as const;
-    return parseArgs({ args: [...args], allowPositionals: true, options });
-  } catch {
-    throw new Error(USAGE);
-  }
+function understood(args: readonly string[]): ImportArguments | 'help' {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { format: { type: 'string' }, rejected: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+  });
+  if (values.help) return 'help';
+  const [path, ...more] = positionals;
+  if (path === undefined) throw new Error('no list is named: name a file, or - for standard input');
+  if (more.length > 0) throw new Error(`one list at a time, not ${positionals.join(', ')}`);
+  const rejectedPath = values.rejected ?? `${path === '-' ? 'stdin' : path}.rejected.ndjson`;
+  return { path, format: formatOf(path, values.format), rejectedPath };
+}
+
+function formatOf(path: string, named: string | undefined): ImportArguments['format'] {
+  const name = (named ?? /\.(\w+)$/.exec(path)?.[1] ?? '').toLowerCase();
+  if (Object.hasOwn(FORMATS, name)) return FORMATS[name as keyof typeof FORMATS];
+  if (named !== undefined) throw new Error(`--format must be ndjson or csv, not ${named}`);
+  const why =
+    path === '-'
+      ? 'standard input has no name that says its format'
+      : `${path} ends with none of .ndjson, .jsonl and .csv`;
+  throw new Error(`${why}: add --format ndjson or --format csv`);
 }

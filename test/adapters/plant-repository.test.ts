@@ -39,6 +39,8 @@ describe.each<[string, () => Promise<Subject>]>([
     { id: -9223372036854775808n, name: '', tag: '' },
     { id: 9007199254740993n, name: "Rosa 'Peace' \u{1F339} \\ \" \t\n\u0001\u007F", tag: '%s $1 :x ?' },
     { id: 0n, name: 'no tag' },
+    { id: 1n, name: '\uFEFFQuercus', tag: '\uFEFF' },
+    { id: 2n, name: '\uFEFF\uFEFF', tag: 'tree\uFEFF' },
   ])('stores $id with every field exactly and resolves to it', async (plant) => {
     expect(await plants.add(plant)).toEqual(plant);
     expect(await stored(plant.id)).toEqual([plant]);

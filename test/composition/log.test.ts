@@ -1,4 +1,7 @@
-import { stripVTControlCharacters } from 'node:util';
+import { execFile } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify, stripVTControlCharacters } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { projectFile, startNode, startProgram, temporaryFolder } from '../support/service-process.ts';
 
@@ -40,16 +43,63 @@ test.each([
   expect(stderr).toContain('TypeError: a defect');
 });
 
+test('does not keep a crash from ending the process when its reader has stalled', async () => {
+  const pipe = join(await temporaryFolder(), 'pipe');
+  await promisify(execFile)('mkfifo', [pipe]);
+  const reader = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+  try {
+    const script = program(
+      `log.info('x'.repeat(1_000_000)); setImmediate(() => { throw new TypeError('a defect'); });`,
+    );
+    const shell = ['-c', `exec "$0" "$@" > ${pipe}`, process.execPath, ...script];
+    const crash = startProgram('sh', shell, { cwd: await temporaryFolder() });
+    expect(await crash.exited).toEqual({ code: 1, signal: null });
+    expect(crash.stderr()).toContain('TypeError: a defect');
+  } finally {
+    closeSync(reader);
+  }
+});
+
 /** Runs a program on a terminal of its own, passes on all that it says, and ends as it ends. */
 const ON_A_TERMINAL = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
 
-test('is readable on a terminal, to the line that says why the process ends', async () => {
-  const node = [process.execPath, ...program(`setImmediate(() => { throw new TypeError('a defect'); });`)];
+async function onATerminal(statements: string) {
+  const node = [process.execPath, ...program(statements)];
   const terminal = startProgram('python3', ['-c', ON_A_TERMINAL, ...node], { cwd: await temporaryFolder() });
-  expect(await terminal.exited).toEqual({ code: 1, signal: null });
-  const text = stripVTControlCharacters(terminal.stdout());
+  const { code } = await terminal.exited;
+  return { code, text: stripVTControlCharacters(terminal.stdout()) };
+}
+
+test('is readable on a terminal, to the line that says why the process ends', async () => {
+  const { code, text } = await onATerminal(`setImmediate(() => { throw new TypeError('a defect'); });`);
+  expect(code).toBe(1);
   const lines = text.split('\r\n').filter((line) => /^\[\d\d:\d\d:/.test(line));
-  expect(lines.map((line) => line.replace(/^\[.*?\] /, ''))).toEqual(['INFO: one', 'INFO: two', 'FATAL: crash']);
+  const levels = lines.map((line) => line.replace(/^\[.*?\] /, '').trimEnd());
+  expect(levels).toEqual(['INFO: one', 'INFO: two', 'FATAL: crash']);
   expect(text.slice(text.indexOf('crash'))).toMatch(/TypeError: a defect\s+at /);
   expect(text).not.toMatch(/^\{|"level"/m);
+});
+
+test('has one line for each request on a terminal', async () => {
+  const line = { requestId: 'an-id', method: 'POST', path: '/plants', status: 400, error: 40022, durationMs: 1.25 };
+  const rest = { bytesIn: 10, bytesOut: 20, aborted: true };
+  const { text } = await onATerminal(`log.info(${JSON.stringify({ ...line, ...rest })}, 'request');`);
+  expect(text.trimEnd().split('\r\n').slice(2)).toEqual([
+    expect.stringMatching(/^\[[\d:]+\] INFO: request POST \/plants 400 40022 1\.25 ms an-id \{"aborted":true\}$/),
+  ]);
+});
+
+/** Starts a program on a terminal that shows nothing, as after Ctrl-S, and ends as that ends. */
+const ON_A_STOPPED_TERMINAL = `
+import pty, subprocess, sys
+_, terminal = pty.openpty()
+sys.exit(subprocess.run(sys.argv[1:], stdout=terminal, stderr=terminal).returncode)`;
+
+test('does not keep the process from ending on a terminal that is stopped', async () => {
+  const node = [
+    process.execPath,
+    ...program(`log.info('x'.repeat(1_000_000)); setTimeout(() => process.exit(3), 300);`),
+  ];
+  const terminal = startProgram('python3', ['-c', ON_A_STOPPED_TERMINAL, ...node], { cwd: await temporaryFolder() });
+  expect((await terminal.exited).code).toBe(3);
 });

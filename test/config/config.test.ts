@@ -1,9 +1,14 @@
+import { constants } from 'node:buffer';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readWithin } from '../../src/config/bounded-read.ts';
 import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/config/config-reader.ts';
+import { projectFile, startMain, startNode } from '../support/service-process.ts';
 
 const TOKEN = 'token-for-the-tests';
 const OTHER_TOKEN = 'another-token~for+the/tests==';
@@ -142,10 +147,12 @@ test('takes * for the pages of everybody', () => {
 });
 
 const PORT_RULE = 'must be a port number from 0 to 65535';
-const SIZE_RULE = 'must be a size of 1024mb at most: a whole number above 0 and one of b, kb, mb, like 10kb';
+const sizeRule = (most: string) =>
+  `must be a size of ${most} at most: a whole number above 0 and one of b, kb, mb, like 10kb`;
 const TIME_RULE = 'must be a time of 24 days at most: a whole number above 0 and one of ms, s, m, like 10s';
 const TOKEN_RULE =
   'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/';
+const FILE_RULE = `must be a readable file, or a pipe that is being written, with ${TOKEN_RULE}`;
 const ORIGINS_RULE =
   'must be * or origins separated by commas, each exactly as browsers send it, like https://app.example';
 const DATABASE_RULE = 'must be a URL like postgres://user:password@host:5432/database';
@@ -205,10 +212,10 @@ test.each([
       'sslrootcert, sslcert, sslkey, sslnegotiation are known',
   ]),
   ['POOL_SIZE', ['0', '1001', '-1', 'ten'], 'must be a number of connections from 1 to 1000'],
-  ['BODY_LIMIT', ['0mb', '1', '1.5mb', '-1kb', '1gb', 'mb'], SIZE_RULE],
+  ['BODY_LIMIT', ['0mb', '1', '1.5mb', '-1kb', '1gb', 'mb', '512mb', '523265kb'], sizeRule('511mb')],
   ['BATCH_ROWS', ['0', '1001'], 'must be a number of rows from 1 to 1000'],
   ['MAX_REQUESTS', ['0'], 'must be a number of requests from 1 to 1000000'],
-  ['MAX_REQUEST_BYTES', ['64'], SIZE_RULE],
+  ['MAX_REQUEST_BYTES', ['64', '1025mb'], sizeRule('1024mb')],
   ['CONNECT_TIMEOUT', ['0s'], TIME_RULE],
   ['STATEMENT_TIMEOUT', ['0s'], TIME_RULE],
   ['IDLE_TIMEOUT', ['0s'], TIME_RULE],
@@ -220,7 +227,7 @@ test.each([
     ['fifteen-letters', `${TOKEN} ${TOKEN}`, `${TOKEN},"quoted-characters"`, ','],
     `must be ${TOKEN_RULE}`,
   ],
-  ['ACCESS_TOKENS_FILE', ['/no/such/file', '/'], `must be a readable file with ${TOKEN_RULE}`],
+  ['ACCESS_TOKENS_FILE', ['/no/such/file', '/'], FILE_RULE],
 ])('refuses a bad %s and says what it must be', (name, values, rule) => {
   for (const value of values) expect(mistakes({ ACCESS_TOKENS: TOKEN, [name]: value })).toEqual([`${name} ${rule}`]);
 });
@@ -231,6 +238,12 @@ test.each([{ BODY_LIMIT: '65mb' }, { MAX_REQUEST_BYTES: '1000kb' }, { BODY_LIMIT
     expect(mistakes(sizes)).toEqual(['MAX_REQUEST_BYTES must be at least BODY_LIMIT']);
   },
 );
+
+test('takes a BODY_LIMIT of the longest string that V8 can make, in whole megabytes', () => {
+  const { bodyLimit } = readConfig({ BODY_LIMIT: '511mb', MAX_REQUEST_BYTES: '1024mb' });
+  expect(bodyLimit).toBeLessThanOrEqual(constants.MAX_STRING_LENGTH);
+  expect(bodyLimit + 1024 ** 2).toBeGreaterThan(constants.MAX_STRING_LENGTH);
+});
 
 test('takes a MAX_REQUEST_BYTES for one body of the largest size', () => {
   const { bodyLimit, limits } = readConfig({ BODY_LIMIT: '2mb', MAX_REQUEST_BYTES: '2mb' });
@@ -289,8 +302,43 @@ describe('access tokens', () => {
   });
 
   test.each(['', '\n', 'fifteen-letters'])('are refused in a file with %j', (content) => {
-    const rule = `ACCESS_TOKENS_FILE must be a readable file with ${TOKEN_RULE}`;
+    const rule = `ACCESS_TOKENS_FILE ${FILE_RULE}`;
     expect(mistakes({ ACCESS_TOKENS_FILE: file('bad', content) })).toEqual([rule]);
+  });
+});
+
+describe('access tokens from a pipe', () => {
+  function pipe(name: string): string {
+    const path = join(folder, name);
+    execFileSync('mkfifo', [path]);
+    return path;
+  }
+
+  test('are refused if nobody writes to it', async () => {
+    const service = startMain(folder, { ACCESS_TOKENS_FILE: pipe('no-writer') });
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(service.stderr()).toBe(`Plant Store cannot start.\nACCESS_TOKENS_FILE ${FILE_RULE}\n`);
+  });
+
+  test('are awaited for as long as a writer has not written them', async () => {
+    const path = pipe('writer');
+    const script =
+      'const { readConfig } = await import(process.argv[1]); console.log(readConfig(process.env).tokensFile);';
+    const args = ['--input-type=module', '--eval', script, projectFile('src/config.ts')];
+    const reader = startNode(args, folder, { ACCESS_TOKENS_FILE: path });
+    // Opens when the reader does.
+    const writer = await open(path, 'w');
+    await writer.write(TOKEN);
+    await writer.close();
+    expect(await reader.exited).toEqual({ code: 0, signal: null });
+    expect(reader.stdout()).toContain(TOKEN);
+  });
+
+  test('are not awaited for ever', async () => {
+    const path = pipe('idle-writer');
+    const writer = await open(path, 'r+');
+    expect(() => readWithin(path, 50)).toThrow('EAGAIN');
+    await writer.close();
   });
 });
 

@@ -11,18 +11,21 @@ test.each([
   expect(importArguments(args)).toEqual(understood);
 });
 
-test.each([
-  [[]],
-  [['plants.txt']],
-  [['a.csv', 'b.csv']],
-  [['-']],
-  [['a.csv', '--format', 'xml']],
-  [['a.csv', '--format', 'constructor']],
-  [['a.csv', '--loud']],
-])('refuses %j with its usage', (args) => {
-  expect(() => importArguments(args)).toThrow(/^Usage: npm run import -- FILE/);
+test.each([[['--help']], [['-h']], [['a.csv', 'b.csv', '--help']]])('takes %j for a request for help', (args) => {
+  expect(importArguments(args)).toBe('help');
 });
 
-test('refuses to write over the list', () => {
-  expect(() => importArguments(['a.csv', '--rejected', './a.csv'])).toThrow('a file of its own');
+test.each([
+  [[], 'no list is named: name a file, or - for standard input'],
+  [['plants.txt'], 'plants.txt ends with none of .ndjson, .jsonl and .csv: add --format ndjson or --format csv'],
+  [['csv'], 'csv ends with none of .ndjson, .jsonl and .csv: add --format ndjson or --format csv'],
+  [['-'], 'standard input has no name that says its format: add --format ndjson or --format csv'],
+  [['a.csv', 'b.csv'], 'one list at a time, not a.csv, b.csv'],
+  [['a.csv', '--format', 'xml'], '--format must be ndjson or csv, not xml'],
+  [['a.csv', '--format', 'constructor'], '--format must be ndjson or csv, not constructor'],
+  [['a.csv', '--format'], "Option '--format <value>' argument missing"],
+  [['a.csv', '--loud'], "Unknown option '--loud'"],
+])('refuses %j, says why and where to get help', (args, why) => {
+  expect(() => importArguments(args)).toThrow(why);
+  expect(() => importArguments(args)).toThrow(/\nFor help: npm run import -- --help$/);
 });

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { api } from '../../src/adapters/http/api.ts';
+import type { Operation } from '../../src/adapters/http/operations/operation.ts';
 import { plantOperations } from '../../src/adapters/http/operations/plant-operations.ts';
 import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/sockets/server.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
@@ -11,6 +12,8 @@ export const TOKEN = 'token-for-the-tests';
 
 interface ApiServerOptions {
   readonly plants?: AddPlant;
+  /** Those on plants unless others are given. */
+  readonly operations?: readonly Operation[];
   /** In bytes. */
   readonly bodyLimit?: number;
   readonly limits?: Partial<typeof serverLimits>;
@@ -27,6 +30,7 @@ interface ApiServerOptions {
 /** Serves the API on a free port of the loopback interface, over a repository in memory unless one is given. */
 export async function startApiServer({
   plants = fakePlants(),
+  operations = plantOperations(useCases(plants)),
   bodyLimit = 1024 ** 2,
   limits = {},
   baseUrl,
@@ -38,7 +42,7 @@ export async function startApiServer({
   const log = pino({}, { write: onLog });
   const server: HttpServer = await serve(
     api({
-      operations: plantOperations(useCases(plants)),
+      operations,
       verifyToken: staticTokens([TOKEN]),
       bodyLimit,
       limits: { maxRequests, maxRequestBytes },

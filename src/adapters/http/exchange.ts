@@ -13,7 +13,7 @@ export interface Connection {
 }
 
 /** Why a response is not 2xx. */
-export interface Failure {
+interface Failure {
   /** The contract's `error`. */
   readonly error: number;
   readonly thrown: unknown;

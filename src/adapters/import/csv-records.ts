@@ -4,6 +4,8 @@ import { type Line, MAX_LINE } from './lines.ts';
 
 /** The bytes of one record: a line, or several if a quoted cell holds line ends. */
 export interface CsvRecord extends Line {
+  /** The number of its last line; `number` is that of its first. */
+  readonly lastNumber: number;
   /** Its last quote is not closed, neither before it grew larger than MAX_LINE nor before the end. */
   readonly isOpen: boolean;
 }
@@ -26,11 +28,12 @@ export async function* csvRecords(lines: AsyncIterable<readonly Line[]>): AsyncG
   let isOpen = false;
 
   function endRecord(): CsvRecord {
-    const [first] = parts as [Line];
+    const [first, last] = [parts[0], parts.at(-1)] as [Line, Line];
     const joined = () => Buffer.concat(parts.flatMap(({ bytes }) => [LINE_FEED, bytes]).slice(1));
     const whole = parts.length > 1 ? joined() : first.bytes;
     const bytes = whole.at(-1) === CARRIAGE_RETURN ? whole.subarray(0, -1) : whole;
-    const record = { number: first.number, bytes, isCut: parts.some(({ isCut }) => isCut), isOpen };
+    const isCut = parts.some((part) => part.isCut);
+    const record = { number: first.number, lastNumber: last.number, bytes, isCut, isOpen };
     parts = [];
     length = 0;
     isOpen = false;
@@ -54,7 +57,10 @@ export async function* csvRecords(lines: AsyncIterable<readonly Line[]>): AsyncG
 /** @throws PlantStoreError `invalid_plant` if the record breaks RFC 4180, or is not UTF-8 */
 export function cellsOf({ bytes, isCut, isOpen }: CsvRecord): Cell[] {
   if (isCut) throw new PlantStoreError('invalid_plant', `the line is larger than ${MAX_LINE} bytes`);
-  if (isOpen) throw new PlantStoreError('invalid_plant', 'a quote is not closed');
+  if (isOpen) {
+    const when = bytes.length < MAX_LINE ? 'never closed' : `not closed within ${MAX_LINE} bytes`;
+    throw new PlantStoreError('invalid_plant', `a quote is ${when}`);
+  }
   if (!isUtf8(bytes)) throw new PlantStoreError('invalid_plant', 'the line must be valid UTF-8');
   const text = bytes.toString();
   const cells: Cell[] = [];

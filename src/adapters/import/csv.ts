@@ -1,6 +1,6 @@
 import { PlantStoreError } from '../../domain/errors.ts';
 import { fieldRules, type NewPlant } from '../../domain/plant.ts';
-import { type Cell, cellsOf, csvRecords } from './csv-records.ts';
+import { type Cell, type CsvRecord, cellsOf, csvRecords } from './csv-records.ts';
 import { type Entry, entry } from './entry.ts';
 import type { Line } from './lines.ts';
 
@@ -13,19 +13,29 @@ const INTEGER = /^-?\d{1,30}$/;
  * Reads a plant from each record after the first, which names the columns. As in Postgres's COPY, an empty cell is no
  * value, and "" in quotes is the empty text.
  *
- * @throws Error, saying what to do, if the first record does not name `id` and `name`, or one of the columns twice
+ * @throws Error, saying what to do, if the first record cannot be read, does not name `id` and `name`, or names one of
+ * the columns twice
  */
 export async function* csvEntries(lines: AsyncIterable<readonly Line[]>): AsyncGenerator<readonly Entry[]> {
   let read: ((cells: readonly Cell[]) => NewPlant) | undefined;
   for await (const records of csvRecords(lines)) {
     const entries: Entry[] = [];
     for (const record of records) {
-      const { number, bytes } = record;
+      const { number, lastNumber, bytes } = record;
       const readPlant = read;
-      if (readPlant === undefined) read = plantReader(cellsOf(record));
-      else entries.push(entry(number, bytes, () => readPlant(cellsOf(record))));
+      if (readPlant === undefined) read = plantReader(headerOf(record));
+      else entries.push(entry(number, lastNumber, bytes, () => readPlant(cellsOf(record))));
     }
     yield entries;
+  }
+}
+
+function headerOf(record: CsvRecord): Cell[] {
+  try {
+    return cellsOf(record);
+  } catch (error) {
+    if (!(error instanceof PlantStoreError)) throw error;
+    throw new Error(`the first line cannot be read (${error.message}): it must name the columns, as in id,name,tag`);
   }
 }
 

@@ -16,6 +16,8 @@ const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 /**
  * Splits bytes into lines, all that a chunk ends at once, since a promise for each would cost as much as parsing it. A
  * byte order mark at the start is left out. It holds no more than one chunk and one line.
+ *
+ * @throws Error if the bytes begin as UTF-16 does
  */
 export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {
   let number = 0;
@@ -35,6 +37,7 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<re
     parts = [];
     length = 0;
     number++;
+    if (number === 1) requireUtf8(whole);
     const isMarked = number === 1 && whole.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
     const start = isMarked ? BYTE_ORDER_MARK.length : 0;
     return { number, bytes: whole.subarray(start, isCut ? MAX_LINE : whole.length), isCut };
@@ -52,4 +55,12 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<re
     yield lines;
   }
   if (length > 0) yield [endLine()];
+}
+
+/** UTF-16 begins with a byte order mark, or with one zero byte of two: lists begin with a character of ASCII. */
+function requireUtf8(firstLine: Buffer): void {
+  const start = firstLine.subarray(0, 2);
+  if (start.includes(0) || ['fffe', 'feff'].includes(start.toString('hex'))) {
+    throw new Error('the list must be in UTF-8: it seems to be in UTF-16');
+  }
 }

@@ -16,7 +16,7 @@ export async function* ndjsonEntries(
     for (const { number, bytes, isCut } of some) {
       if (isBlank(bytes)) continue;
       entries.push(
-        entry(number, bytes, () => {
+        entry(number, number, bytes, () => {
           if (isCut) throw new PlantStoreError('invalid_plant', `the line is larger than ${MAX_LINE} bytes`);
           return parse(bytes);
         }),

@@ -7,7 +7,8 @@ export function summary(tally: Tally, created: number, seconds: number): string 
   const total = entriesIn(tally);
   const rows: [name: string, count: number][] = [
     ['created', created],
-    ['already there', held - created],
+    // What was created after its deadline had passed is not held.
+    ['already there', Math.max(held - created, 0)],
     ['conflicting', conflicting],
     ['invalid', invalid],
   ];

@@ -1,15 +1,19 @@
 import { access, chmod, constants, mkdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import type { PGlite } from '@electric-sql/pglite';
 import { Kysely, PGliteDialect } from 'kysely';
 import type { Database, Tables } from './database.ts';
-import { lockFolder } from './folder-lock.ts';
+import { SchemaError } from './errors.ts';
+import { readTextsExactly } from './exact-texts.ts';
+import { EARLIER_LOCKED_FILE, LOCKED_FILE, lockFolder } from './folder-lock.ts';
+import { sameFiles } from './same-files.ts';
 
 /** The major version of PGlite's Postgres; it cannot read the files of another one. */
 const POSTGRES_VERSION = '18';
 
 /**
  * Opens the embedded database (PGlite: real Postgres in this process), made on first use, in a folder that no other
- * process has open.
+ * process has open. Statements reject with SchemaError once the folder is no longer the one that was opened.
  *
  * @throws Error, saying what to do, if another process holds the folder, it cannot be written, or what is in it cannot
  * be read
@@ -28,15 +32,25 @@ export async function embeddedDatabase(dataDir: string): Promise<Database> {
     const pglite = await PGlite.create(folder).catch((error: Error) => {
       throw new Error(`the database in ${folder} cannot be opened: ${reason(error)}`, { cause: error });
     });
+    readTextsExactly(pglite);
+    const lostFile = sameFiles({
+      required: [join(dataDir, LOCKED_FILE), join(folder, 'PG_VERSION')],
+      // Only an earlier version makes it anew, and that one does not see the other lock.
+      optional: [join(dataDir, EARLIER_LOCKED_FILE)],
+    });
+    requireFiles(pglite, lostFile);
     const sql = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) });
     return {
       sql,
       connections: 1,
       description: `the embedded database in ${resolve(dataDir)}`,
       async close() {
-        // Kysely closes only what it has used.
-        await sql.destroy();
-        if (!pglite.closed) await pglite.close();
+        // PGlite would write into whatever is in the folder now.
+        if (lostFile() === undefined) {
+          // Kysely closes only what it has used.
+          await sql.destroy();
+          if (!pglite.closed) await pglite.close();
+        }
         unlock();
       },
     };
@@ -44,6 +58,27 @@ export async function embeddedDatabase(dataDir: string): Promise<Database> {
     unlock();
     throw error;
   }
+}
+
+/**
+ * Makes every statement reject, saying what to do, once there is a lost file: a plant committed to a folder that was
+ * deleted would be gone, and one that was replaced may be in use by another process.
+ */
+function requireFiles(pglite: PGlite, lostFile: () => string | undefined): void {
+  const execute = pglite.execProtocolRaw.bind(pglite);
+  pglite.execProtocolRaw = async (message, options) => {
+    const lost = runsStatement(message) ? lostFile() : undefined;
+    if (lost === undefined) return execute(message, options);
+    throw new SchemaError(
+      `${lost} was deleted or replaced while the database was open, so nothing is written any more: ` +
+        'restore DATA_DIR from a backup if it is gone, and restart the service',
+    );
+  };
+}
+
+/** Whether it is an Execute or a Query, by its first byte; other messages only prepare one, or end it. */
+function runsStatement([type]: Uint8Array): boolean {
+  return type === 'E'.charCodeAt(0) || type === 'Q'.charCodeAt(0);
 }
 
 async function makeWritable(folder: string): Promise<void> {

@@ -1,23 +1,56 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
+/** What this version locks. It is not named for that, so that nobody deletes it as a lock that was left behind. */
+export const LOCKED_FILE = 'plant-store.db';
+
+/** What earlier versions lock, and nothing else. */
+export const EARLIER_LOCKED_FILE = 'lock';
+
 /**
  * Takes a folder for this process alone, until the returned function is called or the process ends in any way: the
- * kernel frees the lock, which SQLite holds on the file `lock` in the folder. A file with a process id could not do
- * that, and process ids repeat in containers.
+ * kernel frees the locks, which SQLite holds on two files in the folder. A file with a process id could not do that, and
+ * process ids repeat in containers.
  *
- * @throws Error, saying what to do, if another process holds it.
+ * No other code may open these files: as POSIX has it, closing one of them would free its lock.
+ *
+ * @throws Error, saying what to do, if another process holds the folder, or if a file cannot be locked
  */
 export function lockFolder(folder: string): () => void {
-  const lock = new DatabaseSync(join(folder, 'lock'), { timeout: 0 });
+  // In this order: a process that is refused must not make the other file anew, if somebody has deleted it.
+  const unlock = lockFile(folder, LOCKED_FILE);
   try {
-    lock.exec('BEGIN EXCLUSIVE');
+    const unlockEarlier = lockFile(folder, EARLIER_LOCKED_FILE);
+    return () => {
+      unlockEarlier();
+      unlock();
+    };
   } catch (error) {
-    lock.close();
-    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
-    throw new Error(`${folder} is in use by another process: stop that one, or set DATA_DIR to another folder`);
+    unlock();
+    throw error;
   }
-  return () => lock.close();
+}
+
+function lockFile(folder: string, name: string): () => void {
+  const file = join(folder, name);
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(file, { timeout: 0 });
+    // The write proves the lock: on a file that it may not write, SQLite takes a shared one and reports no error. It is
+    // never committed, and with its journal in memory nothing reaches the disk.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE; PRAGMA user_version = 1');
+  } catch (error) {
+    database?.close();
+    const { errcode, message } = error as { errcode?: number; message: string };
+    throw new Error(
+      errcode === SQLITE_BUSY
+        ? `${folder} is in use by another process: stop that one, or set DATA_DIR to another folder`
+        : `${file} cannot be locked (${message}): it must be an empty file that this user can write; ` +
+            'correct that, or set DATA_DIR to another folder',
+      { cause: error },
+    );
+  }
+  return () => database.close();
 }
 
 /** https://www.sqlite.org/rescode.html#busy */

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { advised } from './advice.ts';
 import type { Database } from './database.ts';
 import { meaningOf, SchemaError, sqlState, translated, UNDEFINED_TABLE } from './errors.ts';
+import { keepingPlants } from './keeping-plants.ts';
 
 const provider = new FileMigrationProvider({
   fs,
@@ -23,12 +24,21 @@ const provider = new FileMigrationProvider({
 export async function migrateUp(database: Database): Promise<string[]> {
   await requireUtf8(database);
   const { pending } = await migrationStatus(database);
-  return pending.length === 0 ? [] : namesOf(await migrator(database).migrateToLatest());
+  return pending.length === 0 ? [] : namesOf(await new Migrator({ db: database.sql, provider }).migrateToLatest());
 }
 
-/** Takes the newest migration back, with all its data. @returns its name, if there was one */
-export async function migrateDown(database: Database): Promise<string[]> {
-  return namesOf(await migrator(database).migrateDown());
+/**
+ * Takes the newest migration back.
+ *
+ * @throws Error, saying how many, if that would delete plants and `deletePlants` is false; nothing is changed then
+ * @returns its name, if there was one
+ */
+export async function migrateDown(
+  { sql }: Database,
+  { deletePlants }: { readonly deletePlants: boolean },
+): Promise<string[]> {
+  const migrations = deletePlants ? provider : keepingPlants(provider);
+  return namesOf(await new Migrator({ db: sql, provider: migrations }).migrateDown());
 }
 
 /** What this code knows and what the database has had, oldest first. */
@@ -114,10 +124,6 @@ export function migrationGate(database: Database, log: Logger): () => Promise<vo
     checking ??= check();
     return checking;
   };
-}
-
-function migrator({ sql }: Database): Migrator {
-  return new Migrator({ db: sql, provider });
 }
 
 /** Kysely's migrator never throws. */

@@ -10,12 +10,17 @@ interface PlantsOptions {
   readonly callStore: CallStore;
   /** Most rows in one statement. */
   readonly batchRows: number;
-  /** Hears how many plants each INSERT had, and how many of them it has stored: the port tells nobody which were new. */
-  readonly onInsert?: (plants: number, inserted: number) => void;
+  /** Hears how many plants each INSERT had, for metrics. */
+  readonly onInsert?: (plants: number) => void;
 }
 
-/** The repository, and for operators how many plants wait for a statement. */
-type PostgresPlants = AddPlant & { waiting(): number };
+/** The repository, and two counts for operators. */
+interface PostgresPlants extends AddPlant {
+  /** Plants that wait for a statement. */
+  waiting(): number;
+  /** Plants that its INSERTs have stored; without those of an INSERT whose connection was lost before its result came. */
+  inserted(): number;
+}
 
 /** UTF-16 units of text in one statement: enough to fill a batch, little enough to parse in a moment. */
 const BATCH_TEXT = 1_000_000;
@@ -26,8 +31,13 @@ const SHARE = 0.75;
 /** Plants in the table `plants`, inserted in groups: one statement and one commit for all that came meanwhile. */
 export function postgresPlants(database: Database, { callStore, batchRows, onInsert }: PlantsOptions): PostgresPlants {
   const insert = groupInsert(database);
+  let inserted = 0;
+  function count(plants: number, rows: number): void {
+    inserted += rows;
+    onInsert?.(plants);
+  }
   const addInGroup = batcher<NewPlant, NewPlant>({
-    run: (plants) => addTogether(database, insert, plants, onInsert),
+    run: (plants) => addTogether(database, insert, plants, count),
     isWorthTryingAlone,
     maxItems: batchRows,
     maxSize: BATCH_TEXT,
@@ -37,6 +47,7 @@ export function postgresPlants(database: Database, { callStore, batchRows, onIns
 
   return {
     waiting: addInGroup.waiting,
+    inserted: () => inserted,
     add: (plant) => callStore((call) => addInGroup(plant, call)),
   };
 }
@@ -62,14 +73,14 @@ async function addTogether(
   { sql }: Database,
   insert: GroupInsert,
   plants: readonly NewPlant[],
-  onInsert: PlantsOptions['onInsert'],
+  count: (plants: number, rows: number) => void,
 ): Promise<NewPlant[]> {
   let holders = new Map<bigint, NewPlant>();
   for (const plant of plants) if (!holders.has(plant.id)) holders.set(plant.id, plant);
   // Always in the same order: two statements that insert the same ids in different orders would deadlock.
   const rows = [...holders.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const { numAffectedRows } = await sql.executeQuery(insert(rows));
-  onInsert?.(plants.length, Number(numAffectedRows));
+  count(plants.length, Number(numAffectedRows));
   if (numAffectedRows !== BigInt(rows.length)) {
     // A second statement, since the first one's snapshot cannot see the rows that made it skip some of its own.
     holders = await findAll(sql, [...holders.keys()]);

@@ -17,14 +17,16 @@ export interface Metrics {
   /** An INSERT with so many plants has been done. */
   inserted(plants: number): void;
   /** From now on every text tells what these functions return. */
-  watch(gauges: Gauges): void;
+  watch(watched: Watched): void;
 }
 
-interface Gauges {
+interface Watched {
   /** Plants that wait for a statement. */
   readonly waiting: () => number;
   /** Connections to the database, by what they do. */
   readonly connections: () => Readonly<Record<string, number>>;
+  /** Lines of the log that were dropped so far. */
+  readonly droppedLines: () => number;
 }
 
 /** Seconds, from what one commit takes on a good disk to twice the default STORE_TIMEOUT. */
@@ -77,7 +79,16 @@ export function prometheusMetrics(): Metrics {
     },
     overloaded: () => refused.inc(),
     inserted: (plants) => batches.observe(plants),
-    watch({ waiting, connections }) {
+    watch({ waiting, connections, droppedLines }) {
+      new Counter({
+        name: 'plant_store_log_lines_dropped_total',
+        help: 'Lines of the log that could not be written',
+        registers,
+        collect() {
+          this.reset();
+          this.inc(droppedLines());
+        },
+      });
       new Gauge({
         name: 'plant_store_waiting_plants',
         help: 'Plants that wait for an INSERT',

@@ -1,48 +1,60 @@
 import { constants } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { tokensFile as fileRule, type TokensFile, tokens as tokensRule } from '../../config/config-rules.ts';
 
-/** Milliseconds between two looks at the file. */
-const LOOK_INTERVAL = 1_000;
+/** A file of tokens, and those that it had at start. */
+interface TokensFile {
+  readonly path: string;
+  readonly tokens: readonly string[];
+}
+
+/** What the text of the file must be, in words, and its tokens, undefined if it is not that. */
+interface TokensRule {
+  readonly mustBe: string;
+  readonly parse: (text: string) => readonly string[] | undefined;
+}
+
+/** Milliseconds between two polls of the file. */
+const POLL_INTERVAL = 1_000;
 
 /**
- * Follows ACCESS_TOKENS_FILE while the service runs. What two looks in a row find the same is taken for whole, since
- * one may fall into the middle of a write; whole and wrong content is logged, and what was taken before stays. It
- * looks, instead of listening, because no event of the file system tells of every way to change a file: written in
- * place, renamed over, or behind a link that is swapped, as Kubernetes does it.
+ * Follows ACCESS_TOKENS_FILE while the service runs. Content that two polls in a row find the same is taken for complete,
+ * since one may fall into the middle of a write; complete and invalid content is logged, and the tokens taken before
+ * stay. It polls because no event of the file system covers every way to change a file: written in place, renamed over,
+ * or behind a link that is swapped, as Kubernetes does it.
  *
  * @param take gets all tokens of the file whenever they have changed
  * @returns a function that ends it; left alone it keeps no process alive
  */
 export function followTokensFile(
   file: TokensFile,
+  rule: TokensRule,
   log: Logger,
   take: (tokens: readonly string[]) => void,
-  { read = textOf, interval = LOOK_INTERVAL } = {},
+  { read = textOf, interval = POLL_INTERVAL } = {},
 ): () => void {
   let seen: string | undefined;
   let taken: string | undefined = file.tokens.join();
   let ended = false;
-  let timer = nextLook();
+  let timer = nextPoll();
 
-  function nextLook(): NodeJS.Timeout {
-    return setTimeout(look, interval).unref();
+  function nextPoll(): NodeJS.Timeout {
+    return setTimeout(poll, interval).unref();
   }
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const text = await read(file.path).catch(() => '');
     if (ended) return;
-    if (text === seen) judge(tokensRule.parse(text));
+    if (text === seen) judge(rule.parse(text));
     seen = text;
-    timer = nextLook();
+    timer = nextPoll();
   }
 
   function judge(tokens: readonly string[] | undefined): void {
     if (tokens?.join() === taken) return;
     taken = tokens?.join();
     if (tokens === undefined) {
-      log.error(`ACCESS_TOKENS_FILE must be ${fileRule.mustBe}; the tokens it had before stay accepted`);
+      log.error(`ACCESS_TOKENS_FILE must be ${rule.mustBe}; the tokens it had before stay accepted`);
     } else {
       take(tokens);
       log.info({ tokens: tokens.length }, 'the tokens of ACCESS_TOKENS_FILE have changed');

@@ -57,15 +57,35 @@ test.each([
 test('gives up on a quote that is not closed within the limit, and goes on after that', async () => {
   const line = `${'x'.repeat(99)}\n`;
   const entries = await read('id,name\n1,"a\n', line.repeat(20_000), '2,b\n3,"c\n4,d\n');
-  expect(entries[0]).toEqual([2, 'a quote is not closed']);
+  expect(entries[0]).toEqual([2, 'a quote is not closed within 1048576 bytes']);
   expect(entries.slice(-2)).toEqual([
     [20_003, { id: 2n, name: 'b' }],
-    [20_004, 'a quote is not closed'],
+    [20_004, 'a quote is never closed'],
+  ]);
+});
+
+test('knows which lines a stray quote has joined into one record, up to the next quote or the end', async () => {
+  const list = 'id,name\n1,12" pot\n2,b\n3,c\n4,12" pot\n5,e\n6,"f\n\n7,g\n';
+  const entries = await collected(csvEntries(linesOf(chunks(list))));
+  expect(entries.map(({ line, lastLine, content }) => [line, lastLine, content instanceof Error])).toEqual([
+    [2, 5, true],
+    [6, 6, false],
+    [7, 9, true],
   ]);
 });
 
 test.each(['1,Rosa', 'id;name;tag', 'id', 'id,name,id', 'Id,Name'])('refuses the first line %s', async (header) => {
   await expect(read(`${header}\n1,a\n`)).rejects.toThrow('the first line must name the columns');
+});
+
+test.each<[what: string, list: string | Buffer, why: string]>([
+  ['in Latin-1', Buffer.from('id,name,größe\n1,a,b\n', 'latin1'), 'the line must be valid UTF-8'],
+  ['with a quote in a cell', 'id,na"m"e\n1,a\n', 'quotes must enclose a whole cell, and stand twice in it'],
+  ['with an open quote', 'id,"name\n1,a\n', 'a quote is never closed'],
+  ['that is too long', `id,name,${'x'.repeat(MAX_LINE)}\n1,a\n`, 'the line is larger than 1048576 bytes'],
+])('refuses a first line %s, and says why', async (_what, list, why) => {
+  const message = `the first line cannot be read (${why}): it must name the columns, as in id,name,tag`;
+  await expect(read(list)).rejects.toEqual(new Error(message));
 });
 
 /** A text as a cell, in quotes where it must be or by chance; undefined as an empty one. */

@@ -8,7 +8,7 @@ import type { NewPlant } from '../../../src/domain/plant.ts';
 import { fakePlants } from '../../support/fake-plants.ts';
 
 function entry(line: number, content: Entry['content']): Entry {
-  return { line, bytes: Buffer.from(`line ${line}`), content };
+  return { line, lastLine: line, bytes: Buffer.from(`line ${line}`), content };
 }
 
 /** Entries with ids of their own, in batches, as long as somebody reads them. */

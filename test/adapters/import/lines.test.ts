@@ -29,6 +29,15 @@ test('leaves out a byte order mark at the start only', async () => {
   expect(await read(Buffer.from([0xef]), Buffer.from([0xbb, 0xbf]), 'a')).toEqual([[1, 'a', false]]);
 });
 
+test.each([
+  ['little-endian UTF-16 with a byte order mark', Buffer.from('\uFEFFid,name\n1,a\n', 'utf16le')],
+  ['big-endian UTF-16 with a byte order mark', Buffer.from('\uFEFFid,name\n1,a\n', 'utf16le').swap16()],
+  ['little-endian UTF-16', Buffer.from('{"id":1}\n', 'utf16le')],
+  ['big-endian UTF-16', Buffer.from('{"id":1}\n', 'utf16le').swap16()],
+])('refuses a list in %s', async (_name, list) => {
+  await expect(read(list)).rejects.toThrow(new Error('the list must be in UTF-8: it seems to be in UTF-16'));
+});
+
 test('keeps no more than the beginning of a line that is too long, and goes on after it', async () => {
   const chunk = 'x'.repeat(100_000);
   const lines = await collected(linesOf(chunks('a\n', ...Array.from({ length: 50 }, () => chunk), '\nb')));

@@ -1,20 +1,42 @@
-import { expect, test } from '@jest/globals';
+import { chmod, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
 import { lockFolder } from '../../../src/adapters/postgres/folder-lock.ts';
 import { type NodeProcess, projectFile, startNode, temporaryFolder } from '../../support/service-process.ts';
 
+const LOCK_FOLDER = `
+  import { lockFolder } from ${JSON.stringify(projectFile('src/adapters/postgres/folder-lock.ts'))};
+  lockFolder(process.argv[1]);`;
+
+/** What versions before this one did. */
+const LOCK_AS_EARLIER = `
+  import { DatabaseSync } from 'node:sqlite';
+  const lock = new DatabaseSync(process.argv[1] + '/lock', { timeout: 0 });
+  lock.exec('BEGIN EXCLUSIVE');`;
+
 /** Another process, that locks the folder and says so. */
-function otherHolder(folder: string): NodeProcess {
-  const script = `
-    import { lockFolder } from ${JSON.stringify(projectFile('src/adapters/postgres/folder-lock.ts'))};
-    lockFolder(process.argv[1]);
+function otherHolder(folder: string, script = LOCK_FOLDER): NodeProcess {
+  const lockAndStay = `${script}
     console.log('locked');
     setInterval(() => {}, 60_000);`;
-  return startNode(['--input-type=module', '--eval', script, folder], folder);
+  return startNode(['--input-type=module', '--eval', lockAndStay, folder], folder);
 }
 
 const locked = (holder: NodeProcess) => holder.until(() => holder.stdout() === 'locked\n');
 const refusal = (folder: string) =>
   `${folder} is in use by another process: stop that one, or set DATA_DIR to another folder`;
+
+/** Runs it without root's right to write every file. */
+function unprivileged<T>(action: () => T): T {
+  const user = process.geteuid?.();
+  if (user !== 0) return action();
+  process.seteuid?.(65534);
+  try {
+    return action();
+  } finally {
+    process.seteuid?.(user);
+  }
+}
 
 test('refuses a second lock in the same process, and keeps the first', async () => {
   const folder = await temporaryFolder();
@@ -38,6 +60,66 @@ test('refuses a folder that another process holds, until that one is killed', as
   other.kill('SIGKILL');
   await other.exited;
   lockFolder(folder)();
+});
+
+test('refuses a folder that another process holds after the file `lock` is deleted, and makes no new one', async () => {
+  const folder = await temporaryFolder();
+  await locked(otherHolder(folder));
+  await rm(join(folder, 'lock'));
+  expect(() => lockFolder(folder)).toThrow(refusal(folder));
+  expect(await readdir(folder)).toEqual(['plant-store.db']);
+});
+
+test('refuses a folder that another process holds after the file `lock` is replaced', async () => {
+  const folder = await temporaryFolder();
+  await locked(otherHolder(folder));
+  await rm(join(folder, 'lock'));
+  await writeFile(join(folder, 'lock'), '');
+  expect(() => lockFolder(folder)).toThrow(refusal(folder));
+});
+
+test.each(['plant-store.db', 'lock'])('refuses a folder if it may not write %s', async (name) => {
+  const folder = await temporaryFolder();
+  await chmod(folder, 0o777);
+  unprivileged(() => lockFolder(folder))();
+  const file = join(folder, name);
+  await chmod(file, 0o444);
+  expect(() => unprivileged(() => lockFolder(folder))).toThrow(
+    `${file} cannot be locked (attempt to write a readonly database): it must be an empty file that this user can write`,
+  );
+  await chmod(file, 0o644);
+  unprivileged(() => lockFolder(folder))();
+});
+
+test('refuses a folder whose file `lock` somebody else has written, and leaves the file as it is', async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'lock');
+  await writeFile(file, '4711\n');
+  expect(() => lockFolder(folder)).toThrow(`${file} cannot be locked (file is not a database)`);
+  await writeFile(file, '');
+  lockFolder(folder)();
+});
+
+describe('an earlier version', () => {
+  test('keeps this one out', async () => {
+    const folder = await temporaryFolder();
+    const earlier = otherHolder(folder, LOCK_AS_EARLIER);
+    await locked(earlier);
+    expect(() => lockFolder(folder)).toThrow(refusal(folder));
+    earlier.kill('SIGKILL');
+    await earlier.exited;
+    lockFolder(folder)();
+  });
+
+  test('is kept out by this one', async () => {
+    const folder = await temporaryFolder();
+    const unlock = lockFolder(folder);
+    const earlier = otherHolder(folder, LOCK_AS_EARLIER);
+    expect(await earlier.exited).toMatchObject({ code: 1 });
+    expect(earlier.stderr()).toContain('database is locked');
+    unlock();
+    await locked(otherHolder(folder, LOCK_AS_EARLIER));
+  });
 });
 
 test('is free again after unlocking, for this process and for others', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
 import { pino } from 'pino';
 import type { Database } from '../../../src/adapters/postgres/database.ts';
 import { embeddedDatabase } from '../../../src/adapters/postgres/embedded.ts';
@@ -11,9 +12,17 @@ import {
   requireMigrations,
 } from '../../../src/adapters/postgres/migrator.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
+import { eventually } from '../../support/eventually.ts';
 import { projectFile, startNode, temporaryFolder } from '../../support/service-process.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
-import { connect, emptyDatabase, migratedDatabase, plantsIn, type TestDatabase } from '../../support/test-database.ts';
+import {
+  connect,
+  emptyDatabase,
+  migratedDatabase,
+  plantsIn,
+  storedPlants,
+  type TestDatabase,
+} from '../../support/test-database.ts';
 
 const FIRST = '0001_create_plants';
 const PENDING = `migrations are pending (${FIRST}): run npm run migrate`;
@@ -39,8 +48,8 @@ async function onEmbedded() {
 
 /** A database on the server, dropped when the test is over. */
 async function disposable(database: Promise<TestDatabase>) {
-  const { url, query, drop } = await database;
-  return { url, query, [Symbol.asyncDispose]: drop };
+  const { url, directUrl, query, drop } = await database;
+  return { url, directUrl, query, [Symbol.asyncDispose]: drop };
 }
 
 /** Runs `node src/migrate.ts` to its end. */
@@ -67,13 +76,49 @@ describe.each([
     await add();
     expect(await migrateUp(database)).toEqual([]);
 
-    expect(await migrateDown(database)).toEqual([FIRST]);
+    expect(await migrateDown(database, { deletePlants: true })).toEqual([FIRST]);
     await expect(add()).rejects.toThrow('"plants" does not exist');
-    expect(await migrateDown(database)).toEqual([]);
+    expect(await migrateDown(database, { deletePlants: true })).toEqual([]);
 
     expect(await migrateUp(database)).toEqual([FIRST]);
     await add();
   });
+
+  test('goes down without a word if there are no plants, and deletes plants only if it may', async () => {
+    await using database = await open();
+    const keep = { deletePlants: false };
+    expect(await migrateDown(database, keep)).toEqual([]);
+    await migrateUp(database);
+    expect(await migrateDown(database, keep)).toEqual([FIRST]);
+
+    await migrateUp(database);
+    const plants = plantsIn(database);
+    await plants.add({ id: 1n, name: 'Monstera deliciosa' });
+    const refusal = (plants: string) =>
+      `taking ${FIRST} back would delete ${plants}, so nothing was changed: to delete, add --delete-plants`;
+    await expect(migrateDown(database, keep)).rejects.toThrow(refusal('1 plant'));
+    await plants.add({ id: 2n, name: 'Ficus carica' });
+    await expect(migrateDown(database, keep)).rejects.toThrow(refusal('2 plants'));
+    expect(await migrationStatus(database)).toMatchObject({ applied: [FIRST] });
+    expect(await storedPlants(database)).toHaveLength(2);
+  }, 60_000);
+});
+
+test('no plant is deleted that is created while migrations go down', async () => {
+  await using server = await disposable(migratedDatabase());
+  await using database = await opened(connect(server.url));
+  const other = new Client({ connectionString: server.directUrl });
+  await other.connect();
+  try {
+    await other.query("begin; insert into plants values (1, 'not committed yet')");
+    const down = expect(migrateDown(database, { deletePlants: false })).rejects.toThrow('would delete 1 plant,');
+    await eventually(async () => (await server.query('select from pg_locks where not granted')).length > 0);
+    await other.query('commit');
+    await down;
+    expect(await storedPlants(database)).toHaveLength(1);
+  } finally {
+    await other.end();
+  }
 });
 
 test('leaves a database alone that a newer version has migrated, and calls it ready', async () => {
@@ -84,7 +129,9 @@ test('leaves a database alone that a newer version has migrated, and calls it re
 
   const { code, stdout, stderr } = await migrate({ DATABASE_URL: server.url });
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toBe(`nothing to do\n${FIRST}: applied\n9999_future: applied by a newer version\n`);
+  expect(stdout).toBe('nothing to do\n');
+  const status = await migrate({ DATABASE_URL: server.url }, 'status');
+  expect(status.stdout).toBe(`${FIRST}: applied\n9999_future: applied by a newer version\n`);
   expect(await table()).toEqual(before);
 
   await using database = await opened(connect(server.url));
@@ -140,7 +187,8 @@ describe('npm run migrate', () => {
       Array.from({ length: 8 }, () => migrate({ DATABASE_URL: server.url, POOL_SIZE: '2' })),
     );
     expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual(runs.map(() => ({ code: 0, stderr: '' })));
-    expect(runs.filter(({ stdout }) => stdout.includes(`applied: ${FIRST}\n`))).toHaveLength(1);
+    expect(runs.filter(({ stdout }) => stdout === `${FIRST}: applied\n`)).toHaveLength(1);
+    expect(runs.filter(({ stdout }) => stdout === 'nothing to do\n')).toHaveLength(7);
     expect(await server.query('select name from kysely_migration')).toEqual([{ name: FIRST }]);
   });
 
@@ -158,14 +206,38 @@ describe('npm run migrate', () => {
     await using server = await disposable(migratedDatabase());
     const run = (command: string) => migrate({ DATABASE_URL: server.url }, command);
     expect(await run('status')).toEqual({ code: 0, stdout: `${FIRST}: applied\n`, stderr: '' });
-    expect(await run('down')).toEqual({ code: 0, stdout: `taken back: ${FIRST}\n${FIRST}: pending\n`, stderr: '' });
+    expect(await run('down')).toEqual({ code: 0, stdout: `${FIRST}: taken back\n`, stderr: '' });
+    expect(await run('down')).toEqual({ code: 0, stdout: 'nothing to do\n', stderr: '' });
   });
 
-  test.each([[['sideways']], [['up', 'down']]])('refuses %j with its usage', async (args) => {
+  test('down refuses while there are plants, and deletes them if it is told to', async () => {
+    await using server = await disposable(migratedDatabase());
+    await server.query("insert into plants values (1, 'Monstera deliciosa')");
+    expect(await migrate({ DATABASE_URL: server.url }, 'down')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `taking ${FIRST} back would delete 1 plant, so nothing was changed: to delete, add --delete-plants\n`,
+    });
+    expect(await server.query('select name from plants')).toEqual([{ name: 'Monstera deliciosa' }]);
+    expect(await migrate({ DATABASE_URL: server.url }, 'down', '--delete-plants')).toEqual({
+      code: 0,
+      stdout: `${FIRST}: taken back\n`,
+      stderr: '',
+    });
+    await expect(server.query('select from plants')).rejects.toThrow('does not exist');
+  });
+
+  test.each([
+    [['sideways']],
+    [['up', 'down']],
+    [['up', '--delete-plants']],
+    [['--delete-plants']],
+    [['down', '--delete-plants', '--delete-plants']],
+  ])('refuses %j with its usage', async (args) => {
     expect(await migrate({}, ...args)).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'Usage: npm run migrate [-- up|down|status]\n',
+      stderr: 'Usage: npm run migrate [-- up | status | down [--delete-plants]]\n',
     });
   });
 

@@ -142,6 +142,22 @@ test.each<[string, (good: string) => string | Promise<string>]>([
   expect(await outcome(verify, await forge(good))).toBe('refused');
 });
 
+test.each(['RS256', 'ES256', 'EdDSA'])('refuses every other spelling of a signature by %s', async (alg) => {
+  const signer = await signingKey('key', alg);
+  provider.publish(signer);
+  const verify = verifier();
+  const good = await tokenOf(signer);
+  const [end = ''] = good.slice(-1);
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.replace(end, '');
+  const others = [...letters].map((letter) => good.slice(0, -1) + letter);
+  const accepted: string[] = [];
+  for (const token of [...others, `${good}=`, `${good.slice(0, -1)} ${end}`]) {
+    if ((await outcome(verify, token)) !== 'refused') accepted.push(token.slice(-2));
+  }
+  expect(accepted).toEqual([]);
+  expect(await outcome(verify, good)).toBe('accepted');
+});
+
 describe('remembers a token', () => {
   const checks = () => jest.spyOn(globalThis.crypto.subtle, 'verify');
   afterEach(() => void jest.restoreAllMocks());

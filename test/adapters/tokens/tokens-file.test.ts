@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { followTokensFile } from '../../../src/adapters/tokens/tokens-file.ts';
+import { tokens } from '../../../src/config/config-rules.ts';
 import { type Service, startService, temporaryFolder } from '../../support/service-process.ts';
 
 const OLD = 'the-old-token-of-the-tests';
@@ -23,7 +24,7 @@ describe('what is taken from a file that reads', () => {
       return text;
     };
     const log = pino({ level: 'trace' }, { write: (line: string) => lines.push(line) });
-    const end = followTokensFile({ path: '', tokens: [OLD] }, log, (tokens) => taken.push(tokens), {
+    const end = followTokensFile({ path: '', tokens: [OLD] }, tokens, log, (changed) => taken.push(changed), {
       read,
       interval: 1,
     });
@@ -57,7 +58,9 @@ describe('what is taken from a file that reads', () => {
     const { taken, levels, text } = await followed([OLD, OLD, bad, bad, bad, bad]);
     expect(taken).toEqual([]);
     expect(levels).toEqual([ERROR]);
-    expect(text).toContain('ACCESS_TOKENS_FILE must be a readable file with one token or more');
+    expect(text).toContain(
+      'ACCESS_TOKENS_FILE must be a readable file, or a pipe that is being written, with one token or more',
+    );
     expect(text).not.toMatch(/-of-the-tests|fifteen-letters/);
   });
 

@@ -16,6 +16,40 @@ const dark = matchMedia('(prefers-color-scheme: dark)');
 dark.addEventListener('change', followColorScheme);
 followColorScheme(dark);
 
+/** Shows the response to each Execute, which appears below the button and often below the screen. */
+function bringResponseIntoView({ React: { createElement, useEffect, useRef } }) {
+  const wrap = (LiveResponse) => (props) => {
+    const around = useRef(null);
+    useEffect(() => {
+      around.current.querySelector('.live-responses-table').scrollIntoView({ block: 'nearest' });
+    }, [props.response]);
+    return createElement('div', { ref: around }, createElement(LiveResponse, props));
+  };
+  return { wrapComponents: { liveResponse: wrap } };
+}
+
+/** Shows one line for each error status; its button adds the row that Swagger UI makes of it, and removes it again. */
+function foldErrors({ React: { createElement, Fragment, useState } }) {
+  const wrap = (Response) => (props) => {
+    const { code, response } = props;
+    const [open, setOpen] = useState(false);
+    if (Number(code) < 400) return createElement(Response, props);
+    const toggle = { type: 'button', 'aria-expanded': open, onClick: () => setOpen(!open) };
+    const line = createElement(
+      'tr',
+      { className: 'error-line' },
+      createElement('td', { className: 'response-col_status' }, code),
+      createElement(
+        'td',
+        { className: 'response-col_description' },
+        createElement('button', toggle, response.get('description')),
+      ),
+    );
+    return createElement(Fragment, null, line, open && createElement(Response, props));
+  };
+  return { wrapComponents: { response: wrap } };
+}
+
 const answer = await fetch('openapi.json');
 SwaggerUIBundle({
   domNode: document.getElementById('reference'),
@@ -24,4 +58,5 @@ SwaggerUIBundle({
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
   validatorUrl: null,
+  plugins: [bringResponseIntoView, foldErrors],
 });

@@ -42,7 +42,7 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
     security: [{ bearerAuth: [] }],
     tags: [...tags],
     paths,
-    components: { securitySchemes: { bearerAuth: { type: 'http', scheme: 'bearer' } }, schemas },
+    components: { securitySchemes: { bearerAuth }, schemas },
   };
 }
 
@@ -63,6 +63,14 @@ function errorsOf({ requestBody, parameters, errors }: Operation): AnyErrorCode[
   const invalid = parameters ? (['invalid_plant'] as const) : [];
   return [...new Set([...ANY_REQUEST, ...(requestBody ? ANY_BODY : invalid), ...errors])];
 }
+
+const bearerAuth = {
+  type: 'http',
+  scheme: 'bearer',
+  description:
+    'An access token of this service. If none is configured, `npm start` prints it and keeps it in ' +
+    '`data/access-token`; otherwise the operator of this service has it.',
+};
 
 /** One response for each status, with its error numbers as literals, so that generated types tell them apart. */
 function errorResponses(codes: readonly AnyErrorCode[]): Record<number, object> {

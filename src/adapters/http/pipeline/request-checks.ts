@@ -16,8 +16,9 @@ export const refuseMalformed: Middleware = (ctx, next) => {
   if (headers['transfer-encoding'] !== undefined && headers['transfer-encoding'].toLowerCase() !== 'chunked') {
     throw new HttpError('malformed_request', 'Transfer-Encoding may only be chunked');
   }
-  if (!url.startsWith('/') && url !== '*' && !URL.canParse(url)) {
-    throw new HttpError('malformed_request', 'the request target must be a path or a URL');
+  // RFC 9112 section 3.2: a fragment stays with the client. The router would ignore one.
+  if (url.includes('#') || (!url.startsWith('/') && url !== '*' && !URL.canParse(url))) {
+    throw new HttpError('malformed_request', 'the request target must be a path or a URL, without a fragment');
   }
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
     throw new HttpError('expectation_failed');

@@ -55,10 +55,10 @@ function saneId(offered: string | string[] | undefined): string | undefined {
   return typeof offered === 'string' && SANE_ID.test(offered) ? offered : undefined;
 }
 
-/** Without a query, nor the user and password that an absolute target may have. */
+/** Without a query or a fragment, nor the user and password that an absolute target may have. */
 function pathOf(target: string): string {
   const path = target.startsWith('/') ? target : (URL.parse(target)?.pathname ?? '');
-  return path.split('?', 1)[0] ?? '';
+  return /^[^?#]*/.exec(path)?.[0] ?? '';
 }
 
 /**

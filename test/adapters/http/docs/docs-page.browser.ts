@@ -2,11 +2,12 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { startBrowser } from '../../../support/browser.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 
 /* The API reference in a real Chromium. `UPDATE_SCREENSHOT=1 npm run test:browser` renews the picture in the README. */
@@ -70,6 +71,12 @@ async function execute(page: Page, body: string): Promise<[status: string, body:
   return [status ?? '', JSON.parse((await answer.locator('pre').first().textContent()) ?? '')];
 }
 
+/** Whether all of it is on the screen. */
+async function isInView(page: Page, element: Locator): Promise<boolean> {
+  const box = await element.boundingBox();
+  return box !== null && box.y >= 0 && box.y + box.height <= (page.viewportSize()?.height ?? 0);
+}
+
 test('loads without a complaint and without asking anybody else', async () => {
   const { page, complaints, origins } = await visit(`${server.url}/docs`);
   expect(await page.getByRole('heading', { level: 1 }).textContent()).toMatch(/^Plant Store/);
@@ -85,9 +92,50 @@ test('creates a plant with the id exactly as it was typed', async () => {
   expect(complaints).toEqual([]);
   expect([...origins]).toEqual([server.url]);
   if (process.env.UPDATE_SCREENSHOT) {
-    await page.evaluate('scrollTo(0, 0)');
+    await page.evaluate("scrollTo({ top: 0, behavior: 'instant' })");
     await page.screenshot({ path: screenshot });
   }
+});
+
+test('brings the response to each Execute into view', async () => {
+  const { page } = await visit(`${server.url}/docs`, { viewport: { width: 1000, height: 500 } });
+  const status = page.locator('.live-responses-table td.response-col_status').last();
+  const body = page.locator('.live-responses-table pre').first();
+  for (let time = 0; time < 2; time++) {
+    await page.evaluate("scrollTo({ top: 0, behavior: 'instant' })");
+    await execute(page, OLDEST_AS_JSON);
+    await eventually(async () => (await isInView(page, status)) && (await isInView(page, body)), 10_000);
+  }
+});
+
+test.each([
+  ['no-preference', 'smooth'],
+  ['reduce', 'auto'],
+] as const)('for a reader whose preference for motion is %s, scrolls %s', async (reducedMotion, behavior) => {
+  const { page } = await visit(`${server.url}/docs`, { reducedMotion });
+  expect(await page.evaluate('getComputedStyle(document.documentElement).scrollBehavior')).toBe(behavior);
+});
+
+test('says where the token is in the dialog that asks for it', async () => {
+  const { page } = await visit(`${server.url}/docs`);
+  await page.getByRole('button', { name: 'Authorize' }).click();
+  const dialog = await page.locator('.dialog-ux .modal-ux').textContent();
+  expect(dialog).toContain('npm start prints it and keeps it in data/access-token');
+});
+
+test('shows each error folded to one line until it is opened', async () => {
+  const { page } = await visit(`${server.url}/docs`);
+  const bodies = page.locator('.responses-table .response .highlight-code');
+  const refused = page.getByRole('button', { name: '40100 token missing, 40101 token refused' });
+  // Of the 200 only.
+  expect(await bodies.count()).toBe(1);
+  expect(await refused.getAttribute('aria-expanded')).toBe('false');
+
+  await refused.press('Enter');
+  expect(await refused.getAttribute('aria-expanded')).toBe('true');
+  expect(await bodies.last().textContent()).toContain('40100');
+  await refused.press('Enter');
+  expect(await bodies.count()).toBe(1);
 });
 
 test('shows the Error body to a wrong token', async () => {

@@ -85,7 +85,16 @@ describe('40001', () => {
     ['no Host on HTTP/1.1', ['POST /plants HTTP/1.1', 'Connection: close']],
     ['CONNECT', ['CONNECT localhost:80 HTTP/1.1', 'Host: localhost:80']],
     ['the preface of HTTP/2', ['PRI * HTTP/2.0', '', 'SM']],
-    ...['http://[/plants', 'http://a:99999/plants', 'http://a%/plants', 'plants'].map((target): [string, string[]] => [
+    ...[
+      'http://[/plants',
+      'http://a:99999/plants',
+      'http://a%/plants',
+      'plants',
+      '/plants#fragment',
+      '/plants?query#fragment',
+      'http://localhost/plants#fragment',
+      '/nothing-here#',
+    ].map((target): [string, string[]] => [
       `the request target ${target}`,
       [`POST ${target} HTTP/1.1`, 'Host: localhost', 'Connection: close'],
     ]),

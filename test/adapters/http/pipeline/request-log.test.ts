@@ -64,6 +64,15 @@ test.each<[string, string]>([
   expect(lines).toEqual([expect.objectContaining({ requestId, status: Number(status), error })]);
 });
 
+test('leaves the fragment of a request target out of the log, since clients keep tokens there', async () => {
+  const target = '/plants#access_token=secret';
+  const { text, lines } = await logged((url) =>
+    rawRequest(url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
+  );
+  expect(lines).toEqual([expect.objectContaining({ path: '/plants', status: 400, error: 40001 })]);
+  expect(text).not.toContain('secret');
+});
+
 test('keeps the X-Request-Id of the caller', async () => {
   const { lines } = await logged(async (url) => {
     const answer = await post(url, PLANT, { 'X-Request-Id': 'Trace_1.2-3' });

@@ -1,0 +1,42 @@
+import { type Kysely, sql } from 'kysely';
+import type { Migration, MigrationProvider } from 'kysely/migration';
+import type { Tables } from './database.ts';
+
+/** The same migrations, except that going down fails, and so changes nothing, if it would delete plants. */
+export function keepingPlants(provider: MigrationProvider): MigrationProvider {
+  return {
+    async getMigrations() {
+      const migrations = Object.entries(await provider.getMigrations());
+      return Object.fromEntries(migrations.map(([name, migration]) => [name, keeping(name, migration)]));
+    },
+  };
+}
+
+function keeping(name: string, { up, down }: Migration): Migration {
+  if (down === undefined) return { up };
+  return {
+    up,
+    async down(database: Kysely<Tables>) {
+      const before = await lockAndCount(database);
+      await down(database);
+      const deleted = before - (await lockAndCount(database));
+      if (deleted === 0n) return;
+      throw new Error(
+        `taking ${name} back would delete ${deleted} ${deleted === 1n ? 'plant' : 'plants'}, ` +
+          'so nothing was changed: to delete, add --delete-plants',
+      );
+    },
+  };
+}
+
+/** Counts the plants, and lets nobody create one before the end of the transaction. */
+async function lockAndCount(database: Kysely<Tables>): Promise<bigint> {
+  const { rows } = await sql`select from pg_class where oid = to_regclass('plants')`.execute(database);
+  if (rows.length === 0) return 0n;
+  await sql`lock table plants in access exclusive mode`.execute(database);
+  const { count } = await database
+    .selectFrom('plants')
+    .select(({ fn }) => fn.countAll<string | number | bigint>().as('count'))
+    .executeTakeFirstOrThrow();
+  return BigInt(count);
+}

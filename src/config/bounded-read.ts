@@ -1,0 +1,38 @@
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+
+/** Milliseconds between two attempts to read what has not been written yet. */
+const PAUSE = 10;
+
+/**
+ * All text of a file, or of a pipe until its writers have left. Unlike a plain read it ends though a pipe has no writer
+ * yet, whose text is empty, or one that writes nothing.
+ *
+ * @param limit milliseconds that it waits for writers
+ * @throws Error if the file cannot be read, or not within the limit (EAGAIN)
+ */
+export function readWithin(path: string, limit: number): string {
+  const end = performance.now() + limit;
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const chunks: Buffer[] = [];
+    for (;;) {
+      const chunk = Buffer.alloc(65_536);
+      const bytes = readNow(fd, chunk, performance.now() < end);
+      if (bytes === 0) return Buffer.concat(chunks).toString('utf8');
+      if (bytes === undefined) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE);
+      else chunks.push(chunk.subarray(0, bytes));
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** @returns the number of bytes, 0 at the end, undefined if there is nothing yet and it may wait */
+function readNow(fd: number, chunk: Buffer, mayWait: boolean): number | undefined {
+  try {
+    return readSync(fd, chunk);
+  } catch (error) {
+    if (mayWait && (error as NodeJS.ErrnoException).code === 'EAGAIN') return undefined;
+    throw error;
+  }
+}

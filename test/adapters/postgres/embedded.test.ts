@@ -1,0 +1,115 @@
+import { cp, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { embeddedDatabase } from '../../../src/adapters/postgres/embedded.ts';
+import { migrateUp } from '../../../src/adapters/postgres/migrator.ts';
+import { post, TOKEN } from '../../support/api-server.ts';
+import { type Service, startMain, startService, temporaryFolder } from '../../support/service-process.ts';
+import { plantsIn, storedPlants } from '../../support/test-database.ts';
+
+/* What a service on the embedded database does when somebody deletes or replaces its files while it runs. */
+
+const monstera = { id: 1n, name: 'Monstera deliciosa' };
+
+/** A database with one plant; the tests work on copies, since making one takes seconds. */
+let original: string;
+beforeAll(async () => {
+  original = await mkdtemp(join(tmpdir(), 'plant-store-embedded-'));
+  const database = await embeddedDatabase(original);
+  await migrateUp(database);
+  await plantsIn(database).add(monstera);
+  await database.close();
+}, 60_000);
+afterAll(() => rm(original, { recursive: true }));
+
+const environment = (folder: string) => ({ DATA_DIR: folder, ACCESS_TOKENS: TOKEN });
+
+async function serving() {
+  const folder = join(await temporaryFolder(), 'data');
+  await cp(original, folder, { recursive: true });
+  return { folder, service: await startService(folder, environment(folder)) };
+}
+
+async function create({ apiUrl }: Service, id: number, name: string): Promise<number> {
+  return (await post(apiUrl, JSON.stringify({ id, name }))).status;
+}
+
+async function databaseCheck({ managementUrl }: Service): Promise<string> {
+  const { checks } = (await (await fetch(`${managementUrl}/ready`)).json()) as { checks: { database: string } };
+  return checks.database;
+}
+
+async function stop(service: Service): Promise<void> {
+  service.kill('SIGTERM');
+  expect(await service.exited).toEqual({ code: 0, signal: null });
+}
+
+/** Reads what is stored once no service runs. */
+async function storedIn(folder: string) {
+  const database = await embeddedDatabase(folder);
+  const plants = await storedPlants(database);
+  await database.close();
+  return plants;
+}
+
+const lost = (file: string) =>
+  `${file} was deleted or replaced while the database was open, so nothing is written any more: ` +
+  'restore DATA_DIR from a backup if it is gone, and restart the service';
+
+describe('is not ready, takes no plants and writes nothing', () => {
+  test('once its folder is deleted', async () => {
+    const { folder, service } = await serving();
+    expect(await databaseCheck(service)).toBe('ok');
+    await rm(folder, { recursive: true });
+    expect(await create(service, 2, 'Ficus carica')).toBe(503);
+    expect(await databaseCheck(service)).toBe(lost(join(folder, 'plant-store.db')));
+    await stop(service);
+    await expect(readdir(folder)).rejects.toThrow('ENOENT');
+  }, 60_000);
+
+  test('once the files of Postgres are deleted', async () => {
+    const { folder, service } = await serving();
+    await rm(join(folder, 'postgres'), { recursive: true });
+    expect(await create(service, 2, 'Ficus carica')).toBe(503);
+    expect(await databaseCheck(service)).toBe(lost(join(folder, 'postgres/PG_VERSION')));
+    await stop(service);
+    await expect(readdir(join(folder, 'postgres'))).rejects.toThrow('ENOENT');
+  }, 60_000);
+
+  test('once its folder is another one, which another process serves', async () => {
+    const { folder, service } = await serving();
+    await rename(folder, `${folder}.moved`);
+    await cp(original, folder, { recursive: true });
+    const other = await startService(original, environment(folder));
+    expect(await create(service, 2, 'Ficus carica')).toBe(503);
+    expect(await create(other, 2, 'Ficus elastica')).toBe(200);
+    expect(await databaseCheck(service)).toBe(lost(join(folder, 'plant-store.db')));
+    await stop(service);
+    expect(await create(other, 3, 'Aloe vera')).toBe(200);
+    await stop(other);
+    const kept = [monstera, { id: 2n, name: 'Ficus elastica' }, { id: 3n, name: 'Aloe vera' }];
+    expect(await storedIn(folder)).toEqual(kept);
+  }, 120_000);
+
+  test('once `lock` is another file, through which an earlier version may have got in', async () => {
+    const { folder, service } = await serving();
+    await rm(join(folder, 'lock'));
+    await writeFile(join(folder, 'lock'), '');
+    expect(await create(service, 2, 'Ficus carica')).toBe(503);
+    expect(await databaseCheck(service)).toBe(lost(join(folder, 'lock')));
+  }, 60_000);
+});
+
+test('goes on alone when `lock` is deleted, and a second process is refused', async () => {
+  const { folder, service } = await serving();
+  await rm(join(folder, 'lock'));
+  const second = startMain(folder, environment(folder));
+  expect(await second.exited).toEqual({ code: 1, signal: null });
+  expect(second.stderr()).toContain(`${folder} is in use by another process: stop that one, or set DATA_DIR`);
+  expect(await create(service, 2, 'Ficus carica')).toBe(200);
+  expect(await databaseCheck(service)).toBe('ok');
+  service.kill('SIGKILL');
+  await service.exited;
+  expect(await storedIn(folder)).toEqual([monstera, { id: 2n, name: 'Ficus carica' }]);
+}, 60_000);
