@@ -54,7 +54,7 @@ export function followTokensFile(
     if (tokens?.join() === taken) return;
     taken = tokens?.join();
     if (tokens === undefined) {
-      log.error(`ACCESS_TOKENS_FILE must be ${rule.mustBe}; the tokens it had before stay accepted`);
+      log.error(`ACCESS_TOKENS_FILE must contain ${rule.mustBe}; the tokens it had before stay accepted`);
     } else {
       take(tokens);
       log.info({ tokens: tokens.length }, 'the tokens of ACCESS_TOKENS_FILE have changed');

@@ -66,7 +66,7 @@ async function outcome(verify: TokenVerifier, token: string): Promise<'accepted'
     return (await verify(token)) ? 'accepted' : 'refused';
   } catch (error) {
     expect(error).toMatchObject({
-      code: 'store_unavailable',
+      code: 'token_unverifiable',
       message: 'the key of the access token cannot be fetched; sending the same request again is safe',
     });
     return 'unavailable';
