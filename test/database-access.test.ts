@@ -129,8 +129,8 @@ describe('the role of the service', () => {
     await client.connect();
     try {
       const shown = async (name: string) => (await client.query(`SHOW ${name}`)).rows;
-      expect(await shown('statement_timeout')).toEqual([{ statement_timeout: '5s' }]);
-      expect(await shown('lock_timeout')).toEqual([{ lock_timeout: '2s' }]);
+      expect(await shown('statement_timeout')).toEqual([{ statement_timeout: '1s' }]);
+      expect(await shown('lock_timeout')).toEqual([{ lock_timeout: '1s' }]);
     } finally {
       await client.end();
       await execute(server.url, ['ALTER ROLE plants_service RESET ALL']);

@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client } from 'pg';
 import { parse } from 'yaml';
+import { eventually } from './support/eventually.ts';
 import { mistakesIn, type Sample, samplesIn, sampleValue } from './support/prometheus.ts';
 import { rawRequest } from './support/raw-request.ts';
 import { projectFile, type Service, startService, temporaryFolder } from './support/service-process.ts';
@@ -41,25 +43,38 @@ async function metricsAfter(service: Service, requests: number): Promise<Sample[
   }
 }
 
+/** One request at a time, which may wait as long as a busy machine takes. */
+const ONE_AT_A_TIME = { MAX_REQUESTS: '1', STATEMENT_TIMEOUT: '20s', STORE_TIMEOUT: '60s' };
+
 /** One of everything that is counted: five requests. */
 async function everyKindOfRequest(service: Service): Promise<void> {
-  // Holds the only place among the requests under way.
-  const { hostname, port } = new URL(service.apiUrl);
-  const slow = connect(Number(port), hostname);
-  slow.write(`POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nExpect: 100-continue\r\n`);
-  slow.write('Content-Type: application/json\r\nContent-Length: 100\r\n\r\n');
-  await once(slow, 'data');
+  const other = new Client({ connectionString: database.directUrl });
+  await other.connect();
+  await other.query("begin; delete from plants; insert into plants values (1, 'not committed yet')");
+  const created = post(service, '{"id":1,"name":"Monstera"}');
+  await eventually(async () => (await database.query(WAITING_FOR_A_LOCK)).length > 0);
   expect((await post(service, '{"id":1,"name":"refused"}')).status).toBe(503);
-  slow.resetAndDestroy();
-  await metricsAfter(service, 2);
-
-  expect((await post(service, '{"id":1,"name":"Monstera"}')).status).toBe(200);
+  await other.query('delete from plants where id = 1; commit');
+  await other.end();
+  expect((await created).status).toBe(200);
   expect((await post(service, '{"id":1,"name":"another"}')).status).toBe(400);
+  await metricsAfter(service, 3);
+
+  const { hostname, port } = new URL(service.apiUrl);
+  const leaving = connect(Number(port), hostname);
+  leaving.write(`POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nExpect: 100-continue\r\n`);
+  leaving.write('Content-Type: application/json\r\nContent-Length: 100\r\n\r\n');
+  await once(leaving, 'data');
+  leaving.resetAndDestroy();
+  await metricsAfter(service, 4);
   expect(await rawRequest(service.apiUrl, 'GARBAGE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
 }
 
+const WAITING_FOR_A_LOCK = `select 1 from pg_stat_activity
+  where wait_event_type = 'Lock' and application_name = 'plant-store' and datname = current_database()`;
+
 test('counts requests, their time, batches, refusals and connections', async () => {
-  const service = await start({ MAX_REQUESTS: '1', POOL_SIZE: '7' });
+  const service = await start({ ...ONE_AT_A_TIME, POOL_SIZE: '7' });
   await everyKindOfRequest(service);
   const samples = await metricsAfter(service, 5);
   const requests = samples.filter(({ name }) => name === 'http_requests_total');
@@ -142,7 +157,7 @@ async function queries(): Promise<[where: string, query: string][]> {
 }
 
 test('tells everything that the dashboard and the alerts ask for', async () => {
-  const service = await start({ MAX_REQUESTS: '1' });
+  const service = await start(ONE_AT_A_TIME);
   await everyKindOfRequest(service);
   // Prometheus adds this one by itself.
   const up = { name: 'up', labels: { job: 'plant-store' }, value: 1 };

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { samplesIn, sampleValue } from '../support/prometheus.ts';
@@ -10,6 +10,9 @@ import { type NodeProcess, projectFile, startProgram, temporaryFolder } from '..
 import { migratedDatabase, type TestDatabase } from '../support/test-database.ts';
 
 /* The service while its log cannot be written: it serves, counts what it drops, and ends as ever. */
+
+// Megabytes of log, and an embedded database that is made, take their time on a busy machine.
+jest.setTimeout(120_000);
 
 const TOKEN = 'token-for-the-tests';
 /** A connection that is kept alive would keep a stopping service waiting. */
@@ -41,12 +44,12 @@ async function start(redirection: string, environment: Record<string, string>): 
     },
   );
   const managementUrl = `http://127.0.0.1:${MANAGEMENT_PORT}`;
-  await eventually(() =>
+  const ready = () =>
     fetch(`${managementUrl}/ready`, { headers: CLOSE }).then(
       ({ ok }) => ok,
       () => false,
-    ),
-  );
+    );
+  await eventually(ready, 110_000);
   return { ...service, apiUrl: `http://127.0.0.1:${PORT}`, managementUrl };
 }
 
@@ -56,10 +59,10 @@ async function create({ apiUrl }: Running, id: number): Promise<number> {
   return (await fetch(`${apiUrl}/plants`, { method: 'POST', headers, body })).status;
 }
 
-/** Logs lines of 10 kB until some are dropped. */
+/** Logs lines of 15 kB until some are dropped. */
 async function logUntilDropped(service: Running): Promise<void> {
   await eventually(async () => {
-    const url = `${service.apiUrl}/${'x'.repeat(10_000)}`;
+    const url = `${service.apiUrl}/${'x'.repeat(15_000)}`;
     await Promise.all(Array.from({ length: 50 }, async () => (await fetch(url, { headers: CLOSE })).text()));
     return (await droppedLines(service)) > 0;
   });
@@ -98,8 +101,7 @@ describe('a full disk', () => {
 
   test('lets it serve and end', () => serveAndEnd({ DATABASE_URL: database.url }));
 
-  // Making the embedded database takes seconds, and many on a busy machine.
-  test('lets it serve and end on the embedded database', () => serveAndEnd({}), 120_000);
+  test('lets it serve and end on the embedded database', () => serveAndEnd({}));
 
   test('lets it serve and end though stderr is there, too', async () => {
     const service = await start('> /dev/full 2>&1', { DATABASE_URL: database.url });

@@ -1,9 +1,10 @@
 import { constants } from 'node:buffer';
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readWithin } from '../../src/config/bounded-read.ts';
 import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
@@ -308,20 +309,20 @@ describe('access tokens', () => {
 });
 
 describe('access tokens from a pipe', () => {
-  function pipe(name: string): string {
+  async function pipe(name: string): Promise<string> {
     const path = join(folder, name);
-    execFileSync('mkfifo', [path]);
+    await promisify(execFile)('mkfifo', [path]);
     return path;
   }
 
   test('are refused if nobody writes to it', async () => {
-    const service = startMain(folder, { ACCESS_TOKENS_FILE: pipe('no-writer') });
+    const service = startMain(folder, { ACCESS_TOKENS_FILE: await pipe('no-writer') });
     expect(await service.exited).toEqual({ code: 1, signal: null });
     expect(service.stderr()).toBe(`Plant Store cannot start.\nACCESS_TOKENS_FILE ${FILE_RULE}\n`);
   });
 
   test('are awaited for as long as a writer has not written them', async () => {
-    const path = pipe('writer');
+    const path = await pipe('writer');
     const script =
       'const { readConfig } = await import(process.argv[1]); console.log(readConfig(process.env).tokensFile);';
     const args = ['--input-type=module', '--eval', script, projectFile('src/config.ts')];
@@ -335,7 +336,7 @@ describe('access tokens from a pipe', () => {
   });
 
   test('are not awaited for ever', async () => {
-    const path = pipe('idle-writer');
+    const path = await pipe('idle-writer');
     const writer = await open(path, 'r+');
     expect(() => readWithin(path, 50)).toThrow('EAGAIN');
     await writer.close();

@@ -18,7 +18,9 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
         summary,
         description,
         ...(parameters.length > 0 && {
-          parameters: parameters.map(({ name, schema }) => ({ name, in: 'path', required: true, schema })),
+          parameters: parameters.map(({ name, mustBe, schema }) => ({
+            ...{ name, in: 'path', required: true, description: mustBe, schema },
+          })),
         }),
         ...(requestBody && { requestBody: { required: true, content: json(requestBody) } }),
         responses: {

@@ -4,8 +4,9 @@ import { PlantStoreError } from '../../../domain/errors.ts';
 /** A parameter in the path of an operation: how it is documented, and what its text says. */
 export interface PathParameter<Value> {
   readonly name: string;
-  /** Its `description` completes "<name> must be ...". */
-  readonly schema: TSchema & { readonly description: string };
+  /** Completes "<name> must be ...". */
+  readonly mustBe: string;
+  readonly schema: TSchema;
   /** Undefined if the text breaks the rule. */
   readonly parse: (text: string) => Value | undefined;
 }
@@ -14,8 +15,8 @@ export interface PathParameter<Value> {
 export type PathTexts = Readonly<Record<string, string>>;
 
 /** Reads a parameter. @throws PlantStoreError `invalid_plant`, naming it and what it must be */
-export function readParameter<Value>({ name, schema, parse }: PathParameter<Value>, texts: PathTexts): Value {
+export function readParameter<Value>({ name, mustBe, parse }: PathParameter<Value>, texts: PathTexts): Value {
   const value = parse(texts[name] ?? '');
-  if (value === undefined) throw new PlantStoreError('invalid_plant', `${name} must be ${schema.description}`);
+  if (value === undefined) throw new PlantStoreError('invalid_plant', `${name} must be ${mustBe}`);
   return value;
 }

@@ -11,7 +11,8 @@ import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 
 const plantId: PathParameter<bigint> = {
   name: 'id',
-  schema: Type.Unsafe<bigint>({ type: 'integer', format: 'int64', description: 'an integer in its one spelling' }),
+  mustBe: 'an integer in its one spelling',
+  schema: Type.Unsafe<bigint>({ type: 'integer', format: 'int64' }),
   parse: (text) => (/^(0|-?[1-9]\d*)$/.test(text) ? BigInt(text) : undefined),
 };
 
