@@ -17,11 +17,29 @@ export default {
       to: { pathNot: [inside('application'), inside('domain')] },
     },
     {
+      name: 'wire-imports-the-domain',
+      comment: 'Libraries, the domain and the wire contract itself.',
+      severity: 'error',
+      from: { path: inside('wire') },
+      to: { path: '^(src|migrations)/', pathNot: [inside('wire'), inside('domain')] },
+    },
+    {
       name: 'adapters-import-inward',
-      comment: 'Libraries, the domain, the application and the adapter itself; neither another adapter nor the root.',
+      comment:
+        'Libraries, the adapter itself and what is further inside; neither another adapter nor what plugs it in.',
       severity: 'error',
       from: { path: '^src/adapters/([^/]+)/' },
-      to: { path: '^(src|migrations)/', pathNot: ['^src/adapters/$1/', inside('application'), inside('domain')] },
+      to: {
+        path: '^(src|migrations)/',
+        pathNot: ['^src/adapters/$1/', inside('application'), inside('domain'), inside('wire')],
+      },
+    },
+    {
+      name: 'commands-plug-in-only',
+      comment: 'What is inside knows nothing of the commands and of what plugs the adapters in.',
+      severity: 'error',
+      from: { path: '^src/[^/]+/' },
+      to: { path: '^src/[^/]+\\.ts$' },
     },
     { name: 'no-circle', severity: 'error', from: {}, to: { circular: true } },
     { name: 'nothing-missing', severity: 'error', from: {}, to: { couldNotResolve: true } },

@@ -11,15 +11,17 @@ import { advised } from './adapters/postgres/advice.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { requireMigrations } from './adapters/postgres/migrator.ts';
 import { postgresPlants } from './adapters/postgres/plant-repository.ts';
-import { createPlant } from './application/create-plant.ts';
-import { readDatabaseConfig } from './config.ts';
+import { storeCalls } from './adapters/postgres/store-call.ts';
+import { useCases } from './application/use-cases.ts';
+import { createLog } from './composition/log.ts';
+import { openDatabase } from './composition/open-database.ts';
+import { readDatabaseConfig } from './config/config.ts';
+import { environment } from './config/environment.ts';
+import { importArguments, USAGE } from './config/import-arguments.ts';
 import { PlantStoreError } from './domain/errors.ts';
-import { environment } from './environment.ts';
-import { importArguments, USAGE } from './import-arguments.ts';
-import { lineParser } from './line-parser.ts';
-import { createLog } from './log.ts';
-import { openDatabase } from './open-database.ts';
-import { say } from './say.ts';
+import { say } from './process/say.ts';
+import { jsonParser } from './wire/object-parser.ts';
+import { NewPlant } from './wire/schemas.ts';
 
 /* npm run import: creates the plants of a list in the configured database. docs/import.md says how. */
 
@@ -73,7 +75,7 @@ async function run(): Promise<number> {
     database = await openDatabase({ ...config, ...PATIENCE }, await createLog('silent'));
     await requireMigrations(database);
     const lines = linesOf(source.chunks);
-    const list = format === 'csv' ? csvEntries(lines) : ndjsonEntries(lines, lineParser());
+    const list = format === 'csv' ? csvEntries(lines) : ndjsonEntries(lines, jsonParser(NewPlant, 'the line'));
     return await importList(list, source, rejectedPath, database);
   } finally {
     source.close();
@@ -88,9 +90,8 @@ async function importList(
   database: Database,
 ): Promise<number> {
   const plants = postgresPlants(database, {
-    schemaReady: () => Promise.resolve(),
+    callStore: storeCalls({ schemaReady: () => undefined, timeout: STORE_TIMEOUT }),
     batchRows: BATCH_ROWS,
-    timeout: STORE_TIMEOUT,
   });
   const tally = { held: 0, conflicting: 0, invalid: 0 };
   const rejected = rejectedFile(rejectedPath, source.stats);
@@ -98,7 +99,7 @@ async function importList(
   const look = () => ({ plants: entriesIn(tally), bytes: source.bytesRead(), totalBytes: source.size });
   const hideProgress = showProgress(look, process.stderr);
   try {
-    await importPlants(list, { createPlant: createPlant(plants), reject: rejected.add, tally, signal: stop.signal });
+    await importPlants(list, { ...useCases(plants), reject: rejected.add, tally, signal: stop.signal });
   } catch (error) {
     throw explained(error);
   } finally {

@@ -1,10 +1,10 @@
-import { type App, startApp } from './app.ts';
-import { readConfig } from './config.ts';
-import { ConfigError } from './config-reader.ts';
-import { environment } from './environment.ts';
-import { createLog } from './log.ts';
-import { say } from './say.ts';
-import { stopOnSignals } from './stop-on-signals.ts';
+import { type App, startApp } from './composition/app.ts';
+import { createLog } from './composition/log.ts';
+import { readConfig } from './config/config.ts';
+import { ConfigError } from './config/config-reader.ts';
+import { environment } from './config/environment.ts';
+import { say } from './process/say.ts';
+import { stopOnSignals } from './process/stop-on-signals.ts';
 
 let running: App | undefined;
 stopOnSignals(() => running);

@@ -3,9 +3,9 @@ import type { Database } from './adapters/postgres/database.ts';
 import { embeddedDatabase, requireEmbeddedDatabase } from './adapters/postgres/embedded.ts';
 import { migrateDown, migrateUp, migrationStatus } from './adapters/postgres/migrator.ts';
 import { postgresServer } from './adapters/postgres/server.ts';
-import { readMigrationConfig } from './config.ts';
-import { environment } from './environment.ts';
-import { createLog } from './log.ts';
+import { createLog } from './composition/log.ts';
+import { readMigrationConfig } from './config/config.ts';
+import { environment } from './config/environment.ts';
 
 /* npm run migrate [up|status|down]: changes or shows the schema of the configured database. */
 

@@ -22,8 +22,8 @@ async function depcruise(folder: string): Promise<Findings> {
 test('nothing breaks the rule, and no folder that it is about is empty', async () => {
   const { modules, summary } = await depcruise(projectFile(''));
   expect(summary.violations).toEqual([]);
-  const adapters = ['http', 'import', 'postgres', 'prometheus'].map((name) => `adapters/${name}`);
-  for (const folder of ['domain', 'application', ...adapters]) {
+  const adapters = ['http', 'import', 'postgres', 'prometheus', 'tokens'].map((name) => `adapters/${name}`);
+  for (const folder of ['domain', 'application', 'wire', 'config', 'composition', ...adapters]) {
     expect(modules.map(({ source }) => source)).toContainEqual(expect.stringMatching(`^src/${folder}/`));
   }
 });
@@ -35,17 +35,26 @@ test('every forbidden import is reported', async () => {
     ['domain-imports-nothing', 'src/domain/with-type.ts', `import type Koa from 'koa'; export type { Koa };`],
     ['domain-imports-nothing', 'src/domain/with-later-import.ts', `await import('koa');`],
     ['domain-imports-nothing', 'src/domain/with-application.ts', `export * from '../application/ports.ts';`],
-    ['application-imports-the-domain', 'src/application/with-adapter.ts', `import '../adapters/http/errors.ts';`],
+    [
+      'application-imports-the-domain',
+      'src/application/with-adapter.ts',
+      `import '../adapters/http/pipeline/errors.ts';`,
+    ],
     ['application-imports-the-domain', 'src/application/with-kysely.ts', `import 'kysely';`],
     ['application-imports-the-domain', 'src/application/with-node.ts', `import 'node:crypto';`],
+    ['application-imports-the-domain', 'src/application/with-wire.ts', `import '../wire/schemas.ts';`],
+    ['wire-imports-the-domain', 'src/wire/with-application.ts', `import '../application/ports.ts';`],
+    ['wire-imports-the-domain', 'src/wire/with-adapter.ts', `import '../adapters/http/pipeline/errors.ts';`],
     ['adapters-import-inward', 'src/adapters/http/with-other.ts', `import '../postgres/plant-repository.ts';`],
-    ['adapters-import-inward', 'src/adapters/import/with-other.ts', `import '../http/json-body.ts';`],
-    ['adapters-import-inward', 'src/adapters/postgres/with-config.ts', `import '../../config.ts';`],
+    ['adapters-import-inward', 'src/adapters/import/with-other.ts', `import '../http/exchange.ts';`],
+    ['adapters-import-inward', 'src/adapters/tokens/with-other.ts', `import '../http/exchange.ts';`],
+    ['adapters-import-inward', 'src/adapters/postgres/with-config.ts', `import '../../config/config.ts';`],
     [
       'adapters-import-inward',
       'src/adapters/postgres/with-sql.ts',
       `import '../../../migrations/0001_create_plants.ts';`,
     ],
+    ['commands-plug-in-only', 'src/composition/with-command.ts', `import '../migrate.ts';`],
     ['no-circle', 'src/adapters/http/circle-one.ts', `import './circle-two.ts';`],
     ['nothing-missing', 'src/with-nothing.ts', `import './nothing.ts';`],
   ];

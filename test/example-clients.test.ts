@@ -5,8 +5,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { HttpServer } from '../src/adapters/http/server.ts';
-import type { PlantRepository } from '../src/application/ports.ts';
+import type { HttpServer } from '../src/adapters/http/sockets/server.ts';
+import type { AddPlant } from '../src/application/ports.ts';
 import { PlantStoreError } from '../src/domain/errors.ts';
 import type { NewPlant } from '../src/domain/plant.ts';
 import { startApiServer, TOKEN } from './support/api-server.ts';
@@ -65,7 +65,7 @@ const pine: NewPlant = { id: 2n ** 63n - 1n, name: 'Pinus "longaeva"', tag: 'Nad
 
 describe.each(clients)('the client in $language', ({ program, file, args, wrongArgs }) => {
   let stored: Map<bigint, NewPlant>;
-  let plants: PlantRepository;
+  let plants: AddPlant;
   let server: HttpServer;
   beforeEach(async () => {
     stored = new Map();

@@ -9,8 +9,8 @@ import { type IService, Service } from 'kubernetes-models/v1';
 import { pino } from 'pino';
 import { parseAllDocuments } from 'yaml';
 import { management } from '../src/adapters/http/management.ts';
-import { serve } from '../src/adapters/http/server.ts';
-import { readConfig, readMigrationConfig } from '../src/config.ts';
+import { serve } from '../src/adapters/http/sockets/server.ts';
+import { readConfig, readMigrationConfig } from '../src/config/config.ts';
 import { projectFile, startNode, temporaryFolder } from './support/service-process.ts';
 
 /* Whether a cluster would take deploy/kubernetes as it is meant, and the service what it is given there. */

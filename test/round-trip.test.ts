@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc, { type Arbitrary } from 'fast-check';
 import { sql } from 'kysely';
-import type { HttpServer } from '../src/adapters/http/server.ts';
+import type { HttpServer } from '../src/adapters/http/sockets/server.ts';
 import type { Database } from '../src/adapters/postgres/database.ts';
 import { embeddedDatabase } from '../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../src/adapters/postgres/migrator.ts';

@@ -1,16 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
 import { api } from '../../src/adapters/http/api.ts';
-import { plantRoutes } from '../../src/adapters/http/plant-routes.ts';
-import { serve } from '../../src/adapters/http/server.ts';
-import { staticTokens } from '../../src/adapters/http/static-tokens.ts';
+import { plantOperations } from '../../src/adapters/http/operations/plant-operations.ts';
+import { serve } from '../../src/adapters/http/sockets/server.ts';
 import { prometheusMetrics } from '../../src/adapters/prometheus/metrics.ts';
-import { createPlant } from '../../src/application/create-plant.ts';
-import type { PlantRepository } from '../../src/application/ports.ts';
-import { readConfig } from '../../src/config.ts';
-import { createLog } from '../../src/log.ts';
+import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
+import type { AddPlant } from '../../src/application/ports.ts';
+import { useCases } from '../../src/application/use-cases.ts';
+import { createLog } from '../../src/composition/log.ts';
+import { readConfig } from '../../src/config/config.ts';
 
 /*
- * The service as src/app.ts builds it, over a store that answers at once: what its HTTP side can do by itself. With
+ * The service as src/composition/app.ts builds it, over a store that answers at once: what its HTTP side can do by itself. With
  * ANSWERS=together it answers all that came in one turn of the event loop at the turn's end, as a store that commits in
  * groups does.
  */
@@ -21,7 +21,7 @@ const metrics = prometheusMetrics();
 
 const together = process.env.ANSWERS === 'together';
 let turnEnd: Promise<void> | undefined;
-const plants: PlantRepository = {
+const plants: AddPlant = {
   async add(plant) {
     if (together) {
       turnEnd ??= endOfTurn();
@@ -37,7 +37,7 @@ async function endOfTurn(): Promise<void> {
 }
 
 const app = api({
-  operations: plantRoutes({ createPlant: createPlant(plants) }),
+  operations: plantOperations(useCases(plants)),
   verifyToken: staticTokens(tokens),
   bodyLimit,
   limits,
@@ -45,5 +45,5 @@ const app = api({
   log,
   observer: metrics,
 });
-const { url } = await serve(app, address.host, address.port, log, {}, metrics);
+const { url } = await serve(app, address.host, address.port, log);
 process.stderr.write(`listens at ${url}\n`);

@@ -1,16 +1,16 @@
 import { PlantStoreError } from '../domain/errors.ts';
 import { checkNewPlant, isSamePlant, type NewPlant, type Plant } from '../domain/plant.ts';
-import type { PlantRepository } from './ports.ts';
+import type { AddPlant } from './ports.ts';
 
 /**
  * Creates a plant and resolves to it once it is durable. The same record again is a success that changes nothing.
  *
  * @throws PlantStoreError `invalid_plant` if a field breaks its rule, `id_taken` if the id belongs to a different
- * plant, `store_unavailable` as the repository does.
+ * plant, `store_unavailable` as the port does.
  */
 export type CreatePlant = (newPlant: NewPlant) => Promise<Plant>;
 
-export function createPlant(plants: PlantRepository): CreatePlant {
+export function createPlant(plants: AddPlant): CreatePlant {
   return async (newPlant) => {
     checkNewPlant(newPlant);
     const stored = await plants.add(newPlant);

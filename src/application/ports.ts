@@ -1,7 +1,7 @@
 import type { NewPlant } from '../domain/plant.ts';
 
-/** Where plants are kept. */
-export interface PlantRepository {
+/** Adds plants to the store. */
+export interface AddPlant {
   /**
    * Stores the plant unless its id is taken, and resolves, once that is durable, to the record that now holds the
    * id: the given one, or the one that was there before, untouched. Of racing calls with one id exactly one stores,
@@ -12,3 +12,6 @@ export interface PlantRepository {
    */
   add(plant: NewPlant): Promise<NewPlant>;
 }
+
+/** Whether an access token is good. MUST reject with PlantStoreError `token_unverifiable` if that cannot be known now. */
+export type TokenVerifier = (token: string) => boolean | Promise<boolean>;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { embeddedDatabase } from '../../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
-import type { PlantRepository } from '../../src/application/ports.ts';
+import type { AddPlant } from '../../src/application/ports.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { fakePlants } from '../support/fake-plants.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from '../support/test-database.ts';
@@ -13,7 +13,7 @@ import { connect, migratedDatabase, plantsIn, storedPlants } from '../support/te
 
 interface Subject {
   /** As many repositories over the same plants as there are instances of the service. */
-  readonly instances: readonly [PlantRepository, ...PlantRepository[]];
+  readonly instances: readonly [AddPlant, ...AddPlant[]];
   /** Everything that is stored. */
   all(): Promise<NewPlant[]>;
   close(): Promise<void>;
@@ -25,7 +25,7 @@ describe.each<[string, () => Promise<Subject>]>([
   ['Postgres', postgres],
 ])('on %s', (_name, open) => {
   let subject: Subject;
-  let plants: PlantRepository;
+  let plants: AddPlant;
   beforeAll(async () => {
     subject = await open();
     plants = subject.instances[0];

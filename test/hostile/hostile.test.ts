@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { HttpServer } from '../../src/adapters/http/server.ts';
+import type { HttpServer } from '../../src/adapters/http/sockets/server.ts';
 import { post, startApiServer, TOKEN } from '../support/api-server.ts';
 import { attacks } from './attacks.ts';
 

@@ -1,16 +1,19 @@
 import { pino } from 'pino';
 import { api } from '../../src/adapters/http/api.ts';
-import { plantRoutes } from '../../src/adapters/http/plant-routes.ts';
-import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/server.ts';
-import { staticTokens } from '../../src/adapters/http/static-tokens.ts';
-import { createPlant } from '../../src/application/create-plant.ts';
-import type { PlantRepository } from '../../src/application/ports.ts';
+import type { Operation } from '../../src/adapters/http/operations/operation.ts';
+import { plantOperations } from '../../src/adapters/http/operations/plant-operations.ts';
+import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/sockets/server.ts';
+import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
+import type { AddPlant } from '../../src/application/ports.ts';
+import { useCases } from '../../src/application/use-cases.ts';
 import { fakePlants } from './fake-plants.ts';
 
 export const TOKEN = 'token-for-the-tests';
 
 interface ApiServerOptions {
-  readonly plants?: PlantRepository;
+  readonly plants?: AddPlant;
+  /** Those on plants unless others are given. */
+  readonly operations?: readonly Operation[];
   /** In bytes. */
   readonly bodyLimit?: number;
   readonly limits?: Partial<typeof serverLimits>;
@@ -27,6 +30,7 @@ interface ApiServerOptions {
 /** Serves the API on a free port of the loopback interface, over a repository in memory unless one is given. */
 export async function startApiServer({
   plants = fakePlants(),
+  operations = plantOperations(useCases(plants)),
   bodyLimit = 1024 ** 2,
   limits = {},
   baseUrl,
@@ -38,7 +42,7 @@ export async function startApiServer({
   const log = pino({}, { write: onLog });
   const server: HttpServer = await serve(
     api({
-      operations: plantRoutes({ createPlant: createPlant(plants) }),
+      operations,
       verifyToken: staticTokens([TOKEN]),
       bodyLimit,
       limits: { maxRequests, maxRequestBytes },

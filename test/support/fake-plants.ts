@@ -1,8 +1,8 @@
-import type { PlantRepository } from '../../src/application/ports.ts';
+import type { AddPlant } from '../../src/application/ports.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 
 /** A repository in memory, held to the same contract as the real ones. */
-export function fakePlants(stored = new Map<bigint, NewPlant>()): PlantRepository {
+export function fakePlants(stored = new Map<bigint, NewPlant>()): AddPlant {
   return {
     async add(plant) {
       const holder = stored.get(plant.id) ?? plant;

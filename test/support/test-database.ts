@@ -5,7 +5,8 @@ import type { Database } from '../../src/adapters/postgres/database.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
 import { postgresPlants } from '../../src/adapters/postgres/plant-repository.ts';
 import { postgresServer } from '../../src/adapters/postgres/server.ts';
-import type { PlantRepository } from '../../src/application/ports.ts';
+import { storeCalls } from '../../src/adapters/postgres/store-call.ts';
+import type { AddPlant } from '../../src/application/ports.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 
 /** A database of its own on the tests' Postgres server. */
@@ -63,9 +64,9 @@ export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 
 /** The plants in a migrated database, as the service keeps them. */
 export function plantsIn(
   database: Database,
-  { batchRows = 256, timeout = 20_000, schemaReady = async () => {} } = {},
-): PlantRepository {
-  return postgresPlants(database, { schemaReady, batchRows, timeout });
+  { batchRows = 256, timeout = 20_000, schemaReady = (): Promise<void> | undefined => undefined } = {},
+): AddPlant {
+  return postgresPlants(database, { callStore: storeCalls({ schemaReady, timeout }), batchRows });
 }
 
 /** Every plant that is stored. */

@@ -1,9 +1,9 @@
 import Router from '@koa/router';
-import type Koa from 'koa';
 import type { Logger } from 'pino';
-import { answerJson, koaApp } from './api.ts';
-import { errorKinds } from './errors.ts';
-import { failures } from './request-log.ts';
+import { exchangeOf } from './exchange.ts';
+import { errorKinds } from './pipeline/errors.ts';
+import { answerJson, koaApp } from './pipeline/koa-app.ts';
+import type { ServedApp } from './sockets/server.ts';
 
 /** Rejects, saying what is wrong and what to do, while the service should get no requests. */
 export type ReadinessCheck = () => Promise<unknown>;
@@ -18,7 +18,11 @@ interface MetricsPage {
 const CHECK_TIMEOUT = 1_000;
 
 /** For operators and orchestrators: `/live` says that the process runs, `/ready` that it can serve, `/metrics` how. */
-export function management(checks: Readonly<Record<string, ReadinessCheck>>, metrics: MetricsPage, log: Logger): Koa {
+export function management(
+  checks: Readonly<Record<string, ReadinessCheck>>,
+  metrics: MetricsPage,
+  log: Logger,
+): ServedApp {
   const router = new Router({ sensitive: true, strict: true });
   router.get('/live', (ctx) => answerJson(ctx, { status: 'live' }));
   router.get('/metrics', async (ctx) => {
@@ -35,11 +39,13 @@ export function management(checks: Readonly<Record<string, ReadinessCheck>>, met
     ctx.status = status;
     ctx.set(headers ?? {});
     const message = `not ready: ${failed.join(', ')}`;
-    failures.set(ctx.res, { error, thrown: new Error(results.map((result) => result.join(': ')).join(', ')) });
+    const thrown = new Error(results.map((result) => result.join(': ')).join(', '));
+    exchangeOf(ctx.req).failure = { error, thrown };
     answerJson(ctx, { error, message, status: 'not ready', checks: Object.fromEntries(results) });
   });
   // Probes come every few seconds: only those that fail are news.
-  return koaApp(router, log.isLevelEnabled('warn') ? log.child({}, { level: 'warn' }) : log);
+  const koa = koaApp(router, log.isLevelEnabled('warn') ? log.child({}, { level: 'warn' }) : log);
+  return { koa, room: () => Number.POSITIVE_INFINITY };
 }
 
 /** `ok`, or what is wrong. */

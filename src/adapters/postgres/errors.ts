@@ -1,5 +1,4 @@
 import { PlantStoreError } from '../../domain/errors.ts';
-import { DeadlineError } from './batcher.ts';
 
 /** What a failure of the database means to those who asked. */
 type Meaning =
@@ -14,6 +13,11 @@ type Meaning =
 /** The database is not as this code needs it; its message says what to do. */
 export class SchemaError extends Error {
   override readonly name = 'SchemaError';
+}
+
+/** A call that its deadline overtook; what became of it is unknown if it was under way. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
 }
 
 /** A connection could not be made, was lost or was closed: trying again settles what became of its statement. */

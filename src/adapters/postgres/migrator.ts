@@ -111,10 +111,10 @@ async function requireWarnings({ sql: database }: Database): Promise<void> {
 /**
  * Makes the check that stands before every use of the schema. It remembers success, so that it costs nothing then.
  *
- * @returns a function that rejects with PlantStoreError `store_unavailable` while migrations are pending, and with the
+ * @returns a function that returns undefined once they are applied, and until then rejects with PlantStoreError `store_unavailable` while migrations are pending, and with the
  * driver's own error if it is worth trying again
  */
-export function migrationGate(database: Database, log: Logger): () => Promise<void> {
+export function migrationGate(database: Database, log: Logger): () => Promise<void> | undefined {
   let passed = false;
   let checking: Promise<void> | undefined;
 
@@ -130,11 +130,11 @@ export function migrationGate(database: Database, log: Logger): () => Promise<vo
     }
   }
 
-  return async () => {
-    if (passed) return;
-    // All that wait share one look.
+  return () => {
+    if (passed) return undefined;
+    // All that wait share one check.
     checking ??= check();
-    await checking;
+    return checking;
   };
 }
 

@@ -1,24 +1,21 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery, sql as fragment } from 'kysely';
-import type { PlantRepository } from '../../application/ports.ts';
+import type { AddPlant } from '../../application/ports.ts';
 import type { NewPlant } from '../../domain/plant.ts';
 import { batcher } from './batcher.ts';
 import type { Database } from './database.ts';
-import { isWorthTryingAlone, MissingRowError, meaningOf, translated } from './errors.ts';
+import { isWorthTryingAlone, MissingRowError } from './errors.ts';
+import type { CallStore } from './store-call.ts';
 
 interface PlantsOptions {
-  /** Rejects with `store_unavailable` while migrations are pending. */
-  readonly schemaReady: () => Promise<void>;
+  readonly callStore: CallStore;
   /** Most rows in one statement. */
   readonly batchRows: number;
-  /** Milliseconds until a call is given up. */
-  readonly timeout: number;
   /** Called with the number of plants in each INSERT, for metrics. */
   readonly onInsert?: (plants: number) => void;
 }
 
 /** The repository, and two counts for operators. */
-interface PostgresPlants extends PlantRepository {
+interface PostgresPlants extends AddPlant {
   /** Plants that wait for a statement. */
   waiting(): number;
   /** Plants that its INSERTs have stored; without those of an INSERT whose connection was lost before its result came. */
@@ -28,14 +25,11 @@ interface PostgresPlants extends PlantRepository {
 /** UTF-16 units of text in one statement: enough to fill a batch, little enough to parse in a moment. */
 const BATCH_TEXT = 1_000_000;
 
-/** Milliseconds to wait after a lost connection or a deadlock. */
-const RETRY_DELAY = 50;
+/** The part of the connections that groups of plants may use at once; the others are for reads. */
+const SHARE = 0.75;
 
 /** Plants in the table `plants`, inserted in groups: one statement and one commit for all that came meanwhile. */
-export function postgresPlants(
-  database: Database,
-  { schemaReady, batchRows, timeout, onInsert }: PlantsOptions,
-): PostgresPlants {
+export function postgresPlants(database: Database, { callStore, batchRows, onInsert }: PlantsOptions): PostgresPlants {
   const insert = groupInsert(database);
   let inserted = 0;
   function count(plants: number, rows: number): void {
@@ -43,31 +37,18 @@ export function postgresPlants(
     onInsert?.(plants);
   }
   const addInGroup = batcher<NewPlant, NewPlant>({
-    async run(plants) {
-      await schemaReady();
-      return addTogether(database, insert, plants, count);
-    },
+    run: (plants) => addTogether(database, insert, plants, count),
     isWorthTryingAlone,
     maxItems: batchRows,
     maxSize: BATCH_TEXT,
     sizeOf: ({ name, tag = '' }) => name.length + tag.length,
-    maxRunning: database.connections,
+    maxRunning: Math.ceil(database.connections * SHARE),
   });
 
   return {
     waiting: addInGroup.waiting,
     inserted: () => inserted,
-    async add(plant) {
-      const deadline = performance.now() + timeout;
-      for (;;) {
-        try {
-          return await addInGroup(plant, deadline);
-        } catch (error) {
-          if (meaningOf(error) !== 'transient' || performance.now() + RETRY_DELAY >= deadline) throw translated(error);
-          await delay(RETRY_DELAY);
-        }
-      }
-    },
+    add: (plant) => callStore((call) => addInGroup(plant, call)),
   };
 }
 

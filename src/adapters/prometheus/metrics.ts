@@ -6,7 +6,12 @@ export interface Metrics {
   /** Everything as it is now, in Prometheus's text format. */
   text(): Promise<string>;
   /** A request is over: without a status if its client did not wait, without a duration if it was never read. */
-  answered(status: number | undefined, error: number | undefined, milliseconds: number | undefined): void;
+  answered(
+    operation: string | undefined,
+    status: number | undefined,
+    error: number | undefined,
+    milliseconds: number | undefined,
+  ): void;
   /** A request was refused because too much was under way. */
   overloaded(): void;
   /** An INSERT with so many plants has been done. */
@@ -41,14 +46,14 @@ export function prometheusMetrics(): Metrics {
 
   const requests = new Counter({
     name: 'http_requests_total',
-    help: 'Requests that are over, by status (none: the client left before the answer) and error number',
-    labelNames: ['status', 'error'] as const,
+    help: 'Requests that are over, by operation, status (none: the client left before the response) and error number',
+    labelNames: ['operation', 'status', 'error'] as const,
     registers,
   });
   const durations = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'From the end of the headers to the end of the answer; without what the HTTP parser refused',
-    labelNames: ['status'] as const,
+    labelNames: ['operation', 'status'] as const,
     buckets: DURATIONS,
     registers,
   });
@@ -67,10 +72,10 @@ export function prometheusMetrics(): Metrics {
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
-    answered(status, error, milliseconds) {
+    answered(operation = '', status, error, milliseconds) {
       const label = status ?? 'none';
-      requests.inc({ status: label, error: error ?? '' });
-      if (milliseconds !== undefined) durations.observe({ status: label }, milliseconds / 1_000);
+      requests.inc({ operation, status: label, error: error ?? '' });
+      if (milliseconds !== undefined) durations.observe({ operation, status: label }, milliseconds / 1_000);
     },
     overloaded: () => refused.inc(),
     inserted: (plants) => batches.observe(plants),

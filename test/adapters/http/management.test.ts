@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { management, type ReadinessCheck } from '../../../src/adapters/http/management.ts';
-import { type HttpServer, serve } from '../../../src/adapters/http/server.ts';
+import { type HttpServer, serve } from '../../../src/adapters/http/sockets/server.ts';
 
 const logged: string[] = [];
 const logAt = (level: string) => pino({ level }, { write: (line: string) => logged.push(line) });

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Entry } from '../../../src/adapters/import/entry.ts';
 import { importPlants } from '../../../src/adapters/import/import-plants.ts';
 import { createPlant } from '../../../src/application/create-plant.ts';
-import type { PlantRepository } from '../../../src/application/ports.ts';
+import type { AddPlant } from '../../../src/application/ports.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { fakePlants } from '../../support/fake-plants.ts';
@@ -19,7 +19,7 @@ async function* many(count: number, onRead = (_line: number) => {}): AsyncGenera
   }
 }
 
-function setUp(plants: PlantRepository = fakePlants()) {
+function setUp(plants: AddPlant = fakePlants()) {
   const tally = { held: 0, conflicting: 0, invalid: 0 };
   const rejected: string[] = [];
   const stop = new AbortController();
@@ -56,7 +56,7 @@ test('creates every plant and tells apart what it refuses', async () => {
 
 test('has many plants under way at once, but reads no further while there are too many', async () => {
   const waiting: (() => void)[] = [];
-  const plants: PlantRepository = {
+  const plants: AddPlant = {
     async add(plant) {
       await new Promise<void>((resolve) => waiting.push(resolve));
       return plant;
@@ -98,7 +98,7 @@ test.each([new PlantStoreError('store_unavailable', 'later'), new TypeError('a d
   'stops when creating fails with %s, once nothing is under way',
   async (error) => {
     let underWay = 0;
-    const plants: PlantRepository = {
+    const plants: AddPlant = {
       async add(plant) {
         underWay++;
         await new Promise(setImmediate);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { batcher, DeadlineError } from '../../../src/adapters/postgres/batcher.ts';
+import { batcher } from '../../../src/adapters/postgres/batcher.ts';
 
 /** A batcher whose batches end when the test says so. */
 function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1 } = {}) {
@@ -16,9 +16,8 @@ function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1 } = {}) {
     sizeOf: (item) => item.length,
     maxRunning,
   });
-  const soon = performance.now() + 60_000;
   return {
-    add: (item: string, deadline = soon) => add(item, deadline),
+    add: (item: string, call = { isOpen: true }) => add(item, call),
     waiting: add.waiting,
     seen: () => batches.map(({ items }) => items.join(' ')),
     /** The batch with this index, once it has started. */
@@ -126,38 +125,35 @@ test('tells every call of a batch that failed for another reason', async () => {
   expect(seen()).toEqual(['first', 'a b']);
 });
 
-test('gives up a call at its deadline, and does not send one that was still waiting', async () => {
-  const { add, seen, batch } = setUp();
-  const patient = [add('first')];
-  const deadline = performance.now() + 60;
-  const overdue = [add('waiting', deadline), add('waiting too', deadline)];
-  for (const call of overdue) await expect(call).rejects.toBeInstanceOf(DeadlineError);
-  patient.push(add('later'));
+test('sends nothing whose call was given up while it was waiting', async () => {
+  const { add, seen, waiting, batch } = setUp();
+  const calls = [add('first')];
+  const givenUp = { isOpen: true };
+  void add('given up', givenUp);
+  void add('given up too', givenUp);
+  givenUp.isOpen = false;
+  while (waiting() > 0) await new Promise(setImmediate);
+  calls.push(add('later'));
   (await batch(0)).succeed();
   (await batch(1)).succeed();
-  await Promise.all(patient);
+  await Promise.all(calls);
   expect(seen()).toEqual(['first', 'later']);
 });
 
-test('gives up a call at its deadline though its batch is running', async () => {
-  const { add, batch } = setUp();
-  const call = add('stuck', performance.now() + 60);
-  await expect(call).rejects.toBeInstanceOf(DeadlineError);
-  (await batch(0)).succeed();
-});
-
-test('does not try again for calls whose deadline has passed', async () => {
+test('does not try alone what was given up while its batch ran', async () => {
   const { add, seen, batch } = setUp();
+  const givenUp = { isOpen: true };
   const first = add('first');
-  const calls = [add('overdue', performance.now() + 60), add('a'), add('b')];
+  void add('given up', givenUp);
+  const calls = [first, add('a'), add('b')];
   (await batch(0)).succeed();
   const running = await batch(1);
-  await expect(calls[0]).rejects.toBeInstanceOf(DeadlineError);
+  givenUp.isOpen = false;
   running.fail(new RangeError('one is bad'));
   (await batch(2)).succeed();
   (await batch(3)).succeed();
-  expect(await Promise.all([first, ...calls.slice(1)])).toEqual(['first!', 'a!', 'b!']);
-  expect(seen()).toEqual(['first', 'overdue a b', 'a', 'b']);
+  expect(await Promise.all(calls)).toEqual(['first!', 'a!', 'b!']);
+  expect(seen()).toEqual(['first', 'given up a b', 'a', 'b']);
 });
 
 test('keeps no timer when all is done', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { DeadlineError } from '../../../src/adapters/postgres/batcher.ts';
 import {
   connectionError,
+  DeadlineError,
   isWorthTryingAlone,
   MissingRowError,
   meaningOf,

@@ -1,10 +1,14 @@
 import { expect, test } from '@jest/globals';
 import type { Database } from '../../../src/adapters/postgres/database.ts';
 import { postgresPlants } from '../../../src/adapters/postgres/plant-repository.ts';
+import { storeCalls } from '../../../src/adapters/postgres/store-call.ts';
 import { connect, migratedDatabase } from '../../support/test-database.ts';
 
 const repository = (database: Database) =>
-  postgresPlants(database, { schemaReady: async () => {}, batchRows: 256, timeout: 20_000 });
+  postgresPlants(database, {
+    callStore: storeCalls({ schemaReady: () => undefined, timeout: 20_000 }),
+    batchRows: 256,
+  });
 
 test('counts the plants that its own statements have stored', async () => {
   const { url, drop } = await migratedDatabase();

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type Router from '@koa/router';
+
+/* The API reference for people, at /docs: Swagger UI, all of it from this port. No operation, so no token. */
+
+const own = (file: string) => join(import.meta.dirname, file);
+const library = (file: string) => createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`);
+
+const files = [
+  { path: '/docs', type: 'text/html; charset=utf-8', file: own('page.html') },
+  { path: '/docs/page.css', type: 'text/css; charset=utf-8', file: own('page.css') },
+  { path: '/docs/page.js', type: 'text/javascript; charset=utf-8', file: own('page.js') },
+  { path: '/docs/swagger-ui.css', type: 'text/css; charset=utf-8', file: library('swagger-ui.css') },
+  { path: '/docs/swagger-ui.js', type: 'text/javascript; charset=utf-8', file: library('swagger-ui-bundle.js') },
+];
+
+/**
+ * Adds the routes of the page. Its files are read when somebody first asks for them, then kept.
+ *
+ * @param baseUrl the public address, the only one beside its own that the page may send requests to
+ */
+export function addDocsPage(router: Router, baseUrl: () => string): void {
+  for (const { path, type, file } of files) {
+    let kept: Awaited<ReturnType<typeof load>> | undefined;
+    router.get(path, async (ctx) => {
+      kept ??= await load(file);
+      const { plain, zipped, etag } = kept;
+      ctx.set({ ...headers(baseUrl()), 'Content-Type': type, ETag: etag });
+      ctx.vary('Accept-Encoding');
+      ctx.status = 200;
+      if (ctx.fresh) {
+        ctx.status = 304;
+        return;
+      }
+      const accepted = ctx.acceptsEncodings('gzip', 'identity');
+      if (accepted === 'gzip') ctx.set('Content-Encoding', 'gzip');
+      ctx.body = accepted === 'gzip' ? zipped : plain;
+    });
+  }
+}
+
+async function load(file: string) {
+  const plain = await readFile(file);
+  // Weak, since it stands for both forms.
+  const etag = `W/"${createHash('sha256').update(plain).digest('base64url')}"`;
+  return { plain, zipped: await promisify(gzip)(plain), etag };
+}
+
+/** Nothing may come from elsewhere or be written into the page. Swagger UI has its icons as data: in its style sheet. */
+function headers(baseUrl: string): Record<string, string> {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src 'self' ${new URL(baseUrl).origin}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return {
+    'Content-Security-Policy': policy.join('; '),
+    'Referrer-Policy': 'no-referrer',
+    'Cache-Control': 'no-cache',
+  };
+}

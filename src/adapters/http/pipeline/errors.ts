@@ -1,0 +1,124 @@
+import { type ErrorCode, PlantStoreError } from '../../../domain/errors.ts';
+import { fieldRules } from '../../../domain/plant.ts';
+
+/** What can be wrong with a request before, or without, an operation. */
+type HttpErrorCode =
+  | 'malformed_request'
+  | 'body_too_large'
+  | 'unsupported_media_type'
+  | 'token_missing'
+  | 'token_refused'
+  | 'path_not_found'
+  | 'method_not_allowed'
+  | 'request_too_slow'
+  | 'expectation_failed'
+  | 'headers_too_large'
+  | 'overloaded'
+  | 'unexpected';
+
+export type AnyErrorCode = ErrorCode | HttpErrorCode;
+
+interface ErrorKind {
+  readonly status: number;
+  /** The contract's `error`: the status and two digits that say which. Stable: clients depend on it. */
+  readonly error: number;
+  /** What is answered unless the error brings a more exact message, and the example in the OpenAPI document. */
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const RETRY_SOON = { 'Retry-After': '1' };
+
+/** Every response that is not 2xx. A code without a row does not compile. */
+export const errorKinds: Readonly<Record<AnyErrorCode, ErrorKind>> = {
+  malformed_json: { status: 400, error: 40000, message: 'the body must be JSON in valid UTF-8' },
+  malformed_request: { status: 400, error: 40001, message: 'the request must be well-formed HTTP with a Host header' },
+  id_taken: { status: 400, error: 40009, message: 'id 1 belongs to a different plant' },
+  body_too_large: { status: 400, error: 40013, message: 'the body is larger than the limit' },
+  unsupported_media_type: {
+    status: 400,
+    error: 40015,
+    message: 'Content-Type must be application/json in utf-8, without a Content-Encoding',
+  },
+  invalid_plant: { status: 400, error: 40022, message: `name must be ${fieldRules.name}` },
+  token_missing: {
+    status: 401,
+    error: 40100,
+    message: 'send the header Authorization: Bearer <ACCESS_TOKEN>',
+    headers: { 'WWW-Authenticate': 'Bearer' },
+  },
+  token_refused: {
+    status: 401,
+    error: 40101,
+    message: 'the access token is not accepted',
+    headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
+  },
+  path_not_found: { status: 404, error: 40400, message: 'there is nothing at this path' },
+  method_not_allowed: { status: 405, error: 40500, message: 'this path allows other methods only: see Allow' },
+  request_too_slow: { status: 408, error: 40800, message: 'the request came too slowly' },
+  expectation_failed: { status: 417, error: 41700, message: 'Expect may only be 100-continue' },
+  headers_too_large: {
+    status: 431,
+    error: 43100,
+    message: 'the headers must not be larger than 16 KiB, nor more than 200',
+  },
+  unexpected: { status: 500, error: 50000, message: 'unexpected error; its details are in the log under X-Request-Id' },
+  store_unavailable: {
+    status: 503,
+    error: 50300,
+    message: 'the store is unavailable; sending the same request again is safe',
+    headers: RETRY_SOON,
+  },
+  overloaded: {
+    status: 503,
+    error: 50300,
+    message: 'the service is overloaded; sending the same request again is safe',
+    headers: RETRY_SOON,
+  },
+  token_unverifiable: {
+    status: 503,
+    error: 50300,
+    message: 'the access token cannot be verified now; sending the same request again is safe',
+    headers: RETRY_SOON,
+  },
+};
+
+/** A refusal of the HTTP adapter itself. Its message is for the client. */
+export class HttpError extends Error {
+  override readonly name = 'HttpError';
+  readonly code: HttpErrorCode;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: HttpErrorCode, message = errorKinds[code].message, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+/** The headers that every answer has, whatever it says. */
+export const everyAnswer = {
+  'Content-Type': 'application/json',
+  'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': 'no-store',
+} as const;
+
+/** An answer that is not 200, ready to be sent: the body is the contract's Error as JSON. */
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly error: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** The answer to anything thrown. What is not an expected failure keeps its details to itself. */
+export function errorAnswer(thrown: unknown): ErrorAnswer {
+  const expected = thrown instanceof PlantStoreError || thrown instanceof HttpError;
+  const kind = errorKinds[expected ? thrown.code : 'unexpected'];
+  return {
+    status: kind.status,
+    error: kind.error,
+    headers: { ...kind.headers, ...(thrown instanceof HttpError && thrown.headers) },
+    body: JSON.stringify({ error: kind.error, message: expected ? thrown.message : kind.message }),
+  };
+}

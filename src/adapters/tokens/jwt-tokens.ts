@@ -1,0 +1,79 @@
+import { hash } from 'node:crypto';
+import { errors, jwtVerify } from 'jose';
+import type { Logger } from 'pino';
+import type { TokenVerifier } from '../../application/ports.ts';
+import { PlantStoreError } from '../../domain/errors.ts';
+import { providerKeys } from './provider-keys.ts';
+
+export interface JwtOptions {
+  /** Where the identity provider publishes its keys. */
+  readonly jwksUrl: string;
+  readonly issuer: string;
+  readonly audience: string;
+}
+
+/** Signatures only: `none` is no proof, and HMAC would make a secret of a public key. */
+const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
+
+/** Seconds by which the clocks of the provider and of this machine may differ. */
+const CLOCK_TOLERANCE = 30;
+
+/**
+ * Accepts the tokens (RFC 7519) that an identity provider has signed for this audience, until they expire. One that was
+ * verified is remembered that long, unless the provider's keys change, so that it costs no second signature check.
+ *
+ * @param timeout milliseconds that the provider may take to give its keys
+ * @param memory how many tokens are remembered
+ * @returns a verifier that rejects with PlantStoreError `token_unverifiable` if it cannot know
+ */
+export function jwtTokens(
+  { jwksUrl, issuer, audience }: JwtOptions,
+  log: Logger,
+  { timeout = 3_000, memory = 10_000 } = {},
+): TokenVerifier {
+  /** By digest, when they expire, as Date.now() counts; the oldest first. */
+  let remembered = new Map<string, number>();
+  const keys = providerKeys(jwksUrl, timeout, log, () => {
+    // A new one: what is being verified by the old keys goes into the old one.
+    remembered = new Map();
+  });
+  const options = {
+    algorithms: ALGORITHMS,
+    issuer,
+    audience,
+    clockTolerance: CLOCK_TOLERANCE,
+    requiredClaims: ['exp'],
+  };
+
+  async function verify(token: string, digest: string): Promise<boolean> {
+    const verified = remembered;
+    if (!hasCanonicalSignature(token)) return false;
+    try {
+      const { payload } = await jwtVerify(token, keys.keyOf, options);
+      const [oldest] = verified.keys();
+      if (oldest !== undefined && verified.size >= memory) verified.delete(oldest);
+      verified.set(digest, (Number(payload.exp) + CLOCK_TOLERANCE) * 1_000);
+      return true;
+    } catch (error) {
+      if (error instanceof PlantStoreError) throw error;
+      if (!(error instanceof errors.JOSEError)) log.warn({ err: error }, 'a key of JWT_JWKS_URL cannot be used');
+      return false;
+    }
+  }
+
+  keys.refresh();
+  return (token) => {
+    keys.refresh();
+    const digest = hash('sha256', token, 'base64');
+    return Date.now() < (remembered.get(digest) ?? 0) || verify(token, digest);
+  };
+}
+
+/**
+ * Decoders ignore white space, padding and the unused bits of the last letter, so that a token would still be accepted
+ * with some of its letters wrong. The other two parts cannot vary: the signature covers them as they are spelled.
+ */
+function hasCanonicalSignature(token: string): boolean {
+  const signature = token.slice(token.lastIndexOf('.') + 1);
+  return Buffer.from(signature, 'base64url').toString('base64url') === signature;
+}

@@ -1,0 +1,114 @@
+import { constants } from 'node:buffer';
+import { readWithin } from '../process/bounded-read.ts';
+
+/** What a variable must be, in words, and its value, undefined if it is not that. */
+export interface Rule<T> {
+  readonly mustBe: string;
+  readonly parse: (value: string) => T | undefined;
+}
+
+export const text: Rule<string> = { mustBe: 'a text', parse: (value) => value };
+
+export const port = integer('a port number from 0 to 65535', 0, 65_535);
+
+export function integer(mustBe: string, least: number, most: number): Rule<number> {
+  return {
+    mustBe,
+    parse: (value) =>
+      /^\d+$/.test(value) && Number(value) >= least && Number(value) <= most ? Number(value) : undefined,
+  };
+}
+
+function quantity(noun: string, units: Record<string, number>, most: number): Rule<number> {
+  const names = Object.keys(units);
+  const pattern = new RegExp(`^([1-9]\\d{0,9})(${names.join('|')})$`);
+  return {
+    mustBe: `${noun}: a whole number above 0 and one of ${names.join(', ')}, like 10${names[1]}`,
+    parse(text) {
+      const [, count, unit] = pattern.exec(text.toLowerCase()) ?? [];
+      const value = Number(count) * (units[unit ?? ''] ?? Number.NaN);
+      return value <= most ? value : undefined;
+    },
+  };
+}
+
+const MEGABYTE = 1024 ** 2;
+
+function size(megabytes: number): Rule<number> {
+  return quantity(`a size of ${megabytes}mb at most`, { b: 1, kb: 1024, mb: MEGABYTE }, megabytes * MEGABYTE);
+}
+
+/** A body is decoded to one string before it is parsed, and V8's longest has just under 2^29 characters. */
+export const bodySize = size(Math.floor(constants.MAX_STRING_LENGTH / MEGABYTE));
+export const totalSize = size(1024);
+/** No longer than any timer of Node.js can wait: 2^31 - 1 ms. */
+export const time = quantity('a time of 24 days at most', { ms: 1, s: 1_000, m: 60_000 }, 24 * 24 * 60 * 60_000);
+/** The same, or none at all. */
+export const pause: Rule<number> = {
+  mustBe: `0 or ${time.mustBe}`,
+  parse: (text) => (text === '0' ? 0 : time.parse(text)),
+};
+
+export function oneOf(...values: string[]): Rule<string> {
+  return { mustBe: `one of ${values.join(', ')}`, parse: (value) => values.find((one) => one === value) };
+}
+
+function url(mustBe: string, protocols: readonly string[]): Rule<string> {
+  return { mustBe, parse: (value) => (protocols.includes(URL.parse(value)?.protocol ?? '') ? value : undefined) };
+}
+
+export const httpUrl = url('an http:// or https:// URL', ['http:', 'https:']);
+/** Whoever can change the keys on their way can make tokens, so plain HTTP is for this machine only. */
+export const jwksUrl: Rule<string> = {
+  mustBe: 'an https:// URL, or an http:// one of this machine',
+  parse(value) {
+    const { protocol, hostname = '' } = URL.parse(value) ?? {};
+    const safe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
+    return safe ? value : undefined;
+  },
+};
+
+/** As WHATWG URLs write it: an address is always four numbers. */
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+export const origins: Rule<string[]> = {
+  mustBe: '* or origins separated by commas, each exactly as browsers send it, like https://app.example',
+  parse(value) {
+    const list = value.split(',').map((origin) => origin.trim());
+    const exact = (origin: string) => /^https?:[^*]+$/.test(origin) && URL.parse(origin)?.origin === origin;
+    return value.trim() === '*' || list.every(exact) ? list : undefined;
+  },
+};
+
+/** RFC 6750 section 2.1 says which characters a header can carry; 16 of them at random cannot be guessed. */
+const TOKEN = /^[A-Za-z0-9\-._~+/]{16,}=*$/;
+
+export const tokens: Rule<string[]> = {
+  mustBe: 'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/',
+  parse(value) {
+    const list = value.split(/[,\n]/).map((token) => token.trim());
+    const given = list.filter((token) => token !== '');
+    return given.length > 0 && given.every((token) => TOKEN.test(token)) ? given : undefined;
+  },
+};
+
+/** Milliseconds for whoever writes the tokens into a pipe. */
+const PIPE_LIMIT = 5_000;
+
+/** A file of tokens, and those that it had at start. */
+export interface TokensFile {
+  readonly path: string;
+  readonly tokens: readonly string[];
+}
+
+export const tokensFile: Rule<TokensFile> = {
+  mustBe: `a readable file, or a pipe that is being written, with ${tokens.mustBe}`,
+  parse(path) {
+    try {
+      const list = tokens.parse(readWithin(path, PIPE_LIMIT));
+      return list && { path, tokens: list };
+    } catch {
+      return undefined;
+    }
+  },
+};

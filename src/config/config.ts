@@ -1,0 +1,144 @@
+import type { AdmissionLimits } from '../adapters/http/operations/admission.ts';
+import type { PostgresOptions } from '../adapters/postgres/server.ts';
+import { postgresUrlProblem } from '../adapters/postgres/url.ts';
+import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
+import { checked, type Environment, type Problem, type Read } from './config-reader.ts';
+import {
+  bodySize,
+  httpUrl,
+  integer,
+  jwksUrl,
+  oneOf,
+  origins,
+  pause,
+  port,
+  type TokensFile,
+  text,
+  time,
+  tokens,
+  tokensFile,
+  totalSize,
+} from './config-rules.ts';
+
+export interface Config {
+  readonly api: {
+    readonly host: string;
+    readonly port: number;
+    readonly baseUrl: string | undefined;
+    /** Whose pages may use the API from a browser. */
+    readonly corsOrigins: readonly string[];
+  };
+  readonly management: { readonly host: string; readonly port: number };
+  readonly database: DatabaseConfig;
+  /** Most plants in one statement. */
+  readonly batchRows: number;
+  /** How long a request may wait for the store, in milliseconds. */
+  readonly storeTimeout: number;
+  readonly limits: AdmissionLimits;
+  /** Connections to the API that may be open at once. */
+  readonly maxConnections: number;
+  /** Accepted bearer tokens; without any, a file of them and `jwt` the embedded database makes its own. */
+  readonly tokens: readonly string[];
+  readonly tokensFile: TokensFile | undefined;
+  /** Whose signed tokens are accepted as well. */
+  readonly jwt: JwtOptions | undefined;
+  /** In bytes. */
+  readonly bodyLimit: number;
+  readonly logLevel: string;
+  /** In milliseconds, as the next one: how long a service that was told to stop still accepts connections. */
+  readonly shutdownDelay: number;
+  readonly shutdownTimeout: number;
+}
+
+export type DatabaseConfig =
+  | ({ readonly kind: 'postgres' } & PostgresOptions)
+  | { readonly kind: 'embedded'; readonly dataDir: string };
+
+/**
+ * Reads the whole configuration; a variable that is empty counts as not set.
+ *
+ * @throws ConfigError with a line for each variable that is wrong, naming it and what it must be
+ */
+export function readConfig(environment: Environment): Config {
+  return checked(environment, (read, problem) => {
+    const database = databaseConfig('DATABASE_URL', read, problem);
+    const given = (name: string) => Boolean(environment[name]);
+    if (given('DATABASE_URL') && !['ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', ...JWT_NAMES].some(given)) {
+      problem(
+        'ACCESS_TOKENS, ACCESS_TOKENS_FILE or JWT_JWKS_URL must say which tokens are accepted when DATABASE_URL is set',
+      );
+    }
+    const missing = JWT_NAMES.filter((name) => !given(name));
+    if (missing.length < JWT_NAMES.length) {
+      for (const name of missing) problem(`${name} must be set too: ${JWT_NAMES.join(', ')} belong together`);
+    }
+    const bodyLimit = read('BODY_LIMIT', bodySize, '1mb');
+    const maxRequestBytes = read('MAX_REQUEST_BYTES', totalSize, '64mb');
+    // The largest body would be refused even when it is alone.
+    if (maxRequestBytes < bodyLimit) problem('MAX_REQUEST_BYTES must be at least BODY_LIMIT');
+    const shutdownTimeout = read('SHUTDOWN_TIMEOUT', time, '10s');
+    return {
+      api: {
+        host: read('HOST', text, '127.0.0.1'),
+        port: read('PORT', port, '3000'),
+        baseUrl: read('BASE_URL', httpUrl),
+        corsOrigins: read('CORS_ORIGINS', origins) ?? [],
+      },
+      management: {
+        host: read('MANAGEMENT_HOST', text, '127.0.0.1'),
+        port: read('MANAGEMENT_PORT', port, '3001'),
+      },
+      database,
+      tokens: read('ACCESS_TOKENS', tokens) ?? [],
+      tokensFile: read('ACCESS_TOKENS_FILE', tokensFile),
+      jwt: jwtConfig(read),
+      bodyLimit,
+      batchRows: read('BATCH_ROWS', integer('a number of rows from 1 to 1000', 1, 1_000), '256'),
+      storeTimeout: read('STORE_TIMEOUT', time, '5s'),
+      limits: {
+        maxRequests: read('MAX_REQUESTS', integer('a number of requests from 1 to 1000000', 1, 1_000_000), '1000'),
+        maxRequestBytes,
+      },
+      maxConnections: read(
+        'MAX_CONNECTIONS',
+        integer('a number of connections from 1 to 1000000', 1, 1_000_000),
+        '10000',
+      ),
+      logLevel: read('LOG_LEVEL', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
+      // The rest is for requests in flight.
+      shutdownDelay: Math.min(read('SHUTDOWN_DELAY', pause, '5s'), shutdownTimeout / 2),
+      shutdownTimeout,
+    };
+  });
+}
+
+const JWT_NAMES = ['JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE'];
+
+/** Reads what a migration needs, which may have a role of its own. @throws ConfigError */
+export function readMigrationConfig(environment: Environment): DatabaseConfig {
+  const name = environment.MIGRATION_DATABASE_URL ? 'MIGRATION_DATABASE_URL' : 'DATABASE_URL';
+  return checked(environment, (read, problem) => databaseConfig(name, read, problem));
+}
+
+/** Reads what an import needs: the database of the service. @throws ConfigError */
+export function readDatabaseConfig(environment: Environment): DatabaseConfig {
+  return checked(environment, (read, problem) => databaseConfig('DATABASE_URL', read, problem));
+}
+
+function databaseConfig(urlName: string, read: Read, problem: Problem): DatabaseConfig {
+  const url = read(urlName, text);
+  const wrong = url && postgresUrlProblem(url);
+  if (wrong) problem(`${urlName} ${wrong}`);
+  const poolSize = read('POOL_SIZE', integer('a number of connections from 1 to 1000', 1, 1_000), '10');
+  const connectTimeout = read('CONNECT_TIMEOUT', time, '2s');
+  const statementTimeout = read('STATEMENT_TIMEOUT', time, '1s');
+  const idleTimeout = read('IDLE_TIMEOUT', time, '10s');
+  const dataDir = read('DATA_DIR', text, './data');
+  if (url === undefined) return { kind: 'embedded', dataDir };
+  return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };
+}
+
+function jwtConfig(read: Read): JwtOptions | undefined {
+  const [url, issuer, audience] = [read('JWT_JWKS_URL', jwksUrl), read('JWT_ISSUER', text), read('JWT_AUDIENCE', text)];
+  return url && issuer && audience ? { jwksUrl: url, issuer, audience } : undefined;
+}

@@ -1,0 +1,68 @@
+import { isUtf8 } from 'node:buffer';
+import type { Static, TObject } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { PlantStoreError } from '../domain/errors.ts';
+import { exactInteger } from './json-integer.ts';
+import { jsonMembers } from './json-members.ts';
+
+/**
+ * Makes the parser of a request body: bytes to the value that the schema describes, with every member of `format:
+ * int64` as a bigint of exactly the number that was sent. Unknown members are left out.
+ *
+ * @param subject what the messages call it
+ * @returns a function that throws PlantStoreError `malformed_json` if it is not JSON in UTF-8, and `invalid_plant`,
+ * naming the member and what it must be, if it is not what the schema describes.
+ */
+export function jsonParser<Schema extends TObject>(
+  schema: Schema,
+  subject = 'the body',
+): (bytes: Buffer) => Static<Schema> {
+  const validator = Compile(schema);
+  const names = Object.keys(schema.properties);
+  const int64Names = names.filter((name) => property(name)?.format === 'int64');
+
+  function property(name: string): { format?: string; description?: string } | undefined {
+    return schema.properties[name];
+  }
+  function mustBe(name: string): PlantStoreError {
+    const rule = (name === '' ? (schema as { description?: string }) : property(name))?.description;
+    return new PlantStoreError('invalid_plant', `${name === '' ? subject : name} must be ${rule}`);
+  }
+
+  return (bytes) => {
+    const sources = membersOf(decode(bytes, subject), names, subject);
+    if (sources === undefined) throw mustBe('');
+    const value: Record<string, unknown> = {};
+    for (const [name, source] of sources) value[name] = scalar(source);
+    if (!validator.Check(value as unknown)) {
+      const [first] = validator.Errors(value);
+      const missing = first?.keyword === 'required' ? first.params.requiredProperties[0] : undefined;
+      throw mustBe(missing ?? first?.instancePath.split('/')[1] ?? '');
+    }
+    for (const name of int64Names) {
+      const source = sources.get(name);
+      if (source === undefined) continue;
+      value[name] = exactInteger(source);
+      if (value[name] === undefined) throw mustBe(name);
+    }
+    return value as Static<Schema>;
+  };
+}
+
+function decode(bytes: Buffer, subject: string): string {
+  if (!isUtf8(bytes)) throw new PlantStoreError('malformed_json', `${subject} must be valid UTF-8`);
+  return bytes.toString('utf8');
+}
+
+function membersOf(text: string, names: readonly string[], subject: string): Map<string, string> | undefined {
+  try {
+    return jsonMembers(text, names);
+  } catch {
+    throw new PlantStoreError('malformed_json', `${subject} must be valid JSON`);
+  }
+}
+
+/** No member of the wire contract is an object or an array: null stands for one, which no schema takes either. */
+function scalar(source: string): unknown {
+  return source.startsWith('{') || source.startsWith('[') ? null : JSON.parse(source);
+}

@@ -1,0 +1,36 @@
+import Type from 'typebox';
+import { fieldRules } from '../domain/plant.ts';
+
+/*
+ * The wire contract, written once: these schemas validate requests, type the handlers and are the components of the
+ * OpenAPI document. A `title` names the component; a `description` says what the value must be, to clients that read
+ * the document and to those that broke the rule.
+ */
+
+/** A 64-bit integer: exact on the wire, a bigint in code (see json-integer.ts). */
+const Int64 = (options: object) => Type.Unsafe<bigint>({ type: 'integer', format: 'int64', ...options });
+
+export const Plant = Type.Object(
+  {
+    name: Type.String({ description: fieldRules.name, examples: ['Monstera deliciosa'] }),
+    tag: Type.Optional(Type.String({ description: fieldRules.tag, examples: ['houseplant'] })),
+  },
+  { title: 'Plant' },
+);
+
+export const NewPlant = Type.Object(
+  { id: Int64({ description: fieldRules.id, examples: [1] }), ...Plant.properties },
+  { title: 'NewPlant', description: 'an object with an id, a name and, if wanted, a tag' },
+);
+
+export const ErrorBody = Type.Object(
+  {
+    error: Type.Integer({
+      format: 'int32',
+      description: 'the status and two digits that say which',
+      examples: [40022],
+    }),
+    message: Type.String({ description: 'what to change, for people', examples: [`name must be ${fieldRules.name}`] }),
+  },
+  { title: 'Error' },
+);

@@ -1,0 +1,109 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { management } from '../../../../src/adapters/http/management.ts';
+import { type HttpServer, serve } from '../../../../src/adapters/http/sockets/server.ts';
+import { post, startApiServer } from '../../../support/api-server.ts';
+
+/* Cross-origin requests, as the Fetch standard has browsers send them: https://fetch.spec.whatwg.org/#http-cors-protocol */
+
+const APP = 'https://app.example';
+const PLANT = '{"id":1,"name":"Monstera"}';
+
+let server: HttpServer;
+afterEach(() => server.close(0));
+
+/** What a browser asks before it lets a page send a plant. */
+function preflight(origin: string, path = '/plants'): Promise<Response> {
+  return fetch(`${server.url}${path}`, {
+    method: 'OPTIONS',
+    headers: {
+      Origin: origin,
+      'Access-Control-Request-Method': 'POST',
+      'Access-Control-Request-Headers': 'authorization,content-type',
+    },
+  });
+}
+
+function corsHeaders({ headers }: Response): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'));
+}
+
+const readable = {
+  'access-control-allow-origin': APP,
+  'access-control-expose-headers': 'X-Request-Id, Retry-After, WWW-Authenticate',
+  vary: 'Origin',
+};
+
+describe('pages of an allowed origin', () => {
+  test('are let through by the preflight, without a token', async () => {
+    server = await startApiServer({ corsOrigins: ['https://other.example', APP] });
+    const answer = await preflight(APP);
+    expect([answer.status, await answer.text(), answer.headers.get('Content-Type')]).toEqual([204, '', null]);
+    expect(corsHeaders(answer)).toEqual({
+      'access-control-allow-origin': APP,
+      'access-control-allow-methods': 'GET, POST',
+      'access-control-allow-headers': 'Authorization, Content-Type, X-Request-Id',
+      'access-control-max-age': '7200',
+      vary: 'Origin',
+    });
+  });
+
+  test.each<[string, number, string, Record<string, string>]>([
+    ['a plant', 200, PLANT, {}],
+    ['what is wrong with a plant', 400, '{"id":1}', {}],
+    ['that the token is refused', 401, PLANT, { Authorization: 'Bearer another-token-than-that' }],
+  ])('can read %s', async (_what, status, body, headers) => {
+    server = await startApiServer({ corsOrigins: [APP] });
+    const answer = await post(server.url, body, { Origin: APP, ...headers });
+    expect([answer.status, corsHeaders(answer)]).toEqual([status, readable]);
+  });
+
+  test('can read that there is no such path', async () => {
+    server = await startApiServer({ corsOrigins: [APP] });
+    expect((await preflight(APP, '/nothing')).status).toBe(204);
+    const answer = await fetch(`${server.url}/nothing`, { method: 'POST', headers: { Origin: APP } });
+    expect([answer.status, corsHeaders(answer)]).toEqual([404, readable]);
+  });
+
+  test('can read that the store is unavailable, and when to try again', async () => {
+    server = await startApiServer({ corsOrigins: [APP], maxRequests: 0 });
+    const answer = await post(server.url, PLANT, { Origin: APP });
+    expect([answer.status, answer.headers.get('Retry-After'), corsHeaders(answer)]).toEqual([503, '1', readable]);
+  });
+});
+
+test('pages of another origin are not let through, and caches are told why', async () => {
+  server = await startApiServer({ corsOrigins: [APP] });
+  for (const origin of ['https://app.example.evil', 'http://app.example', 'null']) {
+    const answer = await preflight(origin);
+    expect([answer.status, corsHeaders(answer)]).toEqual([405, { vary: 'Origin' }]);
+  }
+  const answer = await post(server.url, PLANT, { Origin: 'https://other.example' });
+  expect([answer.status, corsHeaders(answer)]).toEqual([200, { vary: 'Origin' }]);
+});
+
+test('* lets everybody through', async () => {
+  server = await startApiServer({ corsOrigins: ['*'] });
+  expect((await preflight('https://any.example')).headers.get('Access-Control-Allow-Origin')).toBe('*');
+  const answer = await post(server.url, PLANT, { Origin: 'https://any.example' });
+  expect([answer.status, answer.headers.get('Access-Control-Allow-Origin')]).toEqual([200, '*']);
+});
+
+test('a request that is no preflight is none, even with OPTIONS', async () => {
+  server = await startApiServer({ corsOrigins: ['*'] });
+  const answer = await fetch(`${server.url}/plants`, { method: 'OPTIONS', headers: { Origin: APP } });
+  expect([answer.status, answer.headers.get('Allow')]).toEqual([405, 'POST']);
+});
+
+test('nobody is let through unless that is asked for', async () => {
+  server = await startApiServer();
+  const [asked, sent] = [await preflight(APP), await post(server.url, PLANT, { Origin: APP })];
+  expect([asked.status, corsHeaders(asked)]).toEqual([405, {}]);
+  expect([sent.status, corsHeaders(sent)]).toEqual([200, {}]);
+});
+
+test('the port for operators is for no page', async () => {
+  const log = pino({ level: 'silent' });
+  server = await serve(management({}, { contentType: 'text/plain', text: async () => '' }, log), '127.0.0.1', 0, log);
+  expect(corsHeaders(await preflight(APP, '/live'))).toEqual({});
+});

@@ -1,0 +1,99 @@
+import { EventEmitter } from 'node:events';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import type { Exchange } from '../../../../src/adapters/http/exchange.ts';
+import { backPressure } from '../../../../src/adapters/http/sockets/back-pressure.ts';
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** Exchanges that are over, and the names of the clients whose connections are read. */
+function setUp() {
+  const reading = new Set<string>();
+  function exchange(client: string, readOn: Exchange['readOn'] = 'when there is room', complete = true) {
+    reading.add(client);
+    const socket = { pause: () => reading.delete(client), resume: () => reading.add(client) };
+    const request = Object.assign(new EventEmitter(), { complete });
+    return { request, connection: { socket, exchanges: [] as object[] }, readOn };
+  }
+  const state = { room: 0 };
+  const pause = backPressure(() => state.room);
+  return {
+    state,
+    exchange,
+    pause: (one: object) => pause(one as Exchange),
+    reading: () => [...reading].sort().join(' '),
+  };
+}
+
+/** Some turns of the event loop, shorter than the interval of checks; the fake clock takes a millisecond for each. */
+function turns(): void {
+  jest.advanceTimersByTime(5);
+}
+
+test('does not pause the client of a request that was let in', () => {
+  const { exchange, pause, reading } = setUp();
+  pause(exchange('a', 'at once'));
+  expect(reading()).toBe('a');
+});
+
+test('pauses after any other response until the turn has ended, room or not', () => {
+  const { exchange, pause, reading } = setUp();
+  for (const client of ['a', 'b', 'c']) pause(exchange(client, 'at the end of the turn'));
+  pause(exchange('overloaded'));
+  expect(reading()).toBe('');
+  turns();
+  expect(reading()).toBe('a b c');
+});
+
+test('reads on at the end of the turn while there is room, whether or not those let go send anything', () => {
+  const { state, exchange, pause, reading } = setUp();
+  state.room = 2;
+  for (const client of ['a', 'b', 'c', 'd', 'e']) pause(exchange(client));
+  expect(reading()).toBe('');
+  turns();
+  expect(reading()).toBe('a b c d e');
+});
+
+test('reads on when there is room again, the first come first', () => {
+  const { state, exchange, pause, reading } = setUp();
+  for (const client of ['a', 'b']) pause(exchange(client));
+  turns();
+  jest.advanceTimersByTime(500);
+  expect(reading()).toBe('');
+  state.room = 1;
+  jest.advanceTimersToNextTimer();
+  expect(reading()).toBe('a');
+});
+
+test('reads on after a second at the latest', () => {
+  const { exchange, pause, reading } = setUp();
+  pause(exchange('a'));
+  jest.advanceTimersByTime(500);
+  pause(exchange('b'));
+  jest.advanceTimersByTime(490);
+  expect(reading()).toBe('');
+  jest.advanceTimersByTime(20);
+  expect(reading()).toBe('a');
+  jest.advanceTimersByTime(500);
+  expect(reading()).toBe('a b');
+  expect(jest.getTimerCount()).toBe(0);
+});
+
+test('reads a body that nobody wants to its end first', () => {
+  const { exchange, pause, reading } = setUp();
+  const coming = exchange('a', 'when there is room', false);
+  pause(coming);
+  turns();
+  expect(reading()).toBe('a');
+  coming.request.complete = true;
+  coming.request.emit('close');
+  expect(reading()).toBe('');
+});
+
+test('does not hold up a request that came behind the refused one', () => {
+  const { exchange, pause, reading } = setUp();
+  const refused = exchange('a');
+  refused.connection.exchanges.push({ response: { writableFinished: false } });
+  pause(refused);
+  expect(reading()).toBe('a');
+});

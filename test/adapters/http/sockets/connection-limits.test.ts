@@ -1,0 +1,140 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, expect, test } from '@jest/globals';
+import Koa from 'koa';
+import { pino } from 'pino';
+import { serve } from '../../../../src/adapters/http/sockets/server.ts';
+import { startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { rawRequest } from '../../../support/raw-request.ts';
+
+/* How many connections, requests on one, and answers that nobody reads the service puts up with. */
+
+const PLANT = '{"id":1,"name":"Monstera"}';
+const POST = [
+  'POST /plants HTTP/1.1',
+  'Host: localhost',
+  `Authorization: Bearer ${TOKEN}`,
+  'Content-Type: application/json',
+  `Content-Length: ${PLANT.length}`,
+  '',
+  PLANT,
+].join('\r\n');
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function start(options: Parameters<typeof startApiServer>[0]) {
+  const server = await startApiServer(options);
+  cleanUps.push(() => server.close(0));
+  return server.url;
+}
+
+async function open(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname).setEncoding('utf8');
+  cleanUps.push(() => socket.destroy());
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Resolves once the service has closed it, in order or not. */
+function closing(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.once('close', () => resolve()));
+}
+
+/** Sends a request and resolves to the status of its answer. */
+async function statusOf(socket: Socket, request: string): Promise<string> {
+  socket.write(request);
+  const [answer] = await once(socket, 'data');
+  return answer.split(' ')[1];
+}
+
+async function openTrusted(url: string): Promise<Socket> {
+  const socket = await open(url);
+  expect(await statusOf(socket, POST)).toBe('200');
+  return socket;
+}
+
+async function openStranger(url: string): Promise<Socket> {
+  const socket = await open(url);
+  expect(await statusOf(socket, POST.replace(TOKEN, 'wrong'))).toBe('401');
+  return socket;
+}
+
+test('closes the oldest connection without a good token when there are too many, and says so once', async () => {
+  const log: string[] = [];
+  const url = await start({ limits: { maxConnections: 3 }, onLog: (line) => log.push(line) });
+  const trusted = await openTrusted(url);
+  const strangers = [await openStranger(url), await openStranger(url)];
+  for (const oldest of strangers) {
+    const closed = closing(oldest);
+    await openStranger(url);
+    await closed;
+  }
+  expect(await statusOf(trusted, POST)).toBe('200');
+  expect(log.filter((line) => line.includes('too many connections'))).toHaveLength(1);
+});
+
+test('closes a new connection when all others have shown a good token', async () => {
+  const url = await start({ limits: { maxConnections: 2 } });
+  const trusted = [await openTrusted(url), await openTrusted(url)];
+  await closing((await open(url)).resume());
+  for (const socket of trusted) expect(await statusOf(socket, POST)).toBe('200');
+  const closed = closing(trusted[0] as Socket);
+  trusted[0]?.end();
+  await closed;
+  await openTrusted(url);
+});
+
+test('answers requests that were sent without waiting, in their order', async () => {
+  const url = await start({ limits: { maxPipelined: 4 } });
+  const last = POST.replace('Host', 'Connection: close\r\nHost');
+  const answers = await rawRequest(url, POST + POST.replace(TOKEN, 'wrong') + POST + last);
+  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['200', '401', '200', '200'].map((status) => `HTTP/1.1 ${status}`));
+});
+
+test('closes a connection that brings too many requests at once', async () => {
+  const url = await start({ limits: { maxPipelined: 3 } });
+  const socket = (await open(url)).resume();
+  const closed = closing(socket);
+  socket.write(POST.repeat(4));
+  await closed;
+  await openTrusted(url);
+});
+
+test('closes a connection whose client leaves an answer unread', async () => {
+  const koa = new Koa().use((ctx) => {
+    ctx.body = Buffer.alloc(64 * 1024 ** 2);
+  });
+  const server = await serve({ koa, room: () => 1 }, '127.0.0.1', 0, pino({ level: 'silent' }), { answerTimeout: 50 });
+  cleanUps.push(() => server.close(0));
+  const socket = await open(server.url);
+  socket.pause();
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  const closed = closing(socket);
+  // A write into a connection that the other side has let go of fails.
+  const writing = setInterval(() => socket.write('x'), 10);
+  await closed;
+  clearInterval(writing);
+});
+
+test('leaves a connection alone on which the service itself takes its time', async () => {
+  const koa = new Koa().use(async (ctx) => {
+    await setTimeout(200);
+    ctx.body = 'x';
+  });
+  const server = await serve({ koa, room: () => 1 }, '127.0.0.1', 0, pino({ level: 'silent' }), { answerTimeout: 50 });
+  cleanUps.push(() => server.close(0));
+  expect(await statusOf(await open(server.url), 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('200');
+});
+
+test('outlives a connection that is kept open for too long', async () => {
+  const url = await start({ limits: { keepAliveTimeout: 1 } });
+  const socket = await openTrusted(url);
+  await closing(socket);
+  await openTrusted(url);
+});

@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { expect, test } from '@jest/globals';
+import { startApiServer } from '../../../support/api-server.ts';
+import { eventually } from '../../../support/eventually.ts';
+
+/** More than libuv looks at in one poll. */
+const CLIENTS = 1_500;
+
+/** Clients without a good token, each asking again as soon as it is refused, in a thread of their own. */
+const FLOOD = `
+  const { connect } = require('node:net');
+  const { parentPort, workerData: { port, clients } } = require('node:worker_threads');
+  const request = 'POST /plants HTTP/1.1\\r\\nHost: a\\r\\nContent-Length: 2\\r\\n\\r\\n{}';
+  let open = 0;
+  for (let index = 0; index < clients; index++) {
+    const socket = connect(port, '127.0.0.1', () => {
+      if (++open === clients) parentPort.postMessage('open');
+    });
+    socket.on('data', () => socket.write(request));
+    socket.on('error', () => {});
+    parentPort.on('message', () => socket.write(request));
+  }
+`;
+
+/** Requests, counted rather than timed: how long they take depends on the machine. */
+const MOST_IN_A_TURN = 4 * CLIENTS;
+
+test('lets timers run, and so the database be reached, while more clients than one poll sees are refused', async () => {
+  let refused = 0;
+  const server = await startApiServer({ onLog: () => refused++ });
+  const workerData = { port: Number(new URL(server.url).port), clients: CLIENTS };
+  const flood = new Worker(FLOOD, { eval: true, workerData });
+  try {
+    await once(flood, 'message');
+    let last = 0;
+    let most = 0;
+    const timer = setInterval(() => {
+      most = Math.max(most, refused - last);
+      last = refused;
+    }, 1);
+    flood.postMessage('go');
+    await eventually(() => refused > 10 * CLIENTS);
+    clearInterval(timer);
+    expect(most).toBeLessThan(MOST_IN_A_TURN);
+  } finally {
+    await flood.terminate();
+    await server.close(0);
+  }
+});

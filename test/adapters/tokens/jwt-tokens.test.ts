@@ -1,0 +1,290 @@
+import { createHmac } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { pino } from 'pino';
+import { jwtTokens } from '../../../src/adapters/tokens/jwt-tokens.ts';
+import type { TokenVerifier } from '../../../src/application/ports.ts';
+import {
+  AUDIENCE,
+  type IdentityProvider,
+  ISSUER,
+  type SigningKey,
+  signingKey,
+  startIdentityProvider,
+  tokenOf,
+} from '../../support/identity-provider.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+let key: SigningKey;
+let otherKey: SigningKey;
+beforeAll(async () => {
+  key = await signingKey('first');
+  otherKey = await signingKey('second');
+});
+
+/** All but the date, which the tests put forward: sockets wait as ever. */
+const REAL_TIME = [
+  'hrtime',
+  'nextTick',
+  'performance',
+  'queueMicrotask',
+  'setImmediate',
+  'clearImmediate',
+  'setInterval',
+  'clearInterval',
+  'setTimeout',
+  'clearTimeout',
+] as const;
+
+let provider: IdentityProvider;
+const logged: string[] = [];
+beforeEach(async () => {
+  logged.length = 0;
+  provider = await startIdentityProvider(key);
+  jest.useFakeTimers({ doNotFake: [...REAL_TIME] });
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  await provider.goDown();
+});
+
+function pass(milliseconds: number): void {
+  jest.setSystemTime(Date.now() + milliseconds);
+}
+
+function verifier(options: Parameters<typeof jwtTokens>[2] = {}): TokenVerifier {
+  const log = pino({}, { write: (line: string) => logged.push(line) });
+  return jwtTokens({ jwksUrl: provider.url, issuer: ISSUER, audience: AUDIENCE }, log, options);
+}
+
+/** What a request with this token is answered. */
+async function outcome(verify: TokenVerifier, token: string): Promise<'accepted' | 'refused' | 'unavailable'> {
+  try {
+    return (await verify(token)) ? 'accepted' : 'refused';
+  } catch (error) {
+    expect(error).toMatchObject({
+      code: 'token_unverifiable',
+      message: 'the key of the access token cannot be fetched; sending the same request again is safe',
+    });
+    return 'unavailable';
+  }
+}
+
+test.each(['RS256', 'ES256', 'EdDSA'])('accepts a token signed by %s', async (alg) => {
+  const signer = await signingKey('key', alg);
+  provider.publish(otherKey, signer);
+  expect(await outcome(verifier(), await tokenOf(signer))).toBe('accepted');
+});
+
+test('accepts one of several audiences', async () => {
+  expect(await outcome(verifier(), await tokenOf(key, { aud: ['trees', AUDIENCE] }))).toBe('accepted');
+});
+
+test('accepts a token that names no key, if there is only one', async () => {
+  const { kid: _, ...jwk } = key.jwk;
+  expect(await outcome(verifier(), await tokenOf({ ...key, jwk }))).toBe('accepted');
+});
+
+const now = () => Math.floor(Date.now() / SECOND);
+
+test.each<[string, () => Record<string, unknown>]>([
+  ['of another issuer', () => ({ iss: `${ISSUER}/` })],
+  ['of no issuer', () => ({ iss: undefined })],
+  ['for another audience', () => ({ aud: 'trees' })],
+  ['for no audience', () => ({ aud: undefined })],
+  ['that has expired', () => ({ exp: now() - 31 })],
+  ['that never expires', () => ({ exp: undefined })],
+  ['whose expiry is no number', () => ({ exp: '9999999999' })],
+  ['that is not valid yet', () => ({ nbf: now() + 60 })],
+])('refuses a token %s', async (_name, claims) => {
+  expect(await outcome(verifier(), await tokenOf(key, claims()))).toBe('refused');
+});
+
+test.each<[string, () => Record<string, unknown>]>([
+  ['has just expired', () => ({ exp: now() - 25 })],
+  ['will be valid in a moment', () => ({ nbf: now() + 25 })],
+])('accepts a token that, by a clock a little off, %s', async (_name, claims) => {
+  expect(await outcome(verifier(), await tokenOf(key, claims()))).toBe('accepted');
+});
+
+const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+test.each<[string, (good: string) => string | Promise<string>]>([
+  ['without a signature', (good) => `${encoded({ alg: 'none' })}.${good.split('.')[1]}.`],
+  [
+    'without a signature, that names a key',
+    (good) => `${encoded({ alg: 'none', kid: 'first' })}.${good.split('.')[1]}.`,
+  ],
+  [
+    'with the public key as the secret of an HMAC',
+    (good) => {
+      const content = `${encoded({ alg: 'HS256', kid: 'first' })}.${good.split('.')[1]}`;
+      return `${content}.${createHmac('sha256', JSON.stringify(key.jwk)).update(content).digest('base64url')}`;
+    },
+  ],
+  ['of another key under its name', () => tokenOf({ ...otherKey, jwk: key.jwk })],
+  ['by another algorithm than the key is for', async () => tokenOf({ ...(await signingKey('first', 'EdDSA')) })],
+  [
+    'with other claims',
+    (good) => good.replace(/\.(.*)\./, `.${encoded({ iss: ISSUER, aud: AUDIENCE, exp: now() + 9 })}.`),
+  ],
+  ['that brings its own key', async () => tokenOf({ ...otherKey, jwk: { kid: 'first', jwk: otherKey.jwk } as never })],
+  ['without its last part', (good) => good.replace(/\.[^.]*$/, '')],
+  ['of two dots', () => '..'],
+  ['that is a static one', () => 'token-for-the-tests'],
+])('refuses a token %s', async (_name, forge) => {
+  const verify = verifier();
+  const good = await tokenOf(key);
+  expect(await outcome(verify, good)).toBe('accepted');
+  expect(await outcome(verify, await forge(good))).toBe('refused');
+});
+
+test.each(['RS256', 'ES256', 'EdDSA'])('refuses every other spelling of a signature by %s', async (alg) => {
+  const signer = await signingKey('key', alg);
+  provider.publish(signer);
+  const verify = verifier();
+  const good = await tokenOf(signer);
+  const [end = ''] = good.slice(-1);
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.replace(end, '');
+  const others = [...letters].map((letter) => good.slice(0, -1) + letter);
+  const accepted: string[] = [];
+  for (const token of [...others, `${good}=`, `${good.slice(0, -1)} ${end}`]) {
+    if ((await outcome(verify, token)) !== 'refused') accepted.push(token.slice(-2));
+  }
+  expect(accepted).toEqual([]);
+  expect(await outcome(verify, good)).toBe('accepted');
+});
+
+describe('remembers a token', () => {
+  const checks = () => jest.spyOn(globalThis.crypto.subtle, 'verify');
+  afterEach(() => void jest.restoreAllMocks());
+
+  test('and checks its signature once', async () => {
+    const verify = verifier();
+    // Once the keys are here.
+    expect(await outcome(verify, await tokenOf(key, { jti: 'another' }))).toBe('accepted');
+    const token = await tokenOf(key);
+    const spy = checks();
+    for (let time = 0; time < 5; time++) expect(await outcome(verify, token)).toBe('accepted');
+    expect(spy).toHaveBeenCalledTimes(1);
+  });
+
+  test('until it expires', async () => {
+    const verify = verifier();
+    const token = await tokenOf(key);
+    expect(await outcome(verify, token)).toBe('accepted');
+    pass(5 * MINUTE + 29 * SECOND);
+    expect(await outcome(verify, token)).toBe('accepted');
+    pass(2 * SECOND);
+    expect(await outcome(verify, token)).toBe('refused');
+  });
+
+  test('but not more than so many', async () => {
+    const verify = verifier({ memory: 2 });
+    const tokens = await Promise.all(['a', 'b', 'c'].map((jti) => tokenOf(key, { jti })));
+    for (const token of tokens) expect(await outcome(verify, token)).toBe('accepted');
+    const spy = checks();
+    for (const token of tokens.slice(1)) expect(await outcome(verify, token)).toBe('accepted');
+    expect(spy).not.toHaveBeenCalled();
+    expect(await outcome(verify, tokens[0] ?? '')).toBe('accepted');
+    expect(spy).toHaveBeenCalledTimes(1);
+  });
+
+  test('that is refused never', async () => {
+    const verify = verifier();
+    const token = await tokenOf(key, { aud: 'trees' });
+    for (let time = 0; time < 2; time++) expect(await outcome(verify, token)).toBe('refused');
+  });
+});
+
+describe('when the provider changes its keys', () => {
+  test('accepts a new one as soon as a token names it, beside the old one', async () => {
+    const verify = verifier();
+    expect(await outcome(verify, await tokenOf(key))).toBe('accepted');
+    provider.publish(key, otherKey);
+    pass(5 * SECOND);
+    expect(await outcome(verify, await tokenOf(otherKey))).toBe('accepted');
+    expect(await outcome(verify, await tokenOf(key))).toBe('accepted');
+  });
+
+  test('refuses what a withdrawn one has signed within minutes, remembered or not', async () => {
+    const verify = verifier();
+    const token = await tokenOf(key, { exp: now() + 10 * HOUR });
+    expect(await outcome(verify, token)).toBe('accepted');
+    provider.publish(otherKey);
+    pass(5 * MINUTE);
+    while ((await outcome(verify, token)) === 'accepted') await setImmediate();
+    expect(await outcome(verify, token)).toBe('refused');
+  });
+
+  test('notices that though the clock was put back', async () => {
+    const verify = verifier();
+    const token = await tokenOf(key, { exp: now() + 10 * HOUR });
+    expect(await outcome(verify, token)).toBe('accepted');
+    provider.publish(otherKey);
+    pass(-HOUR);
+    expect(await outcome(verify, await tokenOf(otherKey))).toBe('accepted');
+    expect(await outcome(verify, token)).toBe('refused');
+  });
+
+  test('does not ask the provider for every key that strangers think of', async () => {
+    const verify = verifier();
+    expect(await outcome(verify, await tokenOf(key))).toBe('accepted');
+    for (let count = 0; count < 10; count++) expect(await outcome(verify, await tokenOf(otherKey))).toBe('refused');
+    expect(provider.asked()).toBe(1);
+    pass(5 * SECOND);
+    const outcomes = Array.from({ length: 10 }, async () => outcome(verify, await tokenOf(otherKey)));
+    expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['refused']));
+    expect(provider.asked()).toBe(2);
+  });
+});
+
+describe('while the provider is down', () => {
+  test('goes on with the keys it knows, for as long as it takes, and cannot know about others', async () => {
+    const verify = verifier();
+    expect(await outcome(verify, await tokenOf(key))).toBe('accepted');
+    await provider.goDown();
+    for (const time of [MINUTE, HOUR, 24 * HOUR, 30 * 24 * HOUR]) {
+      pass(time);
+      expect(await outcome(verify, await tokenOf(key))).toBe('accepted');
+      expect(await outcome(verify, await tokenOf(otherKey))).toBe('unavailable');
+      expect(await outcome(verify, await tokenOf(key))).toBe('accepted');
+    }
+  });
+
+  test('starts, refuses what no key could make good, and recovers by itself', async () => {
+    await provider.goDown();
+    const verify = verifier();
+    expect(await outcome(verify, await tokenOf(key))).toBe('unavailable');
+    expect(await outcome(verify, 'token-for-the-tests')).toBe('refused');
+    expect(logged.join('')).toContain('JWT_JWKS_URL gives no keys');
+    await provider.comeBack();
+    pass(5 * SECOND);
+    expect(await outcome(verify, await tokenOf(key))).toBe('accepted');
+  });
+
+  test.each<[string, Parameters<IdentityProvider['answer']>[0]]>([
+    ['answers 500', (_request, response) => response.writeHead(500).end('{"keys":[]}')],
+    ['answers a page', (_request, response) => response.end('<html>maintenance</html>')],
+    ['answers other JSON', (_request, response) => response.end('{"keys":{}}')],
+    ['sends elsewhere', (_request, response) => response.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end()],
+    ['resets the connection', (request) => request.socket.resetAndDestroy()],
+    ['does not answer', () => {}],
+    ['does not end its answer', (_request, response) => response.write('{"keys":[')],
+  ])('or %s, does the same', async (_name, answer) => {
+    const verify = verifier({ timeout: 1_000 });
+    expect(await outcome(verify, await tokenOf(key))).toBe('accepted');
+    provider.answer(answer);
+    pass(5 * MINUTE);
+    expect(await outcome(verify, await tokenOf(key, { jti: 'new' }))).toBe('accepted');
+    expect(await outcome(verify, await tokenOf(otherKey))).toBe('unavailable');
+    expect(provider.asked()).toBe(2);
+    expect(await outcome(verify, await tokenOf(key, { jti: 'newer' }))).toBe('accepted');
+    provider.publish(key, otherKey);
+    pass(5 * SECOND);
+    expect(await outcome(verify, await tokenOf(otherKey))).toBe('accepted');
+  });
+});

@@ -1,0 +1,406 @@
+import { constants } from 'node:buffer';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/config-reader.ts';
+import { readWithin } from '../../src/process/bounded-read.ts';
+import { projectFile, startMain, startNode } from '../support/service-process.ts';
+
+const TOKEN = 'token-for-the-tests';
+const OTHER_TOKEN = 'another-token~for+the/tests==';
+const DATABASE_URL = 'postgres://plants:database-password@db.example:5433/plants?sslmode=verify-full';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'plant-store-config-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** The lines of the ConfigError that an environment gives. */
+function mistakes(
+  environment: Record<string, string>,
+  read: typeof readConfig | typeof readMigrationConfig = readConfig,
+) {
+  try {
+    read(environment);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    return (error as ConfigError).message.split('\n');
+  }
+  throw new Error(`accepted: ${JSON.stringify(environment)}`);
+}
+
+const defaults = {
+  api: { host: '127.0.0.1', port: 3000, baseUrl: undefined, corsOrigins: [] },
+  management: { host: '127.0.0.1', port: 3001 },
+  database: { kind: 'embedded', dataDir: './data' },
+  tokens: [],
+  tokensFile: undefined,
+  jwt: undefined,
+  bodyLimit: 1024 ** 2,
+  batchRows: 256,
+  storeTimeout: 5_000,
+  limits: { maxRequests: 1_000, maxRequestBytes: 64 * 1024 ** 2 },
+  maxConnections: 10_000,
+  logLevel: 'info',
+  shutdownDelay: 5_000,
+  shutdownTimeout: 10_000,
+};
+
+test('has a default for everything', () => {
+  expect(readConfig({})).toStrictEqual(defaults);
+});
+
+test('takes an empty variable for one that is not set', () => {
+  const names = ['HOST', 'PORT', 'BASE_URL', 'MANAGEMENT_HOST', 'MANAGEMENT_PORT', 'DATABASE_URL', 'DATA_DIR'];
+  names.push('ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', 'POOL_SIZE', 'BODY_LIMIT', 'LOG_LEVEL', 'SHUTDOWN_TIMEOUT');
+  names.push('BATCH_ROWS', 'STORE_TIMEOUT', 'MAX_REQUESTS', 'MAX_REQUEST_BYTES', 'MAX_CONNECTIONS', 'CORS_ORIGINS');
+  names.push('SHUTDOWN_DELAY');
+  names.push('CONNECT_TIMEOUT', 'STATEMENT_TIMEOUT', 'IDLE_TIMEOUT');
+  names.push('JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE');
+  expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toStrictEqual(defaults);
+});
+
+test('reads every variable', () => {
+  const tokensFile = file('every-variable', `${OTHER_TOKEN}\n`);
+  const environment = {
+    HOST: '::',
+    PORT: '0',
+    BASE_URL: 'https://plants.example',
+    CORS_ORIGINS: 'https://app.example, http://localhost:5173',
+    MANAGEMENT_HOST: '0.0.0.0',
+    MANAGEMENT_PORT: '65535',
+    DATABASE_URL,
+    POOL_SIZE: '1000',
+    ACCESS_TOKENS: TOKEN,
+    ACCESS_TOKENS_FILE: tokensFile,
+    JWT_JWKS_URL: 'https://login.example/keys',
+    JWT_ISSUER: 'https://login.example',
+    JWT_AUDIENCE: 'plants',
+    BODY_LIMIT: '64kb',
+    BATCH_ROWS: '1',
+    CONNECT_TIMEOUT: '1s',
+    STATEMENT_TIMEOUT: '200ms',
+    IDLE_TIMEOUT: '1m',
+    STORE_TIMEOUT: '3s',
+    MAX_REQUESTS: '20',
+    MAX_REQUEST_BYTES: '2mb',
+    MAX_CONNECTIONS: '30',
+    LOG_LEVEL: 'silent',
+    SHUTDOWN_DELAY: '20s',
+    SHUTDOWN_TIMEOUT: '2m',
+  };
+  const timeouts = { connectTimeout: 1_000, statementTimeout: 200, idleTimeout: 60_000 };
+  const database = { kind: 'postgres', url: DATABASE_URL, poolSize: 1_000, ...timeouts };
+  expect(readConfig(environment)).toStrictEqual({
+    api: {
+      host: '::',
+      port: 0,
+      baseUrl: 'https://plants.example',
+      corsOrigins: ['https://app.example', 'http://localhost:5173'],
+    },
+    management: { host: '0.0.0.0', port: 65_535 },
+    database,
+    tokens: [TOKEN],
+    tokensFile: { path: tokensFile, tokens: [OTHER_TOKEN] },
+    jwt: { jwksUrl: 'https://login.example/keys', issuer: 'https://login.example', audience: 'plants' },
+    bodyLimit: 64 * 1024,
+    batchRows: 1,
+    storeTimeout: 3_000,
+    limits: { maxRequests: 20, maxRequestBytes: 2 * 1024 ** 2 },
+    maxConnections: 30,
+    logLevel: 'silent',
+    shutdownDelay: 20_000,
+    shutdownTimeout: 120_000,
+  });
+  expect(readMigrationConfig(environment)).toStrictEqual(database);
+});
+
+test.each([
+  ['1b', 1],
+  ['20KB', 20 * 1024],
+  ['3mb', 3 * 1024 ** 2],
+])('reads the size %s', (BODY_LIMIT, bytes) => {
+  expect(readConfig({ BODY_LIMIT }).bodyLimit).toBe(bytes);
+});
+
+test.each([
+  ['250ms', 250],
+  ['30s', 30_000],
+  ['1m', 60_000],
+])('reads the time %s', (SHUTDOWN_TIMEOUT, milliseconds) => {
+  expect(readConfig({ SHUTDOWN_TIMEOUT }).shutdownTimeout).toBe(milliseconds);
+});
+
+test('takes * for the pages of everybody', () => {
+  expect(readConfig({ CORS_ORIGINS: '*' }).api.corsOrigins).toEqual(['*']);
+});
+
+const PORT_RULE = 'must be a port number from 0 to 65535';
+const sizeRule = (most: string) =>
+  `must be a size of ${most} at most: a whole number above 0 and one of b, kb, mb, like 10kb`;
+const TIME_RULE = 'must be a time of 24 days at most: a whole number above 0 and one of ms, s, m, like 10s';
+const TOKEN_RULE =
+  'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/';
+const FILE_RULE = `must be a readable file, or a pipe that is being written, with ${TOKEN_RULE}`;
+const ORIGINS_RULE =
+  'must be * or origins separated by commas, each exactly as browsers send it, like https://app.example';
+const DATABASE_RULE = 'must be a URL like postgres://user:password@host:5432/database';
+
+test.each([
+  ['PORT', ['-1', '65536', '80.5', '0x50', 'http', ' 80'], PORT_RULE],
+  ['MANAGEMENT_PORT', ['65536'], PORT_RULE],
+  ['BASE_URL', ['plants.example', 'ftp://plants.example', 'https://'], 'must be an http:// or https:// URL'],
+  [
+    'CORS_ORIGINS',
+    [
+      'app.example',
+      'https://app.example/',
+      'https://app.example/path',
+      'https://App.example',
+      'https://app.example:443',
+      'https://*.app.example',
+      'ftp://app.example',
+      'null',
+      'https://app.example,',
+      'https://app.example,*',
+    ],
+    ORIGINS_RULE,
+  ],
+  ['DATABASE_URL', ['db.example', 'mysql://db.example/plants', 'postgres://db:port/x'], DATABASE_RULE],
+  [
+    'DATABASE_URL',
+    ['postgres://db.example/plants?sslmode=verify_full', 'postgres://db.example/plants?sslmode=disable&sslmode='],
+    'must have an sslmode of disable, no-verify, prefer, require, verify-ca, verify-full',
+  ],
+  [
+    'DATABASE_URL',
+    ['postgres://db.example/plants?sslrootcert=/no/such/file'],
+    "cannot be used: ENOENT: no such file or directory, open '/no/such/file'",
+  ],
+  [
+    'DATABASE_URL',
+    ['/dev/null', import.meta.filename].map((path) => `postgres://db.example/plants?sslrootcert=${path}`),
+    'must have a PEM certificate as its sslrootcert',
+  ],
+  ['DATABASE_URL', ['postgres://plants:%E0%A4@db.example/plants'], 'cannot be used: URI malformed'],
+  [
+    'DATABASE_URL',
+    [
+      'postgres://user:secret@one:5432,two:5432/plants',
+      'postgres://one,two/plants',
+      'postgres://one,two:5432/plants?target_session_attrs=read-write',
+      'postgres:///plants?host=one,two',
+      'postgres:///plants?host=one&host=two',
+    ],
+    'must name one host: the address that leads to the primary, for example a proxy',
+  ],
+  [
+    'DATABASE_URL',
+    ['postgres://plants:2024?hush@db.example/plants', 'postgres://plants:2024?hush=x@db.example/plants'],
+    'must not have other parameters (a ? in a password is written %3F): only host, port, user, password, ' +
+      'application_name, options, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation are known',
+  ],
+  ...['query_timeout', 'target_session_attrs', 'statement_timeout'].map((name): [string, string[], string] => [
+    'DATABASE_URL',
+    [`postgres://db.example/plants?${name}=abc`],
+    `must not have the parameter ${name}: only host, port, user, password, application_name, options, sslmode, ` +
+      'sslrootcert, sslcert, sslkey, sslnegotiation are known',
+  ]),
+  ['POOL_SIZE', ['0', '1001', '-1', 'ten'], 'must be a number of connections from 1 to 1000'],
+  ['BODY_LIMIT', ['0mb', '1', '1.5mb', '-1kb', '1gb', 'mb', '512mb', '523265kb'], sizeRule('511mb')],
+  ['BATCH_ROWS', ['0', '1001'], 'must be a number of rows from 1 to 1000'],
+  ['MAX_REQUESTS', ['0'], 'must be a number of requests from 1 to 1000000'],
+  ['MAX_REQUEST_BYTES', ['64', '1025mb'], sizeRule('1024mb')],
+  ['CONNECT_TIMEOUT', ['0s'], TIME_RULE],
+  ['STATEMENT_TIMEOUT', ['0s'], TIME_RULE],
+  ['IDLE_TIMEOUT', ['0s'], TIME_RULE],
+  ['STORE_TIMEOUT', ['forever'], TIME_RULE],
+  ['SHUTDOWN_TIMEOUT', ['0s', '10', '1h', '1e3ms', 's'], TIME_RULE],
+  ['LOG_LEVEL', ['loud', 'INFO'], 'must be one of trace, debug, info, warn, error, fatal, silent'],
+  [
+    'ACCESS_TOKENS',
+    ['fifteen-letters', `${TOKEN} ${TOKEN}`, `${TOKEN},"quoted-characters"`, ','],
+    `must be ${TOKEN_RULE}`,
+  ],
+  ['ACCESS_TOKENS_FILE', ['/no/such/file', '/'], FILE_RULE],
+])('refuses a bad %s and says what it must be', (name, values, rule) => {
+  for (const value of values) expect(mistakes({ ACCESS_TOKENS: TOKEN, [name]: value })).toEqual([`${name} ${rule}`]);
+});
+
+test.each([{ BODY_LIMIT: '65mb' }, { MAX_REQUEST_BYTES: '1000kb' }, { BODY_LIMIT: '11b', MAX_REQUEST_BYTES: '10b' }])(
+  'refuses %j, since a body of the largest size would never get in',
+  (sizes) => {
+    expect(mistakes(sizes)).toEqual(['MAX_REQUEST_BYTES must be at least BODY_LIMIT']);
+  },
+);
+
+test('takes a BODY_LIMIT of the longest string that V8 can make, in whole megabytes', () => {
+  const { bodyLimit } = readConfig({ BODY_LIMIT: '511mb', MAX_REQUEST_BYTES: '1024mb' });
+  expect(bodyLimit).toBeLessThanOrEqual(constants.MAX_STRING_LENGTH);
+  expect(bodyLimit + 1024 ** 2).toBeGreaterThan(constants.MAX_STRING_LENGTH);
+});
+
+test('takes a MAX_REQUEST_BYTES for one body of the largest size', () => {
+  const { bodyLimit, limits } = readConfig({ BODY_LIMIT: '2mb', MAX_REQUEST_BYTES: '2mb' });
+  expect(limits.maxRequestBytes).toBe(bodyLimit);
+});
+
+test('refuses a shutdown time that no timer can wait for', () => {
+  expect(mistakes({ SHUTDOWN_TIMEOUT: '35792m' })[0]).toMatch(/^SHUTDOWN_TIMEOUT must be /);
+});
+
+test('lists several mistakes all at once', () => {
+  const environment = { PORT: 'http', MANAGEMENT_PORT: '-1', POOL_SIZE: '0', LOG_LEVEL: 'loud', BODY_LIMIT: '1' };
+  const names = mistakes(environment).map((line) => line.split(' ', 1)[0]);
+  expect(names.toSorted()).toEqual(Object.keys(environment).toSorted());
+  expect(mistakes(environment, readMigrationConfig)).toEqual([
+    'POOL_SIZE must be a number of connections from 1 to 1000',
+  ]);
+});
+
+test('gives migrations a URL of their own if there is one, and then needs no other', () => {
+  const MIGRATION_DATABASE_URL = 'postgres://owner@db.example/plants';
+  expect(readMigrationConfig({ MIGRATION_DATABASE_URL, DATABASE_URL })).toMatchObject({ url: MIGRATION_DATABASE_URL });
+  expect(readMigrationConfig({ MIGRATION_DATABASE_URL })).toMatchObject({ url: MIGRATION_DATABASE_URL });
+  expect(readMigrationConfig({ MIGRATION_DATABASE_URL: '', DATABASE_URL })).toMatchObject({ url: DATABASE_URL });
+  expect(readConfig({ MIGRATION_DATABASE_URL })).toStrictEqual(defaults);
+  const wrong = { MIGRATION_DATABASE_URL: 'db.example', DATABASE_URL };
+  expect(mistakes(wrong, readMigrationConfig)).toEqual([`MIGRATION_DATABASE_URL ${DATABASE_RULE}`]);
+});
+
+describe('access tokens', () => {
+  const required =
+    'ACCESS_TOKENS, ACCESS_TOKENS_FILE or JWT_JWKS_URL must say which tokens are accepted when DATABASE_URL is set';
+
+  test('are required with a DATABASE_URL, except by migrations', () => {
+    expect(mistakes({ DATABASE_URL })).toEqual([required]);
+    expect(readMigrationConfig({ DATABASE_URL })).toMatchObject({ kind: 'postgres', url: DATABASE_URL });
+  });
+
+  test('are required with a bad DATABASE_URL too, so that both mistakes show at once', () => {
+    expect(mistakes({ DATABASE_URL: 'db.example' })).toEqual([`DATABASE_URL ${DATABASE_RULE}`, required]);
+  });
+
+  test('that are wrong are not called missing as well', () => {
+    expect(mistakes({ DATABASE_URL, ACCESS_TOKENS: 'short' })).toEqual([`ACCESS_TOKENS must be ${TOKEN_RULE}`]);
+  });
+
+  test.each([
+    ['commas', `${TOKEN},${OTHER_TOKEN}`],
+    ['commas and spaces', ` ${TOKEN} , ${OTHER_TOKEN},`],
+    ['line ends', `${TOKEN}\n${OTHER_TOKEN}\n`],
+    ['line ends of Windows', `${TOKEN}\r\n\r\n${OTHER_TOKEN}\r\n`],
+  ])('are separated by %s, in the variable and in the file', (name, list) => {
+    expect(readConfig({ ACCESS_TOKENS: list }).tokens).toEqual([TOKEN, OTHER_TOKEN]);
+    const fromFile = readConfig({ DATABASE_URL, ACCESS_TOKENS_FILE: file(name, list) }).tokensFile?.tokens;
+    expect(fromFile).toEqual([TOKEN, OTHER_TOKEN]);
+  });
+
+  test.each(['', '\n', 'fifteen-letters'])('are refused in a file with %j', (content) => {
+    const rule = `ACCESS_TOKENS_FILE ${FILE_RULE}`;
+    expect(mistakes({ ACCESS_TOKENS_FILE: file('bad', content) })).toEqual([rule]);
+  });
+});
+
+describe('access tokens from a pipe', () => {
+  async function pipe(name: string): Promise<string> {
+    const path = join(folder, name);
+    await promisify(execFile)('mkfifo', [path]);
+    return path;
+  }
+
+  test('are refused if nobody writes to it', async () => {
+    const service = startMain(folder, { ACCESS_TOKENS_FILE: await pipe('no-writer') });
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(service.stderr()).toBe(`Plant Store cannot start.\nACCESS_TOKENS_FILE ${FILE_RULE}\n`);
+  });
+
+  test('are awaited for as long as a writer has not written them', async () => {
+    const path = await pipe('writer');
+    const script =
+      'const { readConfig } = await import(process.argv[1]); console.log(readConfig(process.env).tokensFile);';
+    const args = ['--input-type=module', '--eval', script, projectFile('src/config/config.ts')];
+    const reader = startNode(args, folder, { ACCESS_TOKENS_FILE: path });
+    // Opens when the reader does.
+    const writer = await open(path, 'w');
+    for (const letter of TOKEN) {
+      await writer.write(letter);
+      // So that the reader gets it by itself.
+      await setTimeout(20);
+    }
+    await writer.close();
+    expect(await reader.exited).toEqual({ code: 0, signal: null });
+    expect(reader.stdout()).toContain(TOKEN);
+  });
+
+  test('are not read on for ever', () => {
+    expect(() => readWithin('/dev/zero', 5_000)).toThrow('more than 1048576 bytes');
+  });
+
+  test('are not awaited for ever', async () => {
+    const path = await pipe('idle-writer');
+    const writer = await open(path, 'r+');
+    expect(() => readWithin(path, 50)).toThrow('EAGAIN');
+    await writer.close();
+  });
+});
+
+describe('tokens of an identity provider', () => {
+  const jwt = { JWT_JWKS_URL: 'https://login.example/keys', JWT_ISSUER: 'login', JWT_AUDIENCE: 'plants' };
+
+  test('can be all that is accepted', () => {
+    expect(readConfig({ DATABASE_URL, ...jwt })).toMatchObject({ tokens: [], jwt: { issuer: 'login' } });
+  });
+
+  test.each(Object.keys(jwt))('need a %s with the others', (name) => {
+    const rule = `${name} must be set too: JWT_JWKS_URL, JWT_ISSUER, JWT_AUDIENCE belong together`;
+    expect(mistakes({ DATABASE_URL, ...jwt, [name]: '' })).toEqual([rule]);
+  });
+
+  test.each([
+    'http://localhost:8080/keys',
+    'http://127.0.0.1/keys',
+    'http://[::1]:8080/',
+    'https://login.example:8443/',
+  ])('may have their keys at %s', (url) => {
+    expect(readConfig({ ...jwt, JWT_JWKS_URL: url }).jwt?.jwksUrl).toBe(url);
+  });
+
+  test.each(['http://login.example/keys', 'http://localhost.example/', 'http://127.example/', 'ftp://[::1]/', 'keys'])(
+    'may not have their keys at %s',
+    (url) => {
+      const rule = 'JWT_JWKS_URL must be an https:// URL, or an http:// one of this machine';
+      expect(mistakes({ ...jwt, JWT_JWKS_URL: url })).toEqual([rule]);
+    },
+  );
+});
+
+test('no message tells a token or the password of the database', () => {
+  const said = mistakes({
+    PORT: 'http',
+    DATABASE_URL: DATABASE_URL.replace('5433', 'port'),
+    ACCESS_TOKENS: `${TOKEN},short-one`,
+    ACCESS_TOKENS_FILE: file('secrets', `${OTHER_TOKEN}\nshort-two`),
+  });
+  expect(said).toHaveLength(4);
+  expect(said.join('\n')).not.toMatch(/token-for-the-tests|another-token|short-|database-password/);
+});
+
+test('takes 0 for no SHUTDOWN_DELAY, and at most half of SHUTDOWN_TIMEOUT for one', () => {
+  expect(readConfig({ SHUTDOWN_DELAY: '0' }).shutdownDelay).toBe(0);
+  expect(readConfig({ SHUTDOWN_TIMEOUT: '2s' }).shutdownDelay).toBe(1_000);
+  expect(mistakes({ SHUTDOWN_DELAY: '-1' })).toEqual([expect.stringMatching(/^SHUTDOWN_DELAY must be 0 or a time /)]);
+});
