@@ -1,5 +1,4 @@
 import { constants } from 'node:buffer';
-import { readWithin } from '../process/bounded-read.ts';
 
 /** What a variable must be, in words, and its value, undefined if it is not that. */
 export interface Rule<T> {
@@ -89,26 +88,5 @@ export const tokens: Rule<string[]> = {
     const list = value.split(/[,\n]/).map((token) => token.trim());
     const given = list.filter((token) => token !== '');
     return given.length > 0 && given.every((token) => TOKEN.test(token)) ? given : undefined;
-  },
-};
-
-/** Milliseconds for whoever writes the tokens into a pipe. */
-const PIPE_LIMIT = 5_000;
-
-/** A file of tokens, and those that it had at start. */
-export interface TokensFile {
-  readonly path: string;
-  readonly tokens: readonly string[];
-}
-
-export const tokensFile: Rule<TokensFile> = {
-  mustBe: `a readable file, or a pipe that is being written, with ${tokens.mustBe}`,
-  parse(path) {
-    try {
-      const list = tokens.parse(readWithin(path, PIPE_LIMIT));
-      return list && { path, tokens: list };
-    } catch {
-      return undefined;
-    }
   },
 };

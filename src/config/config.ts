@@ -12,13 +12,12 @@ import {
   origins,
   pause,
   port,
-  type TokensFile,
   text,
   time,
   tokens,
-  tokensFile,
   totalSize,
 } from './config-rules.ts';
+import { readTokensFile, TOKENS_FILE, type TokensFile } from './tokens-file.ts';
 
 export interface Config {
   readonly api: {
@@ -90,7 +89,7 @@ export function readConfig(environment: Environment): Config {
       },
       database,
       tokens: read('ACCESS_TOKENS', tokens) ?? [],
-      tokensFile: read('ACCESS_TOKENS_FILE', tokensFile),
+      tokensFile: tokensFile('ACCESS_TOKENS_FILE', read, problem),
       jwt: jwtConfig(read),
       bodyLimit,
       batchRows: read('BATCH_ROWS', integer('a number of rows from 1 to 1000', 1, 1_000), '256'),
@@ -136,6 +135,13 @@ function databaseConfig(urlName: string, read: Read, problem: Problem): Database
   const dataDir = read('DATA_DIR', text, './data');
   if (url === undefined) return { kind: 'embedded', dataDir };
   return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };
+}
+
+function tokensFile(name: string, read: Read, problem: Problem): TokensFile | undefined {
+  const path = read(name, text);
+  const file = path === undefined ? undefined : readTokensFile(path);
+  if (path !== undefined && file === undefined) problem(`${name} must be ${TOKENS_FILE}`);
+  return file;
 }
 
 function jwtConfig(read: Read): JwtOptions | undefined {

@@ -137,7 +137,7 @@ describe('a running service', () => {
     await logged(CHANGED, 1);
     expect(await accepted(OLD, NEW)).toEqual([NEW]);
     await unlink(file);
-    await logged('ACCESS_TOKENS_FILE must be', 1);
+    await logged('ACCESS_TOKENS_FILE must contain', 1);
     expect(await accepted(OLD, NEW)).toEqual([NEW]);
   });
 
