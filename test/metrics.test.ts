@@ -118,7 +118,7 @@ test('makes no series of what strangers send', async () => {
   expect(sampleValue(samples, 'http_requests_total', { status: '404', error: '40400' })).toBe(9);
   const ours = samples.filter(({ name }) => /^(http|plant_store)_/.test(name));
   expect(new Set(ours.flatMap(({ labels }) => Object.keys(labels)))).toEqual(
-    new Set(['status', 'error', 'le', 'state']),
+    new Set(['operation', 'status', 'error', 'le', 'state']),
   );
   // A counter; the 13 buckets of a histogram and +Inf, its sum and its count.
   expect(samples.filter(({ labels }) => labels.status === '404')).toHaveLength(17);
