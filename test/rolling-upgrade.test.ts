@@ -37,7 +37,7 @@ test('old instances serve on, and start, while a newer version has migrated the 
   await more();
   expect(await isReady(old)).toBe(true);
   const restarted = await start();
-  expect(await isReady(restarted)).toBe(true);
+  await eventually(() => isReady(restarted));
   await more();
   const answers = await load.stop();
 
