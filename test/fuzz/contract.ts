@@ -46,12 +46,15 @@ export async function contractOf(url: string): Promise<Contract> {
     return found;
   };
   const schemaOf = ({ content }: Content) => resolve(content['application/json'].schema);
-  const responses = new Map(
-    Object.entries(post.responses).map(([status, response]) => {
-      const schema = schemaOf(response);
-      return [Number(status), { names: Object.keys(schema.properties ?? {}), validator: Compile(schema) }];
-    }),
-  );
+  const checkable = (schema: Schema) => ({ names: Object.keys(schema.properties ?? {}), validator: Compile(schema) });
+  const error = checkable(resolve({ $ref: '#/components/schemas/Error' }));
+  const responses = new Map([
+    // Of no operation: a path or a method that the document does not have.
+    ...([404, 405] as const).map((status) => [status, error] as const),
+    ...Object.entries(post.responses).map(
+      ([status, response]) => [Number(status), checkable(schemaOf(response))] as const,
+    ),
+  ]);
   return {
     path,
     request: schemaOf(post.requestBody),
