@@ -52,8 +52,6 @@ function remedyOf({ error }: CreatePlantError): Remedy {
     case 40000:
     case 40001:
     case 40015:
-    case 40400:
-    case 40500:
     case 41700:
     case 43100:
       return 'fix this program';

@@ -105,7 +105,7 @@ export interface operations {
                     "application/json": components["schemas"]["Plant"];
                 };
             };
-            /** @description 40000 malformed body, 40001 malformed request, 40009 id taken, 40013 body too large, 40015 unsupported media type, 40022 invalid plant */
+            /** @description 40000 malformed json, 40001 malformed request, 40009 id taken, 40013 body too large, 40015 unsupported media type, 40022 invalid plant */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -133,36 +133,6 @@ export interface operations {
                          * @enum {integer}
                          */
                         error: 40100 | 40101;
-                    };
-                };
-            };
-            /** @description 40400 path not found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40400
-                         * @enum {integer}
-                         */
-                        error: 40400;
-                    };
-                };
-            };
-            /** @description 40500 method not allowed */
-            405: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40500
-                         * @enum {integer}
-                         */
-                        error: 40500;
                     };
                 };
             };

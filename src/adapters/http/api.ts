@@ -31,7 +31,7 @@ interface ApiOptions {
 export function api(options: ApiOptions): ServedApp {
   const { operations, verifyToken, bodyLimit, limits, baseUrl, corsOrigins = [], log, observer } = options;
   const { admit, room } = admission(limits, observer?.overloaded);
-  const gates = { authenticate: bearerAuth(verifyToken), admit, readBody: bodyReader(bodyLimit) };
+  const gates = { authenticate: bearerAuth(verifyToken), admit, body: bodyReader(bodyLimit) };
   const router = new Router({ sensitive: true, strict: true });
   for (const operation of operations) routeOperation(router, operation, gates);
   router.get('/openapi.json', (ctx) => answerJson(ctx, openApiDocument(operations, baseUrl())));

@@ -7,7 +7,8 @@ import { connect, migratedDatabase, plantsIn, storedPlants, type TestDatabase } 
 
 /* Which connections are used again, seen through a network that fails. */
 
-const POOL_SIZE = 8;
+/** Those that creates may use of a pool of ten. */
+const CREATE_CONNECTIONS = 8;
 const STATEMENT_TIMEOUT = 500;
 
 let server: TestDatabase;
@@ -16,7 +17,7 @@ let database: Database;
 beforeEach(async () => {
   server = await migratedDatabase();
   network = await startTcpProxy(server.url);
-  database = connect(network.url, { poolSize: POOL_SIZE, statementTimeout: STATEMENT_TIMEOUT });
+  database = connect(network.url, { poolSize: 10, statementTimeout: STATEMENT_TIMEOUT });
 });
 afterEach(async () => {
   await database.close();
@@ -27,22 +28,24 @@ afterEach(async () => {
 test('trusts no other old connection once one has fallen silent, so that a request still has time for a new one', async () => {
   // Less than two of them can be waited for.
   const plants = plantsIn(database, { batchRows: 1, timeout: 3 * STATEMENT_TIMEOUT + 400 });
-  const first = Array.from({ length: POOL_SIZE }, (_, n): NewPlant => ({ id: BigInt(n), name: 'before' }));
+  const first = Array.from({ length: CREATE_CONNECTIONS }, (_, n): NewPlant => ({ id: BigInt(n), name: 'before' }));
   await Promise.all(first.map((plant) => plants.add(plant)));
-  expect(network.connections()).toBe(POOL_SIZE);
+  expect(network.connections()).toBe(CREATE_CONNECTIONS);
 
   network.swallow();
   network.pass();
   const after = { id: 100n, name: 'after' };
   expect(await plants.add(after)).toEqual(after);
-  expect(await storedPlants(database)).toHaveLength(POOL_SIZE + 1);
+  expect(await storedPlants(database)).toHaveLength(CREATE_CONNECTIONS + 1);
   expect(network.connections()).toBe(1);
 });
 
 test('serves again after its connections fell silent twice without a commit between', async () => {
   const plants = plantsIn(database, { timeout: 3 * STATEMENT_TIMEOUT });
   const together = (n: number) =>
-    Promise.allSettled(Array.from({ length: POOL_SIZE }, (_, i) => plants.add({ id: BigInt(n + i), name: 'x' })));
+    Promise.allSettled(
+      Array.from({ length: CREATE_CONNECTIONS }, (_, i) => plants.add({ id: BigInt(n + i), name: 'x' })),
+    );
   await together(0);
   for (const n of [100, 200]) {
     const adding = together(n);

@@ -20,12 +20,12 @@ export interface Admission {
   /**
    * Does the work of a request whose body is still to be read.
    *
-   * @param declared the bytes of its body as far as they are known
-   * @param read is given what counts the bytes that come without having been declared
+   * @param declared the bytes of its body, undefined if it declares none: they count as they come
+   * @param read is given what to call with the size of each fragment
    * @throws HttpError `overloaded` if too much is under way, `request_too_slow` if it has to make room for others
    */
   admit<Body>(
-    declared: number,
+    declared: number | undefined,
     read: (received: (bytes: number) => void) => Promise<Body>,
     work: (body: Body) => Promise<void>,
   ): Promise<void>;
@@ -98,15 +98,15 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
 
   return {
     async admit<Body>(
-      declared: number,
+      declared: number | undefined,
       read: (received: (bytes: number) => void) => Promise<Body>,
       work: (body: Body) => Promise<void>,
     ) {
-      const ticket = enter(declared);
+      const ticket = enter(declared ?? 0);
       try {
         const body = await new Promise<Body>((resolve, reject) => {
           ticket.giveUp = reject;
-          read((bytes) => grow(ticket, bytes)).then(resolve, reject);
+          read((bytes) => declared === undefined && grow(ticket, bytes)).then(resolve, reject);
         });
         arrive(ticket);
         await work(body);

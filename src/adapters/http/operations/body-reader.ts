@@ -5,16 +5,23 @@ import bodyParser from 'koa-bodyparser';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { HttpError } from '../pipeline/errors.ts';
 
-/** @param received is called with the size of each piece of a body that does not declare its size */
-export type BodyReader = (ctx: Context, received: (bytes: number) => void) => Promise<Buffer>;
+/** Reads the body of a request as the bytes that were sent. */
+export interface BodyReader {
+  /**
+   * Checks what the headers say of the body.
+   *
+   * @returns its size in bytes, undefined if it is not declared
+   * @throws HttpError `unsupported_media_type` or `body_too_large`, or PlantStoreError `malformed_json` if there is none
+   */
+  check(ctx: Context): number | undefined;
+  /**
+   * @param received called with the size of each fragment, unless the body is declared to be small
+   * @throws HttpError `body_too_large`, or PlantStoreError `malformed_json`
+   */
+  read(ctx: Context, received: (bytes: number) => void): Promise<Buffer>;
+}
 
-/**
- * Reads the body of a request as the bytes that were sent.
- *
- * @param limit in bytes
- * @returns a function that throws HttpError `unsupported_media_type` or `body_too_large`, or PlantStoreError
- * `malformed_json`, the first two without reading the body as far as its headers tell.
- */
+/** @param limit of a body, in bytes */
 export function bodyReader(limit: number): BodyReader {
   // As text without an encoding, koa-bodyparser hands over the bytes: its JSON mode parses before anyone can check
   // UTF-8, cannot keep an int64, and takes an empty body for {}.
@@ -23,23 +30,24 @@ export function bodyReader(limit: number): BodyReader {
   const parse = bodyParser({ ...options, encoding: null } as unknown as bodyParser.Options);
   const tooLarge = () => new HttpError('body_too_large', `the body must not be larger than ${limit} bytes`);
 
-  return async (ctx, received) => {
-    const { headers } = ctx.req;
-    if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) {
-      throw new PlantStoreError('malformed_json', 'a body is required: JSON in valid UTF-8');
-    }
+  function check({ req: { headers } }: Context): number | undefined {
+    const size = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined;
+    if (size === 0) throw new PlantStoreError('malformed_json', 'a body is required: JSON in valid UTF-8');
     if (!isJson(headers['content-type']) || headers['content-encoding'] !== undefined) {
       throw new HttpError('unsupported_media_type');
     }
-    const size = Number(headers['content-length']);
-    if (size > limit) throw tooLarge();
+    if (size !== undefined && size > limit) throw tooLarge();
+    return size;
+  }
+
+  async function read(ctx: Context, received: (bytes: number) => void): Promise<Buffer> {
+    const { headers, httpVersion } = ctx.req;
     // RFC 9110 section 10.1.1: a client of HTTP/1.0 would not understand it.
-    if (headers.expect !== undefined && ctx.req.httpVersion !== '1.0') ctx.res.writeContinue();
+    if (headers.expect !== undefined && httpVersion !== '1.0') ctx.res.writeContinue();
     try {
       const reading = parse(ctx, async () => {});
-      await (size <= FREE_PIECES
-        ? reading
-        : Promise.race([reading, fragmented(ctx.req, Number.isNaN(size) ? received : () => {})]));
+      const isSmall = Number(headers['content-length']) <= FREE_PIECES;
+      await (isSmall ? reading : Promise.race([reading, fragmented(ctx.req, received)]));
     } catch (error) {
       if (error instanceof HttpError) throw error;
       // raw-body leaves what is still to come unread, and Node would wait for it before the next request.
@@ -51,7 +59,9 @@ export function bodyReader(limit: number): BodyReader {
     const { body } = ctx.request;
     if (!Buffer.isBuffer(body)) throw new HttpError('unsupported_media_type');
     return body;
-  };
+  }
+
+  return { check, read };
 }
 
 /** Each piece of a body takes some 350 bytes while it is read, and putting a million together holds the loop for 0.3 s. */

@@ -9,15 +9,15 @@ import type { Operation } from './operation.ts';
 interface Gates {
   readonly authenticate: (ctx: Context) => Promise<void>;
   readonly admit: Admission['admit'];
-  readonly readBody: BodyReader;
+  readonly body: BodyReader;
 }
 
-const NO_BODY = Buffer.alloc(0);
+const noBody: BodyReader = { check: () => 0, read: async () => Buffer.alloc(0) };
 
 /** Adds the route of an operation. The checks are in the order that the documentation promises. */
-export function routeOperation(router: Router, operation: Operation, { authenticate, admit, readBody }: Gates): void {
+export function routeOperation(router: Router, operation: Operation, { authenticate, admit, body }: Gates): void {
   const path = operation.path.replace(/\{(\w+)\}/g, ':$1');
-  const declaredBytes = (ctx: Context) => (operation.requestBody ? Number(ctx.req.headers['content-length'] ?? 0) : 0);
+  const { check, read } = operation.requestBody ? body : noBody;
 
   router.register(path, [operation.method], async (ctx) => {
     const exchange = exchangeOf(ctx.req);
@@ -26,8 +26,8 @@ export function routeOperation(router: Router, operation: Operation, { authentic
     exchange.connection.isTrusted = true;
     operation.check(ctx.params);
     await admit(
-      declaredBytes(ctx),
-      async (received) => (operation.requestBody ? readBody(ctx, received) : NO_BODY),
+      check(ctx),
+      (received) => read(ctx, received),
       async (body) => {
         exchange.readOn = 'at once';
         ctx.body = await operation.invoke({ path: ctx.params, body });
