@@ -153,8 +153,10 @@ describe.each(clients)('the client in $language', ({ program, file, args, wrongA
     }
   });
 
-  test('says that it asks for what is not there', async () => {
-    expect(await create(pine, { url: `${server.url}/v1` })).toEqual(said(40400, 'fix this program'));
+  test('asks whether the address is right when there is nothing at it', async () => {
+    const url = `${server.url}/v1`;
+    const stderr = `${url} does not respond as Plant Store does: is that its address?\n`;
+    expect(await create(pine, { url })).toEqual({ code: 1, stdout: '', stderr });
   });
 
   test('sends the plant again when the store was unavailable for a moment', async () => {
