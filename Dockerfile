@@ -23,7 +23,7 @@ USER node
 ENV HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0 DATA_DIR=/data
 EXPOSE 3000 3001
 
-# Live, not ready: whoever acts on this replaces the container, which mends no database.
+# Live, not ready: whoever acts on this replaces the container, which does not fix a database.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["node", "-e", \
   "fetch(`http://127.0.0.1:${process.env.MANAGEMENT_PORT || 3001}/live`).then(({ ok }) => process.exit(ok ? 0 : 1))"]
 

@@ -18,7 +18,7 @@ import { claimTable, markdownTable, number } from './tables.ts';
 const root = join(import.meta.dirname, '..');
 
 /** Every document that has figures. */
-export const documents = ['README.md', 'docs/import.md', 'docs/performance.md'] as const;
+export const documents = ['docs/import.md', 'docs/performance.md'] as const;
 
 const SECTION = /(<!-- figures: (\S+) -->\n)[\s\S]*?(<!-- end of figures -->)/g;
 

@@ -1,128 +1,72 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { chmod, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
-import { afterEach, describe, expect, test } from '@jest/globals';
-import { documents, withFigures } from '../bench/figures.ts';
-import { errorKinds } from '../src/adapters/http/pipeline/errors.ts';
-import { serverLimits } from '../src/adapters/http/sockets/server.ts';
-import { readConfig, readMigrationConfig } from '../src/config/config.ts';
+import { basename, join, relative } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { readConfig } from '../src/config/config.ts';
+import { documents } from './support/documents.ts';
 import { freePort } from './support/free-port.ts';
-import { anchors, codeBlocks, inlineCode, linkTargets, tableRows } from './support/markdown.ts';
+import { codeBlocks, inlineCode, linkTargets, tableRows } from './support/markdown.ts';
 import { projectFile, temporaryFolder } from './support/service-process.ts';
 import { emptyDatabase } from './support/test-database.ts';
 
 /*
- * What the documents say holds: the links lead somewhere, the figures are those of the benches, and the README's commands
- * work, one after another, as a newcomer would paste them.
+ * The README is short and true: it shows the code as it is, links to every document, and its commands work, one after
+ * another, as a newcomer would paste them. test/docs.test.ts checks the other documents.
  */
 
-const documentNames = ['.', 'docs', 'bench', 'examples'].flatMap((folder) =>
-  readdirSync(projectFile(folder))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join(folder, name)),
-);
-const read = (document: string) => readFileSync(projectFile(document), 'utf8');
-const readme = read('README.md');
-const scripts = ['package.json', 'examples/client/package.json'].flatMap((file) =>
-  Object.keys(JSON.parse(read(file)).scripts),
-);
+const readme = readFileSync(projectFile('README.md'), 'utf8');
 
-describe.each(documentNames)('%s', (name) => {
-  const document = read(name);
-
-  test('links only to what is there', () => {
-    for (const target of linkTargets(document)) {
-      if (/^\w+:/.test(target)) {
-        expect(target).toMatch(/^https:\/\/[\w.-]+\.\w+/);
-        continue;
-      }
-      const [path = '', anchor] = target.split('#');
-      const file = path === '' ? name : join(dirname(name), path);
-      expect({ target, exists: existsSync(projectFile(file)) }).toEqual({ target, exists: true });
-      if (anchor !== undefined) expect(anchors(read(file))).toContain(anchor);
-    }
-  });
-
-  test('names only scripts that a package.json has', () => {
-    const named = [...document.matchAll(/npm run ([\w:-]+)/g)].map(([, script = '']) => script);
-    expect(scripts).toEqual(expect.arrayContaining(named));
-  });
+test('has at most 100 lines', () => {
+  expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(100);
 });
 
-test('README.md names only files that are there', () => {
+test('links to every other document', () => {
+  expect(linkTargets(readme)).toEqual(expect.arrayContaining(documents.filter((name) => name !== 'README.md')));
+});
+
+test('names only files that are there', () => {
   const files = globSync('**', { cwd: projectFile(''), exclude: (path) => NOT_CLONED.test(path) });
   const paths = inlineCode(readme).filter((code) => /^[\w./-]+\.(ts|md|json|ndjson|ya?ml|svg)$/.test(code));
-  expect(paths.length).toBeGreaterThan(0);
-  // What is told of a folder's files goes without the folder.
   const missing = paths.filter((path) => !files.some((file) => file === path || basename(file) === path));
-  expect(missing.filter((path) => !path.startsWith('/'))).toEqual([]);
+  expect(missing).toEqual([]);
 });
 
-test.each(documents)('%s has the figures of the last benches: npm run bench:figures writes them', (name) => {
-  const document = read(name);
-  expect(document).toContain('<!-- figures: ');
-  expect(withFigures(document)).toBe(document);
+test('shows the code as it is in src, without its comments', () => {
+  const shown = codeBlocks(readme).find(({ language }) => language === 'ts')?.text ?? '';
+  const [, ...parts] = shown.split(/^\/\/ (src\/.*)\n/m);
+  expect(parts.filter((_, n) => n % 2 === 0)).toEqual(['src/application/ports.ts', 'src/application/create-plant.ts']);
+  for (let n = 0; n < parts.length; n += 2) {
+    const [file = '', code = ''] = parts.slice(n, n + 2);
+    const source = readFileSync(projectFile(file), 'utf8').replace(/^ *\/\*\*[\s\S]*?\*\/\n/gm, '');
+    expect(source).toContain(code.trim());
+  }
 });
 
-test('README.md has no other figures of speed', () => {
-  const [section = ''] = /^## How fast\n[\s\S]*?(?=^## |(?![\s\S]))/m.exec(readme) ?? [];
-  const prose = section.replace(/<!-- figures[\s\S]*?<!-- end of figures -->/g, '').replace(/`[^`]*`|\([^)]*\)/g, '');
-  expect(section).not.toBe('');
-  expect(prose).not.toMatch(/\d/);
-});
-
-test('README.md lists exactly the variables that are read', () => {
-  const read = new Set<string>();
-  const environment = (values: Record<string, string>) =>
-    new Proxy(values, {
-      get(_, name: string) {
-        read.add(name);
-        return values[name];
-      },
-    });
-  readConfig(environment({}));
-  // Without the first, the second is.
-  readMigrationConfig(environment({ MIGRATION_DATABASE_URL: 'postgres://db/plants' }));
-  const rows = tableRows(readme, 'variable');
-  expect(rows.flatMap(([names = '']) => names.split(', ')).sort()).toEqual([...read].sort());
-
-  const defaults = rows.flatMap(([names = '', values = '']) => {
-    const each = values.split(', ');
-    return names.split(', ').map((name, n): [string, string] => [name, each[n] ?? '']);
-  });
-  // Those that refer to other variables are not values.
-  const given = defaults.filter(([name]) => name !== 'BASE_URL' && name !== 'MIGRATION_DATABASE_URL');
-  expect(readConfig(Object.fromEntries(given))).toEqual(readConfig({}));
-});
-
-test('README.md lists exactly the errors that are answered', () => {
-  const listed = tableRows(readme, 'error').flatMap(([numbers = '']) => numbers.split(', '));
-  expect(listed.map(Number).sort()).toEqual(
-    Object.values(errorKinds)
-      .map(({ error }) => error)
+test('has every folder of src on its map, and no other', () => {
+  const onMap = [...readme.matchAll(/^(src\/\w+)\/ /gm)].map(([, folder]) => folder);
+  expect(onMap.sort()).toEqual(
+    globSync('src/*/', { cwd: projectFile('') })
+      .map((path) => path.replace(/\/$/, ''))
       .sort(),
   );
 });
 
-test('docs/security.md has the limits that hold', () => {
-  const limits = Object.fromEntries(
-    tableRows(read('docs/security.md'), 'what').map(([what = '', limit]) => [what, limit]),
-  );
-  const seconds = (milliseconds: number) => `${milliseconds / 1_000} s`;
-  expect(limits).toMatchObject({
-    headers: expect.stringMatching(new RegExp(`^${serverLimits.maxHeaderSize / 1024} KiB `)),
-    'time for the headers': seconds(serverLimits.headersTimeout),
-    'time for a request': seconds(serverLimits.requestTimeout),
-    'an answer that nobody reads': seconds(serverLimits.answerTimeout),
-    'an idle connection': seconds(serverLimits.keepAliveTimeout),
-    'requests sent in one piece, without waiting for answers': `${serverLimits.maxPipelined}`,
-    connections: `MAX_CONNECTIONS, ${serverLimits.maxConnections.toLocaleString('en')}`,
-  });
+test('gives the defaults that hold', () => {
+  const rows = tableRows(readme, 'variable');
+  expect(rows).toHaveLength(3);
+  const given = Object.fromEntries(rows.map(([name = '', value = '']) => [name, value]));
+  expect(readConfig(given)).toEqual(readConfig({}));
 });
 
-test('README.md has commands that work as they stand, one block after another', async () => {
+test('has no figures of speed, which would age', () => {
+  const [section = ''] = /^## How fast\n[\s\S]*?(?=^## )/m.exec(readme) ?? [];
+  expect(section).not.toBe('');
+  expect(section).not.toMatch(/\d/);
+});
+
+test('has commands that work as they stand, one block after another', async () => {
   const newcomer = await newcomersShell();
   const blocks = codeBlocks(readme);
   let ran = 0;

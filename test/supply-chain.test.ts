@@ -62,9 +62,9 @@ test('every version is pinned exactly', async () => {
   expect(versions.filter((version) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([]);
 });
 
-test('the README gives a reason for every dependency, and for nothing else', async () => {
-  const readme = await readFile(projectFile('README.md'), 'utf8');
-  const [, table = ''] = /^## What it depends on\n(.*?)^## /ms.exec(readme) ?? [];
+test('docs/security.md gives a reason for every dependency, and for nothing else', async () => {
+  const security = await readFile(projectFile('docs/security.md'), 'utf8');
+  const [, table = ''] = /^## What it depends on\n(.*?)^## /ms.exec(security) ?? [];
   const listed = [...table.matchAll(/^\| (.*?) \| \S/gm)].flatMap(([, names = '']) => names.split(', '));
   const { dependencies, optionalDependencies } = await json('package.json');
   const used = Object.keys({ ...dependencies, ...optionalDependencies });

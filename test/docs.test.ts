@@ -1,0 +1,93 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { documents as withBenchFigures, withFigures } from '../bench/figures.ts';
+import { errorKinds } from '../src/adapters/http/pipeline/errors.ts';
+import { serverLimits } from '../src/adapters/http/sockets/server.ts';
+import { readConfig, readMigrationConfig } from '../src/config/config.ts';
+import { documents } from './support/documents.ts';
+import { anchors, linkTargets, tableRows } from './support/markdown.ts';
+import { projectFile } from './support/service-process.ts';
+
+/* What the documents say holds: links lead somewhere, tables match the code, and figures are those of the benches. */
+
+const read = (document: string) => readFileSync(projectFile(document), 'utf8');
+const scripts = ['package.json', 'examples/client/package.json'].flatMap((file) =>
+  Object.keys(JSON.parse(read(file)).scripts),
+);
+
+describe.each(documents)('%s', (name) => {
+  const document = read(name);
+
+  test('links only to what is there', () => {
+    for (const target of linkTargets(document)) {
+      if (/^\w+:/.test(target)) {
+        expect(target).toMatch(/^https:\/\/[\w.-]+\.\w+/);
+        continue;
+      }
+      const [path = '', anchor] = target.split('#');
+      const file = path === '' ? name : join(dirname(name), path);
+      expect({ target, exists: existsSync(projectFile(file)) }).toEqual({ target, exists: true });
+      if (anchor !== undefined) expect(anchors(read(file))).toContain(anchor);
+    }
+  });
+
+  test('names only scripts that a package.json has', () => {
+    const named = [...document.matchAll(/npm run ([\w:-]+)/g)].map(([, script = '']) => script);
+    expect(scripts).toEqual(expect.arrayContaining(named));
+  });
+});
+
+test.each(withBenchFigures)('%s has the figures of the last benches: npm run bench:figures writes them', (name) => {
+  const document = read(name);
+  expect(document).toContain('<!-- figures: ');
+  expect(withFigures(document)).toBe(document);
+});
+
+test('docs/configuration.md lists exactly the variables that are read', () => {
+  const document = read('docs/configuration.md');
+  const used = new Set<string>();
+  const environment = (values: Record<string, string>) =>
+    new Proxy(values, {
+      get(_, name: string) {
+        used.add(name);
+        return values[name];
+      },
+    });
+  readConfig(environment({}));
+  // Without the first, the second is.
+  readMigrationConfig(environment({ MIGRATION_DATABASE_URL: 'postgres://db/plants' }));
+  const rows = tableRows(document, 'variable');
+  expect(rows.flatMap(([names = '']) => names.split(', ')).sort()).toEqual([...used].sort());
+
+  const defaults = rows.flatMap(([names = '', values = '']) => {
+    const each = values.split(', ');
+    return names.split(', ').map((name, n): [string, string] => [name, each[n] ?? '']);
+  });
+  // Those that refer to other variables are not values.
+  const given = defaults.filter(([name]) => name !== 'BASE_URL' && name !== 'MIGRATION_DATABASE_URL');
+  expect(readConfig(Object.fromEntries(given))).toEqual(readConfig({}));
+});
+
+test('docs/errors.md lists exactly the errors that are sent', () => {
+  const listed = tableRows(read('docs/errors.md'), 'error').map(([number]) => Number(number));
+  // Several causes can share a number.
+  const sent = new Set(Object.values(errorKinds).map(({ error }) => error));
+  expect(listed).toEqual([...sent].sort());
+});
+
+test('docs/security.md has the limits that hold', () => {
+  const limits = Object.fromEntries(
+    tableRows(read('docs/security.md'), 'what').map(([what = '', limit]) => [what, limit]),
+  );
+  const seconds = (milliseconds: number) => `${milliseconds / 1_000} s`;
+  expect(limits).toMatchObject({
+    headers: expect.stringMatching(new RegExp(`^${serverLimits.maxHeaderSize / 1024} KiB `)),
+    'time for the headers': seconds(serverLimits.headersTimeout),
+    'time for a request': seconds(serverLimits.requestTimeout),
+    'a response that the client does not read': seconds(serverLimits.answerTimeout),
+    'an idle connection': seconds(serverLimits.keepAliveTimeout),
+    'pipelined requests': `${serverLimits.maxPipelined}`,
+    connections: `MAX_CONNECTIONS, ${serverLimits.maxConnections.toLocaleString('en')}`,
+  });
+});
