@@ -13,5 +13,38 @@ export interface AddPlant {
   add(plant: NewPlant): Promise<NewPlant>;
 }
 
+/** Finds plants in the store. */
+export interface FindPlant {
+  /**
+   * Resolves to the record that has the id, undefined if there is none. Every call that resolved before is seen.
+   *
+   * MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now.
+   */
+  find(id: bigint): Promise<NewPlant | undefined>;
+}
+
+/** A part of the store: the plants whose ids are from `from` to `to`, of those only the ones with the tag, if given. */
+export interface PlantRange {
+  readonly from: bigint;
+  readonly to: bigint;
+  readonly tag?: string | undefined;
+}
+
+/** The first plants of a range. */
+export interface PlantBatch {
+  /** In ascending order of id. */
+  readonly plants: readonly NewPlant[];
+  /** Whether the range has no more plants after these. */
+  readonly isLast: boolean;
+}
+
+/** Reads plants in order, in batches that need little memory. Both reject as FindPlant does. */
+export interface ReadPlants {
+  /** Reads the first plants of the range: at most so many, of about a mebibyte of text, but one at least if there is one. */
+  readBatch(range: PlantRange, count: number): Promise<PlantBatch>;
+  /** Reads the first ids of the range, so many if there are, in ascending order. */
+  readIds(range: PlantRange, count: number): Promise<bigint[]>;
+}
+
 /** Whether an access token is good. MUST reject with PlantStoreError `token_unverifiable` if that cannot be known now. */
 export type TokenVerifier = (token: string) => boolean | Promise<boolean>;

@@ -2,11 +2,18 @@
  * Why an operation could not be done, as far as the domain and its ports know:
  * - `invalid_plant`: a field breaks a rule; the message names it and says what it must be.
  * - `id_taken`: the id belongs to a different plant, which is untouched.
+ * - `plant_not_found`: no plant has the id.
  * - `malformed_json`: a record is not JSON in valid UTF-8.
  * - `store_unavailable`: the store cannot respond now; the outcome is unknown until the operation is tried again.
  * - `token_unverifiable`: whether a token is good cannot be known now.
  */
-export type ErrorCode = 'invalid_plant' | 'id_taken' | 'malformed_json' | 'store_unavailable' | 'token_unverifiable';
+export type ErrorCode =
+  | 'invalid_plant'
+  | 'id_taken'
+  | 'plant_not_found'
+  | 'malformed_json'
+  | 'store_unavailable'
+  | 'token_unverifiable';
 
 /** An expected failure. The message is for the client; what only operators may see goes into `cause`. */
 export class PlantStoreError extends Error {

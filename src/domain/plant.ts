@@ -11,8 +11,8 @@ export interface NewPlant extends Plant {
   readonly id: bigint;
 }
 
-const MIN_INT64 = -(2n ** 63n);
-const MAX_INT64 = 2n ** 63n - 1n;
+export const MIN_INT64 = -(2n ** 63n);
+export const MAX_INT64 = 2n ** 63n - 1n;
 
 /** What each field must be, in words that complete "<field> must be ...". */
 export const fieldRules = {
@@ -42,6 +42,6 @@ function brokenRule(field: keyof typeof fieldRules): PlantStoreError {
 }
 
 /** SQL text holds any Unicode scalar value but U+0000; a lone surrogate is none and would be replaced silently. */
-function isStorableText(text: string): boolean {
+export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }

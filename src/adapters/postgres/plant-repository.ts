@@ -1,9 +1,10 @@
 import { CompiledQuery, sql as fragment } from 'kysely';
-import type { AddPlant } from '../../application/ports.ts';
+import type { Ports } from '../../application/use-cases.ts';
 import type { NewPlant } from '../../domain/plant.ts';
 import { batcher } from './batcher.ts';
 import type { Database } from './database.ts';
 import { isWorthTryingAlone, MissingRowError } from './errors.ts';
+import { plantReader } from './plant-reader.ts';
 import type { CallStore } from './store-call.ts';
 
 interface PlantsOptions {
@@ -15,7 +16,7 @@ interface PlantsOptions {
 }
 
 /** The repository, and two counts for operators. */
-interface PostgresPlants extends AddPlant {
+interface PostgresPlants extends Ports {
   /** Plants that wait for a statement. */
   waiting(): number;
   /** Plants that its INSERTs have stored; without those of an INSERT whose connection was lost before its result came. */
@@ -46,6 +47,7 @@ export function postgresPlants(database: Database, { callStore, batchRows, onIns
   });
 
   return {
+    ...plantReader(database, callStore),
     waiting: addInGroup.waiting,
     inserted: () => inserted,
     add: (plant) => callStore((call) => addInGroup(plant, call)),
