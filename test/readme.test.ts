@@ -115,7 +115,7 @@ test('docs/security.md has the limits that hold', () => {
     headers: expect.stringMatching(new RegExp(`^${serverLimits.maxHeaderSize / 1024} KiB `)),
     'time for the headers': seconds(serverLimits.headersTimeout),
     'time for a request': seconds(serverLimits.requestTimeout),
-    'an answer that nobody reads': seconds(serverLimits.answerTimeout),
+    'an answer that nobody reads': seconds(serverLimits.responseTimeout),
     'an idle connection': seconds(serverLimits.keepAliveTimeout),
     'requests sent in one piece, without waiting for answers': `${serverLimits.maxPipelined}`,
     connections: `MAX_CONNECTIONS, ${serverLimits.maxConnections.toLocaleString('en')}`,
