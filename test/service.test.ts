@@ -220,7 +220,7 @@ describe('on Postgres', () => {
     try {
       const service = await start({ DATABASE_URL: empty.url });
       const pending = 'migrations are pending (0001_create_plants): run npm run migrate';
-      await service.until(() => service.stderr().endsWith(`It is not ready: ${pending}\n`));
+      await service.until(() => service.stderr().endsWith(`Not ready: ${pending}\n`));
       expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
       expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { database: pending } });
       expect((await fetch(`${service.apiUrl}/plants`, { method: 'POST' })).status).toBe(401);
