@@ -1,7 +1,7 @@
-import { advised } from './adapters/postgres/advice.ts';
+import { withAdvice } from './adapters/postgres/advice.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { embeddedDatabase, requireEmbeddedDatabase } from './adapters/postgres/embedded.ts';
-import { migrateDown, migrateUp, migrationStatus } from './adapters/postgres/migrator.ts';
+import { damagedMigrations, migrateDown, migrateUp, migrationStatus } from './adapters/postgres/migrator.ts';
 import { postgresServer } from './adapters/postgres/server.ts';
 import { createLog } from './composition/log.ts';
 import { readMigrationConfig } from './config/config.ts';
@@ -24,13 +24,13 @@ try {
       : await embeddedDatabase(config.dataDir);
   try {
     if (command === 'up') report(await migrateUp(database), 'applied');
-    if (command === 'down') report(await migrateDown(database, { deletePlants }), 'taken back');
+    if (command === 'down') report(await migrateDown(database, { deletePlants }), 'reverted');
     if (command === 'status') await reportStatus(database);
   } finally {
     await database.close();
   }
 } catch (thrown) {
-  const error = advised(thrown);
+  const error = withAdvice(thrown);
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }
@@ -41,8 +41,13 @@ function report(names: readonly string[], done: string): void {
 
 async function reportStatus(database: Database): Promise<void> {
   const { applied, pending, unknown } = await migrationStatus(database);
-  for (const name of applied) {
-    console.log(`${name}: ${unknown.includes(name) ? 'applied by a newer version' : 'applied'}`);
-  }
+  const damaged = await damagedMigrations(database);
+  const stateOf = (name: string) => {
+    if (unknown.includes(name)) return 'applied by a newer version';
+    return damaged.includes(name)
+      ? 'applied, but what it made is missing or incomplete: run npm run migrate'
+      : 'applied';
+  };
+  for (const name of applied) console.log(`${name}: ${stateOf(name)}`);
   for (const name of pending) console.log(`${name}: pending`);
 }

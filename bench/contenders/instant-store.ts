@@ -4,6 +4,7 @@ import { plantOperations } from '../../src/adapters/http/operations/plant-operat
 import { serve } from '../../src/adapters/http/sockets/server.ts';
 import { prometheusMetrics } from '../../src/adapters/prometheus/metrics.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
+import { allPermissions } from '../../src/application/permissions.ts';
 import type { AddPlant } from '../../src/application/ports.ts';
 import { useCases } from '../../src/application/use-cases.ts';
 import { createLog } from '../../src/composition/log.ts';
@@ -16,7 +17,7 @@ import { fakePlants } from '../../test/support/fake-plants.ts';
  * groups does.
  */
 
-const { api: address, bodyLimit, limits, logLevel, tokens } = readConfig(process.env);
+const { api: address, bodyLimit, limits, maxStreams, logLevel, tokens } = readConfig(process.env);
 const log = await createLog(logLevel);
 const metrics = prometheusMetrics();
 
@@ -39,9 +40,10 @@ async function endOfTurn(): Promise<void> {
 
 const app = api({
   operations: plantOperations(useCases({ ...fakePlants(), ...plants })),
-  verifyToken: staticTokens(tokens),
+  verifyToken: staticTokens(tokens, allPermissions),
   bodyLimit,
   limits,
+  maxStreams,
   baseUrl: () => url,
   log,
   observer: metrics,

@@ -3,14 +3,14 @@ import { type FindPlant, findPlant } from './find-plant.ts';
 import { type ListPlants, listPlants } from './list-plants.ts';
 import type * as ports from './ports.ts';
 
-/** All that the application does, as the driving adapters see it. */
+/** Everything the application does, for the driving adapters. */
 export interface UseCases {
   readonly createPlant: CreatePlant;
   readonly findPlant: FindPlant;
   readonly listPlants: ListPlants;
 }
 
-/** All that the application needs of the world. */
+/** Everything the use cases need from driven adapters. */
 export type Ports = ports.AddPlant & ports.FindPlant & ports.ReadPlants;
 
 export function useCases(plants: Ports): UseCases {

@@ -90,3 +90,9 @@ export const tokens: Rule<string[]> = {
     return given.length > 0 && given.every((token) => TOKEN.test(token)) ? given : undefined;
   },
 };
+
+/** RFC 6749 section 3.3. */
+export const scope: Rule<string> = {
+  mustBe: 'one scope, without spaces, quotation marks and backslashes',
+  parse: (value) => (/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value) ? value : undefined),
+};

@@ -12,12 +12,13 @@ import {
   origins,
   pause,
   port,
+  scope,
   text,
   time,
   tokens,
   totalSize,
 } from './config-rules.ts';
-import { readTokensFile, TOKENS_FILE, type TokensFile } from './tokens-file.ts';
+import { TOKENS_FILE, type TokensFile, tokensIn } from './tokens-file.ts';
 
 export interface Config {
   readonly api: {
@@ -34,11 +35,16 @@ export interface Config {
   /** How long a request may wait for the store, in milliseconds. */
   readonly storeTimeout: number;
   readonly limits: AdmissionLimits;
+  /** Lists that are streamed at once. */
+  readonly maxStreams: number;
   /** Connections to the API that may be open at once. */
   readonly maxConnections: number;
   /** Accepted bearer tokens; without any, a file of them and `jwt` the embedded database makes its own. */
   readonly tokens: readonly string[];
   readonly tokensFile: TokensFile | undefined;
+  /** The same for tokens that permit reading only. */
+  readonly readTokens: readonly string[];
+  readonly readTokensFile: TokensFile | undefined;
   /** Whose signed tokens are accepted as well. */
   readonly jwt: JwtOptions | undefined;
   /** In bytes. */
@@ -62,10 +68,8 @@ export function readConfig(environment: Environment): Config {
   return checked(environment, (read, problem) => {
     const database = databaseConfig('DATABASE_URL', read, problem);
     const given = (name: string) => Boolean(environment[name]);
-    if (given('DATABASE_URL') && !['ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', ...JWT_NAMES].some(given)) {
-      problem(
-        'ACCESS_TOKENS, ACCESS_TOKENS_FILE or JWT_JWKS_URL must say which tokens are accepted when DATABASE_URL is set',
-      );
+    if (given('DATABASE_URL') && ![...TOKENS_NAMES, ...JWT_NAMES].some(given)) {
+      problem(`${TOKENS_NAMES.join(', ')} or JWT_JWKS_URL must say which tokens are accepted when DATABASE_URL is set`);
     }
     const missing = JWT_NAMES.filter((name) => !given(name));
     if (missing.length < JWT_NAMES.length) {
@@ -75,6 +79,13 @@ export function readConfig(environment: Environment): Config {
     const maxRequestBytes = read('MAX_REQUEST_BYTES', totalSize, '64mb');
     // The largest body would be refused even when it is alone.
     if (maxRequestBytes < bodyLimit) problem('MAX_REQUEST_BYTES must be at least BODY_LIMIT');
+    const [accessTokens, readTokens] = [read('ACCESS_TOKENS', tokens) ?? [], read('READ_TOKENS', tokens) ?? []];
+    const accessTokensFile = tokensFile('ACCESS_TOKENS_FILE', read, problem);
+    const readTokensFile = tokensFile('READ_TOKENS_FILE', read, problem);
+    const full = [...accessTokens, ...(accessTokensFile?.tokens ?? [])];
+    if ([...readTokens, ...(readTokensFile?.tokens ?? [])].some((token) => full.includes(token))) {
+      problem('READ_TOKENS and READ_TOKENS_FILE must not have a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE');
+    }
     const shutdownTimeout = read('SHUTDOWN_TIMEOUT', time, '10s');
     return {
       api: {
@@ -88,8 +99,10 @@ export function readConfig(environment: Environment): Config {
         port: read('MANAGEMENT_PORT', port, '3001'),
       },
       database,
-      tokens: read('ACCESS_TOKENS', tokens) ?? [],
-      tokensFile: tokensFile('ACCESS_TOKENS_FILE', read, problem),
+      tokens: accessTokens,
+      tokensFile: accessTokensFile,
+      readTokens,
+      readTokensFile,
       jwt: jwtConfig(read),
       bodyLimit,
       batchRows: read('BATCH_ROWS', integer('a number of rows from 1 to 1000', 1, 1_000), '256'),
@@ -98,6 +111,7 @@ export function readConfig(environment: Environment): Config {
         maxRequests: read('MAX_REQUESTS', integer('a number of requests from 1 to 1000000', 1, 1_000_000), '1000'),
         maxRequestBytes,
       },
+      maxStreams: read('MAX_STREAMS', integer('a number of lists from 1 to 1000', 1, 1_000), '4'),
       maxConnections: read(
         'MAX_CONNECTIONS',
         integer('a number of connections from 1 to 1000000', 1, 1_000_000),
@@ -111,6 +125,7 @@ export function readConfig(environment: Environment): Config {
   });
 }
 
+const TOKENS_NAMES = ['ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', 'READ_TOKENS', 'READ_TOKENS_FILE'];
 const JWT_NAMES = ['JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE'];
 
 /** Reads what a migration needs, which may have a role of its own. @throws ConfigError */
@@ -139,12 +154,14 @@ function databaseConfig(urlName: string, read: Read, problem: Problem): Database
 
 function tokensFile(name: string, read: Read, problem: Problem): TokensFile | undefined {
   const path = read(name, text);
-  const file = path === undefined ? undefined : readTokensFile(path);
+  const file = path === undefined ? undefined : tokensIn(name, path);
   if (path !== undefined && file === undefined) problem(`${name} must be ${TOKENS_FILE}`);
   return file;
 }
 
 function jwtConfig(read: Read): JwtOptions | undefined {
   const [url, issuer, audience] = [read('JWT_JWKS_URL', jwksUrl), read('JWT_ISSUER', text), read('JWT_AUDIENCE', text)];
-  return url && issuer && audience ? { jwksUrl: url, issuer, audience } : undefined;
+  const readScope = read('JWT_READ_SCOPE', scope);
+  const writeScope = read('JWT_WRITE_SCOPE', scope);
+  return url && issuer && audience ? { jwksUrl: url, issuer, audience, readScope, writeScope } : undefined;
 }

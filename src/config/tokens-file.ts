@@ -3,6 +3,8 @@ import { tokens } from './config-rules.ts';
 
 /** A file of tokens, and those that it contained at start. */
 export interface TokensFile {
+  /** The environment variable that names it. */
+  readonly variable: string;
   readonly path: string;
   readonly tokens: readonly string[];
 }
@@ -14,10 +16,10 @@ export const TOKENS_FILE = `a readable file, or a pipe that is being written, wi
 const PIPE_TIMEOUT = 5_000;
 
 /** @returns undefined if the file cannot be read or contains anything but tokens */
-export function readTokensFile(path: string): TokensFile | undefined {
+export function tokensIn(variable: string, path: string): TokensFile | undefined {
   try {
     const list = tokens.parse(readWithin(path, PIPE_TIMEOUT));
-    return list && { path, tokens: list };
+    return list && { variable, path, tokens: list };
   } catch {
     return undefined;
   }

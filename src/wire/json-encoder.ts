@@ -1,19 +1,26 @@
 import type { TSchema } from 'typebox';
 
-/** Not yet in TypeScript's library (https://github.com/tc39/proposal-json-parse-with-source). */
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
-
 /**
- * Makes the writer of a value that the schema describes: every bigint becomes a JSON number with all of its digits.
+ * Creates the encoder of values that the schema describes. In an object every int64, a bigint in code, becomes a JSON
+ * number with all its digits, which JSON.stringify refuses to write.
  *
  * @returns a function from the value to JSON text
  */
 export function jsonEncoder(schema: TSchema): (value: unknown) => string {
-  // A replacer is called for each member, so only schemas with an int64 get one.
-  if (!JSON.stringify(schema).includes('"format":"int64"')) return (value) => JSON.stringify(value);
-  return (value) => JSON.stringify(value, exactly);
-}
-
-function exactly(_name: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? rawJSON(String(value)) : value;
+  const { properties } = schema as { properties?: Readonly<Record<string, { format?: string }>> };
+  if (properties === undefined) return JSON.stringify;
+  const members = Object.entries(properties).map(([name, { format }]) => ({
+    name,
+    label: `${JSON.stringify(name)}:`,
+    encode: format === 'int64' ? String : JSON.stringify,
+  }));
+  return (value) => {
+    const object = value as Readonly<Record<string, unknown>>;
+    let text = '';
+    for (const { name, label, encode } of members) {
+      const member = object[name];
+      if (member !== undefined) text += `${text === '' ? '' : ','}${label}${encode(member)}`;
+    }
+    return `{${text}}`;
+  };
 }

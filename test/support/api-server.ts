@@ -4,6 +4,7 @@ import type { Operation } from '../../src/adapters/http/operations/operation.ts'
 import { plantOperations } from '../../src/adapters/http/operations/plant-operations.ts';
 import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/sockets/server.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
+import { allPermissions } from '../../src/application/permissions.ts';
 import { type Ports, useCases } from '../../src/application/use-cases.ts';
 import { fakePlants } from './fake-plants.ts';
 
@@ -23,6 +24,7 @@ interface ApiServerOptions {
   readonly maxRequests?: number;
   /** In bytes. */
   readonly maxRequestBytes?: number;
+  readonly maxStreams?: number;
   /** Gets every log line. */
   readonly onLog?: (line: string) => void;
 }
@@ -37,15 +39,17 @@ export async function startApiServer({
   corsOrigins = [],
   maxRequests = 1_000,
   maxRequestBytes = 64 * 1024 ** 2,
+  maxStreams = 4,
   onLog = () => {},
 }: ApiServerOptions = {}): Promise<HttpServer> {
   const log = pino({}, { write: onLog });
   const server: HttpServer = await serve(
     api({
       operations,
-      verifyToken: staticTokens([TOKEN]),
+      verifyToken: staticTokens([TOKEN], allPermissions),
       bodyLimit,
       limits: { maxRequests, maxRequestBytes },
+      maxStreams,
       baseUrl: () => baseUrl ?? server.url,
       corsOrigins,
       log,

@@ -1,12 +1,13 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { sql } from 'kysely';
-import { FileMigrationProvider, type MigrationResultSet, Migrator } from 'kysely/migration';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Kysely, sql } from 'kysely';
+import { FileMigrationProvider, type Migration, type MigrationResultSet, Migrator } from 'kysely/migration';
 import type { Logger } from 'pino';
-import { advised } from './advice.ts';
-import type { Database } from './database.ts';
-import { meaningOf, SchemaError, sqlState, translated, UNDEFINED_TABLE } from './errors.ts';
-import { keepingPlants } from './keeping-plants.ts';
+import { withAdvice } from './advice.ts';
+import { refuseDataLoss } from './data-loss.ts';
+import type { Database, Tables } from './database.ts';
+import { classify, SchemaError, sqlState, translated, UNDEFINED_TABLE } from './errors.ts';
 
 const provider = new FileMigrationProvider({
   fs,
@@ -16,19 +17,81 @@ const provider = new FileMigrationProvider({
 });
 
 /**
- * Applies every pending migration; several callers at once take turns. A database that a newer version has migrated
- * further is left as it is, so that an old version's job does not fail during a rolling upgrade.
+ * Applies every pending migration; concurrent callers take turns. A database that a newer version has migrated further
+ * stays as it is, so that an old version's job does not fail during a rolling upgrade.
  *
- * @returns the names of those applied
+ * @returns the names of the applied migrations
  */
 export async function migrateUp(database: Database): Promise<string[]> {
   await requireUtf8(database);
-  const { pending } = await migrationStatus(database);
-  return pending.length === 0 ? [] : namesOf(await new Migrator({ db: database.sql, provider }).migrateToLatest());
+  const migrations: Readonly<Record<string, ResumableMigration>> = await provider.getMigrations();
+  const toDo = async (one: Pick<Database, 'sql'>) => {
+    const [{ pending }, damaged] = [await migrationStatus(one), await damagedMigrations(one)];
+    return { pending, damaged };
+  };
+  // Most often there is nothing to do, and a role without the right to do anything can tell.
+  const { pending, damaged } = await toDo(database);
+  if (pending.length === 0 && damaged.length === 0) return [];
+
+  return locked(database, async (one) => {
+    const done: string[] = [];
+    const { pending, damaged } = await toDo({ sql: one });
+    for (const name of damaged) {
+      await migrations[name]?.up(one);
+      done.push(name);
+    }
+    for (const name of pending) {
+      const disableTransactions = migrations[name]?.transaction === false;
+      done.push(...namesOf(await new Migrator({ db: one, provider, disableTransactions }).migrateTo(name)));
+    }
+    return done;
+  });
+}
+
+/** A migration that can be run again after an attempt that was interrupted. */
+interface ResumableMigration extends Migration {
+  /** False if it must run outside a transaction. */
+  readonly transaction?: boolean;
+  /** Whether what it made is still there and complete. */
+  readonly isIntact?: (database: Kysely<Tables>) => Promise<boolean>;
+}
+
+/** The advisory lock of Kysely's migrator. */
+const LOCK_ID = 3853314791062309107n;
+
+/** Milliseconds between two attempts to take the lock. */
+const LOCK_INTERVAL = 200;
+
+/**
+ * Does the work on one connection while no other migrator works. The lock is polled: a statement that waits for it, as
+ * Kysely's does, holds a snapshot, and CREATE INDEX CONCURRENTLY waits until all snapshots are gone.
+ */
+function locked<T>({ sql: database }: Database, work: (one: Kysely<Tables>) => Promise<T>): Promise<T> {
+  return database.connection().execute(async (one) => {
+    const tryLock = sql<{ isTaken: boolean }>`select pg_try_advisory_lock(${LOCK_ID}) as "isTaken"`;
+    while (!(await tryLock.execute(one)).rows[0]?.isTaken) await delay(LOCK_INTERVAL);
+    try {
+      return await work(one);
+    } finally {
+      await sql`select pg_advisory_unlock(${LOCK_ID})`.execute(one);
+    }
+  });
+}
+
+/** The applied migrations whose result is missing or incomplete; `migrateUp` repeats them. */
+export async function damagedMigrations({ sql: database }: Pick<Database, 'sql'>): Promise<string[]> {
+  const migrations: Readonly<Record<string, ResumableMigration>> = await provider.getMigrations();
+  const { applied } = await migrationStatus({ sql: database });
+  const damaged: string[] = [];
+  for (const name of applied) {
+    const isIntact = migrations[name]?.isIntact;
+    if (isIntact !== undefined && !(await isIntact(database))) damaged.push(name);
+  }
+  return damaged;
 }
 
 /**
- * Takes the newest migration back.
+ * Reverts the newest migration.
  *
  * @throws Error, saying how many, if that would delete plants and `deletePlants` is false; nothing is changed then
  * @returns its name, if there was one
@@ -37,11 +100,11 @@ export async function migrateDown(
   { sql }: Database,
   { deletePlants }: { readonly deletePlants: boolean },
 ): Promise<string[]> {
-  const migrations = deletePlants ? provider : keepingPlants(provider);
+  const migrations = deletePlants ? provider : refuseDataLoss(provider);
   return namesOf(await new Migrator({ db: sql, provider: migrations }).migrateDown());
 }
 
-/** What this code knows and what the database has had, oldest first. */
+/** The names of migrations, oldest first. */
 export interface MigrationStatus {
   readonly applied: readonly string[];
   readonly pending: readonly string[];
@@ -49,8 +112,8 @@ export interface MigrationStatus {
   readonly unknown: readonly string[];
 }
 
-/** Reads the migration table only, and works before there is one. */
-export async function migrationStatus({ sql }: Database): Promise<MigrationStatus> {
+/** Compares this version's migrations with the database's; without a migration table all are pending. */
+export async function migrationStatus({ sql }: Pick<Database, 'sql'>): Promise<MigrationStatus> {
   const known = Object.keys(await provider.getMigrations()).sort();
   const done = await sql
     .selectFrom('kysely_migration')
@@ -69,12 +132,12 @@ export async function migrationStatus({ sql }: Database): Promise<MigrationStatu
   };
 }
 
-/** @throws Error, saying what to do, if the database cannot hold every text, or while migrations are pending */
+/** @throws Error, saying what to do, if the database's settings are unsafe for plants or migrations are pending */
 export async function requireMigrations(database: Database): Promise<MigrationStatus> {
   try {
     return await checkedStatus(database);
   } catch (error) {
-    throw advised(error);
+    throw withAdvice(error);
   }
 }
 
@@ -93,26 +156,26 @@ async function requireUtf8({ sql: database }: Database): Promise<void> {
   const encoding = rows[0]?.encoding;
   if (encoding === 'UTF8') return;
   throw new SchemaError(
-    `the database is in ${encoding}: make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0`,
+    `the database's encoding is ${encoding}: create one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0`,
   );
 }
 
-/** Without warnings, a commit whose wait for the synchronous standby was ended would look like any other. */
+/** Without warnings, a commit whose wait for the synchronous standby was cancelled would look like any other. */
 async function requireWarnings({ sql: database }: Database): Promise<void> {
   const { rows } = await sql<{ level: string }>`select current_setting('client_min_messages') as level`.execute(
     database,
   );
   if (rows[0]?.level !== 'error') return;
   throw new SchemaError(
-    "client_min_messages is error for this role: run ALTER ROLE ... RESET client_min_messages, or take it out of the database's URL",
+    "client_min_messages is error for this role: run ALTER ROLE ... RESET client_min_messages, or remove it from the database's URL",
   );
 }
 
 /**
- * Makes the check that stands before every use of the schema. It remembers success, so that it costs nothing then.
+ * Creates the check before every use of the schema, which remembers success.
  *
- * @returns a function that returns undefined once they are applied, and until then rejects with PlantStoreError `store_unavailable` while migrations are pending, and with the
- * driver's own error if it is worth trying again
+ * @returns a function that returns undefined once all migrations are applied; until then it rejects with
+ * PlantStoreError `store_unavailable`, or with the driver's own error if that is transient
  */
 export function migrationGate(database: Database, log: Logger): () => Promise<void> | undefined {
   let passed = false;
@@ -124,7 +187,7 @@ export function migrationGate(database: Database, log: Logger): () => Promise<vo
       if (unknown.length > 0) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
       passed = true;
     } catch (error) {
-      throw meaningOf(error) === 'transient' ? error : translated(advised(error));
+      throw classify(error) === 'transient' ? error : translated(withAdvice(error));
     } finally {
       checking = undefined;
     }
@@ -132,7 +195,7 @@ export function migrationGate(database: Database, log: Logger): () => Promise<vo
 
   return () => {
     if (passed) return undefined;
-    // All that wait share one check.
+    // Concurrent callers share one check.
     checking ??= check();
     return checking;
   };

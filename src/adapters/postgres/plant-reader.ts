@@ -39,7 +39,7 @@ export function plantReader({ sql, connections }: Database, callStore: CallStore
         }),
       );
     },
-    isWorthTryingAlone: () => false,
+    shouldRetryAlone: () => false,
     maxItems: FIND_IDS,
     maxSize: FIND_IDS,
     sizeOf: () => 1,
@@ -49,7 +49,7 @@ export function plantReader({ sql, connections }: Database, callStore: CallStore
   /** One statement for a range at a time, or few: they take long, and others must get their turn. */
   const inTurn = batcher<RawBuilder<Row>, readonly Row[]>({
     run: (queries) => Promise.all(queries.map(rowsOf)),
-    isWorthTryingAlone: () => false,
+    shouldRetryAlone: () => false,
     maxItems: 1,
     maxSize: 1,
     sizeOf: () => 1,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { errors, jwtVerify } from 'jose';
+import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
-import type { TokenVerifier } from '../../application/ports.ts';
+import type { Permission, Permissions, TokenVerifier } from '../../application/permissions.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { providerKeys } from './provider-keys.ts';
 
@@ -10,6 +10,15 @@ export interface JwtOptions {
   readonly jwksUrl: string;
   readonly issuer: string;
   readonly audience: string;
+  /** The scopes that permit reading and writing; undefined permits every accepted token to read, or to create. */
+  readonly readScope: string | undefined;
+  readonly writeScope: string | undefined;
+}
+
+interface Verified {
+  readonly permissions: Permissions;
+  /** As Date.now() counts. */
+  readonly expires: number;
 }
 
 /** Signatures only: `none` is no proof, and HMAC would make a secret of a public key. */
@@ -27,12 +36,12 @@ const CLOCK_TOLERANCE = 30;
  * @returns a verifier that rejects with PlantStoreError `token_unverifiable` if it cannot know
  */
 export function jwtTokens(
-  { jwksUrl, issuer, audience }: JwtOptions,
+  { jwksUrl, issuer, audience, readScope, writeScope }: JwtOptions,
   log: Logger,
   { timeout = 3_000, memory = 10_000 } = {},
 ): TokenVerifier {
-  /** By digest, when they expire, as Date.now() counts; the oldest first. */
-  let remembered = new Map<string, number>();
+  /** By digest; the oldest first. */
+  let remembered = new Map<string, Verified>();
   const keys = providerKeys(jwksUrl, timeout, log, () => {
     // A new one: what is being verified by the old keys goes into the old one.
     remembered = new Map();
@@ -45,28 +54,44 @@ export function jwtTokens(
     requiredClaims: ['exp'],
   };
 
-  async function verify(token: string, digest: string): Promise<boolean> {
+  async function verify(token: string, digest: string): Promise<Permissions | undefined> {
     const verified = remembered;
-    if (!hasCanonicalSignature(token)) return false;
+    if (!hasCanonicalSignature(token)) return undefined;
     try {
       const { payload } = await jwtVerify(token, keys.keyOf, options);
       const [oldest] = verified.keys();
       if (oldest !== undefined && verified.size >= memory) verified.delete(oldest);
-      verified.set(digest, (Number(payload.exp) + CLOCK_TOLERANCE) * 1_000);
-      return true;
+      const permissions = permissionsOf(payload);
+      verified.set(digest, { permissions, expires: (Number(payload.exp) + CLOCK_TOLERANCE) * 1_000 });
+      return permissions;
     } catch (error) {
       if (error instanceof PlantStoreError) throw error;
       if (!(error instanceof errors.JOSEError)) log.warn({ err: error }, 'a key of JWT_JWKS_URL cannot be used');
-      return false;
+      return undefined;
     }
+  }
+
+  function permissionsOf(payload: JWTPayload): Permissions {
+    const scopes = scopesOf(payload);
+    const permits = (scope: string | undefined) => scope === undefined || scopes.includes(scope);
+    const permissions: Permission[] = [];
+    if (permits(readScope)) permissions.push('read');
+    if (permits(writeScope)) permissions.push('create');
+    return new Set(permissions);
   }
 
   keys.refresh();
   return (token) => {
     keys.refresh();
     const digest = hash('sha256', token, 'base64');
-    return Date.now() < (remembered.get(digest) ?? 0) || verify(token, digest);
+    const known = remembered.get(digest);
+    return known !== undefined && Date.now() < known.expires ? known.permissions : verify(token, digest);
   };
+}
+
+/** RFC 8693 section 4.2: `scope` has them separated by spaces; some providers send `scp`, as that or as a list. */
+function scopesOf({ scope, scp }: JWTPayload): string[] {
+  return [scope, scp].flat().flatMap((part) => (typeof part === 'string' ? part.split(' ') : []));
 }
 
 /**

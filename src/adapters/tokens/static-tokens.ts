@@ -1,15 +1,19 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { TokenVerifier } from '../../application/ports.ts';
+import type { Permissions } from '../../application/permissions.ts';
 
 /**
- * Accepts a fixed set of tokens. Digests have one length and tell nothing of the token, so neither the comparison nor
- * its time does; every token is compared, whichever matches.
+ * Accepts a fixed set of tokens, all with the same permissions. Digests are compared, which have one length and reveal
+ * nothing of a token; and every one of them, so that the time reveals nothing either.
  */
-export function staticTokens(tokens: readonly string[]): TokenVerifier {
+export function staticTokens(
+  tokens: readonly string[],
+  permissions: Permissions,
+): (token: string) => Permissions | undefined {
   const digests = tokens.map(digest);
   return (token) => {
     const offered = digest(token);
-    return digests.filter((accepted) => timingSafeEqual(accepted, offered)).length > 0;
+    const matches = digests.filter((accepted) => timingSafeEqual(accepted, offered));
+    return matches.length > 0 ? permissions : undefined;
   };
 }
 

@@ -2,15 +2,18 @@ import { constants, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 
-/** A file of tokens, and those that it had at start. */
+/** A file of tokens, and those that it contained at start. */
 interface TokensFile {
+  /** The environment variable that names it. */
+  readonly variable: string;
   readonly path: string;
   readonly tokens: readonly string[];
 }
 
-/** What the text of the file must be, in words, and its tokens, undefined if it is not that. */
 interface TokensRule {
+  /** What the file must contain, in words. */
   readonly mustBe: string;
+  /** Returns undefined if the text breaks the rule. */
   readonly parse: (text: string) => readonly string[] | undefined;
 }
 
@@ -18,25 +21,25 @@ interface TokensRule {
 const POLL_INTERVAL = 1_000;
 
 /**
- * Follows ACCESS_TOKENS_FILE while the service runs. Content that two polls in a row find the same is taken for complete,
- * since one may fall into the middle of a write; complete and invalid content is logged, and the tokens taken before
- * stay. It polls because no event of the file system covers every way to change a file: written in place, renamed over,
- * or behind a link that is swapped, as Kubernetes does it.
+ * Follows a file of tokens while the service runs. Content that two successive polls find the same counts as complete,
+ * since one may fall into the middle of a write. Complete but invalid content is logged, and the tokens before it stay
+ * accepted. It polls because no file system event covers every way to change a file: written in place, renamed over, or
+ * behind a link that is swapped, as Kubernetes does.
  *
- * @param take gets all tokens of the file whenever they have changed
- * @returns a function that ends it; left alone it keeps no process alive
+ * @param take called with all tokens of the file whenever they have changed
+ * @returns a function that stops it; it does not keep the process alive
  */
 export function followTokensFile(
-  file: TokensFile,
+  { variable, path, tokens: initial }: TokensFile,
   rule: TokensRule,
   log: Logger,
   take: (tokens: readonly string[]) => void,
   { read = textOf, interval = POLL_INTERVAL } = {},
 ): () => void {
-  // What a pipe had is gone once it is read.
-  if (isPipe(file.path)) return () => {};
+  // A pipe is empty once it has been read.
+  if (isPipe(path)) return () => {};
   let seen: string | undefined;
-  let taken: string | undefined = file.tokens.join();
+  let taken: string | undefined = initial.join();
   let ended = false;
   let timer = nextPoll();
 
@@ -45,7 +48,7 @@ export function followTokensFile(
   }
 
   async function poll(): Promise<void> {
-    const text = await read(file.path).catch(() => '');
+    const text = await read(path).catch(() => '');
     if (ended) return;
     if (text === seen) judge(rule.parse(text));
     seen = text;
@@ -56,10 +59,10 @@ export function followTokensFile(
     if (tokens?.join() === taken) return;
     taken = tokens?.join();
     if (tokens === undefined) {
-      log.error(`ACCESS_TOKENS_FILE must contain ${rule.mustBe}; the tokens it had before stay accepted`);
+      log.error(`${variable} must contain ${rule.mustBe}; the tokens it had before stay accepted`);
     } else {
       take(tokens);
-      log.info({ tokens: tokens.length }, 'the tokens of ACCESS_TOKENS_FILE have changed');
+      log.info({ tokens: tokens.length }, `the tokens of ${variable} have changed`);
     }
   }
 
@@ -69,7 +72,7 @@ export function followTokensFile(
   };
 }
 
-/** Unlike a plain read, one without blocking returns from a pipe that nobody writes to any more. */
+/** A non-blocking read returns from a pipe that no longer has a writer; a plain one would not. */
 function textOf(path: string): Promise<string> {
   return readFile(path, { encoding: 'utf8', flag: constants.O_RDONLY | constants.O_NONBLOCK });
 }

@@ -1,14 +1,15 @@
 import { ErrorBody } from '../../../wire/schemas.ts';
 import { type AnyErrorCode, errorKinds } from '../pipeline/errors.ts';
 import type { Operation } from './operation.ts';
+import type { Parameter } from './parameters.ts';
 
-/** The OpenAPI 3.1.0 document of the operations, made of the schemas that validate them. */
+/** The OpenAPI 3.1.0 document of the operations, generated from the schemas that validate requests. */
 export function openApiDocument(operations: readonly Operation[], baseUrl: string): object {
   const paths: Record<string, Record<string, object>> = {};
   const schemas: Record<string, object> = {};
   const tags = new Set<Operation['tag']>();
   for (const operation of operations) {
-    const { method, path, operationId, tag, summary, description, parameters = [], requestBody, response } = operation;
+    const { method, path, operationId, tag, summary, description, requestBody, response } = operation;
     tags.add(tag);
     paths[path] = {
       ...paths[path],
@@ -17,19 +18,15 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
         tags: [tag.name],
         summary,
         description,
-        ...(parameters.length > 0 && {
-          parameters: parameters.map(({ name, mustBe, schema }) => ({
-            ...{ name, in: 'path', required: true, description: mustBe, schema },
-          })),
+        ...parametersOf(operation),
+        ...(requestBody && {
+          requestBody: { required: true, content: contentOf({ 'application/json': requestBody }) },
         }),
-        ...(requestBody && { requestBody: { required: true, content: json(requestBody) } }),
-        responses: {
-          200: { description: `${titleOf(response)} response`, content: json(response) },
-          ...errorResponses(errorsOf(operation)),
-        },
+        responses: { ...successResponses(response), ...errorResponses(errorsOf(operation)) },
       },
     };
-    for (const schema of [requestBody ?? [], response, ErrorBody].flat()) schemas[titleOf(schema)] = schema;
+    const used = [...(requestBody ? [requestBody] : []), ...Object.values(response.content), ErrorBody];
+    for (const schema of used) schemas[titleOf(schema)] = referring(schema);
   }
   return {
     openapi: '3.1.0',
@@ -39,7 +36,7 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
       description: 'Commits plants to SQL. 200 means committed, and sending the same request again is always safe.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    // Paths begin with a slash of their own.
+    // Paths begin with a slash.
     servers: [{ url: baseUrl.replace(/\/$/, '') }],
     security: [{ bearerAuth: [] }],
     tags: [...tags],
@@ -48,21 +45,49 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
   };
 }
 
-/** What can be wrong with any request, and with any that has a body. */
+function parametersOf({ parameters = [], query = [] }: Operation): object {
+  const described = (place: 'path' | 'query') => (parameter: Parameter<unknown>) => ({
+    name: parameter.name,
+    in: place,
+    required: place === 'path',
+    description: parameter.mustBe,
+    schema: parameter.schema,
+  });
+  const all = [...parameters.map(described('path')), ...query.map(described('query'))];
+  return all.length > 0 ? { parameters: all } : {};
+}
+
+function successResponses({ content, headers }: Operation['response']): Record<number, object> {
+  const [schema] = Object.values(content);
+  const described = Object.entries(headers).map(([name, description]) => [
+    name,
+    { description, schema: { type: 'string' } },
+  ]);
+  const documented = described.length > 0 && { headers: Object.fromEntries(described) };
+  return {
+    200: { description: `${titleOf(schema ?? {})} response`, ...documented, content: contentOf(content) },
+    ...('ETag' in headers && { 304: { description: 'the record is still the one of If-None-Match', ...documented } }),
+  };
+}
+
+/** The errors of every request, and those of every request with a body. */
 const ANY_REQUEST = [
   'malformed_request',
   'token_missing',
   'token_refused',
+  'insufficient_scope',
   'request_too_slow',
   'expectation_failed',
   'headers_too_large',
   'unexpected',
   'store_unavailable',
+  'overloaded',
+  'token_unverifiable',
 ] as const;
 const ANY_BODY = ['malformed_json', 'body_too_large', 'unsupported_media_type', 'invalid_plant'] as const;
 
-function errorsOf({ requestBody, parameters, errors }: Operation): AnyErrorCode[] {
-  const invalid = parameters ? (['invalid_plant'] as const) : [];
+function errorsOf({ requestBody, parameters, query, errors }: Operation): AnyErrorCode[] {
+  const invalid = parameters || query ? (['invalid_plant'] as const) : [];
   return [...new Set([...ANY_REQUEST, ...(requestBody ? ANY_BODY : invalid), ...errors])];
 }
 
@@ -74,7 +99,7 @@ const bearerAuth = {
     '`data/access-token`; otherwise the operator of this service has it.',
 };
 
-/** One response for each status, with its error numbers as literals, so that generated types tell them apart. */
+/** One response for each status, with its error numbers as literals, so that generated types distinguish them. */
 function errorResponses(codes: readonly AnyErrorCode[]): Record<number, object> {
   const responses: Record<number, object> = {};
   const entries = codes.map((code) => [code, errorKinds[code]] as const).sort(([, a], [, b]) => a.error - b.error);
@@ -98,12 +123,17 @@ function errorResponses(codes: readonly AnyErrorCode[]): Record<number, object> 
 }
 
 function numbered(errors: readonly number[]): object {
-  const error = { type: 'integer', enum: errors, examples: errors.slice(0, 1) };
+  const error = { type: 'integer', enum: [...new Set(errors)], examples: errors.slice(0, 1) };
   return { type: 'object', properties: { error }, required: ['error'] };
 }
 
-function json(schema: object): object {
-  return { 'application/json': { schema: reference(schema) } };
+function contentOf(schemas: Readonly<Record<string, object>>): object {
+  return Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema: reference(schema) }]));
+}
+
+/** The schema, with a reference in place of the items of an array. */
+function referring(schema: object): object {
+  return 'items' in schema ? { ...schema, items: reference(schema.items as object) } : schema;
 }
 
 function reference(schema: object): object {

@@ -1,50 +1,64 @@
-import type { Static, TObject, TSchema } from 'typebox';
-import type { ErrorCode } from '../../../domain/errors.ts';
-import { jsonEncoder } from '../../../wire/json-encoder.ts';
+import type { Static, TObject } from 'typebox';
+import type { Permission } from '../../../application/permissions.ts';
 import { jsonParser } from '../../../wire/object-parser.ts';
-import { type PathParameter, type PathTexts, readParameter } from './parameters.ts';
+import type { AnyErrorCode } from '../pipeline/errors.ts';
+import { decodeQuery, type Parameter, type ParameterTexts, readParameter } from './parameters.ts';
+import type { Reply, ResponseKind } from './responses.ts';
 
-/** What the documentation says of an operation, and where it is found. */
+/** How an operation is routed and documented. */
 interface Description {
   readonly operationId: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With its parameters in braces, as in `/plants/{id}`. */
   readonly path: string;
+  /** What a token must permit. */
+  readonly permission: Permission;
   /** Its group in the documentation. */
   readonly tag: { readonly name: string; readonly description: string };
   readonly summary: string;
   readonly description: string;
-  readonly parameters?: readonly PathParameter<unknown>[];
-  /** How it can fail, beside what any operation can. */
-  readonly errors: readonly ErrorCode[];
+  /** The parameters in its path. */
+  readonly parameters?: readonly Parameter<unknown>[];
+  /** Those in its query, all optional; undefined if it ignores the query. */
+  readonly query?: readonly Parameter<unknown>[];
+  /** Its errors beyond those of every operation. */
+  readonly errors: readonly AnyErrorCode[];
 }
 
-/** What an operation is given of a request, as it came. */
-interface RequestInput {
-  readonly path: PathTexts;
-  /** Empty if the operation takes no body. */
-  readonly body: Buffer;
+/** The parts of a request that an operation gets before the body, unparsed. */
+interface RequestHead {
+  readonly path: ParameterTexts;
+  /** Without the question mark. */
+  readonly query: string;
+  /** The header. */
+  readonly accept: string | undefined;
 }
 
-/** One operation of the API: all that the router, the log, the metrics and the OpenAPI document need to know of it. */
+/** One operation of the API: all that the router, log, metrics and OpenAPI document need. */
 export interface Operation extends Description {
   /** Undefined if it takes no body. */
   readonly requestBody: TObject | undefined;
-  readonly response: TSchema;
-  /** Checks what is known before the body comes. @throws PlantStoreError `invalid_plant` */
-  check(path: PathTexts): void;
-  /** Resolves to the JSON of the 200 response. @throws PlantStoreError by one of the codes that it documents */
-  invoke(input: RequestInput): Promise<string>;
+  readonly response: Pick<ResponseKind<unknown>, 'content' | 'headers'>;
+  /**
+   * Checks parameters and headers, before the body is read.
+   *
+   * @returns a function that does the operation, given the body, which is empty if it takes none; it rejects with a
+   * PlantStoreError with one of the documented codes
+   * @throws PlantStoreError `invalid_plant`, HttpError `not_acceptable`
+   */
+  prepare(head: RequestHead): (body: Buffer) => Promise<Reply>;
 }
 
-/** What a handler is given of a request that passed all checks. */
+/** The parsed input of a handler. */
 interface HandlerInput<Body> {
   readonly body: Body;
-  /** The value of one of the operation's parameters. */
-  parameter<Value>(parameter: PathParameter<Value>): Value;
+  /** The value of a parameter in the path. */
+  path<Value>(parameter: Parameter<Value>): Value;
+  /** The value of a parameter in the query; undefined if it is not given. */
+  query<Value>(parameter: Parameter<Value>): Value | undefined;
 }
 
-/** The body that an operation takes: how it is documented, and what its bytes say. */
+/** The body that an operation takes: its documentation and its parser. */
 interface RequestBody<Body> {
   readonly schema: TObject | undefined;
   readonly parse: (bytes: Buffer) => Body;
@@ -55,30 +69,37 @@ export function jsonBody<Schema extends TObject>(schema: Schema): RequestBody<St
   return { schema, parse: jsonParser(schema) };
 }
 
-/** For operations without a body: what a client sends all the same is ignored. */
+/** For operations without a body: one that a client sends nevertheless is ignored. */
 export const noBody: RequestBody<undefined> = { schema: undefined, parse: () => undefined };
 
-/** Makes an operation of its handler, whose types must fit the schemas. */
-export function operation<Body, Response extends TSchema>({
+/** Creates an operation from its handler, whose types must match the schemas. */
+export function operation<Body, Result>({
   body: { schema, parse },
   response,
   handle,
   ...description
 }: Description & {
   readonly body: RequestBody<Body>;
-  readonly response: Response;
-  readonly handle: (input: HandlerInput<Body>) => Promise<Static<Response>>;
+  readonly response: ResponseKind<Result>;
+  readonly handle: (input: HandlerInput<Body>) => Promise<Result>;
 }): Operation {
-  const encode = jsonEncoder(response);
+  const { parameters = [], query: queryParameters } = description;
+  const queryNames = queryParameters?.map(({ name }) => name);
   return {
     ...description,
     requestBody: schema,
     response,
-    check(path) {
-      for (const parameter of description.parameters ?? []) readParameter(parameter, path);
-    },
-    async invoke({ path, body }) {
-      return encode(await handle({ body: parse(body), parameter: (parameter) => readParameter(parameter, path) }));
+    prepare(head) {
+      const queryTexts = queryNames === undefined ? {} : decodeQuery(head.query, queryNames);
+      const path = <Value>(parameter: Parameter<Value>) => readParameter(parameter, head.path[parameter.name]);
+      const query = <Value>(parameter: Parameter<Value>) => {
+        const text = queryTexts[parameter.name];
+        return text === undefined ? undefined : readParameter(parameter, text);
+      };
+      parameters.forEach(path);
+      queryParameters?.forEach(query);
+      const type = response.negotiate(head.accept);
+      return async (bytes) => response.reply(await handle({ body: parse(bytes), path, query }), type);
     },
   };
 }

@@ -1,37 +1,56 @@
+import { Readable } from 'node:stream';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
+import type { Permission } from '../../../application/permissions.ts';
 import { exchangeOf } from '../exchange.ts';
 import type { Admission } from './admission.ts';
 import type { BodyReader } from './body-reader.ts';
 import type { Operation } from './operation.ts';
+import type { responseLimits } from './response-limits.ts';
+import type { Reply } from './responses.ts';
 
-/** What stands between a request and its operation. */
+/** The steps that every request passes before its operation is invoked, and its response before it is sent. */
 interface Gates {
-  readonly authenticate: (ctx: Context) => Promise<void>;
-  readonly admit: Admission['admit'];
+  readonly authenticate: (ctx: Context, permission: Permission) => Promise<void>;
+  /** Reads and writes have limits of their own, so that neither keeps the other out. */
+  readonly admissions: Readonly<Record<'read' | 'write', Admission>>;
   readonly body: BodyReader;
+  readonly limitResponse: ReturnType<typeof responseLimits>;
 }
 
 const noBody: BodyReader = { check: () => 0, read: async () => Buffer.alloc(0) };
 
-/** Adds the route of an operation. The checks are in the order that the documentation promises. */
-export function routeOperation(router: Router, operation: Operation, { authenticate, admit, body }: Gates): void {
+/** Adds the route of an operation. The order of the checks is documented. */
+export function routeOperation(router: Router, operation: Operation, gates: Gates): void {
   const path = operation.path.replace(/\{(\w+)\}/g, ':$1');
-  const { check, read } = operation.requestBody ? body : noBody;
+  const { check, read } = operation.requestBody ? gates.body : noBody;
+  const { admit } = gates.admissions[operation.permission === 'read' ? 'read' : 'write'];
 
   router.register(path, [operation.method], async (ctx) => {
     const exchange = exchangeOf(ctx.req);
     exchange.operation = operation.operationId;
-    await authenticate(ctx);
-    exchange.connection.isTrusted = true;
-    operation.check(ctx.params);
+    await gates.authenticate(ctx, operation.permission);
+    exchange.connection.isAuthenticated = true;
+    const { accept } = ctx.req.headers;
+    const invoke = operation.prepare({ path: ctx.params, query: ctx.querystring, accept });
     await admit(
       check(ctx),
       (received) => read(ctx, received),
       async (body) => {
-        exchange.readOn = 'at once';
-        ctx.body = await operation.invoke({ path: ctx.params, body });
+        exchange.resume = 'at once';
+        const reply = await invoke(body);
+        gates.limitResponse(ctx.res, reply.body);
+        send(ctx, reply);
       },
     );
   });
+}
+
+function send(ctx: Context, { headers, body }: Reply): void {
+  ctx.status = 200;
+  for (const [name, value] of Object.entries(headers)) ctx.res.setHeader(name, value);
+  if (ctx.fresh) ctx.status = 304;
+  else if (typeof body === 'string') ctx.body = body;
+  // One part at a time, so that a client that reads slowly holds no more than that. HEAD asks for no part of it.
+  else if (ctx.method !== 'HEAD') ctx.body = Readable.from(body, { highWaterMark: 1 });
 }

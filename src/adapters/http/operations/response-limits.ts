@@ -1,0 +1,43 @@
+import type { ServerResponse } from 'node:http';
+import { HttpError } from '../pipeline/errors.ts';
+import type { Reply } from './responses.ts';
+
+interface ResponseLimits {
+  /** Total bytes of the bodies that clients have not read yet. */
+  readonly maxBytes: number;
+  /** Responses that are streamed at once. */
+  readonly maxStreams: number;
+}
+
+/** Bytes of a body that is not worth counting: a socket's own buffer is larger. */
+const SMALL = 16 * 1024;
+
+/**
+ * Bounds the memory that clients occupy by reading their responses slowly.
+ *
+ * @returns a function that counts a body until its response closes; it throws HttpError `overloaded` if that is too much
+ */
+export function responseLimits({
+  maxBytes,
+  maxStreams,
+}: ResponseLimits): (response: ServerResponse, body: Reply['body']) => void {
+  let bytes = 0;
+  let streams = 0;
+
+  return (response, body) => {
+    if (typeof body !== 'string') {
+      if (streams >= maxStreams) throw new HttpError('overloaded');
+      streams++;
+      response.once('close', () => streams--);
+      return;
+    }
+    const size = Buffer.byteLength(body);
+    if (size <= SMALL) return;
+    // One alone is always sent, however large.
+    if (bytes > 0 && bytes + size > maxBytes) throw new HttpError('overloaded');
+    bytes += size;
+    response.once('close', () => {
+      bytes -= size;
+    });
+  };
+}

@@ -1,0 +1,100 @@
+import { hash } from 'node:crypto';
+import type { Static, TSchema } from 'typebox';
+import { jsonEncoder } from '../../../wire/json-encoder.ts';
+import { preferredType } from './accept.ts';
+
+/** A successful response, ready to be sent. */
+export interface Reply {
+  readonly headers: Readonly<Record<string, string>>;
+  /** The whole body, or its parts if it is streamed. */
+  readonly body: string | AsyncIterable<string>;
+}
+
+/** How the result of an operation is sent and documented. */
+export interface ResponseKind<Result> {
+  /** The schema of each media type, the preferred one first. */
+  readonly content: Readonly<Record<string, TSchema>>;
+  /** What the documentation says of its headers, by name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Chooses the media type. @throws HttpError `not_acceptable` */
+  negotiate(accept: string | undefined): string;
+  reply(result: Result, type: string): Reply;
+}
+
+const JSON_TYPE = 'application/json';
+const NDJSON_TYPE = 'application/x-ndjson';
+
+/** A JSON value, whatever the client accepts. */
+export function jsonResponse<Schema extends TSchema>(schema: Schema): ResponseKind<Static<Schema>> {
+  const encode = jsonEncoder(schema);
+  return {
+    content: { [JSON_TYPE]: schema },
+    headers: {},
+    negotiate: () => JSON_TYPE,
+    reply: (value) => ({ headers: {}, body: encode(value) }),
+  };
+}
+
+/** A JSON value that a client may keep as long as its ETag is the same. */
+export function cacheableResponse<Schema extends TSchema>(schema: Schema): ResponseKind<Static<Schema>> {
+  const encode = jsonEncoder(schema);
+  return {
+    content: { [JSON_TYPE]: schema },
+    headers: {
+      ETag: 'identifies this version of the record; send it as If-None-Match to get 304 while it is the same',
+      'Cache-Control': 'private, no-cache',
+    },
+    negotiate: (accept) => preferredType(accept, [JSON_TYPE]),
+    reply(value) {
+      const body = encode(value);
+      return {
+        headers: { ETag: `"${hash('sha256', body, 'base64url')}"`, 'Cache-Control': 'private, no-cache' },
+        body,
+      };
+    },
+  };
+}
+
+/** A part of a list, and where its next part is. */
+export interface ListResult<Item> {
+  readonly first: readonly Item[];
+  readonly others: AsyncIterable<readonly Item[]> | undefined;
+  /** Relative to the URL of the request. */
+  readonly nextUrl: string | undefined;
+}
+
+/** A JSON array, or one JSON value a line; streamed if it is long. */
+export function listResponse<Schema extends TSchema>(
+  item: Schema,
+  list: TSchema,
+): ResponseKind<ListResult<Static<Schema>>> {
+  const encode = jsonEncoder(item);
+  const line = (value: Static<Schema>) => `${encode(value)}\n`;
+  return {
+    content: { [JSON_TYPE]: list, [NDJSON_TYPE]: item },
+    headers: { Link: 'the next page, with rel="next"; left out on the last one (RFC 8288)' },
+    negotiate: (accept) => preferredType(accept, [JSON_TYPE, NDJSON_TYPE]),
+    reply({ first, others, nextUrl }, type) {
+      const headers = { 'Content-Type': type, ...(nextUrl !== undefined && { Link: `<${nextUrl}>; rel="next"` }) };
+      if (type === NDJSON_TYPE) {
+        const lines = (items: readonly Static<Schema>[]) => items.map(line).join('');
+        return { headers, body: others === undefined ? lines(first) : inParts(lines(first), others, lines, '') };
+      }
+      const start = `[${first.map(encode).join()}`;
+      // Only a list that is not empty has others.
+      const more = (items: readonly Static<Schema>[]) => items.map((value) => `,${encode(value)}`).join('');
+      return { headers, body: others === undefined ? `${start}]` : inParts(start, others, more, ']') };
+    },
+  };
+}
+
+async function* inParts<Item>(
+  start: string,
+  others: AsyncIterable<readonly Item[]>,
+  encode: (items: readonly Item[]) => string,
+  end: string,
+): AsyncIterable<string> {
+  yield start;
+  for await (const items of others) if (items.length > 0) yield encode(items);
+  if (end !== '') yield end;
+}

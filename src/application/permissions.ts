@@ -1,0 +1,13 @@
+/** What a token can permit: to read plants, and to create them. */
+export type Permission = 'read' | 'create';
+
+export type Permissions = ReadonlySet<Permission>;
+
+export const allPermissions: Permissions = new Set(['read', 'create']);
+export const readOnly: Permissions = new Set(['read']);
+
+/**
+ * Finds out what a token permits; undefined if it is not accepted at all. MUST reject with PlantStoreError
+ * `token_unverifiable` if that cannot be known now.
+ */
+export type TokenVerifier = (token: string) => Permissions | undefined | Promise<Permissions | undefined>;
