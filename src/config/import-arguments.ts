@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { type ListFormat, listFormat } from './list-format.ts';
 
 export const USAGE = `Usage: npm run import -- FILE [--format ndjson|csv] [--rejected FILE]
 
@@ -15,12 +16,10 @@ Exit codes: 0 every plant is in the database; 1 it did not begin, or could not g
 
 Example: npm run import -- examples/plants.ndjson --rejected refused.ndjson`;
 
-const FORMATS = { ndjson: 'ndjson', jsonl: 'ndjson', csv: 'csv' } as const;
-
 interface ImportArguments {
   /** `-` is standard input. */
   readonly path: string;
-  readonly format: 'ndjson' | 'csv';
+  readonly format: ListFormat;
   /** Where refused entries go. */
   readonly rejectedPath: string;
 }
@@ -49,16 +48,5 @@ function understood(args: readonly string[]): ImportArguments | 'help' {
   if (path === undefined) throw new Error('no list is named: name a file, or - for standard input');
   if (more.length > 0) throw new Error(`one list at a time, not ${positionals.join(', ')}`);
   const rejectedPath = values.rejected ?? `${path === '-' ? 'stdin' : path}.rejected.ndjson`;
-  return { path, format: formatOf(path, values.format), rejectedPath };
-}
-
-function formatOf(path: string, named: string | undefined): ImportArguments['format'] {
-  const name = (named ?? /\.(\w+)$/.exec(path)?.[1] ?? '').toLowerCase();
-  if (Object.hasOwn(FORMATS, name)) return FORMATS[name as keyof typeof FORMATS];
-  if (named !== undefined) throw new Error(`--format must be ndjson or csv, not ${named}`);
-  const why =
-    path === '-'
-      ? 'standard input has no name that says its format'
-      : `${path} ends with none of .ndjson, .jsonl and .csv`;
-  throw new Error(`${why}: add --format ndjson or --format csv`);
+  return { path, format: listFormat(path, values.format), rejectedPath };
 }

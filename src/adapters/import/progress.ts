@@ -2,9 +2,8 @@ import { clearLine, cursorTo } from 'node:readline';
 
 export interface Progress {
   readonly plants: number;
-  readonly bytes: number;
-  /** Undefined if unknown. */
-  readonly totalBytes: number | undefined;
+  /** The part that is done, from 0 to 1; undefined if unknown. */
+  readonly part: number | undefined;
 }
 
 /** Milliseconds between updates on a terminal, and between lines elsewhere. */
@@ -15,7 +14,7 @@ const BAR_WIDTH = 24;
 const DEFAULT_COLUMNS = 80;
 
 /**
- * Shows the progress of an import: a bar that is redrawn on a terminal, a line every few seconds elsewhere.
+ * Shows the progress of an import or export: a bar that is redrawn on a terminal, a line every few seconds elsewhere.
  *
  * @returns a function that stops it and removes the bar
  */
@@ -48,13 +47,12 @@ export function showProgress(read: () => Progress, output: NodeJS.WriteStream): 
 }
 
 /** @param seconds since the start @param idleSeconds since the last plant was done */
-export function progressText({ plants, bytes, totalBytes }: Progress, seconds: number, idleSeconds: number): string {
+export function progressText({ plants, part }: Progress, seconds: number, idleSeconds: number): string {
   const parts = [`${formatCount(plants)} plants`, `${formatCount(plants / seconds)}/s`];
-  if (totalBytes) {
-    const part = Math.min(bytes / totalBytes, 1);
+  if (part !== undefined) {
     const done = Math.floor(part * BAR_WIDTH);
     parts.unshift(`[${'='.repeat(done)}${' '.repeat(BAR_WIDTH - done)}] ${Math.floor(part * 100)} %`);
-    if (bytes > 0) parts.push(`${duration((seconds * (1 - part)) / part)} left`);
+    if (part > 0) parts.push(`${duration((seconds * (1 - part)) / part)} left`);
   }
   if (idleSeconds >= 3) parts.push(`nothing new for ${duration(idleSeconds)}`);
   return parts.join(', ');

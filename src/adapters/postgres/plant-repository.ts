@@ -15,7 +15,7 @@ interface PlantsOptions {
   readonly onInsert?: (plants: number) => void;
 }
 
-interface PostgresPlants extends Ports {
+export interface PostgresPlants extends Ports {
   /** Plants waiting for a statement. */
   waiting(): number;
   /** Plants stored by its INSERTs, except those of an INSERT whose connection was lost before its result came. */

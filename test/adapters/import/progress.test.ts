@@ -24,7 +24,7 @@ function output(isTTY: boolean) {
   return { text: () => text, stream: Object.assign(stream, { isTTY, columns: 60 }) as unknown as NodeJS.WriteStream };
 }
 
-const halfWay = () => ({ plants: 30_000, bytes: 500, totalBytes: 1_000 });
+const halfWay = () => ({ plants: 30_000, part: 500 / 1000 });
 
 test('redraws one line on a terminal, no wider than that, and removes it at the end', () => {
   const { text, stream } = output(true);
@@ -50,15 +50,15 @@ test('writes a plain line every few seconds elsewhere', () => {
 });
 
 test.each([
-  [{ plants: 10, bytes: 100, totalBytes: undefined }, 1, '10 plants, 10/s'],
-  [{ plants: 0, bytes: 0, totalBytes: 1_000 }, 1, '[                        ] 0 %, 0 plants, 0/s'],
-  [{ plants: 0, bytes: 0, totalBytes: 0 }, 1, '0 plants, 0/s'],
+  [{ plants: 10, part: undefined }, 1, '10 plants, 10/s'],
+  [{ plants: 0, part: 0 }, 1, '[                        ] 0 %, 0 plants, 0/s'],
+  [{ plants: 0, part: undefined }, 1, '0 plants, 0/s'],
   [
-    { plants: 4_000_000, bytes: 1, totalBytes: 101 },
+    { plants: 4_000_000, part: 1 / 101 },
     60,
     '[                        ] 0 %, 4,000,000 plants, 66,667/s, 1:40:00 left',
   ],
-  [{ plants: 9, bytes: 1_001, totalBytes: 1_000 }, 1, '[========================] 100 %, 9 plants, 9/s, 0:00 left'],
+  [{ plants: 9, part: 1 }, 1, '[========================] 100 %, 9 plants, 9/s, 0:00 left'],
 ])('says %j as people do', (progress, seconds, text) => {
   expect(progressText(progress, seconds, 0)).toBe(text);
 });

@@ -1,19 +1,13 @@
 import Type from 'typebox';
-import { fieldRules, isStorableText, MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
+import { isStorableText } from '../../../domain/plant.ts';
+import { parsePlantId, plantIdRule } from '../../../wire/plant-id.ts';
 import { NewPlant } from '../../../wire/schemas.ts';
 import type { Parameter } from './parameters.ts';
 
-/** One spelling for each id, so that each plant has one URL. */
-const INT64 = /^(0|-?[1-9]\d{0,18})$/;
-
 const id: Omit<Parameter<bigint>, 'name'> = {
-  mustBe: `${fieldRules.id} in decimal digits, without leading zeros or a plus sign`,
+  mustBe: plantIdRule,
   schema: NewPlant.properties.id,
-  parse(text) {
-    if (!INT64.test(text)) return undefined;
-    const value = BigInt(text);
-    return value >= MIN_INT64 && value <= MAX_INT64 ? value : undefined;
-  },
+  parse: parsePlantId,
 };
 
 /** The plant that a path names. */

@@ -1,0 +1,56 @@
+import { sql } from 'kysely';
+import { withAdvice } from '../adapters/postgres/advice.ts';
+import type { Database } from '../adapters/postgres/database.ts';
+import { requireMigrations } from '../adapters/postgres/migrator.ts';
+import { type PostgresPlants, postgresPlants } from '../adapters/postgres/plant-repository.ts';
+import { storeCalls } from '../adapters/postgres/store-call.ts';
+import { readDatabaseConfig } from '../config/config.ts';
+import { environment } from '../config/environment.ts';
+import { PlantStoreError } from '../domain/errors.ts';
+import { createLog } from './log.ts';
+import { openDatabase } from './open-database.ts';
+
+/** Milliseconds; longer than the service's defaults, since no client waits for an individual plant here. */
+const DATABASE_TIMEOUTS = { statementTimeout: 10_000 };
+const STORE_TIMEOUT = 60_000;
+
+const BATCH_ROWS = 256;
+
+/** The plants of the configured database, for a command that works without the service. */
+interface OfflineStore {
+  readonly plants: PostgresPlants;
+  /** Roughly how many plants there are, by the database's statistics; undefined if it has none yet. */
+  estimateCount(): Promise<number | undefined>;
+  close(): Promise<void>;
+}
+
+/** @throws Error, saying what to do, if the database cannot be used */
+export async function openOfflineStore(): Promise<OfflineStore> {
+  const config = readDatabaseConfig(environment());
+  const database = await openDatabase({ ...config, ...DATABASE_TIMEOUTS }, await createLog('silent'));
+  try {
+    await requireMigrations(database);
+    const plants = postgresPlants(database, {
+      callStore: storeCalls({ schemaReady: () => undefined, timeout: STORE_TIMEOUT }),
+      batchRows: BATCH_ROWS,
+    });
+    return { plants, estimateCount: () => estimateCount(database), close: database.close };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function estimateCount({ sql: database }: Database): Promise<number | undefined> {
+  const count = sql<{ count: number }>`select reltuples as count from pg_class where oid = to_regclass('plants')`;
+  const { rows } = await count.execute(database);
+  return rows.map((row) => row.count).find((known) => known > 0);
+}
+
+/** Adds the database's own message, which clients must not see but whoever runs a command needs. */
+export function withDatabaseMessage(error: unknown, advice: string): unknown {
+  if (!(error instanceof PlantStoreError)) return error;
+  const cause = withAdvice(error.cause);
+  const message = cause instanceof Error ? cause.message : error.message;
+  return new Error(`The database failed (${message}). ${advice}`, { cause: error });
+}

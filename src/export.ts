@@ -1,0 +1,92 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { listFormats } from './adapters/export/formats.ts';
+import { fileTarget, standardOutput } from './adapters/export/target.ts';
+import { formatCount, showProgress } from './adapters/import/progress.ts';
+import { type ListQuery, listPlants } from './application/list-plants.ts';
+import { openOfflineStore, withDatabaseMessage } from './composition/offline-store.ts';
+import { exportArguments, USAGE } from './config/export-arguments.ts';
+import type { ListFormat } from './config/list-format.ts';
+import type { NewPlant } from './domain/plant.ts';
+import { say } from './process/say.ts';
+import { stopRequest } from './process/stop-request.ts';
+
+/* npm run export: writes the plants of the configured database to a list (docs/import.md). */
+
+/** Exit codes, beside those of the signals. */
+const DONE = 0;
+const STOPPED = 1;
+
+// A failed write of the progress bar must not end the export.
+process.stderr.on('error', () => {});
+
+const stop = stopRequest('Stopping');
+
+try {
+  process.exitCode = await run();
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+  process.exitCode = STOPPED;
+}
+
+/** @returns the exit code */
+async function run(): Promise<number> {
+  const args = exportArguments(process.argv.slice(2));
+  if (args === 'help') {
+    console.log(USAGE);
+    return DONE;
+  }
+  const { path, format, query, force } = args;
+  const target = path === '-' ? standardOutput() : fileTarget(path, force);
+  const store = await openOfflineStore().catch((error) => {
+    target.discard();
+    throw error;
+  });
+  const start = performance.now();
+  let plants = 0;
+  // The statistics do not know of a part.
+  const isWhole = query.tag === undefined && query.after === undefined;
+  const total = isWhole ? await store.estimateCount() : undefined;
+  const readProgress = () => ({ plants, part: total === undefined ? undefined : Math.min(plants / total, 1) });
+  const hideProgress = showProgress(readProgress, process.stderr);
+  try {
+    const lines = linesOf(listPlants(store.plants), query, format, (count) => {
+      plants += count;
+    });
+    await pipeline(Readable.from(lines, { highWaterMark: 1 }), target.stream, { signal: stop });
+    target.commit();
+  } catch (error) {
+    target.discard();
+    if (!stop.aborted) throw withDatabaseMessage(error, 'Run the same command again.');
+    return stop.reason;
+  } finally {
+    hideProgress();
+    await store.close();
+  }
+  const seconds = (performance.now() - start) / 1_000;
+  say(`${formatCount(plants)} plants in ${seconds.toFixed(1)} s, ${formatCount(plants / seconds)}/s`);
+  return DONE;
+}
+
+async function* linesOf(
+  list: ReturnType<typeof listPlants>,
+  query: ListQuery,
+  format: ListFormat,
+  wrote: (plants: number) => void,
+): AsyncIterable<string> {
+  const { header, line } = listFormats[format];
+  if (header !== '') yield header;
+  const { first, others } = await list(query);
+  for await (const plants of batches(first, others)) {
+    if (plants.length > 0) yield plants.map(line).join('');
+    wrote(plants.length);
+  }
+}
+
+async function* batches(
+  first: readonly NewPlant[],
+  others: AsyncIterable<readonly NewPlant[]> | undefined,
+): AsyncIterable<readonly NewPlant[]> {
+  yield first;
+  if (others !== undefined) yield* others;
+}
