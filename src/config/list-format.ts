@@ -14,9 +14,6 @@ export function listFormat(path: string, named: string | undefined): ListFormat 
   const name = (named ?? /\.(\w+)$/.exec(path)?.[1] ?? '').toLowerCase();
   if (Object.hasOwn(FORMATS, name)) return FORMATS[name as keyof typeof FORMATS];
   if (named !== undefined) throw new Error(`--format must be ndjson or csv, not ${named}`);
-  const why =
-    path === '-'
-      ? 'a standard stream has no name that says its format'
-      : `${path} ends with none of .ndjson, .jsonl and .csv`;
+  const why = path === '-' ? '- has no extension' : `${path} ends with none of .ndjson, .jsonl and .csv`;
   throw new Error(`${why}: add --format ndjson or --format csv`);
 }

@@ -19,7 +19,7 @@ test.each([
   [[], 'no list is named: name a file, or - for standard input'],
   [['plants.txt'], 'plants.txt ends with none of .ndjson, .jsonl and .csv: add --format ndjson or --format csv'],
   [['csv'], 'csv ends with none of .ndjson, .jsonl and .csv: add --format ndjson or --format csv'],
-  [['-'], 'standard input has no name that says its format: add --format ndjson or --format csv'],
+  [['-'], '- has no extension: add --format ndjson or --format csv'],
   [['a.csv', 'b.csv'], 'one list at a time, not a.csv, b.csv'],
   [['a.csv', '--format', 'xml'], '--format must be ndjson or csv, not xml'],
   [['a.csv', '--format', 'constructor'], '--format must be ndjson or csv, not constructor'],
