@@ -46,7 +46,7 @@ case $error in
   40800 | 50300) remedy='send it again' ;;
   40009) remedy='give it another id' ;;
   40013 | 40022) remedy='fix the plant' ;;
-  40100 | 40101) remedy='get a token' ;;
+  40100 | 40101 | 40300) remedy='get a token' ;;
   50000) remedy='report it' ;;
   # What stands in front of the service has errors of its own.
   '' | *[!0-9]*) fail "$url does not respond as Plant Store does: is that its address?" ;;

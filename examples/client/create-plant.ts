@@ -48,6 +48,7 @@ function remedyOf({ error }: CreatePlantError): Remedy {
       return 'fix the plant';
     case 40100:
     case 40101:
+    case 40300:
       return 'get a token';
     case 40000:
     case 40001:

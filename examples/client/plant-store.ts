@@ -8,13 +8,37 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List plants
+         * @description In ascending order of id. With `limit`, the header `Link` has the next page; without it, all plants are sent as a stream. A response that ends early is broken off: go on `after` the last id that arrived.
+         */
+        get: operations["listPlants"];
         put?: never;
         /**
          * Create a plant
-         * @description Sending the same record again returns 200 again and changes nothing.
+         * @description The same record sent again answers 200 again and changes nothing.
          */
         post: operations["createPlant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/plants/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a plant
+         * @description The whole record, as it was sent to create it.
+         */
+        get: operations["findPlant"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -26,6 +50,11 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * PlantList
+         * @description plants in ascending order of id
+         */
+        PlantList: components["schemas"]["NewPlant"][];
+        /**
          * NewPlant
          * @description an object with an id, a name and an optional tag
          */
@@ -36,19 +65,6 @@ export interface components {
              * @example 1
              */
             id: bigint;
-            /**
-             * @description a string without U+0000 and without lone surrogates
-             * @example Monstera deliciosa
-             */
-            name: string;
-            /**
-             * @description a string without U+0000 and without lone surrogates, or omitted
-             * @example houseplant
-             */
-            tag?: string;
-        };
-        /** Plant */
-        Plant: {
             /**
              * @description a string without U+0000 and without lone surrogates
              * @example Monstera deliciosa
@@ -74,6 +90,19 @@ export interface components {
              */
             message: string;
         };
+        /** Plant */
+        Plant: {
+            /**
+             * @description a string without U+0000 and without lone surrogates
+             * @example Monstera deliciosa
+             */
+            name: string;
+            /**
+             * @description a string without U+0000 and without lone surrogates, or omitted
+             * @example houseplant
+             */
+            tag?: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -83,29 +112,35 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    createPlant: {
+    listPlants: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description an integer from 1 to 100000 in decimal digits */
+                limit?: number;
+                /** @description an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign */
+                after?: bigint;
+                /** @description a text without U+0000 */
+                tag?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewPlant"];
-            };
-        };
+        requestBody?: never;
         responses: {
-            /** @description Plant response */
+            /** @description PlantList response */
             200: {
                 headers: {
+                    /** @description the next page, with rel="next"; left out on the last one (RFC 8288) */
+                    Link?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Plant"];
+                    "application/json": components["schemas"]["PlantList"];
+                    "application/x-ndjson": components["schemas"]["NewPlant"];
                 };
             };
-            /** @description 40000 malformed json, 40001 malformed request, 40009 id taken, 40013 body too large, 40015 unsupported media type, 40022 invalid plant */
+            /** @description 40001 malformed request, 40022 invalid plant */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -113,10 +148,10 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Error"] & {
                         /**
-                         * @example 40000
+                         * @example 40001
                          * @enum {integer}
                          */
-                        error: 40000 | 40001 | 40009 | 40013 | 40015 | 40022;
+                        error: 40001 | 40022;
                     };
                 };
             };
@@ -133,6 +168,37 @@ export interface operations {
                          * @enum {integer}
                          */
                         error: 40100 | 40101;
+                    };
+                };
+            };
+            /** @description 40300 insufficient scope */
+            403: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40300
+                         * @enum {integer}
+                         */
+                        error: 40300;
+                    };
+                };
+            };
+            /** @description 40600 not acceptable */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40600
+                         * @enum {integer}
+                         */
+                        error: 40600;
                     };
                 };
             };
@@ -196,7 +262,345 @@ export interface operations {
                     };
                 };
             };
-            /** @description 50300 store unavailable */
+            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable */
+            503: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 50300
+                         * @enum {integer}
+                         */
+                        error: 50300;
+                    };
+                };
+            };
+        };
+    };
+    createPlant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPlant"];
+            };
+        };
+        responses: {
+            /** @description Plant response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plant"];
+                };
+            };
+            /** @description 40000 malformed json, 40001 malformed request, 40009 id taken, 40013 body too large, 40015 unsupported media type, 40022 invalid plant */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40000
+                         * @enum {integer}
+                         */
+                        error: 40000 | 40001 | 40009 | 40013 | 40015 | 40022;
+                    };
+                };
+            };
+            /** @description 40100 token missing, 40101 token refused */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40100
+                         * @enum {integer}
+                         */
+                        error: 40100 | 40101;
+                    };
+                };
+            };
+            /** @description 40300 insufficient scope */
+            403: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40300
+                         * @enum {integer}
+                         */
+                        error: 40300;
+                    };
+                };
+            };
+            /** @description 40800 request too slow */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40800
+                         * @enum {integer}
+                         */
+                        error: 40800;
+                    };
+                };
+            };
+            /** @description 41700 expectation failed */
+            417: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 41700
+                         * @enum {integer}
+                         */
+                        error: 41700;
+                    };
+                };
+            };
+            /** @description 43100 headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 43100
+                         * @enum {integer}
+                         */
+                        error: 43100;
+                    };
+                };
+            };
+            /** @description 50000 unexpected */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 50000
+                         * @enum {integer}
+                         */
+                        error: 50000;
+                    };
+                };
+            };
+            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable */
+            503: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 50300
+                         * @enum {integer}
+                         */
+                        error: 50300;
+                    };
+                };
+            };
+        };
+    };
+    findPlant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign */
+                id: bigint;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description NewPlant response */
+            200: {
+                headers: {
+                    /** @description identifies this version of the record; send it as If-None-Match to get 304 while it is the same */
+                    ETag?: string;
+                    /** @description private, no-cache */
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewPlant"];
+                };
+            };
+            /** @description the record is still the one of If-None-Match */
+            304: {
+                headers: {
+                    /** @description identifies this version of the record; send it as If-None-Match to get 304 while it is the same */
+                    ETag?: string;
+                    /** @description private, no-cache */
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description 40001 malformed request, 40022 invalid plant */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40001
+                         * @enum {integer}
+                         */
+                        error: 40001 | 40022;
+                    };
+                };
+            };
+            /** @description 40100 token missing, 40101 token refused */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40100
+                         * @enum {integer}
+                         */
+                        error: 40100 | 40101;
+                    };
+                };
+            };
+            /** @description 40300 insufficient scope */
+            403: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40300
+                         * @enum {integer}
+                         */
+                        error: 40300;
+                    };
+                };
+            };
+            /** @description 40401 plant not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40401
+                         * @enum {integer}
+                         */
+                        error: 40401;
+                    };
+                };
+            };
+            /** @description 40600 not acceptable */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40600
+                         * @enum {integer}
+                         */
+                        error: 40600;
+                    };
+                };
+            };
+            /** @description 40800 request too slow */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40800
+                         * @enum {integer}
+                         */
+                        error: 40800;
+                    };
+                };
+            };
+            /** @description 41700 expectation failed */
+            417: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 41700
+                         * @enum {integer}
+                         */
+                        error: 41700;
+                    };
+                };
+            };
+            /** @description 43100 headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 43100
+                         * @enum {integer}
+                         */
+                        error: 43100;
+                    };
+                };
+            };
+            /** @description 50000 unexpected */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 50000
+                         * @enum {integer}
+                         */
+                        error: 50000;
+                    };
+                };
+            };
+            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable */
             503: {
                 headers: {
                     "Retry-After"?: string;

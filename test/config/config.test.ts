@@ -14,6 +14,7 @@ import { projectFile, startMain, startNode } from '../support/service-process.ts
 
 const TOKEN = 'token-for-the-tests';
 const OTHER_TOKEN = 'another-token~for+the/tests==';
+const READ_TOKEN = 'read-token-for-the-tests';
 const DATABASE_URL = 'postgres://plants:database-password@db.example:5433/plants?sslmode=verify-full';
 
 let folder: string;
@@ -48,11 +49,14 @@ const defaults = {
   database: { kind: 'embedded', dataDir: './data' },
   tokens: [],
   tokensFile: undefined,
+  readTokens: [],
+  readTokensFile: undefined,
   jwt: undefined,
   bodyLimit: 1024 ** 2,
   batchRows: 256,
   storeTimeout: 5_000,
   limits: { maxRequests: 1_000, maxRequestBytes: 64 * 1024 ** 2 },
+  maxStreams: 4,
   maxConnections: 10_000,
   logLevel: 'info',
   shutdownDelay: 5_000,
@@ -69,12 +73,14 @@ test('takes an empty variable for one that is not set', () => {
   names.push('BATCH_ROWS', 'STORE_TIMEOUT', 'MAX_REQUESTS', 'MAX_REQUEST_BYTES', 'MAX_CONNECTIONS', 'CORS_ORIGINS');
   names.push('SHUTDOWN_DELAY');
   names.push('CONNECT_TIMEOUT', 'STATEMENT_TIMEOUT', 'IDLE_TIMEOUT');
-  names.push('JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE');
+  names.push('JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_READ_SCOPE', 'JWT_WRITE_SCOPE');
+  names.push('READ_TOKENS', 'READ_TOKENS_FILE', 'MAX_STREAMS');
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toStrictEqual(defaults);
 });
 
 test('reads every variable', () => {
   const tokensFile = file('every-variable', `${OTHER_TOKEN}\n`);
+  const readTokensFile = file('every-read-variable', `${READ_TOKEN}-of-the-file\n`);
   const environment = {
     HOST: '::',
     PORT: '0',
@@ -86,9 +92,13 @@ test('reads every variable', () => {
     POOL_SIZE: '1000',
     ACCESS_TOKENS: TOKEN,
     ACCESS_TOKENS_FILE: tokensFile,
+    READ_TOKENS: READ_TOKEN,
+    READ_TOKENS_FILE: readTokensFile,
     JWT_JWKS_URL: 'https://login.example/keys',
     JWT_ISSUER: 'https://login.example',
     JWT_AUDIENCE: 'plants',
+    JWT_READ_SCOPE: 'plants:read',
+    JWT_WRITE_SCOPE: 'plants:write',
     BODY_LIMIT: '64kb',
     BATCH_ROWS: '1',
     CONNECT_TIMEOUT: '1s',
@@ -97,6 +107,7 @@ test('reads every variable', () => {
     STORE_TIMEOUT: '3s',
     MAX_REQUESTS: '20',
     MAX_REQUEST_BYTES: '2mb',
+    MAX_STREAMS: '7',
     MAX_CONNECTIONS: '30',
     LOG_LEVEL: 'silent',
     SHUTDOWN_DELAY: '20s',
@@ -114,12 +125,21 @@ test('reads every variable', () => {
     management: { host: '0.0.0.0', port: 65_535 },
     database,
     tokens: [TOKEN],
-    tokensFile: { path: tokensFile, tokens: [OTHER_TOKEN] },
-    jwt: { jwksUrl: 'https://login.example/keys', issuer: 'https://login.example', audience: 'plants' },
+    tokensFile: { variable: 'ACCESS_TOKENS_FILE', path: tokensFile, tokens: [OTHER_TOKEN] },
+    readTokens: [READ_TOKEN],
+    readTokensFile: { variable: 'READ_TOKENS_FILE', path: readTokensFile, tokens: [`${READ_TOKEN}-of-the-file`] },
+    jwt: {
+      jwksUrl: 'https://login.example/keys',
+      issuer: 'https://login.example',
+      audience: 'plants',
+      readScope: 'plants:read',
+      writeScope: 'plants:write',
+    },
     bodyLimit: 64 * 1024,
     batchRows: 1,
     storeTimeout: 3_000,
     limits: { maxRequests: 20, maxRequestBytes: 2 * 1024 ** 2 },
+    maxStreams: 7,
     maxConnections: 30,
     logLevel: 'silent',
     shutdownDelay: 20_000,
@@ -236,6 +256,9 @@ test.each([
     `must be ${TOKEN_RULE}`,
   ],
   ['ACCESS_TOKENS_FILE', ['/no/such/file', '/'], FILE_RULE],
+  ['READ_TOKENS', ['fifteen-letters', ','], `must be ${TOKEN_RULE}`],
+  ['READ_TOKENS_FILE', ['/no/such/file', '/'], FILE_RULE],
+  ['MAX_STREAMS', ['0', '1001', 'all'], 'must be a number of lists from 1 to 1000'],
 ])('refuses a bad %s and says what it must be', (name, values, rule) => {
   for (const value of values) expect(mistakes({ ACCESS_TOKENS: TOKEN, [name]: value })).toEqual([`${name} ${rule}`]);
 });
@@ -283,7 +306,8 @@ test('gives migrations a URL of their own if there is one, and then needs no oth
 
 describe('access tokens', () => {
   const required =
-    'ACCESS_TOKENS, ACCESS_TOKENS_FILE or JWT_JWKS_URL must say which tokens are accepted when DATABASE_URL is set';
+    'ACCESS_TOKENS, ACCESS_TOKENS_FILE, READ_TOKENS, READ_TOKENS_FILE or JWT_JWKS_URL must say which tokens are ' +
+    'accepted when DATABASE_URL is set';
 
   test('are required with a DATABASE_URL, except by migrations', () => {
     expect(mistakes({ DATABASE_URL })).toEqual([required]);
@@ -312,6 +336,34 @@ describe('access tokens', () => {
   test.each(['', '\n', 'fifteen-letters'])('are refused in a file with %j', (content) => {
     const rule = `ACCESS_TOKENS_FILE ${FILE_RULE}`;
     expect(mistakes({ ACCESS_TOKENS_FILE: file('bad', content) })).toEqual([rule]);
+  });
+});
+
+describe('tokens that permit reading only', () => {
+  test.each([
+    ['in READ_TOKENS', () => ({ READ_TOKENS: `${READ_TOKEN},${OTHER_TOKEN}` })],
+    ['in READ_TOKENS_FILE', () => ({ READ_TOKENS_FILE: file('read-only', `${READ_TOKEN}\n${OTHER_TOKEN}`) })],
+  ])('can be all that is accepted, %s', (_where, environment) => {
+    const { tokens, readTokens, readTokensFile } = readConfig({ DATABASE_URL, ...environment() });
+    expect([tokens, [...readTokens, ...(readTokensFile?.tokens ?? [])]]).toEqual([[], [READ_TOKEN, OTHER_TOKEN]]);
+  });
+
+  test.each([
+    ['ACCESS_TOKENS', 'READ_TOKENS'],
+    ['ACCESS_TOKENS', 'READ_TOKENS_FILE'],
+    ['ACCESS_TOKENS_FILE', 'READ_TOKENS'],
+    ['ACCESS_TOKENS_FILE', 'READ_TOKENS_FILE'],
+  ])('must not permit everything too: a token in %s and %s is a mistake', (full, read) => {
+    const given = (name: string, list: string) => ({ [name]: name.endsWith('_FILE') ? file(name, list) : list });
+    const environment = { ...given(full, `${TOKEN},${OTHER_TOKEN}`), ...given(read, `${READ_TOKEN},${TOKEN}`) };
+    expect(mistakes(environment)).toEqual([
+      'READ_TOKENS and READ_TOKENS_FILE must not have a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE',
+    ]);
+  });
+
+  test.each(['READ_TOKENS', 'ACCESS_TOKENS'])('may be longer than another that they begin with, in %s', (longer) => {
+    const shorter = longer === 'READ_TOKENS' ? 'ACCESS_TOKENS' : 'READ_TOKENS';
+    expect(() => readConfig({ [shorter]: TOKEN, [longer]: `${TOKEN}-longer` })).not.toThrow();
   });
 });
 
@@ -370,6 +422,17 @@ describe('tokens of an identity provider', () => {
     expect(mistakes({ DATABASE_URL, ...jwt, [name]: '' })).toEqual([rule]);
   });
 
+  test.each(['JWT_READ_SCOPE', 'JWT_WRITE_SCOPE'])('can need a scope, one word in %s', (name) => {
+    const field = name === 'JWT_READ_SCOPE' ? 'readScope' : 'writeScope';
+    for (const scope of ['plants:read', 'https://plants.example/read', 'read', '!#[]~']) {
+      expect(readConfig({ ...jwt, [name]: scope }).jwt).toMatchObject({ [field]: scope });
+    }
+    for (const scope of ['plants read', ' read', 'pl\u00E4nts', '"read"', 'a\\b', 'a\n']) {
+      const rule = `${name} must be one scope, without spaces, quotation marks and backslashes`;
+      expect(mistakes({ ...jwt, [name]: scope })).toEqual([rule]);
+    }
+  });
+
   test.each([
     'http://localhost:8080/keys',
     'http://127.0.0.1/keys',
@@ -394,9 +457,12 @@ test('no message tells a token or the password of the database', () => {
     DATABASE_URL: DATABASE_URL.replace('5433', 'port'),
     ACCESS_TOKENS: `${TOKEN},short-one`,
     ACCESS_TOKENS_FILE: file('secrets', `${OTHER_TOKEN}\nshort-two`),
+    READ_TOKENS: `${READ_TOKEN},short-three`,
   });
-  expect(said).toHaveLength(4);
+  expect(said).toHaveLength(5);
   expect(said.join('\n')).not.toMatch(/token-for-the-tests|another-token|short-|database-password/);
+  const twice = { ACCESS_TOKENS: TOKEN, READ_TOKENS: TOKEN };
+  expect(mistakes(twice).join('\n')).not.toContain(TOKEN);
 });
 
 test('takes 0 for no SHUTDOWN_DELAY, and at most half of SHUTDOWN_TIMEOUT for one', () => {

@@ -9,10 +9,14 @@ interface Content {
   readonly content: { readonly 'application/json': { readonly schema: Reference } };
 }
 
+interface Operation {
+  readonly requestBody?: Content;
+  /** A response without content has no body. */
+  readonly responses: Readonly<Record<string, Partial<Content>>>;
+}
+
 interface Document {
-  readonly paths: Readonly<
-    Record<string, { readonly post: { requestBody: Content; responses: Record<string, Content> } }>
-  >;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
@@ -23,22 +27,32 @@ export interface Answer {
 }
 
 export interface Contract {
+  /** Of the operation that takes a body. */
   readonly path: string;
   readonly request: Schema;
   /** @returns what is wrong with an answer, undefined if nothing is */
   readonly faultOf: (answer: Answer) => string | undefined;
 }
 
-/** Reads the document of a service with one operation. */
+/**
+ * Reads the document of a service of which one operation takes a body. Any of its operations may have been asked for:
+ * what is wrong with a request can have changed the method or the path.
+ */
 export async function contractOf(url: string): Promise<Contract> {
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as Document;
-  const [[path, { post }] = [undefined, { post: undefined }]] = Object.entries(document.paths);
-  if (path === undefined || post === undefined) throw new TypeError('the document has no operation');
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.values(methods).map((operation) => ({ path, ...operation })),
+  );
+  const [{ path, requestBody } = { path: '', requestBody: undefined }, ...others] = operations.filter(
+    (operation) => operation.requestBody !== undefined,
+  );
+  if (requestBody === undefined || others.length > 0) throw new TypeError('not one operation takes a body');
   const resolve = (schema: Reference): Schema => {
     if ('allOf' in schema && schema.allOf !== undefined) {
       const allOf = schema.allOf.map(resolve);
       return { allOf, properties: Object.assign({}, ...allOf.map(({ properties }) => properties)) };
     }
+    if ('items' in schema && schema.items !== undefined) return { ...schema, items: resolve(schema.items) };
     if (!('$ref' in schema)) return schema as Schema;
     const name = schema.$ref.replace('#/components/schemas/', '');
     const found = document.components.schemas[name];
@@ -48,24 +62,26 @@ export async function contractOf(url: string): Promise<Contract> {
   const schemaOf = ({ content }: Content) => resolve(content['application/json'].schema);
   const checkable = (schema: Schema) => ({ names: Object.keys(schema.properties ?? {}), validator: Compile(schema) });
   const error = checkable(resolve({ $ref: '#/components/schemas/Error' }));
-  const responses = new Map([
-    // Of no operation: a path or a method that the document does not have.
-    ...([404, 405] as const).map((status) => [status, error] as const),
-    ...Object.entries(post.responses).map(
-      ([status, response]) => [Number(status), checkable(schemaOf(response))] as const,
+  const responses = operations.flatMap((operation) =>
+    Object.entries(operation.responses).flatMap(([status, { content }]) =>
+      content ? [{ status: Number(status), ...checkable(schemaOf({ content })) }] : [],
     ),
-  ]);
+  );
+  // Of no operation: a path or a method that the document does not have.
+  for (const status of [404, 405]) responses.push({ status, ...error });
   return {
     path,
-    request: schemaOf(post.requestBody),
+    request: schemaOf(requestBody),
     faultOf({ status, headers, body }) {
-      const documented = responses.get(status);
-      if (documented === undefined) return `the status ${status} is not in the document`;
+      const documented = responses.filter((response) => response.status === status);
+      if (documented.length === 0) return `the status ${status} is not in the document`;
       if (status >= 500) return `the status is ${status}`;
       if (headers.get('content-type') !== 'application/json') return `the type is ${headers.get('content-type')}`;
       const value: unknown = JSON.parse(body);
-      if (!documented.validator.Check(value)) return `the body does not fit the document: ${body}`;
-      const extra = Object.keys(value as object).filter((name) => !documented.names.includes(name));
+      const fitting = documented.filter(({ validator }) => validator.Check(value));
+      if (fitting.length === 0) return `the body does not fit the document: ${body}`;
+      const known = fitting.flatMap(({ names }) => names);
+      const extra = Array.isArray(value) ? [] : Object.keys(value as object).filter((name) => !known.includes(name));
       return extra.length > 0 ? `the body has more than the document: ${extra}` : undefined;
     },
   };

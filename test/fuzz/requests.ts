@@ -11,6 +11,8 @@ export interface Schema {
   readonly format?: string;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
+  /** As far as the document is concerned, it may be a reference. */
+  readonly items?: Schema;
 }
 
 export interface Request {

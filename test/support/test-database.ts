@@ -6,7 +6,7 @@ import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
 import { postgresPlants } from '../../src/adapters/postgres/plant-repository.ts';
 import { postgresServer } from '../../src/adapters/postgres/server.ts';
 import { storeCalls } from '../../src/adapters/postgres/store-call.ts';
-import type { AddPlant } from '../../src/application/ports.ts';
+import type { Ports } from '../../src/application/use-cases.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 
 /** A database of its own on the tests' Postgres server. */
@@ -65,7 +65,7 @@ export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 
 export function plantsIn(
   database: Database,
   { batchRows = 256, timeout = 20_000, schemaReady = (): Promise<void> | undefined => undefined } = {},
-): AddPlant {
+): Ports {
   return postgresPlants(database, { callStore: storeCalls({ schemaReady, timeout }), batchRows });
 }
 

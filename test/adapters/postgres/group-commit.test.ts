@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import type { Database } from '../../../src/adapters/postgres/database.ts';
 import { embeddedDatabase } from '../../../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../../../src/adapters/postgres/migrator.ts';
-import type { AddPlant } from '../../../src/application/ports.ts';
+import type { Ports } from '../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { eventually } from '../../support/eventually.ts';
 import { temporaryFolder } from '../../support/service-process.ts';
@@ -185,7 +185,7 @@ async function lockRows(ids: readonly bigint[]): Promise<Client> {
 
 test('never deadlocks with another instance that adds the same plants in the opposite order', async () => {
   const databases = [connect(server.url), connect(server.url)];
-  const [one, two] = databases.map((each) => plantsIn(each)) as [AddPlant, AddPlant];
+  const [one, two] = databases.map((each) => plantsIn(each)) as [Ports, Ports];
   for (let round = 0; round < 30; round++) {
     const all = many(200).map((plant) => ({ ...plant, id: plant.id + BigInt(1_000 * round) }));
     const added = [...all.map((plant) => one.add(plant)), ...all.toReversed().map((plant) => two.add(plant))];

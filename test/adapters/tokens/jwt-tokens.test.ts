@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { jwtTokens } from '../../../src/adapters/tokens/jwt-tokens.ts';
-import type { TokenVerifier } from '../../../src/application/ports.ts';
+import type { TokenVerifier } from '../../../src/application/permissions.ts';
 import {
   AUDIENCE,
   type IdentityProvider,
@@ -55,9 +55,13 @@ function pass(milliseconds: number): void {
   jest.setSystemTime(Date.now() + milliseconds);
 }
 
-function verifier(options: Parameters<typeof jwtTokens>[2] = {}): TokenVerifier {
+function verifier(
+  options: Parameters<typeof jwtTokens>[2] = {},
+  scopes: { readonly readScope?: string; readonly writeScope?: string } = {},
+): TokenVerifier {
   const log = pino({}, { write: (line: string) => logged.push(line) });
-  return jwtTokens({ jwksUrl: provider.url, issuer: ISSUER, audience: AUDIENCE }, log, options);
+  const known = { jwksUrl: provider.url, issuer: ISSUER, audience: AUDIENCE };
+  return jwtTokens({ ...known, readScope: undefined, writeScope: undefined, ...scopes }, log, options);
 }
 
 /** What a request with this token is answered. */

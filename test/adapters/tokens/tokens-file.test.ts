@@ -12,13 +12,14 @@ import { type Service, startService, temporaryFolder } from '../../support/servi
 const OLD = 'the-old-token-of-the-tests';
 const NEW = 'the-new-token-of-the-tests';
 const OTHER = 'another-token-of-the-tests';
+const file = { variable: 'ACCESS_TOKENS_FILE', tokens: [OLD] };
 
 test('a pipe is not followed, since what it had is gone once it is read', async () => {
   const folder = await temporaryFolder();
   await promisify(execFile)('mkfifo', [join(folder, 'pipe')]);
   const reads = { pipe: 0, file: 0 };
   const ends = (['pipe', 'file'] as const).map((name) =>
-    followTokensFile({ path: join(folder, name), tokens: [OLD] }, tokens, pino({ level: 'silent' }), () => {}, {
+    followTokensFile({ ...file, path: join(folder, name) }, tokens, pino({ level: 'silent' }), () => {}, {
       read: async () => {
         reads[name]++;
         return OLD;
@@ -45,7 +46,7 @@ describe('what is taken from a file that reads', () => {
       return text;
     };
     const log = pino({ level: 'trace' }, { write: (line: string) => lines.push(line) });
-    const end = followTokensFile({ path: '', tokens: [OLD] }, tokens, log, (changed) => taken.push(changed), {
+    const end = followTokensFile({ ...file, path: '' }, tokens, log, (changed) => taken.push(changed), {
       read,
       interval: 1,
     });

@@ -10,19 +10,6 @@ const tag = { name: 'Plants', description: 'What the store keeps.' };
 export function plantOperations({ createPlant, findPlant, listPlants }: UseCases): Operation[] {
   return [
     operation({
-      operationId: 'createPlant',
-      method: 'POST',
-      path: '/plants',
-      permission: 'create',
-      tag,
-      summary: 'Create a plant',
-      description: 'The same record sent again answers 200 again and changes nothing.',
-      body: jsonBody(NewPlant),
-      response: jsonResponse(Plant),
-      errors: ['id_taken'],
-      handle: ({ body }) => createPlant(body),
-    }),
-    operation({
       operationId: 'listPlants',
       method: 'GET',
       path: '/plants',
@@ -42,6 +29,19 @@ export function plantOperations({ createPlant, findPlant, listPlants }: UseCases
         const nextQuery = { limit: `${wanted}`, after: `${next}`, ...(tag !== undefined && { tag }) };
         return { first, others, nextUrl: next === undefined ? undefined : `?${new URLSearchParams(nextQuery)}` };
       },
+    }),
+    operation({
+      operationId: 'createPlant',
+      method: 'POST',
+      path: '/plants',
+      permission: 'create',
+      tag,
+      summary: 'Create a plant',
+      description: 'The same record sent again answers 200 again and changes nothing.',
+      body: jsonBody(NewPlant),
+      response: jsonResponse(Plant),
+      errors: ['id_taken'],
+      handle: ({ body }) => createPlant(body),
     }),
     operation({
       operationId: 'findPlant',

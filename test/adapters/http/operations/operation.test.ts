@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import Type from 'typebox';
 import { jsonBody, noBody, operation } from '../../../../src/adapters/http/operations/operation.ts';
-import type { PathParameter } from '../../../../src/adapters/http/operations/parameters.ts';
+import type { Parameter } from '../../../../src/adapters/http/operations/parameters.ts';
+import { cacheableResponse, jsonResponse } from '../../../../src/adapters/http/operations/responses.ts';
 import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
 import { PlantStoreError } from '../../../../src/domain/errors.ts';
 import { NewPlant, Plant } from '../../../../src/wire/schemas.ts';
@@ -9,7 +10,7 @@ import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 
 /* What an operation can be: here two that the contract does not have, one with a parameter, one with a body as well. */
 
-const plantId: PathParameter<bigint> = {
+const plantId: Parameter<bigint> = {
   name: 'id',
   mustBe: 'an integer in its one spelling',
   schema: Type.Unsafe<bigint>({ type: 'integer', format: 'int64' }),
@@ -21,12 +22,13 @@ const find = operation({
   ...shared,
   operationId: 'findPlant',
   method: 'GET',
+  permission: 'read',
   parameters: [plantId],
   body: noBody,
-  response: NewPlant,
-  errors: ['store_unavailable'],
-  async handle({ parameter }) {
-    const id = parameter(plantId);
+  response: cacheableResponse(NewPlant),
+  errors: ['plant_not_found'],
+  async handle({ path }) {
+    const id = path(plantId);
     if (id === 0n) throw new PlantStoreError('store_unavailable', 'not now');
     return { id, name: 'Acer' };
   },
@@ -35,11 +37,12 @@ const change = operation({
   ...shared,
   operationId: 'changePlant',
   method: 'PUT',
+  permission: 'create',
   parameters: [plantId],
   body: jsonBody(Plant),
-  response: NewPlant,
+  response: jsonResponse(NewPlant),
   errors: [],
-  handle: async ({ parameter, body }) => ({ id: parameter(plantId), ...body }),
+  handle: async ({ path, body }) => ({ id: path(plantId), ...body }),
 });
 
 const lines: string[] = [];

@@ -30,7 +30,7 @@ function corsHeaders({ headers }: Response): Record<string, string> {
 
 const readable = {
   'access-control-allow-origin': APP,
-  'access-control-expose-headers': 'X-Request-Id, Retry-After, WWW-Authenticate',
+  'access-control-expose-headers': 'ETag, Link, X-Request-Id, Retry-After, WWW-Authenticate',
   vary: 'Origin',
 };
 
@@ -42,7 +42,7 @@ describe('pages of an allowed origin', () => {
     expect(corsHeaders(answer)).toEqual({
       'access-control-allow-origin': APP,
       'access-control-allow-methods': 'GET, POST',
-      'access-control-allow-headers': 'Authorization, Content-Type, X-Request-Id',
+      'access-control-allow-headers': 'Authorization, Content-Type, If-None-Match, X-Request-Id',
       'access-control-max-age': '7200',
       vary: 'Origin',
     });
@@ -92,7 +92,7 @@ test('* lets everybody through', async () => {
 test('a request that is no preflight is none, even with OPTIONS', async () => {
   server = await startApiServer({ corsOrigins: ['*'] });
   const answer = await fetch(`${server.url}/plants`, { method: 'OPTIONS', headers: { Origin: APP } });
-  expect([answer.status, answer.headers.get('Allow')]).toEqual([405, 'POST']);
+  expect([answer.status, answer.headers.get('Allow')]).toEqual([405, 'HEAD, GET, POST']);
 });
 
 test('nobody is let through unless that is asked for', async () => {

@@ -281,7 +281,7 @@ describe('401', () => {
 });
 
 describe('404 and 405, known without a token', () => {
-  test.each(['/', '/plants/', '/PLANTS', '/plants/1', '//plants', '/plants%2F', '/openapi.json/'])(
+  test.each(['/', '/plants/', '/PLANTS', '/plants/1/', '/plants/1/2', '//plants', '/plants%2F', '/openapi.json/'])(
     'answers 40400 at %s',
     async (path) => {
       await expectError(await fetch(`${server.url}${path}`, { method: 'POST', body: PLANT }), 40400);
@@ -289,10 +289,16 @@ describe('404 and 405, known without a token', () => {
     },
   );
 
-  test.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'])('answers 40500 to %s', async (method) => {
-    const answer = await fetch(`${server.url}/plants`, { method });
-    expect(answer.headers.get('Allow')).toBe('POST');
-    await expectError(answer, 40500);
+  test.each([
+    ['/plants', 'HEAD, GET, POST', ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']],
+    ['/plants/1', 'HEAD, GET', ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']],
+    ['/plants/no-id', 'HEAD, GET', ['POST']],
+  ])('answers 40500 at %s to other methods than %s', async (path, allowed, methods) => {
+    for (const method of methods) {
+      const answer = await fetch(`${server.url}${path}`, { method });
+      expect([method, answer.headers.get('Allow')]).toEqual([method, allowed]);
+      await expectError(answer, 40500);
+    }
   });
 
   test('leaves a query string alone', async () => {

@@ -7,6 +7,8 @@ import { rawRequest } from '../../../support/raw-request.ts';
 const PLANT = '{"id":1,"name":"the name of the plant","tag":"its tag"}';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+const get = (url: string) => fetch(url, { headers: { Authorization: `Bearer ${TOKEN}` } });
+
 type Options = Parameters<typeof startApiServer>[0];
 
 /** Serves while `use` runs and gives every line that was logged by the time all connections were closed. */
@@ -28,7 +30,11 @@ test.each<[string, number, number | undefined, (url: string) => Promise<Response
   ['POST /plants', 200, undefined, (url) => post(url, PLANT)],
   ['POST /plants', 400, 40000, (url) => post(url, '{')],
   ['POST /plants', 401, 40101, (url) => post(url, PLANT, { Authorization: 'Bearer wrong' })],
-  ['GET /plants', 405, 40500, (url) => fetch(`${url}/plants?secret=1`)],
+  ['GET /plants', 401, 40100, (url) => fetch(`${url}/plants?secret=1`)],
+  ['GET /plants', 400, 40022, (url) => get(`${url}/plants?secret=1`)],
+  ['GET /plants', 200, undefined, (url) => get(`${url}/plants?tag=secret`)],
+  ['GET /plants/7', 404, 40401, (url) => get(`${url}/plants/7`)],
+  ['PATCH /plants', 405, 40500, (url) => fetch(`${url}/plants?secret=1`, { method: 'PATCH' })],
   ['GET /no/such%20path', 404, 40400, (url) => fetch(`${url}/no/such%20path?secret=1`)],
   ['GET /openapi.json', 200, undefined, (url) => fetch(`${url}/openapi.json?secret=1`)],
 ])('logs %s, answered %i, as one line under the id of the answer', async (request, status, error, send) => {
