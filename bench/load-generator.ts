@@ -4,15 +4,15 @@ import { createHistogram } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /*
- * The load where wrk is not installed, as a process of its own: each request creates another plant. Arguments: the
- * address, connections, seconds, the file of plants, the token. Raw sockets, since an HTTP client would cost more than
+ * The load where wrk is not installed, as a process of its own. Arguments: the address, connections, seconds, the file of
+ * plants, the token, the kind of request, how many plants there are to read (see Load in load.ts). Raw sockets, since an HTTP client would cost more than
  * the servers that it measures. Prints the same line of JSON as wrk.lua.
  */
 
-const [address = '', connections = '', seconds = '', plantsFile = '', token = ''] = process.argv.slice(2);
+const [address = '', connections = '', seconds = '', plantsFile = '', token = '', kind, stored] = process.argv.slice(2);
 const { hostname, port } = new URL(address);
 const plants = readFileSync(plantsFile, 'utf8').trimEnd().split('\n');
-const head = `POST /plants HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
+const common = ` HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\n`;
 
 /** As in wrk.lua, which says why. */
 const OPENING_SECONDS = 0.5;
@@ -69,8 +69,14 @@ function answeredStatus(received: string): string | undefined {
 }
 
 function nextRequest(): string {
+  if (kind === 'plant') return `GET /plants/${randomStored()}${common}\r\n`;
+  if (kind === 'page') return `GET /plants?limit=100&after=${randomStored()}${common}\r\n`;
   const body = `{"id":${randomId()},${plants[Math.floor(Math.random() * plants.length)]}}`;
-  return `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  return `POST /plants${common}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+function randomStored(): number {
+  return 1 + Math.floor(Math.random() * Number(stored));
 }
 
 /** Drawn by the thousand: a call of the generator for each would cost more than the rest of the request. */

@@ -25,6 +25,10 @@ export interface LoadResult {
 }
 
 export interface Load {
+  /** A new plant; one plant by a random id; a page of 100 after a random id. New plants unless another is named. */
+  readonly request?: 'create' | 'plant' | 'page';
+  /** How many plants there are to read, with ids from 1. */
+  readonly plants?: number;
   readonly connections: number;
   /** The first half of the first one is for opening the connections. */
   readonly seconds: number;
@@ -32,11 +36,11 @@ export interface Load {
 }
 
 /**
- * Sends new plants over kept-alive connections, each its next one as soon as the last is answered.
+ * Sends requests over kept-alive connections, each its next one as soon as the last is answered.
  *
  * @throws Error if not one is answered with 200.
  */
-export async function runLoad(url: string, { connections, seconds, signal }: Load): Promise<LoadResult> {
+export async function runLoad(url: string, { request = 'create', plants: stored = 0, connections, seconds, signal }: Load): Promise<LoadResult> {
   const plants = here('plants.txt');
   // A quarter of the cores at most: the rest is for the server and the database.
   const threads = Math.min(connections, Math.max(1, Math.floor(availableParallelism() / 4)));
@@ -44,10 +48,10 @@ export async function runLoad(url: string, { connections, seconds, signal }: Loa
   const wrk = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--timeout=10s', `-s${here('wrk.lua')}`, url, '--'];
   const { stdout } =
     wrkVersion === undefined
-      ? await run(process.execPath, [here('load-generator.ts'), url, `${connections}`, `${seconds}`, plants, TOKEN], {
+      ? await run(process.execPath, [here('load-generator.ts'), url, `${connections}`, `${seconds}`, plants, TOKEN, request, `${stored}`], {
           signal,
         })
-      : await run('wrk', [...wrk, plants, TOKEN, ...seeds], { signal });
+      : await run('wrk', [...wrk, plants, TOKEN, request, `${stored}`, ...seeds], { signal });
   const result: LoadResult = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
   if (result.answers === 0) throw new Error(`${url} has not answered a single request with 200`);
   return result;

@@ -1,4 +1,5 @@
--- The load for wrk: each request creates another plant. Arguments: the file of plants, the token, a seed per thread.
+-- The load for wrk (see Load in load.ts). Arguments: the file of plants, the token, the kind of request, how many plants
+-- there are to read, a seed per thread.
 
 local threads = 0
 function setup(thread)
@@ -7,7 +8,7 @@ function setup(thread)
 end
 
 local plants = {}
-local head
+local head, kind, stored, get
 
 function init(args)
   for line in io.lines(args[1]) do
@@ -15,7 +16,9 @@ function init(args)
   end
   head = 'POST /plants HTTP/1.1\r\nHost: ' .. wrk.host .. '\r\nAuthorization: Bearer ' .. args[2]
     .. '\r\nContent-Type: application/json\r\nContent-Length: '
-  math.randomseed(tonumber(args[2 + number]))
+  kind, stored = args[3], tonumber(args[4])
+  get = ' HTTP/1.1\r\nHost: ' .. wrk.host .. '\r\nAuthorization: Bearer ' .. args[2] .. '\r\n\r\n'
+  math.randomseed(tonumber(args[4 + number]))
 end
 
 local random, format = math.random, string.format
@@ -32,6 +35,11 @@ function request()
   requests = requests + 1
   if requests == (number == 1 and 2 or 1) then
     os.execute('sleep ' .. OPENING_SECONDS)
+  end
+  if kind == 'plant' then
+    return 'GET /plants/' .. random(stored) .. get
+  elseif kind == 'page' then
+    return 'GET /plants?limit=100&after=' .. random(stored) .. get
   end
   local sign = random(2) == 1 and '-' or ''
   local id = format('%s%d%06d%06d', sign, random(1, 9223371), random(0, 999999), random(0, 999999))

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import Fastify from 'fastify';
 import { Pool } from 'pg';
 
@@ -40,5 +41,49 @@ fastify.post<{ Body: NewPlant }>('/plants', { schema }, async (request, reply) =
   if (rowCount === 0) return reply.code(400).send({ error: 40009, message: 'id is taken' });
   return { name, tag };
 });
+
+const record = { type: 'object', properties: { id: { type: 'integer' }, name, tag }, required: ['id', 'name'] };
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly tag: string | null;
+}
+
+const recordOf = ({ id, name, tag }: Row) => ({ id: Number(id), name, ...(tag !== null && { tag }) });
+
+fastify.get<{ Params: { id: number } }>(
+  '/plants/:id',
+  { schema: { params: { type: 'object', properties: { id: { type: 'integer' } } }, response: { 200: record, 404: error } } },
+  async (request, reply) => {
+    const { rows } = await pool.query<Row>('SELECT id, name, tag FROM plants WHERE id = $1', [request.params.id]);
+    if (rows[0] === undefined) return reply.code(404).send({ error: 40401, message: 'not found' });
+    return recordOf(rows[0]);
+  },
+);
+
+const MIN_ID = '-9223372036854775808';
+const pageAfter = async (after: string, limit: number) =>
+  (await pool.query<Row>('SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2', [after, limit])).rows;
+
+// Without a schema of the response: the array is sent as JSON.stringify writes it.
+fastify.get<{ Querystring: { limit?: number; after?: string } }>('/plants', async (request, reply) => {
+  const { limit, after = MIN_ID } = request.query;
+  if (limit !== undefined) return (await pageAfter(after, limit)).map(recordOf);
+  return reply.type('application/json').send(Readable.from(all()));
+});
+
+async function* all(): AsyncIterable<string> {
+  let separator = '[';
+  for (let after = MIN_ID; ; ) {
+    const rows = await pageAfter(after, 1_000);
+    const last = rows.at(-1);
+    if (last === undefined) break;
+    yield separator + rows.map((row) => JSON.stringify(recordOf(row))).join();
+    separator = ',';
+    after = last.id;
+  }
+  yield separator === '[' ? '[]' : ']';
+}
 
 process.stderr.write(`listens at ${await fastify.listen({ host: '127.0.0.1', port: 0 })}\n`);
