@@ -1,31 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { embeddedDatabase } from '../../src/adapters/postgres/embedded.ts';
-import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
-import type { AddPlant } from '../../src/application/ports.ts';
+import type { Ports } from '../../src/application/use-cases.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
-import { fakePlants } from '../support/fake-plants.ts';
-import { connect, migratedDatabase, plantsIn, storedPlants } from '../support/test-database.ts';
+import { implementations, type Repositories } from '../support/plant-repositories.ts';
 
-/* What the port promises, held against every implementation of it. */
+/* What the port for adding plants promises, held against every implementation of it. */
 
-interface Subject {
-  /** As many repositories over the same plants as there are instances of the service. */
-  readonly instances: readonly [AddPlant, ...AddPlant[]];
-  /** Everything that is stored. */
-  all(): Promise<NewPlant[]>;
-  close(): Promise<void>;
-}
-
-describe.each<[string, () => Promise<Subject>]>([
-  ['the fake', fake],
-  ['the embedded database', embedded],
-  ['Postgres', postgres],
-])('on %s', (_name, open) => {
-  let subject: Subject;
-  let plants: AddPlant;
+describe.each(implementations)('on %s', (_name, open) => {
+  let subject: Repositories;
+  let plants: Ports;
   beforeAll(async () => {
     subject = await open();
     plants = subject.instances[0];
@@ -73,36 +55,3 @@ describe.each<[string, () => Promise<Subject>]>([
     expect(all.filter(({ id }) => id >= 1_000n && id < 1_300n)).toHaveLength(300);
   });
 });
-
-async function fake(): Promise<Subject> {
-  const stored = new Map<bigint, NewPlant>();
-  return { instances: [fakePlants(stored)], all: async () => [...stored.values()], close: async () => {} };
-}
-
-async function embedded(): Promise<Subject> {
-  const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
-  const database = await embeddedDatabase(folder);
-  await migrateUp(database);
-  return {
-    instances: [plantsIn(database)],
-    all: () => storedPlants(database),
-    async close() {
-      await database.close();
-      await rm(folder, { recursive: true });
-    },
-  };
-}
-
-async function postgres(): Promise<Subject> {
-  const { url, drop } = await migratedDatabase();
-  const [one, two] = [connect(url), connect(url)];
-  return {
-    instances: [plantsIn(one), plantsIn(two)],
-    all: () => storedPlants(one),
-    async close() {
-      await one.close();
-      await two.close();
-      await drop();
-    },
-  };
-}

@@ -96,12 +96,12 @@ export async function damagedMigrations({ sql: database }: Pick<Database, 'sql'>
  * @throws Error, saying how many, if that would delete plants and `deletePlants` is false; nothing is changed then
  * @returns its name, if there was one
  */
-export async function migrateDown(
-  { sql }: Database,
+export function migrateDown(
+  database: Database,
   { deletePlants }: { readonly deletePlants: boolean },
 ): Promise<string[]> {
   const migrations = deletePlants ? provider : refuseDataLoss(provider);
-  return namesOf(await new Migrator({ db: sql, provider: migrations }).migrateDown());
+  return locked(database, async (one) => namesOf(await new Migrator({ db: one, provider: migrations }).migrateDown()));
 }
 
 /** The names of migrations, oldest first. */

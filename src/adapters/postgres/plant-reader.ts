@@ -14,7 +14,7 @@ const FIND_TEXT = BATCH_TEXT / FIND_IDS;
 
 /** The part of the connections that single reads may use at once. */
 const FIND_SHARE = 0.5;
-/** The same of ranges. */
+/** The same of ranges and large plants. */
 const RANGE_SHARE = 0.25;
 
 interface Row {
@@ -27,17 +27,10 @@ interface Row {
 export function plantReader({ sql, connections }: Database, callStore: CallStore): FindPlant & ReadPlants {
   const rowsOf = async (query: RawBuilder<Row>) => (await query.execute(sql)).rows;
 
-  const findInGroup = batcher<bigint, NewPlant | undefined>({
+  const findInGroup = batcher<bigint, Row | undefined>({
     async run(ids) {
       const found = new Map((await rowsOf(selectIds(ids))).map((row) => [BigInt(row.id), row]));
-      return Promise.all(
-        ids.map(async (id) => {
-          const row = found.get(id);
-          if (row === undefined || row.name !== null) return row && plantOf(row);
-          const [alone] = await rowsOf(fragment<Row>`select id, name, tag from plants where id = ${id}`);
-          return alone && plantOf(alone);
-        }),
-      );
+      return ids.map((id) => found.get(id));
     },
     shouldRetryAlone: () => false,
     maxItems: FIND_IDS,
@@ -46,7 +39,7 @@ export function plantReader({ sql, connections }: Database, callStore: CallStore
     maxRunning: Math.ceil(connections * FIND_SHARE),
   });
 
-  /** One statement for a range at a time, or few: they take long, and others must get their turn. */
+  /** One statement for a range or a large plant at a time, or few: they take long, and others must get their turn. */
   const inTurn = batcher<RawBuilder<Row>, readonly Row[]>({
     run: (queries) => Promise.all(queries.map(rowsOf)),
     shouldRetryAlone: () => false,
@@ -57,12 +50,18 @@ export function plantReader({ sql, connections }: Database, callStore: CallStore
   });
 
   return {
-    find: (id) => callStore((call) => findInGroup(id, call)),
+    find: (id) =>
+      callStore(async (call) => {
+        let row = await findInGroup(id, call);
+        if (row?.name === null) [row] = await inTurn(selectBatch({ from: id, to: id }, 1), call);
+        return row && plantOf(row);
+      }),
     async readBatch(range, count) {
-      const rows = await callStore((call) => inTurn(selectBatch(range, count), call));
-      const cut = rows.findIndex(({ name }) => name === null);
+      // One more than wanted shows whether there are more.
+      const rows = await callStore((call) => inTurn(selectBatch(range, count + 1), call));
+      const cut = rows.findIndex(({ name }, index) => name === null || index === count);
       const plants = (cut < 0 ? rows : rows.slice(0, cut)).map(plantOf);
-      return { plants, isLast: cut < 0 && rows.length < count };
+      return { plants, isLast: cut < 0 };
     },
     async readIds(range, count) {
       const rows = await callStore((call) => inTurn(selectRange(range, count), call));

@@ -90,13 +90,13 @@ export function operation<Body, Result>({
     requestBody: schema,
     response,
     prepare(head) {
-      const queryTexts = queryNames === undefined ? {} : decodeQuery(head.query, queryNames);
       const path = <Value>(parameter: Parameter<Value>) => readParameter(parameter, head.path[parameter.name]);
+      parameters.forEach(path);
+      const queryTexts = queryNames === undefined ? {} : decodeQuery(head.query, queryNames);
       const query = <Value>(parameter: Parameter<Value>) => {
         const text = queryTexts[parameter.name];
         return text === undefined ? undefined : readParameter(parameter, text);
       };
-      parameters.forEach(path);
       queryParameters?.forEach(query);
       const type = response.negotiate(head.accept);
       return async (bytes) => response.reply(await handle({ body: parse(bytes), path, query }), type);

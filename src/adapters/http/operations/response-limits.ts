@@ -25,6 +25,8 @@ export function responseLimits({
   let streams = 0;
 
   return (response, body) => {
+    // The client has left: nothing will be sent, and the response may have closed before.
+    if (response.req.socket.destroyed) return;
     if (typeof body !== 'string') {
       if (streams >= maxStreams) throw new HttpError('overloaded');
       streams++;

@@ -32,7 +32,7 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
     await gates.authenticate(ctx, operation.permission);
     exchange.connection.isAuthenticated = true;
     const { accept } = ctx.req.headers;
-    const invoke = operation.prepare({ path: ctx.params, query: ctx.querystring, accept });
+    const invoke = operation.prepare({ path: ctx.params, query: queryOf(ctx.req.url), accept });
     await admit(
       check(ctx),
       (received) => read(ctx, received),
@@ -46,10 +46,17 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
   });
 }
 
+/** Koa's own trims the byte A0, with which a character in UTF-8 may end, if the client has not percent-encoded it. */
+function queryOf(target = ''): string {
+  const mark = target.indexOf('?');
+  return mark < 0 ? '' : target.slice(mark + 1);
+}
+
 function send(ctx: Context, { headers, body }: Reply): void {
   ctx.status = 200;
   for (const [name, value] of Object.entries(headers)) ctx.res.setHeader(name, value);
-  if (ctx.fresh) ctx.status = 304;
+  // Without an ETag there is nothing that could be the same, although `If-None-Match: *` would match.
+  if ('ETag' in headers && ctx.fresh) ctx.status = 304;
   else if (typeof body === 'string') ctx.body = body;
   // One part at a time, so that a client that reads slowly holds no more than that. HEAD asks for no part of it.
   else if (ctx.method !== 'HEAD') ctx.body = Readable.from(body, { highWaterMark: 1 });

@@ -90,9 +90,13 @@ export async function serve(
   }
 
   server.on('connection', (socket: Socket) => {
-    const connection = { socket, isAuthenticated: false, isRefused: false, exchanges: [] };
+    const connection: Connection = { socket, isAuthenticated: false, isRefused: false, exchanges: [] };
     connections.set(socket, connection);
-    socket.once('close', () => connections.delete(socket));
+    socket.once('close', () => {
+      connections.delete(socket);
+      // Node closes only the response whose turn it was, not those to the pipelined requests behind it.
+      for (const { response } of [...connection.exchanges]) if (response.socket === null) response.emit('close');
+    });
     limitConnections(connection);
   });
   // All three go to Koa, so that 100 Continue is sent after the token check and other expectations get an Error body.
@@ -103,10 +107,12 @@ export async function serve(
     socket.on('error', () => {});
     refuseOn(socket as Socket, new Error('CONNECT'));
   });
-  // The socket has been idle for a while. Requests that the app still works on have deadlines of their own.
+  // The socket has been idle for a while. Requests that the app still works on have deadlines of their own, but a list
+  // waits for its client.
   server.setTimeout(responseTimeout, (socket) => {
     const connection = connections.get(socket);
-    if ((connection && pendingExchange(connection))?.response.writableEnded !== false) socket.destroy();
+    const response = (connection && pendingExchange(connection))?.response;
+    if (response?.writableEnded !== false || response.writableNeedDrain) socket.destroy();
   });
   server.listen(port, host);
   await once(server, 'listening');

@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { PlantBatch, PlantRange } from '../../src/application/ports.ts';
+import type { Ports } from '../../src/application/use-cases.ts';
+import { MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
+import { implementations, type Repositories } from '../support/plant-repositories.ts';
+
+/* What the ports for reading plants promise, held against every implementation of them. Each test has its own tag. */
+
+const MEBIBYTE = 1024 ** 2;
+const everything = { from: MIN_INT64, to: MAX_INT64 };
+
+const octets = ({ name, tag = '' }: NewPlant) => Buffer.byteLength(name + tag);
+const idsOf = (plants: readonly NewPlant[]) => plants.map(({ id }) => id);
+
+describe.each(implementations)('on %s', (_name, open) => {
+  let subject: Repositories;
+  let plants: Ports;
+  beforeAll(async () => {
+    subject = await open();
+    plants = subject.instances[0];
+  });
+  afterAll(() => subject.close());
+
+  const addAll = (all: readonly NewPlant[]) => Promise.all(all.map((plant) => plants.add(plant)));
+
+  /** Reads a range to its end, at most so many plants at a time. */
+  async function walk(range: PlantRange, count: number): Promise<PlantBatch[]> {
+    const batches: PlantBatch[] = [];
+    for (let { from } = range; ; ) {
+      const batch = await plants.readBatch({ ...range, from }, count);
+      batches.push(batch);
+      const last = batch.plants.at(-1);
+      if (batch.isLast || last === undefined) return batches;
+      from = last.id + 1n;
+    }
+  }
+
+  const long = 'langer Text \u{1F33F}'.repeat(10_000);
+  const texts: [string, string][] = [
+    ['nothing', ''],
+    ['a byte order mark', '\uFEFF'],
+    ['a byte order mark before text', '\uFEFFtree'],
+    ['quotes and backslashes', `'"\\''""\\\\`],
+    ['what SQL and arrays use', '{a,b} %s $1 :x ? _% NULL -- /*'],
+    ['controls', '\u0001\t\r\n\u007F'],
+    ['characters beyond the first plane', '\u{1F339}\u{10FFFF}'],
+    ['3,000 characters', 'x'.repeat(3_000)],
+    ['3,000 characters with another end', `${'x'.repeat(2_999)}y`],
+    ['100,000 characters', long.slice(0, 100_000)],
+  ];
+  const withText = texts.map(([, text], index): NewPlant => ({ id: 1_000n + BigInt(index), name: text, tag: text }));
+
+  test.each(texts)('finds and lists a plant whose name and tag are %s', async (_what, text) => {
+    await addAll(withText);
+    const alike = withText.filter(({ tag }) => tag === text);
+    expect(alike).toHaveLength(1);
+    const range = { from: 1_000n, to: 1_999n, tag: text };
+    expect(await plants.find(alike[0]?.id ?? 0n)).toEqual(alike[0]);
+    expect(await plants.readBatch(range, 10)).toEqual({ plants: alike, isLast: true });
+    expect(await plants.readIds(range, 10)).toEqual(idsOf(alike));
+  });
+
+  test('lists no plant under a tag that is only like its own, and none without a tag', async () => {
+    const tag = 'Tag of this test';
+    await addAll([
+      { id: 2_000n, name: tag },
+      ...[tag.toLowerCase(), `${tag} `].map((other, n) => plant(2_001n + BigInt(n), other)),
+    ]);
+    for (const other of [tag, '', 'null', 'undefined']) {
+      const range = { from: 2_000n, to: 2_099n, tag: other };
+      expect(await plants.readBatch(range, 10)).toEqual({ plants: [], isLast: true });
+      expect(await plants.readIds(range, 10)).toEqual([]);
+    }
+  });
+
+  describe('over the whole of int64', () => {
+    const tag = 'ends';
+    const ids = [MIN_INT64, MIN_INT64 + 1n, -(2n ** 53n) - 1n, -1n, 0n, 2n ** 53n + 1n, MAX_INT64 - 1n, MAX_INT64];
+    const all = ids.map((id) => ({ id, name: `${id}`, tag }));
+    beforeAll(() => addAll(all.toReversed()));
+
+    test('finds each plant by its exact id, and nothing beside it', async () => {
+      expect(await Promise.all(ids.map((id) => plants.find(id)))).toEqual(all);
+      const beside = [MIN_INT64 + 2n, -(2n ** 53n), -2n, 2n ** 53n, MAX_INT64 - 2n];
+      expect(await Promise.all(beside.map((id) => plants.find(id)))).toEqual(beside.map(() => undefined));
+    });
+
+    test('lists them in ascending order, each once, whatever the size of the batches', async () => {
+      for (const count of [1, 3, 8, 100]) {
+        const batches = await walk({ ...everything, tag }, count);
+        expect(batches.flatMap((batch) => batch.plants)).toEqual(all);
+        expect(batches.map(({ isLast }) => isLast)).toEqual(batches.map((_, n) => n === batches.length - 1));
+      }
+    });
+
+    test('counts both ends of a range in', async () => {
+      for (const [from, to] of [
+        [MIN_INT64, MIN_INT64],
+        [MAX_INT64, MAX_INT64],
+        [MIN_INT64 + 1n, -1n],
+        [0n, MAX_INT64 - 1n],
+        [1n, 0n],
+        [MAX_INT64, MIN_INT64],
+      ] as const) {
+        const within = all.filter(({ id }) => id >= from && id <= to);
+        expect(await plants.readBatch({ from, to, tag }, 10)).toEqual({ plants: within, isLast: true });
+        expect(await plants.readIds({ from, to, tag }, 10)).toEqual(idsOf(within));
+      }
+    });
+  });
+
+  test('lists the plants of all tags and of none together', async () => {
+    const all = [plant(3_000n), plant(3_001n, 'a'), plant(3_002n), plant(3_003n, '')];
+    await addAll(all);
+    const range = { from: 3_000n, to: 3_099n };
+    expect(await plants.readBatch(range, 10)).toEqual({ plants: all, isLast: true });
+    expect(await plants.readBatch({ ...range, tag: undefined }, 10)).toEqual({ plants: all, isLast: true });
+    expect(await plants.readIds(range, 3)).toEqual([3_000n, 3_001n, 3_002n]);
+  });
+
+  test.each([
+    [1, false],
+    [3, false],
+    [4, true],
+    [5, true],
+  ])('says of a batch of up to %i among 4 plants that it is the last: %s', async (count, isLast) => {
+    const all = [4_000n, 4_001n, 4_002n, 4_003n].map((id) => plant(id));
+    await addAll(all);
+    const batch = await plants.readBatch({ from: 4_000n, to: 4_099n }, count);
+    expect(batch).toEqual({ plants: all.slice(0, count), isLast });
+  });
+
+  test('reads any range as it would be read from a list', async () => {
+    const all = Array.from({ length: 40 }, (_, n) =>
+      plant(5_000n + BigInt(n * 2), [undefined, 'odd', '', 'even'][n % 4]),
+    );
+    await addAll(all);
+    const bound = fc.bigInt({ min: 4_990n, max: 5_090n });
+    const tag = fc.constantFrom(undefined, 'odd', 'even', '', 'none');
+    await fc.assert(
+      fc.asyncProperty(bound, bound, tag, fc.integer({ min: 1, max: 50 }), async (from, to, tag, count) => {
+        const within = all.filter(
+          (each) => each.id >= from && each.id <= to && (tag === undefined || each.tag === tag),
+        );
+        const range = { from, to, tag };
+        const isLast = within.length <= count;
+        expect(await plants.readBatch(range, count)).toEqual({ plants: within.slice(0, count), isLast });
+        expect(await plants.readIds(range, count)).toEqual(idsOf(within.slice(0, count)));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  describe('with long texts', () => {
+    const half = MEBIBYTE / 2;
+    const sizes = [half, half, half + 1, half, 10, 3 * half, 10, 0, half, half - 1, 1, 1, 3 * half, 3 * half, half];
+    // Of two octets and two UTF-16 units each: what counts are the octets.
+    const text = (size: number) => '\u00E4'.repeat(size >> 1) + 'x'.repeat(size & 1);
+    const all = sizes.map((size, n): NewPlant => {
+      const id = 6_000n + BigInt(n);
+      return n % 2 === 0 ? { id, name: text(size) } : { id, name: '', tag: text(size) };
+    });
+    const range = { from: 6_000n, to: 6_099n };
+    beforeAll(() => addAll(all));
+
+    test('reads batches of at most a mebibyte, unless a single plant has more, and every plant once', async () => {
+      const batches = await walk(range, 100);
+      for (const { plants } of batches) {
+        const size = plants.reduce((sum, each) => sum + octets(each), 0);
+        if (plants.filter((each) => octets(each) > 0).length > 1) expect(size).toBeLessThanOrEqual(MEBIBYTE);
+        expect(plants.length).toBeGreaterThan(0);
+      }
+      expect(batches.flatMap(({ plants }) => plants)).toEqual(all);
+      expect(batches.length).toBeGreaterThan(6);
+      expect(batches.length).toBeLessThan(all.length);
+      expect(batches.map(({ isLast }) => isLast)).toEqual(batches.map((_, n) => n === batches.length - 1));
+    });
+
+    test('reads a large plant although only one is wanted, and says whether it is the last', async () => {
+      for (const each of all) {
+        const batch = await plants.readBatch({ ...range, from: each.id }, 1);
+        expect([idsOf(batch.plants), batch.isLast]).toEqual([[each.id], each === all.at(-1)]);
+      }
+    });
+
+    test('reads all their ids at once', async () => {
+      expect(await plants.readIds(range, 1_000)).toEqual(idsOf(all));
+    });
+  });
+
+  test('finds each of 300 plants at once, large ones among them, and none for an id that none has', async () => {
+    const nameOf = (n: number) => (n % 10 === 0 ? `${n}`.repeat(n % 100 === 0 ? 200_000 : 3_000) : `plant ${n}`);
+    const all = Array.from({ length: 200 }, (_, n): NewPlant => ({ id: 7_000n + 2n * BigInt(n), name: nameOf(n) }));
+    await addAll(all);
+    const ids = Array.from({ length: 300 }, (_, n) => 7_000n + BigInt((n * 7) % 400));
+    const found = await Promise.all(ids.map((id) => plants.find(id)));
+    expect(found).toEqual(ids.map((id) => all.find((each) => each.id === id)));
+    expect(found.filter((each) => each === undefined).length).toBeGreaterThan(100);
+  });
+
+  test('finds and lists at once what any instance has added', async () => {
+    for (let id = 8_000n; id < 8_020n; id++) {
+      const added = await plants.add(plant(id));
+      for (const instance of subject.instances) {
+        expect(await instance.find(id)).toEqual(added);
+        expect(await instance.readIds({ from: id, to: id }, 1)).toEqual([id]);
+      }
+    }
+  });
+});
+
+function plant(id: bigint, tag?: string): NewPlant {
+  return { id, name: `plant ${id}`, ...(tag !== undefined && { tag }) };
+}

@@ -1,0 +1,127 @@
+import { expect, test } from '@jest/globals';
+import {
+  type CompiledQuery,
+  type Driver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+} from 'kysely';
+import type { Tables } from '../../../src/adapters/postgres/database.ts';
+import { plantReader } from '../../../src/adapters/postgres/plant-reader.ts';
+import { storeCalls } from '../../../src/adapters/postgres/store-call.ts';
+import { eventually } from '../../support/eventually.ts';
+
+/* How reads share the connections. What they read is in test/adapters/plant-repository-reads.test.ts. */
+
+interface Statement {
+  readonly query: CompiledQuery;
+  readonly respond: (rows: unknown[]) => void;
+}
+
+/** A reader on ten connections whose statements wait until the test responds. */
+function setUp() {
+  const running: Statement[] = [];
+  const connection = {
+    executeQuery<Row>(query: CompiledQuery) {
+      const { promise, resolve } = Promise.withResolvers<{ rows: Row[] }>();
+      const statement: Statement = {
+        query,
+        respond(rows) {
+          running.splice(running.indexOf(statement), 1);
+          resolve({ rows: rows as Row[] });
+        },
+      };
+      running.push(statement);
+      return promise;
+    },
+    streamQuery: () => {
+      throw new TypeError('no statement is streamed');
+    },
+  };
+  const nothing = async () => {};
+  const driver: Driver = {
+    acquireConnection: async () => connection,
+    init: nothing,
+    releaseConnection: nothing,
+    destroy: nothing,
+    beginTransaction: nothing,
+    commitTransaction: nothing,
+    rollbackTransaction: nothing,
+  };
+  const sql = new Kysely<Tables>({
+    dialect: {
+      createDriver: () => driver,
+      createAdapter: () => new PostgresAdapter(),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+      createIntrospector: (database) => new PostgresIntrospector(database),
+    },
+  });
+  const database = { sql, connections: 10, description: '', close: nothing };
+  const reader = plantReader(database, storeCalls({ schemaReady: () => undefined, timeout: 60_000 }));
+  return { running, reader };
+}
+
+const idsIn = ({ query }: Statement) => String(query.parameters[0]).replace(/[{}]/g, '').split(',');
+
+test('finds of 1,000 plants share statements, at most five at a time', async () => {
+  const { running, reader } = setUp();
+  const ids = Array.from({ length: 1_000 }, (_, n) => BigInt(n));
+  const finds = ids.map((id) => reader.find(id));
+  let statements = 0;
+  let most = 0;
+  for (let found = 0; found < ids.length; statements++) {
+    await eventually(() => running.length > 0);
+    most = Math.max(most, running.length);
+    const asked = idsIn(running[0] as Statement);
+    found += asked.length;
+    running[0]?.respond(asked.map((id) => ({ id, name: `plant ${id}`, tag: null })));
+  }
+  expect(await Promise.all(finds)).toEqual(ids.map((id) => ({ id, name: `plant ${id}` })));
+  expect(statements).toBeLessThan(10);
+  expect(most).toBeLessThanOrEqual(5);
+});
+
+test('large plants and ranges get few connections, and finds of small plants do not wait for them', async () => {
+  const { running, reader } = setUp();
+  const large = Array.from({ length: 100 }, (_, n) => reader.find(BigInt(n)));
+  const isRead = large.map(() => false);
+  for (const [n, find] of large.entries()) {
+    void find.then(() => {
+      isRead[n] = true;
+    });
+  }
+  const ranges = Array.from({ length: 10 }, () => reader.readIds({ from: 0n, to: 9n }, 5));
+  const isGroup = ({ query }: Statement) => query.sql.includes('any(');
+  let left = large.length;
+  while (left > 0) {
+    await eventually(() => running.some(isGroup));
+    const group = running.find(isGroup) as Statement;
+    const ids = idsIn(group);
+    left -= ids.length;
+    // Too much text for a group: the id only.
+    group.respond(ids.map((id) => ({ id, name: null, tag: null })));
+  }
+  await eventually(() => running.length === 3);
+  const small = reader.find(1_000n);
+  await eventually(() => running.some(isGroup));
+  expect(running).toHaveLength(4);
+  running.find(isGroup)?.respond([{ id: '1000', name: 'small', tag: null }]);
+  expect(await small).toEqual({ id: 1_000n, name: 'small' });
+  expect(isRead).not.toContain(true);
+
+  let most = 0;
+  const all = Promise.all([...large, ...ranges]);
+  let isOver = false;
+  void all.then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    await eventually(() => isOver || running.length > 0);
+    most = Math.max(most, running.length);
+    const [one] = running;
+    one?.respond([{ id: String(one.query.parameters[0]), name: 'large', tag: null }]);
+  }
+  expect(await Promise.all(large)).toEqual(large.map((_, n) => ({ id: BigInt(n), name: 'large' })));
+  expect(most).toBe(3);
+});

@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { embeddedDatabase } from '../../src/adapters/postgres/embedded.ts';
+import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
+import type { Ports } from '../../src/application/use-cases.ts';
+import type { NewPlant } from '../../src/domain/plant.ts';
+import { fakePlants } from './fake-plants.ts';
+import { connect, migratedDatabase, plantsIn, storedPlants } from './test-database.ts';
+
+/** Repositories over the same plants, empty at first. */
+export interface Repositories {
+  /** As many as there are instances of the service. */
+  readonly instances: readonly [Ports, ...Ports[]];
+  /** Everything that is stored. */
+  all(): Promise<NewPlant[]>;
+  close(): Promise<void>;
+}
+
+/** Every implementation of the repository ports. */
+export const implementations: [string, () => Promise<Repositories>][] = [
+  ['the fake', fake],
+  ['the embedded database', embedded],
+  ['Postgres', postgres],
+];
+
+async function fake(): Promise<Repositories> {
+  const stored = new Map<bigint, NewPlant>();
+  return { instances: [fakePlants(stored)], all: async () => [...stored.values()], close: async () => {} };
+}
+
+async function embedded(): Promise<Repositories> {
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
+  const database = await embeddedDatabase(folder);
+  await migrateUp(database);
+  return {
+    instances: [plantsIn(database)],
+    all: () => storedPlants(database),
+    async close() {
+      await database.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+async function postgres(): Promise<Repositories> {
+  const { url, drop } = await migratedDatabase();
+  const [one, two] = [connect(url), connect(url)];
+  return {
+    instances: [plantsIn(one), plantsIn(two)],
+    all: () => storedPlants(one),
+    async close() {
+      await one.close();
+      await two.close();
+      await drop();
+    },
+  };
+}
