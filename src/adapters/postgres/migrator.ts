@@ -73,7 +73,8 @@ function locked<T>({ sql: database }: Database, work: (one: Kysely<Tables>) => P
     try {
       return await work(one);
     } finally {
-      await sql`select pg_advisory_unlock(${LOCK_ID})`.execute(one);
+      // A lost connection has lost the lock too, and the error of the work is the one to report.
+      await sql`select pg_advisory_unlock(${LOCK_ID})`.execute(one).catch(() => {});
     }
   });
 }

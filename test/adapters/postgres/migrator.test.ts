@@ -25,7 +25,9 @@ import {
 } from '../../support/test-database.ts';
 
 const FIRST = '0001_create_plants';
-const PENDING = `migrations are pending (${FIRST}): run npm run migrate`;
+const SECOND = '0002_index_tags';
+const ALL = [FIRST, SECOND];
+const PENDING = `migrations are pending (${FIRST}, ${SECOND}): run npm run migrate`;
 
 /** An open database, with what has to be undone when the test is over. */
 async function opened(database: Database, undo: () => Promise<unknown> = async () => {}) {
@@ -68,19 +70,21 @@ describe.each([
     const plant = { id: 1n, name: 'Monstera deliciosa', tag: null };
     const add = () => database.sql.insertInto('plants').values(plant).execute();
 
-    expect(await migrationStatus(database)).toEqual({ applied: [], pending: [FIRST], unknown: [] });
+    expect(await migrationStatus(database)).toEqual({ applied: [], pending: ALL, unknown: [] });
     await expect(requireMigrations(database)).rejects.toThrow(PENDING);
 
-    expect(await migrateUp(database)).toEqual([FIRST]);
-    expect(await requireMigrations(database)).toEqual({ applied: [FIRST], pending: [], unknown: [] });
+    expect(await migrateUp(database)).toEqual(ALL);
+    expect(await requireMigrations(database)).toEqual({ applied: ALL, pending: [], unknown: [] });
     await add();
     expect(await migrateUp(database)).toEqual([]);
 
+    expect(await migrateDown(database, { deletePlants: true })).toEqual([SECOND]);
+    expect(await storedPlants(database)).toHaveLength(1);
     expect(await migrateDown(database, { deletePlants: true })).toEqual([FIRST]);
     await expect(add()).rejects.toThrow('"plants" does not exist');
     expect(await migrateDown(database, { deletePlants: true })).toEqual([]);
 
-    expect(await migrateUp(database)).toEqual([FIRST]);
+    expect(await migrateUp(database)).toEqual(ALL);
     await add();
   });
 
@@ -89,11 +93,14 @@ describe.each([
     const keep = { deletePlants: false };
     expect(await migrateDown(database, keep)).toEqual([]);
     await migrateUp(database);
+    expect(await migrateDown(database, keep)).toEqual([SECOND]);
     expect(await migrateDown(database, keep)).toEqual([FIRST]);
 
     await migrateUp(database);
     const plants = plantsIn(database);
     await plants.add({ id: 1n, name: 'Monstera deliciosa' });
+    // It deletes none.
+    expect(await migrateDown(database, keep)).toEqual([SECOND]);
     const refusal = (plants: string) =>
       `reverting ${FIRST} would delete ${plants}, so nothing was changed: to delete, add --delete-plants`;
     await expect(migrateDown(database, keep)).rejects.toThrow(refusal('1 plant'));
@@ -107,6 +114,7 @@ describe.each([
 test('no plant is deleted that is created while migrations go down', async () => {
   await using server = await disposable(migratedDatabase());
   await using database = await opened(connect(server.url));
+  await migrateDown(database, { deletePlants: false });
   const other = new Client({ connectionString: server.directUrl });
   await other.connect();
   try {
@@ -131,7 +139,7 @@ test('leaves a database alone that a newer version has migrated, and calls it re
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toBe('nothing to do\n');
   const status = await migrate({ DATABASE_URL: server.url }, 'status');
-  expect(status.stdout).toBe(`${FIRST}: applied\n9999_future: applied by a newer version\n`);
+  expect(status.stdout).toBe(`${FIRST}: applied\n${SECOND}: applied\n9999_future: applied by a newer version\n`);
   expect(await table()).toEqual(before);
 
   await using database = await opened(connect(server.url));
@@ -187,16 +195,18 @@ describe('npm run migrate', () => {
       Array.from({ length: 8 }, () => migrate({ DATABASE_URL: server.url, POOL_SIZE: '2' })),
     );
     expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual(runs.map(() => ({ code: 0, stderr: '' })));
-    expect(runs.filter(({ stdout }) => stdout === `${FIRST}: applied\n`)).toHaveLength(1);
+    expect(runs.filter(({ stdout }) => stdout === `${FIRST}: applied\n${SECOND}: applied\n`)).toHaveLength(1);
     expect(runs.filter(({ stdout }) => stdout === 'nothing to do\n')).toHaveLength(7);
-    expect(await server.query('select name from kysely_migration')).toEqual([{ name: FIRST }]);
+    expect(await server.query('select name from kysely_migration order by name')).toEqual(
+      ALL.map((name) => ({ name })),
+    );
   });
 
   test('status says what is pending and changes nothing', async () => {
     await using server = await disposable(emptyDatabase());
     expect(await migrate({ DATABASE_URL: server.url }, 'status')).toEqual({
       code: 0,
-      stdout: `${FIRST}: pending\n`,
+      stdout: `${FIRST}: pending\n${SECOND}: pending\n`,
       stderr: '',
     });
     expect(await server.query(`select relname from pg_class where relname like 'kysely%'`)).toEqual([]);
@@ -205,7 +215,12 @@ describe('npm run migrate', () => {
   test('status says what is applied, and down takes it back', async () => {
     await using server = await disposable(migratedDatabase());
     const run = (command: string) => migrate({ DATABASE_URL: server.url }, command);
-    expect(await run('status')).toEqual({ code: 0, stdout: `${FIRST}: applied\n`, stderr: '' });
+    expect(await run('status')).toEqual({
+      code: 0,
+      stdout: `${FIRST}: applied\n${SECOND}: applied\n`,
+      stderr: '',
+    });
+    expect(await run('down')).toEqual({ code: 0, stdout: `${SECOND}: reverted\n`, stderr: '' });
     expect(await run('down')).toEqual({ code: 0, stdout: `${FIRST}: reverted\n`, stderr: '' });
     expect(await run('down')).toEqual({ code: 0, stdout: 'nothing to do\n', stderr: '' });
   });
@@ -213,6 +228,7 @@ describe('npm run migrate', () => {
   test('down refuses while there are plants, and deletes them if it is told to', async () => {
     await using server = await disposable(migratedDatabase());
     await server.query("insert into plants values (1, 'Monstera deliciosa')");
+    expect((await migrate({ DATABASE_URL: server.url }, 'down')).stdout).toBe(`${SECOND}: reverted\n`);
     expect(await migrate({ DATABASE_URL: server.url }, 'down')).toEqual({
       code: 1,
       stdout: '',
