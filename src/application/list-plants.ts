@@ -34,45 +34,41 @@ export function listPlants(plants: ReadPlants): ListPlants {
   return async ({ after, tag, limit }) => {
     if (after === MAX_INT64) return { first: [], others: undefined, next: undefined };
     const range = { from: after === undefined ? MIN_INT64 : after + 1n, to: MAX_INT64, tag };
-    // One more than wanted shows whether there is another page.
-    const { plants: first, isLast } = await plants.readBatch(range, Math.min(limit ?? BATCH, BATCH) + 1);
-    if (limit !== undefined && first.length > limit) {
-      const page = first.slice(0, limit);
-      return { first: page, others: undefined, next: page.at(-1)?.id };
-    }
-    const behind = isLast ? undefined : rangeBehind(range, first);
-    if (behind === undefined) return { first, others: undefined, next: undefined };
+    const { plants: first, isLast } = await plants.readBatch(range, Math.min(limit ?? BATCH, BATCH));
+    if (isLast) return { first, others: undefined, next: undefined };
+    if (first.length === limit) return { first, others: undefined, next: first.at(-1)?.id };
+    const behind = rangeBehind(range, first);
     if (limit === undefined) return { first, others: batches(plants, behind), next: undefined };
     // The ids of the page come first: `next` has to be known before the plants are read, and stay right meanwhile.
-    const ids = await firstIds(plants, behind, limit - first.length + 1);
-    const hasNext = ids.length > limit - first.length;
-    if (hasNext) ids.pop();
-    const last = ids.at(-1);
-    if (last === undefined) return { first, others: undefined, next: hasNext ? first.at(-1)?.id : undefined };
-    const others = only(new Set(ids), batches(plants, { ...behind, to: last }));
-    return { first, others, next: hasNext ? last : undefined };
+    const remaining = limit - first.length;
+    const ids = await firstIds(plants, behind, remaining + 1);
+    const page = ids.slice(0, remaining);
+    const last = page.at(-1);
+    if (last === undefined) return { first, others: undefined, next: undefined };
+    const others = only(new Set(page), batches(plants, { ...behind, to: last }));
+    return { first, others, next: ids.length > remaining ? last : undefined };
   };
 }
 
-/** The range after these plants, which are not all of it; undefined if no id is left. */
-function rangeBehind(range: PlantRange, plants: readonly NewPlant[]): PlantRange | undefined {
-  const last = plants.at(-1)?.id ?? range.from - 1n;
-  return last < range.to ? { ...range, from: last + 1n } : undefined;
+/** The range after these plants, which are not the last of it. */
+function rangeBehind(range: PlantRange, plants: readonly NewPlant[]): PlantRange {
+  return { ...range, from: (plants.at(-1)?.id ?? range.from) + 1n };
 }
 
 /** Every plant of the range. The next batch is read while the last one is being used. */
 async function* batches(plants: ReadPlants, range: PlantRange): AsyncIterable<readonly NewPlant[]> {
-  let reading = plants.readBatch(range, BATCH);
+  let from = range;
+  let reading = plants.readBatch(from, BATCH);
   for (;;) {
     const batch = await reading;
-    const behind = batch.isLast ? undefined : rangeBehind(range, batch.plants);
-    if (behind !== undefined) {
-      reading = plants.readBatch(behind, BATCH);
+    if (!batch.isLast) {
+      from = rangeBehind(from, batch.plants);
+      reading = plants.readBatch(from, BATCH);
       // It throws when its turn comes, unless nobody wants it any more.
       reading.catch(() => {});
     }
     yield batch.plants;
-    if (behind === undefined) return;
+    if (batch.isLast) return;
   }
 }
 
