@@ -1,0 +1,266 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type ListQuery, listPlants, type PlantList } from '../../src/application/list-plants.ts';
+import type { ReadPlants } from '../../src/application/ports.ts';
+import { PlantStoreError } from '../../src/domain/errors.ts';
+import { MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
+import { fakePlants } from '../support/fake-plants.ts';
+import { collected } from '../support/lists.ts';
+
+const plant = (id: bigint, tag?: string): NewPlant => ({ id, name: `plant ${id}`, ...(tag !== undefined && { tag }) });
+const idsOf = (plants: readonly NewPlant[]) => plants.map(({ id }) => id);
+const upTo = (count: number) => Array.from({ length: count }, (_, n) => plant(BigInt(n)));
+
+/** A store with these plants, and the use case over it. */
+function store(plants: readonly NewPlant[], replaced: (store: ReadPlants) => Partial<ReadPlants> = () => ({})) {
+  const stored = new Map(plants.map((each) => [each.id, each]));
+  const fake = fakePlants(stored);
+  return { stored, list: listPlants({ ...fake, ...replaced(fake) }) };
+}
+
+async function allOf({ first, others }: PlantList): Promise<NewPlant[]> {
+  return [...first, ...(others === undefined ? [] : await collected(others))];
+}
+
+/** Reads page after page by `next`. */
+async function pagesOf(list: (query: ListQuery) => Promise<PlantList>, query: ListQuery): Promise<NewPlant[][]> {
+  const pages: NewPlant[][] = [];
+  for (let { after } = query; ; ) {
+    const page = await list({ ...query, after });
+    pages.push(await allOf(page));
+    if (page.next === undefined) return pages;
+    after = page.next;
+  }
+}
+
+test('lists nothing of an empty store, and has no next page', async () => {
+  const nothing = { first: [], others: undefined, next: undefined };
+  for (const query of [{}, { limit: 1 }, { limit: 100_000 }, { tag: '' }, { after: 0n }]) {
+    expect(await store([]).list(query)).toEqual(nothing);
+  }
+});
+
+test.each([0, 1, 999, 1_000, 1_001, 1_002, 2_500, 12_345])('lists all of %i plants, each once', async (count) => {
+  const all = upTo(count);
+  const list = await store(all).list({});
+  expect(await allOf(list)).toEqual(all);
+  expect(list.next).toBeUndefined();
+});
+
+test.each([
+  [10, 9],
+  [10, 10],
+  [10, 11],
+  [1_000, 999],
+  [1_000, 1_000],
+  [1_000, 1_001],
+  [1_001, 1_001],
+  [1_001, 1_002],
+  [2_500, 2_499],
+  [2_500, 2_500],
+  [2_500, 2_501],
+  [15_000, 15_000],
+  [15_000, 15_001],
+])('gives a page of up to %i of %i plants, and the next one only if there are more', async (limit, count) => {
+  const page = await store(upTo(count)).list({ limit });
+  expect(idsOf(await allOf(page))).toEqual(idsOf(upTo(Math.min(limit, count))));
+  expect(page.next).toBe(count > limit ? BigInt(limit - 1) : undefined);
+});
+
+test('begins after the id that is given, whether or not a plant has it, up to the ends of int64', async () => {
+  const ids = [MIN_INT64, -1n, 5n, MAX_INT64];
+  const { list } = store(ids.map((id) => plant(id)));
+  const after = async (id: bigint) => idsOf(await allOf(await list({ after: id })));
+  expect(idsOf(await allOf(await list({})))).toEqual(ids);
+  expect(await after(MIN_INT64)).toEqual(ids.slice(1));
+  expect(await after(-2n)).toEqual(ids.slice(1));
+  expect(await after(4n)).toEqual(ids.slice(2));
+  expect(await after(5n)).toEqual(ids.slice(3));
+  expect(await after(MAX_INT64 - 1n)).toEqual(ids.slice(3));
+  expect(await after(MAX_INT64)).toEqual([]);
+  const last = await list({ after: MAX_INT64, limit: 1 });
+  expect(last).toEqual({ first: [], others: undefined, next: undefined });
+});
+
+test('lists the plants with a tag only, in pages too', async () => {
+  const all = Array.from({ length: 3_000 }, (_, n) => plant(BigInt(n), ['a', '', undefined][n % 3]));
+  const { list } = store(all);
+  for (const tag of ['a', '', 'none']) {
+    const tagged = all.filter((each) => each.tag === tag);
+    expect(await allOf(await list({ tag }))).toEqual(tagged);
+    expect((await pagesOf(list, { tag, limit: 300 })).flat()).toEqual(tagged);
+  }
+});
+
+test('walking by next gives each plant exactly once, in pages as large as they can be', async () => {
+  const large = 'x'.repeat(400_000);
+  const ids = fc.uniqueArray(
+    fc.oneof(fc.bigInt({ min: MIN_INT64, max: MAX_INT64 }), fc.bigInt({ min: -9n, max: 9n })),
+    {
+      maxLength: 30,
+    },
+  );
+  const tags = fc.constantFrom(undefined, 'a', '');
+  await fc.assert(
+    fc.asyncProperty(
+      ids.chain((all) =>
+        fc.tuple(...all.map((id) => fc.record({ id: fc.constant(id), tag: tags, isLarge: fc.boolean() }))),
+      ),
+      fc.integer({ min: 1, max: 12 }),
+      tags,
+      async (drawn, limit, tag) => {
+        const all = drawn.map(({ id, tag: own, isLarge }) => ({ ...plant(id, own), ...(isLarge && { name: large }) }));
+        const wanted = all
+          .filter((each) => tag === undefined || each.tag === tag)
+          .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+        const pages = await pagesOf(store(all).list, { limit, tag });
+        expect(idsOf(pages.flat())).toEqual(idsOf(wanted));
+        expect(pages.slice(0, -1).every((page) => page.length === limit)).toBe(true);
+        expect(pages).toHaveLength(Math.max(1, Math.ceil(wanted.length / limit)));
+      },
+    ),
+  );
+});
+
+describe('while plants come and go between the statements', () => {
+  /** Changes the store after each statement, as often as there are changes. */
+  function changing(plants: readonly NewPlant[], changes: ((stored: Map<bigint, NewPlant>) => void)[]) {
+    const left = [...changes];
+    const changed = <Result>(result: Result): Result => {
+      left.shift()?.(made.stored);
+      return result;
+    };
+    const made = store(plants, (fake) => ({
+      readBatch: async (range, count) => changed(await fake.readBatch(range, count)),
+      readIds: async (range, count) => changed(await fake.readIds(range, count)),
+    }));
+    return made;
+  }
+
+  const even = Array.from({ length: 3_000 }, (_, n) => plant(BigInt(2 * n)));
+  const add = (id: bigint) => (stored: Map<bigint, NewPlant>) => void stored.set(id, plant(id));
+  const addOdd = (stored: Map<bigint, NewPlant>) => {
+    for (let id = 1n; id < 6_000n; id += 2n) stored.set(id, plant(id));
+  };
+  const remove = (stored: Map<bigint, NewPlant>) => {
+    for (let id = 0n; id < 6_000n; id += 4n) stored.delete(id);
+  };
+
+  test.each([
+    ['after the first records', [addOdd]],
+    ['after the ids', [() => {}, addOdd]],
+    ['after each statement', [addOdd, addOdd, addOdd, addOdd]],
+  ])('a page never has more plants than its limit though many are created %s', async (_when, changes) => {
+    const { list } = changing(even, changes);
+    const page = await list({ limit: 2_000 });
+    const ids = idsOf(await allOf(page));
+    expect(ids.length).toBe(2_000);
+    expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => (a < b ? -1 : 1)));
+    expect(page.next).toBe(ids.at(-1));
+  });
+
+  test('a page has no plant that was removed after the ids were read, and next stays what it was', async () => {
+    const { list } = changing(even, [() => {}, remove]);
+    const page = await list({ limit: 2_000 });
+    expect(page.next).toBe(3_998n);
+    const ids = idsOf(await allOf(page));
+    expect(ids.filter((id) => id > 2_002n && id % 4n === 0n)).toEqual([]);
+    expect(ids.length).toBeLessThan(2_000);
+    expect(idsOf(await allOf(await list({ limit: 1, after: page.next })))).toEqual([4_002n]);
+  });
+
+  test('a page may lose all plants but the first, and still leads to the next one', async () => {
+    const { list } = changing(even, [() => {}, (stored) => stored.clear()]);
+    const page = await list({ limit: 1_500 });
+    expect(await allOf(page)).toEqual(even.slice(0, page.first.length));
+    expect(page.next).toBe(2_998n);
+  });
+
+  test('walking gives each plant that is there throughout exactly once', async () => {
+    const changes = fc.array(
+      fc.record({ id: fc.bigInt({ min: 0n, max: 60n }).map((n) => 2n * n + 1n), isAdded: fc.boolean() }),
+      { maxLength: 40 },
+    );
+    const permanent = Array.from({ length: 60 }, (_, n) => plant(BigInt(2 * n)));
+    await fc.assert(
+      fc.asyncProperty(changes, fc.integer({ min: 1, max: 20 }), async (drawn, limit) => {
+        const steps = drawn.map(({ id, isAdded }) =>
+          isAdded ? add(id) : (stored: Map<bigint, NewPlant>) => void stored.delete(id),
+        );
+        const { list } = changing(permanent, steps);
+        const pages = await pagesOf(list, { limit });
+        for (const page of pages) expect(page.length).toBeLessThanOrEqual(limit);
+        const ids = idsOf(pages.flat());
+        expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => (a < b ? -1 : 1)));
+        expect(ids.filter((id) => id % 2n === 0n)).toEqual(idsOf(permanent));
+      }),
+    );
+  });
+});
+
+describe('when the store fails', () => {
+  const failure = new PlantStoreError('store_unavailable', 'not now');
+  /** Its statement of this number fails, from 1. */
+  function failingAt(number: number) {
+    let count = 0;
+    const orFail = <Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) => {
+      return async (...args: Args) => {
+        if (++count === number) throw failure;
+        return run(...args);
+      };
+    };
+    return store(upTo(5_000), ({ readBatch, readIds }) => ({
+      readBatch: orFail(readBatch),
+      readIds: orFail(readIds),
+    })).list;
+  }
+
+  test('at the first records, or the ids, the list rejects', async () => {
+    await expect(failingAt(1)({})).rejects.toBe(failure);
+    await expect(failingAt(1)({ limit: 10 })).rejects.toBe(failure);
+    await expect(failingAt(2)({ limit: 3_000 })).rejects.toBe(failure);
+  });
+
+  test.each<[string, ListQuery, number]>([
+    ['a list of all', {}, 2],
+    ['a list of all, later', {}, 4],
+    ['a page', { limit: 4_000 }, 3],
+  ])('at the others, the iteration over %s rejects after those before', async (_what, query, number) => {
+    const { first, others } = await failingAt(number)(query);
+    const plants = [...first];
+    const reading = (async () => {
+      for await (const batch of others ?? []) plants.push(...batch);
+    })();
+    await expect(reading).rejects.toBe(failure);
+    expect(plants).toEqual(upTo(plants.length));
+  });
+
+  test('while nobody reads on, nothing is left unhandled', async () => {
+    const { others } = await failingAt(3)({});
+    // The batch that fails is read ahead of its turn.
+    for await (const batch of others ?? []) {
+      expect(batch).toHaveLength(1_000);
+      break;
+    }
+  });
+});
+
+test('reads no more than one batch ahead of a reader', async () => {
+  let reads = 0;
+  const { list } = store(upTo(20_000), ({ readBatch }) => ({
+    readBatch(range, count) {
+      reads++;
+      return readBatch(range, count);
+    },
+  }));
+  const { others } = await list({});
+  expect(reads).toBe(1);
+  if (others === undefined) throw new TypeError('there must be others');
+  const reader = others[Symbol.asyncIterator]();
+  await reader.next();
+  expect(reads).toBe(3);
+  await reader.next();
+  expect(reads).toBe(4);
+  await reader.return?.();
+  expect(reads).toBe(4);
+});
