@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -12,29 +11,10 @@ import type { NewPlant } from '../src/domain/plant.ts';
 import { startApiServer, TOKEN } from './support/api-server.ts';
 import { fakePlants } from './support/fake-plants.ts';
 import { freePort } from './support/free-port.ts';
+import { run } from './support/run-program.ts';
 import { projectFile, temporaryFolder } from './support/service-process.ts';
 
-/* The programs in examples, run against the service. Needs curl and python3, which every Debian has. */
-
-interface Outcome {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function run(
-  program: string,
-  args: readonly string[],
-  env: Record<string, string> = {},
-  cwd?: string,
-): Promise<Outcome> {
-  return new Promise((resolve, reject) => {
-    execFile(program, args, { cwd, env: { PATH: process.env.PATH, ...env } }, (error, stdout, stderr) => {
-      if (typeof error?.code === 'string') reject(new Error(`cannot run ${program}: ${error.message}`));
-      else resolve({ code: error?.code ?? 0, stdout, stderr });
-    });
-  });
-}
+/* The programs in examples that create a plant, run against the service. Needs curl and python3, which every Debian has. */
 
 interface Client {
   readonly language: string;

@@ -1,0 +1,98 @@
+import { exactJson, parseExactly } from './exact-json.ts';
+import type { components, operations } from './plant-store.ts';
+import { connect, type Outcome, send, stop } from './service.ts';
+
+/*
+ * Prints all plants, or the one with an id, as lines of JSON that `npm run import` takes:
+ *
+ *   export PLANT_STORE_URL=http://127.0.0.1:3000 ACCESS_TOKEN=...
+ *   npm run --silent read-plants -w examples/client
+ *   npm run --silent read-plants -w examples/client -- 9223372036854775807
+ */
+
+type NewPlant = components['schemas']['NewPlant'];
+type Failures<Responses> = {
+  [Status in Exclude<keyof Responses, 200>]: Responses[Status] extends { content: { 'application/json': infer Body } }
+    ? Body
+    : never;
+}[Exclude<keyof Responses, 200>];
+type ReadError = Failures<operations['listPlants']['responses']> | Failures<operations['findPlant']['responses']>;
+
+type Remedy = 'send it again' | 'check the id' | 'get a token' | 'fix this program' | 'report it';
+
+/** A number that is forgotten here does not compile, nor does one that the service does not know. */
+function remedyOf({ error }: ReadError): Remedy {
+  switch (error) {
+    case 40800:
+    case 50300:
+      return 'send it again';
+    case 40022:
+    case 40401:
+      return 'check the id';
+    case 40100:
+    case 40101:
+    case 40300:
+      return 'get a token';
+    case 40001:
+    case 40600:
+    case 41700:
+    case 43100:
+      return 'fix this program';
+    case 50000:
+      return 'report it';
+  }
+}
+
+const PAGE = 1_000;
+
+async function findPlant(id: bigint): Promise<NewPlant> {
+  const options = { params: { path: { id } }, parseAs: 'text' } as const;
+  const { data } = await send(
+    (signal) => parsed<NewPlant>(client.GET('/plants/{id}', { ...options, signal })),
+    remedyOf,
+  );
+  return data;
+}
+
+/** Page by page: one that the connection broke off is read again. */
+async function* listPlants(): AsyncIterable<NewPlant[]> {
+  let after: bigint | undefined;
+  do {
+    const query = { limit: PAGE, ...(after !== undefined && { after }) };
+    const options = { params: { query }, parseAs: 'text' } as const;
+    const { data, response } = await send(
+      (signal) => parsed<NewPlant[]>(client.GET('/plants', { ...options, signal })),
+      remedyOf,
+    );
+    yield data;
+    after = nextAfter(response.headers.get('Link'));
+  } while (after !== undefined);
+}
+
+/** openapi-fetch itself would use JSON.parse. */
+async function parsed<Data>(outcome: Promise<Outcome<string, ReadError>>): Promise<Outcome<Data, ReadError>> {
+  const { data, ...others } = await outcome;
+  return data === undefined ? others : { ...others, data: parseExactly(data) as Data };
+}
+
+/** The last page has no link to another. */
+function nextAfter(link: string | null): bigint | undefined {
+  const query = /^<\?(.*)>; rel="next"$/.exec(link ?? '')?.[1];
+  const after = new URLSearchParams(query).get('after');
+  return after === null ? undefined : BigInt(after);
+}
+
+async function print(plants: AsyncIterable<NewPlant[]>): Promise<void> {
+  for await (const page of plants) process.stdout.write(page.map((plant) => `${exactJson(plant)}\n`).join(''));
+}
+
+async function* only(plant: Promise<NewPlant>): AsyncIterable<NewPlant[]> {
+  yield [await plant];
+}
+
+const [id, ...more] = process.argv.slice(2);
+if ((id !== undefined && !/^-?\d+$/.test(id)) || more.length > 0) stop('usage: read-plants [ID]', 2);
+const client = connect();
+// Whoever reads this, such as head, has enough.
+process.stdout.on('error', () => process.exit(1));
+await print(id === undefined ? listPlants() : only(findPlant(BigInt(id)))).catch((error: Error) => stop(error.message));
