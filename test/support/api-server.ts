@@ -4,7 +4,7 @@ import type { Operation } from '../../src/adapters/http/operations/operation.ts'
 import { plantOperations } from '../../src/adapters/http/operations/plant-operations.ts';
 import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/sockets/server.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
-import { allPermissions } from '../../src/application/permissions.ts';
+import { allPermissions, type TokenVerifier } from '../../src/application/permissions.ts';
 import { type Ports, useCases } from '../../src/application/use-cases.ts';
 import { fakePlants } from './fake-plants.ts';
 
@@ -25,6 +25,8 @@ interface ApiServerOptions {
   /** In bytes. */
   readonly maxRequestBytes?: number;
   readonly maxStreams?: number;
+  /** Accepts TOKEN for everything unless another is given. */
+  readonly verifyToken?: TokenVerifier;
   /** Gets every log line. */
   readonly onLog?: (line: string) => void;
 }
@@ -40,13 +42,14 @@ export async function startApiServer({
   maxRequests = 1_000,
   maxRequestBytes = 64 * 1024 ** 2,
   maxStreams = 4,
+  verifyToken = staticTokens([TOKEN], allPermissions),
   onLog = () => {},
 }: ApiServerOptions = {}): Promise<HttpServer> {
   const log = pino({}, { write: onLog });
   const server: HttpServer = await serve(
     api({
       operations,
-      verifyToken: staticTokens([TOKEN], allPermissions),
+      verifyToken,
       bodyLimit,
       limits: { maxRequests, maxRequestBytes },
       maxStreams,
@@ -69,4 +72,14 @@ export function post(url: string, body: BodyInit | null, headers: Record<string,
     headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json', ...headers },
     body,
   });
+}
+
+/** Asks for a path with TOKEN. */
+export function get(
+  url: string,
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+): Promise<Response> {
+  return fetch(url + path, { method, headers: { Authorization: `Bearer ${TOKEN}`, ...headers } });
 }

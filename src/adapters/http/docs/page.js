@@ -50,13 +50,40 @@ function foldErrors({ React: { createElement, Fragment, useState } }) {
   return { wrapComponents: { response: wrap } };
 }
 
+/** Shows the integers of a JSON response with all their digits; Swagger UI itself rounds them to doubles. */
+function showExactIntegers({ React: { createElement } }) {
+  const wrap = (ResponseBody) => (props) => {
+    const { content, contentType, getComponent } = props;
+    if (typeof content !== 'string' || !/json/i.test(contentType)) return createElement(ResponseBody, props);
+    const code = { language: 'json', downloadable: true, fileName: 'response.json', canCopy: true };
+    return createElement(
+      'div',
+      null,
+      createElement('h5', null, 'Response body'),
+      createElement(getComponent('HighlightCode', true), code, indented(content)),
+    );
+  };
+  return { wrapComponents: { responseBody: wrap } };
+}
+
+/** The text itself if it is no JSON document, such as lines of them, or if the browser is too old for `source`. */
+function indented(text) {
+  const exact = (_key, value, { source }) => (typeof value === 'number' ? JSON.rawJSON(source) : value);
+  try {
+    return JSON.stringify(JSON.parse(text, exact), null, 2);
+  } catch {
+    return text;
+  }
+}
+
 const response = await fetch('openapi.json');
 SwaggerUIBundle({
   domNode: document.getElementById('reference'),
   spec: withThisServer(await response.json()),
-  docExpansion: 'full',
+  docExpansion: 'list',
+  deepLinking: true,
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
   validatorUrl: null,
-  plugins: [bringResponseIntoView, foldErrors],
+  plugins: [bringResponseIntoView, foldErrors, showExactIntegers],
 });

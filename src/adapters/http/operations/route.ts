@@ -52,11 +52,19 @@ function queryOf(target = ''): string {
   return mark < 0 ? '' : target.slice(mark + 1);
 }
 
+/**
+ * RFC 9110 section 13.1.2. Koa's own, `ctx.fresh`, never matches beside `Cache-Control: no-cache`, which fetch adds to a
+ * request that has If-None-Match.
+ */
+function matches(etag: string, ifNoneMatch: string | undefined): boolean {
+  const known = ifNoneMatch?.split(',').map((one) => one.trim().replace(/^W\//, ''));
+  return known !== undefined && (known.includes(etag) || known.join() === '*');
+}
+
 function send(ctx: Context, { headers, body }: Reply): void {
   ctx.status = 200;
   for (const [name, value] of Object.entries(headers)) ctx.res.setHeader(name, value);
-  // Without an ETag there is nothing that could be the same, although `If-None-Match: *` would match.
-  if ('ETag' in headers && ctx.fresh) ctx.status = 304;
+  if (headers.ETag !== undefined && matches(headers.ETag, ctx.req.headers['if-none-match'])) ctx.status = 304;
   else if (typeof body === 'string') ctx.body = body;
   // One part at a time, so that a client that reads slowly holds no more than that. HEAD asks for no part of it.
   else if (ctx.method !== 'HEAD') ctx.body = Readable.from(body, { highWaterMark: 1 });

@@ -51,8 +51,16 @@ async function visit(url: string, options: BrowserContextOptions = {}): Promise<
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('request', (sent) => origins.add(new URL(sent.url()).origin));
   await page.goto(url);
-  await page.getByRole('button', { name: 'Execute' }).waitFor();
+  await page.locator('.opblock').first().waitFor();
   return { page, complaints, origins };
+}
+
+/** The part of the page for an operation, unfolded. */
+async function unfold(page: Page, operationId: string): Promise<Locator> {
+  const operation = page.locator(`#operations-Plants-${operationId}`);
+  const button = operation.locator('.opblock-summary-control');
+  if ((await button.getAttribute('aria-expanded')) === 'false') await button.click();
+  return operation;
 }
 
 async function authorize(page: Page, token: string): Promise<void> {
@@ -62,13 +70,20 @@ async function authorize(page: Page, token: string): Promise<void> {
   await page.getByRole('button', { name: 'Close' }).click();
 }
 
-/** Sends a body by the form and resolves to the status and the body that the page then shows. */
-async function execute(page: Page, body: string): Promise<[status: string, body: unknown]> {
-  await page.locator('.body-param textarea').fill(body);
-  await page.getByRole('button', { name: 'Execute' }).click();
-  const answer = page.locator('.live-responses-table tr.response');
+/** Sends the form of an operation, and resolves to the status and the text of the body that the page then shows. */
+async function send(operation: Locator): Promise<[status: string, text: string]> {
+  await operation.getByRole('button', { name: 'Execute' }).click();
+  const answer = operation.locator('.live-responses-table tr.response');
   const status = await answer.locator('.response-col_status').textContent();
-  return [status ?? '', JSON.parse((await answer.locator('pre').first().textContent()) ?? '')];
+  return [status ?? '', (await answer.locator('pre').first().textContent()) ?? ''];
+}
+
+/** Creates a plant with the form, from a body as it is. */
+async function execute(page: Page, body: string): Promise<[status: string, body: unknown]> {
+  const operation = await unfold(page, 'createPlant');
+  await operation.locator('.body-param textarea').fill(body);
+  const [status, text] = await send(operation);
+  return [status, JSON.parse(text)];
 }
 
 /** Whether all of it is on the screen. */
@@ -95,6 +110,50 @@ test('creates a plant with the id exactly as it was typed', async () => {
     await page.evaluate("scrollTo({ top: 0, behavior: 'instant' })");
     await page.screenshot({ path: screenshot });
   }
+});
+
+test('shows the operations as a list, and unfolds the one that a link names', async () => {
+  const { page, complaints } = await visit(`${server.url}/docs`);
+  const shown = async () => page.getByRole('button', { name: 'Execute' }).count();
+  expect(await page.locator('.opblock-summary-description').allTextContents()).toEqual([
+    'List plants',
+    'Create a plant',
+    'Read a plant',
+  ]);
+  expect(await shown()).toBe(0);
+  await page.goto(`${server.url}/docs#/Plants/findPlant`);
+  await page.reload();
+  await page.locator('#operations-Plants-findPlant').getByRole('button', { name: 'Execute' }).waitFor();
+  expect(await shown()).toBe(1);
+  expect(complaints).toEqual([]);
+});
+
+test('reads a plant, its id exact in the form and in the response', async () => {
+  plants.set(OLDEST.id, OLDEST);
+  const { page, complaints } = await visit(`${server.url}/docs`);
+  await authorize(page, TOKEN);
+  const operation = await unfold(page, 'findPlant');
+  await operation.getByPlaceholder('id').fill(`${OLDEST.id}`);
+  expect(await send(operation)).toEqual(['200', OLDEST_AS_JSON]);
+  expect(complaints).toEqual([]);
+});
+
+test('lists plants, their ids exact, as a JSON array or as lines', async () => {
+  for (const id of [OLDEST.id - 1n, OLDEST.id]) plants.set(id, { ...OLDEST, id });
+  const { page, complaints } = await visit(`${server.url}/docs`);
+  await authorize(page, TOKEN);
+  const operation = await unfold(page, 'listPlants');
+  await operation.getByPlaceholder('after').fill(`${OLDEST.id - 1n}`);
+  await operation.getByPlaceholder('tag').fill('conifer');
+  expect(await send(operation)).toEqual(['200', `[\n${OLDEST_AS_JSON.replaceAll(/^/gm, '  ')}\n]`]);
+
+  await operation.getByRole('button', { name: 'Clear' }).click();
+  await operation.locator('.content-type').selectOption('application/x-ndjson');
+  expect(await send(operation)).toEqual([
+    '200',
+    '{"id":9223372036854775807,"name":"Pinus longaeva","tag":"conifer"}\n',
+  ]);
+  expect(complaints).toEqual([]);
 });
 
 test('brings the response to each Execute into view', async () => {
@@ -125,6 +184,7 @@ test('says where the token is in the dialog that asks for it', async () => {
 
 test('shows each error folded to one line until it is opened', async () => {
   const { page } = await visit(`${server.url}/docs`);
+  await unfold(page, 'createPlant');
   const bodies = page.locator('.responses-table .response .highlight-code');
   const refused = page.getByRole('button', { name: '40100 token missing, 40101 token refused' });
   // Of the 200 only.
@@ -215,5 +275,6 @@ test('is dark where the reader wants it dark, and follows a change of mind', asy
 test('fits the screen of a telephone', async () => {
   const { page } = await visit(`${server.url}/docs`, { viewport: { width: 360, height: 740 } });
   await execute(page, OLDEST_AS_JSON);
+  for (const operation of ['listPlants', 'findPlant']) await unfold(page, operation);
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
 });

@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import type { Permission } from '../../../../src/application/permissions.ts';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
+import { get, post, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { fakePlants } from '../../../support/fake-plants.ts';
+import { rawRequest } from '../../../support/raw-request.ts';
+
+/* What all reads have in common, and reading one plant. Lists are in lists.test.ts. */
+
+const plants: NewPlant[] = [
+  { id: -9223372036854775808n, name: 'the smallest' },
+  { id: -1n, name: 'below zero', tag: '' },
+  { id: 0n, name: '' },
+  { id: 1n, name: 'Monstera "deliciosa" \u{1F33F}\n', tag: 'Zimmerpflanze\uFEFF' },
+  { id: 9007199254740993n, name: 'no double has this id' },
+  { id: 9223372036854775807n, name: 'the largest', tag: 'tree' },
+];
+
+const permissions: Record<string, Permission[]> = {
+  [TOKEN]: ['read', 'create'],
+  'a-token-that-reads': ['read'],
+  'a-token-that-creates': ['create'],
+  'a-token-that-may-nothing': [],
+};
+
+let server: HttpServer;
+beforeAll(async () => {
+  server = await startApiServer({
+    plants: fakePlants(new Map(plants.map((plant) => [plant.id, plant]))),
+    verifyToken: (token) => permissions[token] && new Set(permissions[token]),
+  });
+});
+afterAll(() => server.close(0));
+
+const read = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  get(server.url, path, headers, method);
+
+/** Status, `error` and message. */
+async function refusal(response: Response | Promise<Response>): Promise<[number, number, string]> {
+  const { status } = await response;
+  const { error, message } = (await (await response).json()) as { error: number; message: string };
+  return [status, error, message];
+}
+
+const jsonOf = ({ id, name, tag }: NewPlant) =>
+  `{"id":${id},"name":${JSON.stringify(name)}${tag === undefined ? '' : `,"tag":${JSON.stringify(tag)}`}}`;
+
+describe('a plant', () => {
+  test.each(plants)('$id is read as the whole record, with every digit of its id', async (plant) => {
+    const response = await read(`/plants/${plant.id}`);
+    expect([response.status, await response.text()]).toEqual([200, jsonOf(plant)]);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'application/json',
+      'cache-control': 'private, no-cache',
+      etag: expect.stringMatching(/^"[\w-]{43}"$/),
+      'x-content-type-options': 'nosniff',
+    });
+  });
+
+  test('that was read can be sent as it is', async () => {
+    for (const { id } of plants)
+      expect((await post(server.url, await (await read(`/plants/${id}`)).text())).status).toBe(200);
+  });
+
+  test('can have its id percent-encoded, as in any URL', async () => {
+    expect(await (await read('/plants/%2D1')).text()).toBe(jsonOf(plants[1] as NewPlant));
+  });
+
+  test('that there is not gets 404 / 40401, which no cache may keep', async () => {
+    const response = await read('/plants/7');
+    expect(response.headers.get('Cache-Control')).toBe('no-store');
+    expect(response.headers.get('ETag')).toBeNull();
+    expect(await refusal(response)).toEqual([404, 40401, 'no plant has the id 7']);
+  });
+
+  test.each([
+    ...[
+      '00',
+      '01',
+      '-0',
+      '+1',
+      '1.0',
+      '1e3',
+      '0x1',
+      '1_000',
+      'x',
+      '-',
+      '--1',
+      '\u0661',
+      '1%20',
+      '%201',
+      '1%00',
+      '1%0A',
+      '%FF',
+    ],
+    ...['9223372036854775808', '-9223372036854775809', '1'.repeat(20), '9'.repeat(5_000), '1%2F2', 'null'],
+  ])('cannot have the id %s', async (id) => {
+    expect(await refusal(read(`/plants/${id}`))).toEqual([
+      400,
+      40022,
+      'id must be an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign',
+    ]);
+  });
+});
+
+describe('an ETag', () => {
+  const etagOf = async (id: bigint) => (await read(`/plants/${id}`)).headers.get('ETag') ?? '';
+
+  test('differs between records and is the same for the same one', async () => {
+    const all = await Promise.all(plants.map(({ id }) => etagOf(id)));
+    expect(new Set(all).size).toBe(plants.length);
+    expect(await Promise.all(plants.map(({ id }) => etagOf(id)))).toEqual(all);
+  });
+
+  test.each<[string, (etag: string) => string]>([
+    ['alone', (etag) => etag],
+    ['weak', (etag) => `W/${etag}`],
+    ['in a list', (etag) => `"another", ${etag}, W/"third"`],
+    ['in a list without spaces', (etag) => `"another",${etag}`],
+    ['as *', () => '*'],
+  ])('%s in If-None-Match gets 304 without a body', async (_how, header) => {
+    const etag = await etagOf(1n);
+    for (const method of ['GET', 'HEAD']) {
+      const response = await read('/plants/1', { 'If-None-Match': header(etag) }, method);
+      expect([response.status, await response.text()]).toEqual([304, '']);
+      const headers = Object.fromEntries(response.headers);
+      expect(headers).toMatchObject({ etag, 'cache-control': 'private, no-cache' });
+      expect(Object.keys(headers).filter((name) => name.startsWith('content-'))).toEqual([]);
+    }
+  });
+
+  test.each<[string, (etag: string) => string]>([
+    ['of another record', () => '"another"'],
+    ['without its quotes', (etag) => etag.slice(1, -1)],
+    ['that is only the beginning', (etag) => `${etag.slice(0, -2)}"`],
+  ])('%s in If-None-Match gets 200', async (_how, header) => {
+    expect((await read('/plants/1', { 'If-None-Match': header(await etagOf(1n)) })).status).toBe(200);
+  });
+
+  test('does not hide that there is no such plant', async () => {
+    expect((await read('/plants/7', { 'If-None-Match': '*' })).status).toBe(404);
+  });
+});
+
+describe('HEAD', () => {
+  test.each(['/plants/1', '/plants', '/plants?limit=2', '/plants/7', '/plants/x', '/plants?x=1'])(
+    'of %s has the status and the headers of GET, and no body',
+    async (path) => {
+      const [get, head] = [await read(path), await read(path, {}, 'HEAD')];
+      const comparable = ({ status, headers }: Response) => {
+        // Of the connection or of each response.
+        const own = ['connection', 'keep-alive', 'date', 'x-request-id', 'transfer-encoding'];
+        return [status, [...headers].filter(([name]) => !own.includes(name))];
+      };
+      expect(comparable(head)).toEqual(comparable(get));
+      expect(await head.text()).toBe('');
+    },
+  );
+});
+
+describe('a token', () => {
+  const get = (path: string, token: string) => read(path, { Authorization: `Bearer ${token}` });
+  const create = (token: string) => post(server.url, '{"id":1,"name":""}', { Authorization: `Bearer ${token}` });
+
+  test.each<[string, number, number]>([
+    [TOKEN, 200, 400],
+    ['a-token-that-reads', 200, 403],
+    ['a-token-that-creates', 403, 400],
+    ['a-token-that-may-nothing', 403, 403],
+    ['a-token-of-nobody', 401, 401],
+  ])('%s gets %i when it reads, and %i when it creates a plant that there is', async (token, reading, creating) => {
+    const statuses = [await get('/plants/1', token), await get('/plants', token), await create(token)].map(
+      ({ status }) => status,
+    );
+    expect(statuses).toEqual([reading, reading, creating]);
+  });
+
+  test('that is accepted and does not permit the operation gets 403 / 40300 and the challenge of RFC 6750', async () => {
+    for (const response of [await create('a-token-that-reads'), await get('/plants', 'a-token-that-creates')]) {
+      expect(response.headers.get('WWW-Authenticate')).toBe('Bearer error="insufficient_scope"');
+      expect(await refusal(response)).toEqual([403, 40300, 'the access token does not permit this operation']);
+    }
+  });
+});
+
+describe('the checks have an order:', () => {
+  const wrong = { Authorization: 'Bearer a-token-of-nobody' };
+  const noRight = { Authorization: 'Bearer a-token-that-creates' };
+  const noType = { Accept: 'text/html' };
+
+  test.each<[string, string, string, Record<string, string>, number]>([
+    ['the path', 'GET', '/plant/x?y', { ...wrong, ...noType }, 40400],
+    ['the method', 'PUT', '/plants/x?y', { ...wrong, ...noType }, 40500],
+    ['the token', 'GET', '/plants/x?y', { ...wrong, ...noType }, 40101],
+    ['the permission', 'GET', '/plants/x?y', { ...noRight, ...noType }, 40300],
+    ['Accept', 'GET', '/plants/7', noType, 40600],
+    ['the plant', 'GET', '/plants/7', {}, 40401],
+  ])('%s', async (_what, method, path, headers, error) => {
+    expect((await refusal(read(path, headers, method)))[1]).toBe(error);
+  });
+
+  test('the parameters in the path before those in the query, and these before Accept', async () => {
+    expect((await refusal(read('/plants/x?y', noType)))[2]).toMatch(/^id must be /);
+    expect((await refusal(read('/plants/1?y', noType)))[2]).toMatch(/^"y" is unknown/);
+    expect((await refusal(read('/plants?limit=0', noType)))[2]).toMatch(/^limit must be /);
+  });
+});
+
+describe('one plant', () => {
+  test('takes no query', async () => {
+    expect(await refusal(read('/plants/1?limit=1'))).toEqual([
+      400,
+      40022,
+      '"limit" is unknown: the query may have no parameters',
+    ]);
+    expect((await read('/plants/1?')).status).toBe(200);
+  });
+
+  test('is JSON only', async () => {
+    expect((await read('/plants/1', { Accept: 'application/x-ndjson;q=1, application/*;q=0.1' })).status).toBe(200);
+    expect(await refusal(read('/plants/1', { Accept: 'application/x-ndjson' }))).toEqual([
+      406,
+      40600,
+      'Accept must allow application/json',
+    ]);
+  });
+});
+
+test('creating ignores its query and Accept', async () => {
+  for (const path of ['/plants?x=1&x=2&%FF', '/plants?limit=0']) {
+    const body = jsonOf(plants[1] as NewPlant);
+    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json', Accept: 'text/html' };
+    const response = await fetch(server.url + path, { method: 'POST', headers, body });
+    expect([response.status, response.headers.get('Content-Type')]).toEqual([200, 'application/json']);
+  }
+});
+
+test('a body that a client sends with a read is ignored', async () => {
+  const request = `GET /plants/0 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n`;
+  const answer = await rawRequest(server.url, `${request}Content-Length: 3\r\n\r\nabc`);
+  expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\n{"id":0,"name":""}$/);
+});
