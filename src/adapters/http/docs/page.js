@@ -60,13 +60,17 @@ function showExactIntegers({ React: { createElement } }) {
       'div',
       null,
       createElement('h5', null, 'Response body'),
-      createElement(getComponent('HighlightCode', true), code, indented(content)),
+      createElement(
+        getComponent('HighlightCode', true),
+        code,
+        /ndjson/i.test(contentType) ? content : indented(content),
+      ),
     );
   };
   return { wrapComponents: { responseBody: wrap } };
 }
 
-/** The text itself if it is no JSON document, such as lines of them, or if the browser is too old for `source`. */
+/** The text itself if it is not JSON, or if the browser is too old for `source`. */
 function indented(text) {
   const exact = (_key, value, { source }) => (typeof value === 'number' ? JSON.rawJSON(source) : value);
   try {

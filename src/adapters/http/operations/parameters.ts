@@ -43,15 +43,10 @@ export function decodeQuery(query: string, names: readonly string[]): ParameterT
   return Object.fromEntries(texts);
 }
 
-/** A byte that the client has not percent-encoded: Node decodes request targets as Latin-1. */
-const RAW_BYTE = /[\x80-\xff]/g;
-
-const encodeByte = (byte: string) => `%${byte.charCodeAt(0).toString(16)}`;
-
 /** Unlike URLSearchParams, which replaces invalid bytes silently. */
 function decode(text: string, name: string): string {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' ').replaceAll(RAW_BYTE, encodeByte));
+    return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
     throw new PlantStoreError('invalid_plant', `${name} must be percent-encoded UTF-8`);
   }

@@ -32,7 +32,7 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
     await gates.authenticate(ctx, operation.permission);
     exchange.connection.isAuthenticated = true;
     const { accept } = ctx.req.headers;
-    const invoke = operation.prepare({ path: ctx.params, query: queryOf(ctx.req.url), accept });
+    const invoke = operation.prepare({ path: ctx.params, query: ctx.querystring, accept });
     await admit(
       check(ctx),
       (received) => read(ctx, received),
@@ -44,12 +44,6 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
       },
     );
   });
-}
-
-/** Koa's own trims the byte A0, with which a character in UTF-8 may end, if the client has not percent-encoded it. */
-function queryOf(target = ''): string {
-  const mark = target.indexOf('?');
-  return mark < 0 ? '' : target.slice(mark + 1);
 }
 
 /**

@@ -60,6 +60,7 @@ async function unfold(page: Page, operationId: string): Promise<Locator> {
   const operation = page.locator(`#operations-Plants-${operationId}`);
   const button = operation.locator('.opblock-summary-control');
   if ((await button.getAttribute('aria-expanded')) === 'false') await button.click();
+  await operation.locator('.responses-table pre').first().waitFor();
   return operation;
 }
 
