@@ -162,6 +162,53 @@ test.each(['RS256', 'ES256', 'EdDSA'])('refuses every other spelling of a signat
   expect(await outcome(verify, good)).toBe('accepted');
 });
 
+describe('what a token permits', () => {
+  const scopes = { readScope: 'plants:read', writeScope: 'plants:write' };
+  const permitted = async (verify: TokenVerifier, claims: Record<string, unknown>) => {
+    const permissions = await verify(await tokenOf(key, claims));
+    return permissions && [...permissions].join(' ');
+  };
+
+  test.each<[Record<string, unknown>, string]>([
+    [{ scope: 'plants:read plants:write' }, 'read create'],
+    [{ scope: 'openid plants:read' }, 'read'],
+    [{ scope: 'plants:write' }, 'create'],
+    [{ scp: 'plants:read plants:write' }, 'read create'],
+    [{ scp: ['plants:read', 'plants:write'] }, 'read create'],
+    [{ scp: ['plants:read'] }, 'read'],
+    [{ scope: 'plants:read', scp: ['plants:write'] }, 'read create'],
+    [{}, ''],
+    [{ scope: '' }, ''],
+    [{ scope: 'plants:reader Plants:read plants' }, ''],
+    [{ scp: [['plants:read'], 1, null, { scope: 'plants:read' }] }, ''],
+    [{ scope: 1, scp: { 'plants:read': true } }, ''],
+    [{ scope: null }, ''],
+  ])('with the claims %j is: %s', async (claims, permissions) => {
+    expect(await permitted(verifier({}, scopes), claims)).toBe(permissions);
+  });
+
+  test.each<[{ readScope?: string; writeScope?: string }, string, string]>([
+    [{}, 'read create', 'read create'],
+    [{ readScope: 'plants:read' }, 'create', 'read create'],
+    [{ writeScope: 'plants:write' }, 'read', 'read'],
+  ])('with the needed scopes %j is: %s, and with the scope plants:read: %s', async (needed, without, having) => {
+    const verify = verifier({}, needed);
+    expect(await permitted(verify, {})).toBe(without);
+    expect(await permitted(verify, { scope: 'plants:read' })).toBe(having);
+  });
+
+  test('is the same when the token is remembered', async () => {
+    const verify = verifier({}, scopes);
+    const [reads, writes] = [
+      await tokenOf(key, { scope: 'plants:read' }),
+      await tokenOf(key, { scope: 'plants:write' }),
+    ];
+    for (let time = 0; time < 3; time++) {
+      expect([await verify(reads), await verify(writes)]).toEqual([new Set(['read']), new Set(['create'])]);
+    }
+  });
+});
+
 describe('remembers a token', () => {
   const checks = () => jest.spyOn(globalThis.crypto.subtle, 'verify');
   afterEach(() => void jest.restoreAllMocks());

@@ -97,9 +97,9 @@ describe('a running service', () => {
     expect(service.stdout() + service.stderr()).not.toContain('-of-the-tests');
   });
 
-  async function start(file: string, environment: Record<string, string> = {}) {
+  async function start(file: string, environment: Record<string, string> = { ACCESS_TOKENS_FILE: file }) {
     const nowhere = { DATABASE_URL: 'postgres://127.0.0.1:1/plants', STORE_TIMEOUT: '1ms', LOG_LEVEL: 'trace' };
-    service = await startService(join(file, '..'), { ...nowhere, ACCESS_TOKENS_FILE: file, ...environment });
+    service = await startService(join(file, '..'), { ...nowhere, ...environment });
   }
 
   /** Which of these tokens it accepts; a body that is no plant tells without a database. */
@@ -119,7 +119,7 @@ describe('a running service', () => {
   test('takes tokens from a file that is written in place, and keeps those of ACCESS_TOKENS', async () => {
     const file = join(await temporaryFolder(), 'tokens');
     await writeFile(file, OLD);
-    await start(file, { ACCESS_TOKENS: OTHER });
+    await start(file, { ACCESS_TOKENS_FILE: file, ACCESS_TOKENS: OTHER });
     expect(await accepted(OLD, NEW, OTHER)).toEqual([OLD, OTHER]);
     await writeFile(file, `${OLD}\n${NEW}\n`);
     await logged(CHANGED, 1);
@@ -127,6 +127,34 @@ describe('a running service', () => {
     await writeFile(file, `${NEW}\n`);
     await logged(CHANGED, 2);
     expect(await accepted(OLD, NEW, OTHER)).toEqual([NEW, OTHER]);
+  });
+
+  test('takes tokens that permit reading from READ_TOKENS_FILE, beside those that permit everything', async () => {
+    const file = join(await temporaryFolder(), 'tokens');
+    await writeFile(file, OLD);
+    await start(file, { READ_TOKENS_FILE: file, ACCESS_TOKENS: OTHER });
+    /** The statuses of a read and of a body that is no plant; each is refused for that only if it is permitted. */
+    async function statuses(token: string): Promise<number[]> {
+      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', Connection: 'close' };
+      const read = await fetch(`${service.apiUrl}/plants/x`, { headers });
+      const created = await fetch(`${service.apiUrl}/plants`, { method: 'POST', headers, body: '{}' });
+      return [read.status, created.status];
+    }
+    expect([await statuses(OLD), await statuses(NEW), await statuses(OTHER)]).toEqual([
+      [400, 403],
+      [401, 401],
+      [400, 400],
+    ]);
+    await writeFile(file, NEW);
+    await logged('the tokens of READ_TOKENS_FILE have changed', 1);
+    expect([await statuses(OLD), await statuses(NEW), await statuses(OTHER)]).toEqual([
+      [401, 401],
+      [400, 403],
+      [400, 400],
+    ]);
+    await writeFile(file, 'too-short');
+    await logged('READ_TOKENS_FILE must contain', 1);
+    expect(await statuses(NEW)).toEqual([400, 403]);
   });
 
   test('takes them from one that is renamed over, and keeps them while it is gone', async () => {
