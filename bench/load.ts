@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { TOKEN } from './server-process.ts';
+import { TOKEN } from '../tooling/server-process.ts';
 
 const run = promisify(execFile);
 const here = (file: string) => join(import.meta.dirname, file);

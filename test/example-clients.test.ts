@@ -9,9 +9,9 @@ import type { HttpServer } from '../src/adapters/http/sockets/server.ts';
 import type { AddPlant } from '../src/application/ports.ts';
 import { PlantStoreError } from '../src/domain/errors.ts';
 import type { NewPlant } from '../src/domain/plant.ts';
+import { freePort } from '../tooling/free-port.ts';
 import { startApiServer, TOKEN } from './support/api-server.ts';
 import { fakePlants } from './support/fake-plants.ts';
-import { freePort } from './support/free-port.ts';
 import { projectFile, temporaryFolder } from './support/service-process.ts';
 
 /* The programs in examples, run against the service. Needs curl and python3, which every Debian has. */

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { embeddedDatabase } from '../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../src/adapters/postgres/migrator.ts';
+import { type PostgresServer, startPostgresServer } from '../tooling/postgres-server.ts';
 import { post, TOKEN } from './support/api-server.ts';
-import { type PostgresServer, startPostgresServer } from './support/postgres-server.ts';
 import { projectFile, type Service, startNode, startService, temporaryFolder } from './support/service-process.ts';
 import { emptyDatabase, migratedDatabase, type TestDatabase } from './support/test-database.ts';
 

@@ -1,5 +1,5 @@
 import { GenericContainer, Wait } from 'testcontainers';
-import { startPostgresServer } from './postgres-server.ts';
+import { startPostgresServer } from '../../tooling/postgres-server.ts';
 
 /*
  * Jest's global set-up: finds a real Postgres for the tests, says which, and leaves its address in
