@@ -12,7 +12,7 @@ import type { NewPlant } from '../src/domain/plant.ts';
 import { freePort } from '../tooling/free-port.ts';
 import { startApiServer, TOKEN } from './support/api-server.ts';
 import { fakePlants } from './support/fake-plants.ts';
-import { projectFile, temporaryFolder } from './support/service-process.ts';
+import { compileCache, projectFile, temporaryFolder } from './support/service-process.ts';
 
 /* The programs in examples, run against the service. Needs curl and python3, which every Debian has. */
 
@@ -29,10 +29,15 @@ function run(
   cwd?: string,
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
-    execFile(program, args, { cwd, env: { PATH: process.env.PATH, ...env } }, (error, stdout, stderr) => {
-      if (typeof error?.code === 'string') reject(new Error(`cannot run ${program}: ${error.message}`));
-      else resolve({ code: error?.code ?? 0, stdout, stderr });
-    });
+    execFile(
+      program,
+      args,
+      { cwd, env: { PATH: process.env.PATH, ...compileCache, ...env } },
+      (error, stdout, stderr) => {
+        if (typeof error?.code === 'string') reject(new Error(`cannot run ${program}: ${error.message}`));
+        else resolve({ code: error?.code ?? 0, stdout, stderr });
+      },
+    );
   });
 }
 

@@ -6,6 +6,7 @@ import { embeddedDatabase } from '../../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
 import type { AddPlant } from '../../src/application/ports.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
+import { putEmbeddedDatabase } from '../support/embedded-template.ts';
 import { fakePlants } from '../support/fake-plants.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from '../support/test-database.ts';
 
@@ -81,6 +82,7 @@ async function fake(): Promise<Subject> {
 
 async function embedded(): Promise<Subject> {
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
+  await putEmbeddedDatabase(folder);
   const database = await embeddedDatabase(folder);
   await migrateUp(database);
   return {

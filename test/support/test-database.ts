@@ -38,8 +38,10 @@ export async function emptyDatabase(options = '', server = process.env.TEST_SERV
   };
 }
 
-/** Makes a database with every migration applied. */
+/** Makes a database with every migration applied, on the tests' server unless the address of one is given. */
 export async function migratedDatabase(server?: string): Promise<TestDatabase> {
+  const template = process.env.TEST_TEMPLATE;
+  if (server === undefined && template !== undefined) return emptyDatabase(`template ${template}`);
   const database = await emptyDatabase('', server);
   const connection = connect(database.directUrl);
   await migrateUp(connection);

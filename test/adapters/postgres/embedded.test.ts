@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { embeddedDatabase } from '../../../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../../../src/adapters/postgres/migrator.ts';
 import { post, TOKEN } from '../../support/api-server.ts';
+import { putEmbeddedDatabase } from '../../support/embedded-template.ts';
 import { type Service, startMain, startService, temporaryFolder } from '../../support/service-process.ts';
 import { plantsIn, storedPlants } from '../../support/test-database.ts';
 
@@ -12,10 +13,11 @@ import { plantsIn, storedPlants } from '../../support/test-database.ts';
 
 const monstera = { id: 1n, name: 'Monstera deliciosa' };
 
-/** A database with one plant; the tests work on copies, since making one takes seconds. */
+/** A database with one plant; the tests work on copies. */
 let original: string;
 beforeAll(async () => {
   original = await mkdtemp(join(tmpdir(), 'plant-store-embedded-'));
+  await putEmbeddedDatabase(original);
   const database = await embeddedDatabase(original);
   await migrateUp(database);
   await plantsIn(database).add(monstera);

@@ -6,6 +6,7 @@ import { embeddedDatabase } from '../../../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../../../src/adapters/postgres/migrator.ts';
 import type { AddPlant } from '../../../src/application/ports.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
+import { putEmbeddedDatabase } from '../../support/embedded-template.ts';
 import { eventually } from '../../support/eventually.ts';
 import { temporaryFolder } from '../../support/service-process.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
@@ -119,7 +120,9 @@ test('finds alone the row that a trigger drops, without delay for its neighbours
 });
 
 async function embedded(): Promise<Database> {
-  const opened = await embeddedDatabase(await temporaryFolder());
+  const folder = await temporaryFolder();
+  await putEmbeddedDatabase(folder);
+  const opened = await embeddedDatabase(folder);
   await migrateUp(opened);
   return opened;
 }
