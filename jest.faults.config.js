@@ -1,4 +1,4 @@
-import { base } from './jest.config.js';
+import { base, testTimeout } from './jest.config.js';
 
 /*
  * npm run test:faults: everything in test/faults, with as many rounds as a claim needs. `*.full.ts` are part of
@@ -8,6 +8,7 @@ import { base } from './jest.config.js';
  */
 export default {
   ...base,
+  testTimeout,
   testMatch: ['<rootDir>/test/faults/**/*.{full,faults}.ts'],
   // Two at once would measure each other.
   maxWorkers: 1,

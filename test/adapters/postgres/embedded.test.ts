@@ -25,6 +25,9 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rm(original, { recursive: true }));
 
+/** A connection that is kept alive would keep a stopping service waiting. */
+const CLOSE = { Connection: 'close' };
+
 const environment = (folder: string) => ({ DATA_DIR: folder, ACCESS_TOKENS: TOKEN });
 
 async function serving() {
@@ -34,11 +37,13 @@ async function serving() {
 }
 
 async function create({ apiUrl }: Service, id: number, name: string): Promise<number> {
-  return (await post(apiUrl, JSON.stringify({ id, name }))).status;
+  return (await post(apiUrl, JSON.stringify({ id, name }), CLOSE)).status;
 }
 
 async function databaseCheck({ managementUrl }: Service): Promise<string> {
-  const { checks } = (await (await fetch(`${managementUrl}/ready`)).json()) as { checks: { database: string } };
+  const { checks } = (await (await fetch(`${managementUrl}/ready`, { headers: CLOSE })).json()) as {
+    checks: { database: string };
+  };
   return checks.database;
 }
 
