@@ -18,12 +18,16 @@ export const testTimeout = 120_000;
 
 /** Tests of what happens at a certain moment or under much load. */
 const sensitive = [
-  'adapters/http/operations/event-loop',
   'adapters/http/operations/overload',
   'adapters/http/sockets/connection-limits',
   'adapters/http/sockets/flood',
   'hostile/hostile',
 ].map((name) => `<rootDir>/test/${name}.test.ts`);
+
+/**
+ * What npm test leaves out because it is slow, besides *.full.ts: the README's commands in a newcomer's clone.
+ */
+export const slow = ['<rootDir>/test/readme.test.ts'];
 
 /*
  * npm test: two files at a time, then those that another one beside them would disturb, one after another.
@@ -34,7 +38,7 @@ export default {
   testTimeout,
   maxWorkers: 2,
   projects: [
-    { ...base, testMatch: ['<rootDir>/test/**/*.test.ts'], testPathIgnorePatterns: sensitive },
+    { ...base, testMatch: ['<rootDir>/test/**/*.test.ts'], testPathIgnorePatterns: [...sensitive, ...slow] },
     { ...base, testMatch: sensitive, runner: '<rootDir>/test/support/serial-runner.js' },
   ],
 };

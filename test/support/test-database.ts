@@ -77,6 +77,15 @@ export async function storedPlants({ sql }: Database): Promise<NewPlant[]> {
   return rows.map(({ id, name, tag }) => ({ id: BigInt(id), name, ...(tag !== null && { tag }) }));
 }
 
+/** Adds rows on a connection of its own, in a transaction that stays open. */
+export async function lockRows(url: string, ids: readonly bigint[]): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('begin');
+  await client.query("insert into plants select unnest($1::bigint[]), 'not committed yet'", [ids]);
+  return client;
+}
+
 /** Runs one statement on a connection of its own. */
 export async function execute(url: string, text: string, values: readonly unknown[] = []) {
   const client = new Client({ connectionString: url });
