@@ -1,13 +1,13 @@
 import { csvEntries } from './adapters/import/csv.ts';
 import type { Entry } from './adapters/import/entry.ts';
-import { entriesIn, importPlants, refusedIn } from './adapters/import/import-plants.ts';
+import { entryCount, importPlants, refusedCount } from './adapters/import/import-plants.ts';
 import { linesOf } from './adapters/import/lines.ts';
 import { ndjsonEntries } from './adapters/import/ndjson.ts';
 import { showProgress } from './adapters/import/progress.ts';
 import { rejectedFile } from './adapters/import/rejected-file.ts';
 import { openSource, type Source } from './adapters/import/source.ts';
 import { summary } from './adapters/import/summary.ts';
-import { advised } from './adapters/postgres/advice.ts';
+import { withAdvice } from './adapters/postgres/advice.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { requireMigrations } from './adapters/postgres/migrator.ts';
 import { postgresPlants } from './adapters/postgres/plant-repository.ts';
@@ -23,20 +23,20 @@ import { say } from './process/say.ts';
 import { jsonParser } from './wire/object-parser.ts';
 import { NewPlant } from './wire/schemas.ts';
 
-/* npm run import: creates the plants of a list in the configured database. docs/import.md says how. */
+/* npm run import: imports a list of plants into the configured database (docs/import.md). */
 
-/** Milliseconds; more than a service's defaults, since nobody waits for a single plant here. */
-const PATIENCE = { statementTimeout: 10_000 };
+/** Milliseconds; longer than the service's defaults, since no client waits for an individual plant here. */
+const DATABASE_TIMEOUTS = { statementTimeout: 10_000 };
 const STORE_TIMEOUT = 60_000;
 
 const BATCH_ROWS = 256;
 
-/** The exit codes: everything is in the store; it stopped, so run it again; some were refused. */
+/** Exit codes: every plant is stored; the import stopped and should be run again; some plants were refused. */
 const DONE = 0;
 const STOPPED = 1;
 const REFUSED = 2;
 
-// The progress bar is no reason to stop.
+// A failed write of the progress bar must not end the import.
 process.stderr.on('error', () => {});
 
 const stop = new AbortController();
@@ -44,11 +44,11 @@ const signals = [['SIGINT', 130] as const, ['SIGTERM', 143] as const];
 for (const [signal, code] of signals) {
   process.on(signal, () => {
     if (stop.signal.aborted) process.exit(code);
-    // So that the next signal ends the process whatever blocks it; process.exit() would wait for every thread. Process 1
-    // of a container keeps its handlers, since the kernel spares that one.
+    // The default action ends the process at the next signal even if it is blocked; process.exit() would wait for every
+    // thread. As process 1 of a container it keeps its handlers: the kernel ignores signals that it does not handle.
     if (process.pid !== 1) for (const [name] of signals) process.removeAllListeners(name);
-    // Not behind the bar and the ^C of a terminal.
-    say(`${process.stderr.isTTY ? '\n' : ''}Finishing what is under way; once more stops at once.`);
+    // On a new line, after the progress bar and the terminal's ^C.
+    say(`${process.stderr.isTTY ? '\n' : ''}Finishing the plants in flight; a second signal stops at once.`);
     stop.abort(code);
   });
 }
@@ -72,7 +72,7 @@ async function run(): Promise<number> {
   let database: Database | undefined;
   try {
     const config = readDatabaseConfig(environment());
-    database = await openDatabase({ ...config, ...PATIENCE }, await createLog('silent'));
+    database = await openDatabase({ ...config, ...DATABASE_TIMEOUTS }, await createLog('silent'));
     await requireMigrations(database);
     const lines = linesOf(source.chunks);
     const list = format === 'csv' ? csvEntries(lines) : ndjsonEntries(lines, jsonParser(NewPlant, 'the line'));
@@ -93,32 +93,34 @@ async function importList(
     callStore: storeCalls({ schemaReady: () => undefined, timeout: STORE_TIMEOUT }),
     batchRows: BATCH_ROWS,
   });
-  const tally = { held: 0, conflicting: 0, invalid: 0 };
+  const tally = { stored: 0, conflicting: 0, invalid: 0 };
   const rejected = rejectedFile(rejectedPath, source.stats);
   const start = performance.now();
-  const look = () => ({ plants: entriesIn(tally), bytes: source.bytesRead(), totalBytes: source.size });
-  const hideProgress = showProgress(look, process.stderr);
+  const readProgress = () => ({ plants: entryCount(tally), bytes: source.bytesRead(), totalBytes: source.size });
+  const hideProgress = showProgress(readProgress, process.stderr);
   try {
     await importPlants(list, { ...useCases(plants), reject: rejected.add, tally, signal: stop.signal });
   } catch (error) {
-    throw explained(error);
+    throw withDatabaseMessage(error);
   } finally {
     hideProgress();
     rejected.close();
     console.log(summary(tally, plants.inserted(), (performance.now() - start) / 1_000));
-    if (refusedIn(tally) > 0) console.log(`What was refused, and why, is in ${rejectedPath}`);
+    if (refusedCount(tally) > 0) console.log(`Refused plants and the reasons are in ${rejectedPath}`);
   }
   if (stop.signal.aborted) {
-    say('It was interrupted. Running the same command again does the rest.');
+    say('Interrupted. Run the same command again to import the remaining plants.');
     return stop.signal.reason;
   }
-  return refusedIn(tally) > 0 ? REFUSED : DONE;
+  return refusedCount(tally) > 0 ? REFUSED : DONE;
 }
 
-/** With what the database said, which no client may see, but who runs this should. */
-function explained(error: unknown): unknown {
+/** Adds the database's own message, which clients must not see but whoever runs the import needs. */
+function withDatabaseMessage(error: unknown): unknown {
   if (!(error instanceof PlantStoreError)) return error;
-  const cause = advised(error.cause);
-  const said = cause instanceof Error ? cause.message : error.message;
-  return new Error(`The database gave up (${said}). Running the same command again does the rest.`, { cause: error });
+  const cause = withAdvice(error.cause);
+  const message = cause instanceof Error ? cause.message : error.message;
+  return new Error(`The database failed (${message}). Run the same command again to import the remaining plants.`, {
+    cause: error,
+  });
 }

@@ -14,11 +14,11 @@ try {
   const log = await createLog(config.logLevel, () => droppedLines++);
   const app = await startApp(config, log, () => droppedLines);
   running = app;
-  say(`Plant Store listens at ${app.apiUrl}, for operators at ${app.managementUrl}`);
-  say(`Read about its API, and try it, at ${app.apiUrl}/docs`);
-  say(`It keeps its plants in ${app.database}`);
+  say(`Plant Store listens at ${app.apiUrl}, management at ${app.managementUrl}`);
+  say(`API documentation: ${app.apiUrl}/docs`);
+  say(`Database: ${app.database}`);
   if (app.ownToken !== undefined) say(`Create a plant:\n\n${exampleRequest(app.apiUrl, app.ownToken)}\n`);
-  app.ready().catch((error: Error) => say(`It is not ready: ${error.message}`));
+  app.ready().catch((error: Error) => say(`Not ready: ${error.message}`));
 } catch (error) {
   say(`Plant Store cannot start.\n${explain(error)}`);
   process.exitCode = 1;
@@ -32,7 +32,8 @@ function exampleRequest(url: string, token: string): string {
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.message;
   const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };
-  if (code === 'EADDRINUSE') return `Port ${port} is in use: stop what listens there, or set PORT or MANAGEMENT_PORT.`;
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is in use: stop the process that listens there, or set PORT or MANAGEMENT_PORT.`;
   if (syscall === 'listen' || syscall === 'getaddrinfo') {
     return `${message}: change HOST and PORT, or MANAGEMENT_HOST and MANAGEMENT_PORT.`;
   }

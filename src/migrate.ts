@@ -1,4 +1,4 @@
-import { advised } from './adapters/postgres/advice.ts';
+import { withAdvice } from './adapters/postgres/advice.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { embeddedDatabase, requireEmbeddedDatabase } from './adapters/postgres/embedded.ts';
 import { migrateDown, migrateUp, migrationStatus } from './adapters/postgres/migrator.ts';
@@ -24,13 +24,13 @@ try {
       : await embeddedDatabase(config.dataDir);
   try {
     if (command === 'up') report(await migrateUp(database), 'applied');
-    if (command === 'down') report(await migrateDown(database, { deletePlants }), 'taken back');
+    if (command === 'down') report(await migrateDown(database, { deletePlants }), 'reverted');
     if (command === 'status') await reportStatus(database);
   } finally {
     await database.close();
   }
 } catch (thrown) {
-  const error = advised(thrown);
+  const error = withAdvice(thrown);
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }

@@ -85,7 +85,7 @@ test('docs/security.md has the limits that hold', () => {
     headers: expect.stringMatching(new RegExp(`^${serverLimits.maxHeaderSize / 1024} KiB `)),
     'time for the headers': seconds(serverLimits.headersTimeout),
     'time for a request': seconds(serverLimits.requestTimeout),
-    'a response that the client does not read': seconds(serverLimits.answerTimeout),
+    'a response that the client does not read': seconds(serverLimits.responseTimeout),
     'an idle connection': seconds(serverLimits.keepAliveTimeout),
     'pipelined requests': `${serverLimits.maxPipelined}`,
     connections: `MAX_CONNECTIONS, ${serverLimits.maxConnections.toLocaleString('en')}`,

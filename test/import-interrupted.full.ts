@@ -42,7 +42,7 @@ describe('from a FIFO', () => {
       await eventually(isConnected);
       importing.kill(signal);
       expect(await importing.exited).toEqual({ code, signal: null });
-      expect(importing.stderr()).toContain('It was interrupted.');
+      expect(importing.stderr()).toContain('Interrupted.');
     },
     60_000,
   );
@@ -74,7 +74,7 @@ test('ends at once at a second signal although a read of the list never returns'
   const importing = start(['/dev/ptmx', '--format', 'csv', '--rejected', 'rejected']);
   await importing.until(() => importing.stderr().includes('nothing new for'));
   importing.kill('SIGINT');
-  await importing.until(() => importing.stderr().includes('once more stops at once'));
+  await importing.until(() => importing.stderr().includes('a second signal stops at once'));
   importing.kill('SIGINT');
   // Which a shell reports as 130.
   expect(await importing.exited).toEqual({ code: null, signal: 'SIGINT' });

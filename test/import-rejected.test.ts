@@ -33,7 +33,7 @@ async function runFromInput(...args: string[]) {
 }
 
 async function expectRefused(outcome: { code: number | null; stdout: string; stderr: string }, path: string, why = '') {
-  const stderr = `what is refused cannot be written to ${path} (${why}`;
+  const stderr = `refused plants cannot be written to ${path} (${why}`;
   expect(outcome).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining(stderr) });
   expect(outcome.stderr).toMatch(/\): name another file with --rejected\n$/);
   expect(await readFile(join(folder, 'plants.ndjson'), 'utf8')).toBe(LIST);

@@ -63,9 +63,9 @@ describe('into Postgres', () => {
     const { code, stdout } = await run([file], environment);
     expect(code).toBe(2);
     expect(counts(stdout)).toEqual({ created: 1, 'already there': 0, conflicting: 1, invalid: 4 });
-    expect(stdout).toContain('What was refused, and why, is in plants.jsonl.rejected.ndjson\n');
+    expect(stdout).toContain('Refused plants and the reasons are in plants.jsonl.rejected.ndjson\n');
     const id = 'an integer from -9223372036854775808 to 9223372036854775807';
-    const isObject = 'an object with an id, a name and, if wanted, a tag';
+    const isObject = 'an object with an id, a name and an optional tag';
     const conflict = { outcome: 'conflicting', reason: 'id 1 belongs to a different plant' };
     const expected = [
       { line: 3, ...conflict, text: lines[2] },
@@ -101,7 +101,7 @@ describe('into Postgres', () => {
     const reasons = (await rejected('plants.csv.rejected.ndjson')).map(({ line, reason }) => [line, reason]);
     const joined = (lines: string) => `; lines ${lines} are one record, joined by a quote`;
     expect(reasons).toEqual([
-      [2, `quotes must enclose a whole cell, and stand twice in it${joined('2 to 4')}`],
+      [2, `quotes must enclose a whole cell, and be doubled within it${joined('2 to 4')}`],
       [5, `id 1 belongs to a different plant${joined('5 to 6')}`],
       [7, 'a quote is never closed'],
     ]);
@@ -131,7 +131,7 @@ describe('into Postgres', () => {
     importing.kill('SIGINT');
     expect(await importing.exited).toEqual({ code: 130, signal: null });
     expect(counts(importing.stdout())).toEqual({ created: 2, 'already there': 0, conflicting: 0, invalid: 0 });
-    expect(importing.stderr()).toContain('Running the same command again does the rest.');
+    expect(importing.stderr()).toContain('Run the same command again to import the remaining plants.');
 
     const file = await list('plants.ndjson', '{"id":1,"name":"Rosa"}\n{"id":2,"name":"Acer"}\n{"id":3,"name":"Ficus"}');
     const again = await run([file], environment);
@@ -147,7 +147,7 @@ describe('into Postgres', () => {
     expect(await importing.exited).toEqual({ code: 1, signal: null });
     expect(counts(importing.stdout())).toMatchObject({ created: 1 });
     expect(importing.stderr()).toMatch(
-      /^The database gave up \(relation "plants" does not exist: .+\)\. Running the same command again does the rest\.\n$/,
+      /^The database failed \(relation "plants" does not exist: .+\)\. Run the same command again to import the remaining plants\.\n$/,
     );
   });
 

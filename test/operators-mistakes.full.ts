@@ -29,7 +29,7 @@ async function migrate(command: string, environment: Record<string, string>, fol
 
 describe('a DATA_DIR', () => {
   const unwritable = (folder: string) =>
-    new RegExp(`^${folder} is no folder that can be written \\(E[A-Z]+\\): mend that, or set DATA_DIR to another one$`);
+    new RegExp(`^${folder} is not a writable folder \\(E[A-Z]+\\): fix that, or set DATA_DIR to another one$`);
 
   test('that is a file, or is below one, is refused', async () => {
     const file = join(await temporaryFolder(), 'file');
@@ -49,7 +49,7 @@ describe('a DATA_DIR', () => {
     expect(await migrate(command, { DATA_DIR: folder })).toEqual({
       code: 1,
       stdout: '',
-      stderr: `there is no database in ${folder}: npm start makes one there, or set DATA_DIR\n`,
+      stderr: `there is no database in ${folder}: npm start creates one there, or set DATA_DIR\n`,
     });
     await expect(readdir(folder)).rejects.toThrow('ENOENT');
   });
@@ -67,8 +67,8 @@ describe('a DATA_DIR', () => {
     await writeFile(versionFile, '17\n');
     const before = await digests(folder);
     await expect(embeddedDatabase(folder)).rejects.toThrow(
-      `${folder}/postgres is of Postgres 17, but this Plant Store has Postgres 18: ` +
-        'start the version that made it, or set DATA_DIR to another folder',
+      `${folder}/postgres belongs to Postgres 17, but this Plant Store has Postgres 18: ` +
+        'start the version that created it, or set DATA_DIR to another folder',
     );
     expect(await digests(folder)).toEqual(before);
 
@@ -132,7 +132,7 @@ describe('a database', () => {
       const { code, stderr } = await migrate('up', { DATABASE_URL: database.url });
       expect([code, stderr]).toEqual([
         1,
-        `relation "plants" already exists: these migrations did not make it; nothing is changed. Set the database's URL to a database of its own\n`,
+        `relation "plants" already exists: these migrations did not create it; nothing was changed. Set the database's URL to a separate database\n`,
       ]);
       expect(await database.query('select * from plants')).toEqual([{ id: 1, species: 'ficus' }]);
       expect(await database.query('select * from kysely_migration')).toEqual([]);
@@ -147,7 +147,7 @@ describe('a database', () => {
       const service = await startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
       expect(await databaseCheck(service)).toBe('ok');
       const otherTable =
-        "the table plants is not what the migrations make: mend it, or set the database's URL to a database of its own";
+        "the table plants is not what the migrations create: fix it, or set the database's URL to a separate database";
       for (const [damage, mending, message] of [
         [
           'alter table plants rename tag to kind',
@@ -193,7 +193,7 @@ describe('a database', () => {
       await database.query(`alter database ${name} set default_transaction_read_only = on`);
       const service = await startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
       expect(await databaseCheck(service)).toBe(
-        "cannot execute INSERT in a read-only transaction: it takes no plants; point the database's URL at the primary",
+        "cannot execute INSERT in a read-only transaction: the server is read-only; point the database's URL at the primary",
       );
       expect((await post(service.apiUrl, plant)).status).toBe(503);
       await database.query(`begin read write; alter database ${name} reset all; commit`);
@@ -230,12 +230,12 @@ describe('a server that asks for passwords', () => {
     [
       'a wrong password',
       () => urlFor('plants', 'wrong-password'),
-      /^password .* "plants": mend the user and the password in/,
+      /^password .* "plants": fix the user and the password in/,
     ],
     [
       'an unknown user',
       () => urlFor('nobody', 'x'),
-      /^no pg_hba.conf entry .*: mend the user in the database's URL, or what pg_hba/,
+      /^no pg_hba.conf entry .*: fix the user in the database's URL, or its entry in pg_hba/,
     ],
     [
       'an unknown database',

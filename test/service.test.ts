@@ -220,7 +220,7 @@ describe('on Postgres', () => {
     try {
       const service = await start({ DATABASE_URL: empty.url });
       const pending = 'migrations are pending (0001_create_plants): run npm run migrate';
-      await service.until(() => service.stderr().endsWith(`It is not ready: ${pending}\n`));
+      await service.until(() => service.stderr().endsWith(`Not ready: ${pending}\n`));
       expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
       expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { database: pending } });
       expect((await fetch(`${service.apiUrl}/plants`, { method: 'POST' })).status).toBe(401);
@@ -241,7 +241,7 @@ describe('on Postgres', () => {
 
   test('lets the pages of CORS_ORIGINS in, and shows where its reference is', async () => {
     const service = await start({ CORS_ORIGINS: 'https://app.example', BASE_URL: 'https://plants.example' });
-    const line = /try it, at (\S+)\n/;
+    const line = /API documentation: (\S+)\n/;
     await service.until(() => line.test(service.stderr()));
     const [, reference = ''] = line.exec(service.stderr()) ?? [];
     const answer = await fetch(reference, { headers: { Origin: 'https://app.example' } });
@@ -346,7 +346,7 @@ describe('cannot start', () => {
       const service = startMain(await temporaryFolder(), environment);
       expect(await service.exited).toEqual({ code: 1, signal: null });
       expect(service.stderr()).toBe(
-        `Plant Store cannot start.\nPort ${port} is in use: stop what listens there, or set PORT or MANAGEMENT_PORT.\n`,
+        `Plant Store cannot start.\nPort ${port} is in use: stop the process that listens there, or set PORT or MANAGEMENT_PORT.\n`,
       );
     } finally {
       occupant.close();

@@ -8,6 +8,7 @@ import type { AddPlant } from '../../src/application/ports.ts';
 import { useCases } from '../../src/application/use-cases.ts';
 import { createLog } from '../../src/composition/log.ts';
 import { readConfig } from '../../src/config/config.ts';
+import { fakePlants } from '../../test/support/fake-plants.ts';
 
 /*
  * The service as src/composition/app.ts builds it, over a store that answers at once: what its HTTP side can do by itself. With
@@ -37,7 +38,7 @@ async function endOfTurn(): Promise<void> {
 }
 
 const app = api({
-  operations: plantOperations(useCases(plants)),
+  operations: plantOperations(useCases({ ...fakePlants(), ...plants })),
   verifyToken: staticTokens(tokens),
   bodyLimit,
   limits,

@@ -12,7 +12,7 @@ export interface paths {
         put?: never;
         /**
          * Create a plant
-         * @description The same record sent again answers 200 again and changes nothing.
+         * @description Sending the same record again returns 200 again and changes nothing.
          */
         post: operations["createPlant"];
         delete?: never;
@@ -27,7 +27,7 @@ export interface components {
     schemas: {
         /**
          * NewPlant
-         * @description an object with an id, a name and, if wanted, a tag
+         * @description an object with an id, a name and an optional tag
          */
         NewPlant: {
             /**
@@ -42,7 +42,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description a string without U+0000 and without lone surrogates, or left out
+             * @description a string without U+0000 and without lone surrogates, or omitted
              * @example houseplant
              */
             tag?: string;
@@ -55,7 +55,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description a string without U+0000 and without lone surrogates, or left out
+             * @description a string without U+0000 and without lone surrogates, or omitted
              * @example houseplant
              */
             tag?: string;
@@ -64,12 +64,12 @@ export interface components {
         Error: {
             /**
              * Format: int32
-             * @description the status and two digits that say which
+             * @description the HTTP status followed by two digits that identify the error
              * @example 40022
              */
             error: number;
             /**
-             * @description what to change, for people
+             * @description what is wrong and how to fix it, for people
              * @example name must be a string without U+0000 and without lone surrogates
              */
             message: string;

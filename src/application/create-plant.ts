@@ -3,10 +3,10 @@ import { checkNewPlant, isSamePlant, type NewPlant, type Plant } from '../domain
 import type { AddPlant } from './ports.ts';
 
 /**
- * Creates a plant and resolves to it once it is durable. The same record again is a success that changes nothing.
+ * Creates a plant and resolves to it once it is durable. Creating the same record again succeeds and changes nothing.
  *
  * @throws PlantStoreError `invalid_plant` if a field breaks its rule, `id_taken` if the id belongs to a different
- * plant, `store_unavailable` as the port does.
+ * plant, `store_unavailable` if the port rejects with it.
  */
 export type CreatePlant = (newPlant: NewPlant) => Promise<Plant>;
 

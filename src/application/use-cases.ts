@@ -1,12 +1,12 @@
 import { type CreatePlant, createPlant } from './create-plant.ts';
 import type { AddPlant } from './ports.ts';
 
-/** All that the application does, as the driving adapters see it. */
+/** Everything the application does, for the driving adapters. */
 export interface UseCases {
   readonly createPlant: CreatePlant;
 }
 
-/** All that the application needs of the world. */
+/** Everything the use cases need from driven adapters. */
 export type Ports = AddPlant;
 
 export function useCases(ports: Ports): UseCases {

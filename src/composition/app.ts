@@ -17,27 +17,27 @@ import { tokenVerifier } from './token-verifier.ts';
 export interface App {
   readonly apiUrl: string;
   readonly managementUrl: string;
-  /** Which database it uses, for people. */
+  /** Which database it uses, in words. */
   readonly database: string;
-  /** The token it made because none is configured. */
+  /** The token that the service generated because none is configured. */
   readonly ownToken: string | undefined;
-  /** Milliseconds that proxies have to notice that /ready fails. */
+  /** Milliseconds for proxies to notice that /ready fails. */
   readonly shutdownDelay: number;
-  /** Milliseconds that closing takes at most. */
+  /** Milliseconds that `close` may take. */
   readonly shutdownTimeout: number;
-  /** Rejects, saying what to do, while migrations are pending or the database does not answer or takes no plants. */
+  /** Rejects, saying what to do, while migrations are pending or the database is unreachable or cannot store plants. */
   ready(): Promise<unknown>;
   /**
-   * Fails /ready, accepts connections for so many milliseconds more, finishes what is in flight and closes the database,
-   * all within the configured time.
+   * Fails /ready, accepts connections for `acceptFor` more milliseconds, drains the requests in flight and closes the
+   * database, all within `shutdownTimeout`.
    */
   close(acceptFor: number): Promise<void>;
 }
 
 /**
- * Plugs the adapters into the application and starts it. On failure everything opened so far is closed again.
+ * Plugs the adapters into the application and starts it. On failure it closes everything it has opened.
  *
- * @param droppedLines returns how many lines of the log have been dropped so far
+ * @param droppedLines returns how many log lines have been dropped so far
  */
 export async function startApp(config: Config, log: Logger, droppedLines: () => number): Promise<App> {
   const opened = new AsyncDisposableStack();
@@ -57,7 +57,7 @@ async function start(
 ): Promise<App> {
   const metrics = prometheusMetrics();
 
-  // Driven side: the database and the repository in it.
+  // Driven side: the database and its repository.
   const database = await openDatabase(config.database, log);
   opened.defer(() => database.close());
   const plants = postgresPlants(database, {
@@ -66,12 +66,11 @@ async function start(
     onInsert: metrics.inserted,
   });
   const connections = () => database.connectionUse?.() ?? {};
-  metrics.watch({ waiting: plants.waiting, connections, droppedLines });
+  metrics.collectFrom({ waiting: plants.waiting, connections, droppedLines });
 
-  // The application.
   const operations = plantOperations(useCases(plants));
 
-  // What the process is doing, and whether it should get requests.
+  // Readiness: whether the service should receive requests.
   let state: 'starting' | 'serving' | 'shutting down' = 'starting';
   let acceptFor = 0;
   const service = async () => {
@@ -79,7 +78,7 @@ async function start(
   };
   const ready = () => requireReady(database);
 
-  // Driving side: the port for operators and the public one.
+  // Driving side: the management server and the public API.
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
   const { host, port } = config.management;
   const managementServer = await serve(management({ service, database: ready }, metrics, log), host, port, log);
@@ -89,7 +88,7 @@ async function start(
   const { corsOrigins } = config.api;
   const app = api({ operations, verifyToken, bodyLimit, limits, baseUrl, corsOrigins, log, observer: metrics });
   const apiServer = await serve(app, config.api.host, config.api.port, log, { maxConnections });
-  // What is left of the time is for the database.
+  // The remaining time is for closing the database.
   opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9, acceptFor));
   state = 'serving';
 

@@ -2,19 +2,18 @@ import { type Logger, pino } from 'pino';
 import { lineWriter } from '../process/line-writer.ts';
 import { say } from '../process/say.ts';
 
-/** Characters that are gathered before they are written. */
+/** Characters to collect before writing. */
 const GROUP = 4_096;
 
 /**
- * The log on stdout: a JSON line each, or readable text if a person is looking. Lines are written in groups, since one
- * system call each would cost more than everything else about them; a crash of this process writes what is left and why
- * it ends, only a kill loses it. A log that cannot be written stops nothing: it is reported on stderr once, and lines
- * are dropped.
+ * The log on stdout: JSON lines, or readable text on a terminal. Lines are written in groups, since a system call for
+ * each would cost more than everything else about it. A crash still writes the queued lines and its cause; only a kill
+ * loses them. A log that cannot be written stops nothing: that is reported once on stderr, and lines are dropped.
  *
- * @param onDrop is called for each line that is dropped
+ * @param onDrop called for each dropped line
  */
 export async function createLog(level: string, onDrop = () => {}): Promise<Logger> {
-  const stdout = lineWriter(process.stdout, { group: GROUP, onDrop, onTrouble: reportOnce() });
+  const stdout = lineWriter(process.stdout, { group: GROUP, onDrop, onFailure: reportOnce() });
   process.on('exit', stdout.flush);
   const render = process.stdout.isTTY ? await readable() : (line: string) => line;
   const log = pino(
@@ -30,14 +29,11 @@ function reportOnce(): (reason: string) => void {
   return (reason) => {
     if (reported) return;
     reported = true;
-    say(`The log cannot be written (${reason}): lines are dropped and counted, and everything else goes on.`);
+    say(`The log cannot be written (${reason}): lines are dropped and counted, and the service continues.`);
   };
 }
 
-/**
- * One line for each request, in the order that a person reads; an error's stack takes more. What only a machine needs is
- * left out.
- */
+/** One line for each request, plus an error's stack; fields that only machines need are omitted. */
 async function readable(): Promise<(line: string) => string> {
   const { prettyFactory } = await import('pino-pretty');
   return prettyFactory({
@@ -50,7 +46,7 @@ async function readable(): Promise<(line: string) => string> {
   });
 }
 
-/** Without an error's other properties: a driver's hold whole connections, a parser's whole bodies. */
+/** Omits an error's other properties: a driver's hold whole connections, a parser's whole bodies. */
 function describe(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack, cause } = error;

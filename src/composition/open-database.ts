@@ -5,7 +5,7 @@ import { migrateUp } from '../adapters/postgres/migrator.ts';
 import { postgresServer } from '../adapters/postgres/server.ts';
 import type { DatabaseConfig } from '../config/config.ts';
 
-/** Opens the configured database, the embedded one with every migration applied, since nobody else does that. */
+/** Opens the configured database. It migrates the embedded one, since nobody else does. */
 export async function openDatabase(config: DatabaseConfig, log: Logger): Promise<Database> {
   if (config.kind === 'postgres') return postgresServer(config, log);
   const database = await embeddedDatabase(config.dataDir);

@@ -1,14 +1,14 @@
 /**
- * Why an operation could not be done, as far as the domain and its ports know:
+ * Why an operation failed, as far as the domain and its ports know:
  * - `invalid_plant`: a field breaks a rule; the message names it and says what it must be.
- * - `id_taken`: the id belongs to a different plant, which is untouched.
+ * - `id_taken`: the id belongs to a different plant, which is unchanged.
  * - `malformed_json`: a record is not JSON in valid UTF-8.
  * - `store_unavailable`: the store cannot respond now; the outcome is unknown until the operation is tried again.
- * - `token_unverifiable`: whether a token is good cannot be known now.
+ * - `token_unverifiable`: whether a token is accepted cannot be determined now.
  */
 export type ErrorCode = 'invalid_plant' | 'id_taken' | 'malformed_json' | 'store_unavailable' | 'token_unverifiable';
 
-/** An expected failure. The message is for the client; what only operators may see goes into `cause`. */
+/** An expected failure. The message is for the client; details that only operators may see go into `cause`. */
 export class PlantStoreError extends Error {
   override readonly name = 'PlantStoreError';
   readonly code: ErrorCode;

@@ -1,12 +1,12 @@
 import { PlantStoreError } from './errors.ts';
 
-/** What a client reads of a plant. */
+/** A plant as clients see it. */
 export interface Plant {
   readonly name: string;
   readonly tag?: string;
 }
 
-/** What a client sends to create a plant: the plant and the id that identifies it. */
+/** A plant to create, with the id that identifies it. */
 export interface NewPlant extends Plant {
   readonly id: bigint;
 }
@@ -14,11 +14,11 @@ export interface NewPlant extends Plant {
 const MIN_INT64 = -(2n ** 63n);
 const MAX_INT64 = 2n ** 63n - 1n;
 
-/** What each field must be, in words that complete "<field> must be ...". */
+/** What each field must be; completes "<field> must be ...". */
 export const fieldRules = {
   id: `an integer from ${MIN_INT64} to ${MAX_INT64}`,
   name: 'a string without U+0000 and without lone surrogates',
-  tag: 'a string without U+0000 and without lone surrogates, or left out',
+  tag: 'a string without U+0000 and without lone surrogates, or omitted',
 } as const;
 
 /**
@@ -27,9 +27,9 @@ export const fieldRules = {
  * @throws PlantStoreError `invalid_plant`, naming the first field that breaks its rule.
  */
 export function checkNewPlant(plant: NewPlant): void {
-  if (plant.id < MIN_INT64 || plant.id > MAX_INT64) throw brokenRule('id');
-  if (!isStorableText(plant.name)) throw brokenRule('name');
-  if (plant.tag !== undefined && !isStorableText(plant.tag)) throw brokenRule('tag');
+  if (plant.id < MIN_INT64 || plant.id > MAX_INT64) throw ruleViolation('id');
+  if (!isStorableText(plant.name)) throw ruleViolation('name');
+  if (plant.tag !== undefined && !isStorableText(plant.tag)) throw ruleViolation('tag');
 }
 
 /** Whether two records are the same plant under the same id, field by field. */
@@ -37,11 +37,11 @@ export function isSamePlant(a: NewPlant, b: NewPlant): boolean {
   return a.id === b.id && a.name === b.name && a.tag === b.tag;
 }
 
-function brokenRule(field: keyof typeof fieldRules): PlantStoreError {
+function ruleViolation(field: keyof typeof fieldRules): PlantStoreError {
   return new PlantStoreError('invalid_plant', `${field} must be ${fieldRules[field]}`);
 }
 
-/** SQL text holds any Unicode scalar value but U+0000; a lone surrogate is none and would be replaced silently. */
+/** SQL text holds any Unicode scalar value but U+0000; a lone surrogate is not one and would be silently replaced. */
 function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }

@@ -1,18 +1,18 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { blockFor } from './block-for.ts';
 
-/** Milliseconds between two attempts to read what has not been written yet. */
+/** Milliseconds between attempts to read from a pipe that has no data yet. */
 const PAUSE = 10;
 
-/** Bytes; what goes on for ever, such as a device, is not read to its end. */
-const MOST = 1024 ** 2;
+/** A limit for sources without an end, such as devices. */
+const MAX_BYTES = 1024 ** 2;
 
 /**
- * All text of a file, or of a pipe until its writers have left. Unlike a plain read it ends though a pipe has no writer
- * yet, whose text is empty, or one that writes nothing.
+ * Reads a whole file, or a pipe until its writers have closed it. Unlike a plain read, it never blocks for longer than
+ * the limit: a pipe that no process has opened for writing reads as empty.
  *
- * @param limit milliseconds that it waits for writers
- * @throws Error if the file cannot be read, not within the limit (EAGAIN), or has more than a megabyte
+ * @param limit milliseconds to wait for writers
+ * @throws Error if the file cannot be read, is not complete within the limit (EAGAIN), or exceeds a megabyte
  */
 export function readWithin(path: string, limit: number): string {
   const end = performance.now() + limit;
@@ -30,14 +30,14 @@ export function readWithin(path: string, limit: number): string {
       }
       chunks.push(chunk.subarray(0, bytes));
       size += bytes;
-      if (size > MOST) throw new RangeError(`${path} has more than ${MOST} bytes`);
+      if (size > MAX_BYTES) throw new RangeError(`${path} has more than ${MAX_BYTES} bytes`);
     }
   } finally {
     closeSync(fd);
   }
 }
 
-/** @returns the number of bytes, 0 at the end, undefined if there is nothing yet and it may wait */
+/** @returns the number of bytes, 0 at the end of the file, undefined if there is no data yet and it may wait */
 function readNow(fd: number, chunk: Buffer, mayWait: boolean): number | undefined {
   try {
     return readSync(fd, chunk);

@@ -2,10 +2,9 @@ import { constants, fstatSync, openSync } from 'node:fs';
 import { isatty } from 'node:tty';
 
 /**
- * A non-blocking descriptor of a pipe or terminal that is this process's own. Node.js makes its own stdout non-blocking,
- * but it shares that state with every process that has the pipe, and one that ends (npm) sets it back. A file is shared
- * as it is, since the processes that write to it must also share their place in it; so is a socket, which cannot be
- * opened again.
+ * Reopens a pipe or terminal as a non-blocking descriptor that only this process has. Node.js makes its own stdout
+ * non-blocking, but every process that has the pipe shares that flag, and one that exits (npm) resets it. A file is
+ * used as it is, since all processes that write to it must share its offset; so is a socket, which cannot be reopened.
  */
 export function nonBlocking(fd: number): number {
   if (!fstatSync(fd).isFIFO() && !isatty(fd)) return fd;

@@ -2,45 +2,44 @@ import type { App } from '../composition/app.ts';
 import { say } from './say.ts';
 
 /**
- * Milliseconds within which the same signal counts once: Ctrl-C reaches npm and this process, and npm passes it on; so
- * does npm with what a service manager sends to all processes of a group.
+ * Milliseconds within which a repeated signal counts once: Ctrl-C reaches both npm and this process, and npm forwards
+ * it, as it forwards what a service manager sends to the whole process group.
  */
-const REPEATED = 500;
+const REPEAT_INTERVAL = 500;
 
 /**
- * Ends the process at SIGTERM and SIGINT: at the first one in order, with exit code 0, or 1 if that fails or takes longer
- * than `shutdownTimeout`; at a second one, or one that comes before there is anything to stop, at once with 1. It says so
- * on stderr.
+ * Handles SIGTERM and SIGINT. The first one shuts down gracefully, with exit code 0, or 1 if that fails or takes longer
+ * than `shutdownTimeout`; a second one, or one during startup, exits at once with 1. Each outcome is printed to stderr.
  *
- * @param running returns what is to be closed, undefined while it starts
+ * @param running returns the app to close, undefined during startup
  */
 export function stopOnSignals(running: () => App | undefined): void {
   let first: { signal: NodeJS.Signals; at: number } | undefined;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      if (first?.signal === signal && performance.now() - first.at < REPEATED) return;
+      if (first?.signal === signal && performance.now() - first.at < REPEAT_INTERVAL) return;
       const app = running();
       if (first !== undefined || app === undefined) return exit(1, 'Stopped at once.');
       first = { signal, at: performance.now() };
-      // Behind a proxy it is SIGTERM that comes; a person at a terminal need not wait.
+      // Orchestrators send SIGTERM, and their proxies need the delay; a person who presses Ctrl-C need not wait.
       stop(app, signal === 'SIGTERM' ? app.shutdownDelay : 0);
     });
   }
 }
 
-/** @param acceptFor milliseconds that connections are still accepted for */
+/** @param acceptFor for how many more milliseconds connections are accepted */
 async function stop(app: App, acceptFor: number): Promise<void> {
   const limit = `${app.shutdownTimeout / 1_000} s`;
-  // Not behind the ^C of a terminal.
+  // On a new line, after the terminal's ^C.
   const newLine = process.stderr.isTTY ? '\n' : '';
   const accepting = acceptFor > 0 ? `accepting connections for ${acceptFor / 1_000} s more, ` : '';
   say(`${newLine}Stopping: ${accepting}finishing requests in flight, within ${limit}; a second signal stops at once.`);
-  setTimeout(() => exit(1, `Stopped: not everything was finished within ${limit}.`), app.shutdownTimeout).unref();
+  setTimeout(() => exit(1, `Stopped: the shutdown did not finish within ${limit}.`), app.shutdownTimeout).unref();
   try {
     await app.close(acceptFor);
     exit(0, 'Stopped.');
   } catch (error) {
-    exit(1, `Plant Store did not stop in order: ${error instanceof Error ? error.message : error}`);
+    exit(1, `The shutdown failed: ${error instanceof Error ? error.message : error}`);
   }
 }
 

@@ -1,13 +1,13 @@
 /** RFC 8259 section 6: sign, integer part, fraction, exponent. */
 const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** The digits of the widest int64. */
+/** The number of digits of the largest int64. */
 const MAX_DIGITS = 19;
 
 /**
- * The exact value of a JSON number, or undefined if it has a fractional part or more than 19 digits (so that nothing
- * of use as an int64 is lost). `1.0` and `1e3` are integers (JSON Schema 2020-12, validation section 6.1.1). It
- * counts digits and never computes a power, so that an exponent of any size costs nothing.
+ * The exact value of a JSON number, or undefined if it has a fractional part or more than 19 digits (no int64 has
+ * more). `1.0` and `1e3` are integers (JSON Schema 2020-12, validation section 6.1.1). It counts digits and never
+ * computes a power, so that an exponent of any size costs nothing.
  */
 export function exactInteger(source: string): bigint | undefined {
   const [, sign, whole = '', fraction = '', exponent = '0'] = JSON_NUMBER.exec(source) ?? [];
@@ -19,7 +19,7 @@ export function exactInteger(source: string): bigint | undefined {
   return BigInt(sign + significant + '0'.repeat(zeros));
 }
 
-/** A loop, since /0+$/ takes time quadratic in the number of zeros. */
+/** A loop, since /0+$/ takes quadratic time in the number of zeros. */
 function lastNonZero(digits: string): number {
   let index = digits.length - 1;
   while (digits[index] === '0') index--;

@@ -1,8 +1,8 @@
 /*
- * JSON.parse is no tool for a stranger's whole body: a megabyte of objects with many different keys holds the event loop
- * for a tenth of a second (each makes a hidden class), it loses digits of large integers, and V8 may take an escaped key
- * for one that another request brought (https://github.com/nodejs/node/issues/63785). This looks at each character once
- * and builds nothing but the members that are asked for.
+ * JSON.parse is unsuitable for untrusted bodies: a megabyte of objects with many different keys blocks the event loop
+ * for a tenth of a second (each creates a hidden class), it loses digits of large integers, and V8 may mistake an
+ * escaped key for one of another request (https://github.com/nodejs/node/issues/63785). This scanner reads each
+ * character once and builds only the requested members.
  */
 
 /** RFC 8259 sections 3, 6 and 7. */
@@ -12,65 +12,65 @@ const SIMPLE_ESCAPES = '"\\/bfnrt';
 const CODE_ESCAPE = 6;
 
 /**
- * Finds the source text of some members of the outermost object; of duplicates the last, as JSON.parse takes it.
+ * Finds the source text of the named members of the outermost object; the last of duplicates wins, as in JSON.parse.
  *
- * @param names of ASCII letters
- * @returns undefined if the outermost value is no object
+ * @param names ASCII letters only
+ * @returns undefined if the outermost value is not an object
  * @throws SyntaxError if the text is not JSON
  */
 export function jsonMembers(json: string, names: readonly string[]): Map<string, string> | undefined {
   const members = new Map<string, string>();
-  /** The closing brackets that are due, the innermost last. */
-  const due: string[] = [];
-  let at = spaceEnd(json, 0);
+  /** The closing brackets still expected, the innermost last. */
+  const closings: string[] = [];
+  let at = skipSpace(json, 0);
   const isObject = json[at] === '{';
-  /** The member whose value comes next, if it is asked for. */
+  /** The requested member whose value comes next, if any. */
   let name: string | undefined;
   let valueStart = 0;
 
   while (true) {
     if (json[at] === '{' || json[at] === '[') {
       const closing = json[at] === '{' ? '}' : ']';
-      due.push(closing);
-      at = spaceEnd(json, at + 1);
+      closings.push(closing);
+      at = skipSpace(json, at + 1);
       if (json[at] !== closing) {
-        if (closing === '}') passKey();
+        if (closing === '}') readKey();
         continue;
       }
     } else {
       endValue(json[at] === '"' ? stringEnd(json, at) : literalEnd(json, at));
     }
-    while (due.length > 0 && json[at] !== ',') {
-      if (json[at] !== due.pop()) throw new SyntaxError();
+    while (closings.length > 0 && json[at] !== ',') {
+      if (json[at] !== closings.pop()) throw new SyntaxError();
       endValue(at + 1);
     }
-    if (due.length === 0) {
+    if (closings.length === 0) {
       if (at !== json.length) throw new SyntaxError();
       return isObject ? members : undefined;
     }
-    at = spaceEnd(json, at + 1);
-    if (due.at(-1) === '}') passKey();
+    at = skipSpace(json, at + 1);
+    if (closings.at(-1) === '}') readKey();
   }
 
-  /** From a key to its value. */
-  function passKey(): void {
+  /** Advances from a key to its value. */
+  function readKey(): void {
     if (json[at] !== '"') throw new SyntaxError();
     const end = stringEnd(json, at);
-    if (due.length === 1) name = names.find((one) => isName(json, at, end, one));
-    at = spaceEnd(json, end);
+    if (closings.length === 1) name = names.find((one) => isName(json, at, end, one));
+    at = skipSpace(json, end);
     if (json[at] !== ':') throw new SyntaxError();
-    at = spaceEnd(json, at + 1);
-    if (due.length === 1) valueStart = at;
+    at = skipSpace(json, at + 1);
+    if (closings.length === 1) valueStart = at;
   }
 
-  /** From the end of a value to what follows it. */
+  /** Keeps a requested value and advances to the next token. */
   function endValue(end: number): void {
-    if (due.length === 1 && name !== undefined) members.set(name, json.slice(valueStart, end));
-    at = spaceEnd(json, end);
+    if (closings.length === 1 && name !== undefined) members.set(name, json.slice(valueStart, end));
+    at = skipSpace(json, end);
   }
 }
 
-function spaceEnd(json: string, start: number): number {
+function skipSpace(json: string, start: number): number {
   for (let at = start; ; at++) {
     const code = json.charCodeAt(at);
     if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;
@@ -101,7 +101,7 @@ function escapeEnd(json: string, start: number): number {
   return start + CODE_ESCAPE;
 }
 
-/** The value of four hexadecimal digits, NaN if they are not. */
+/** The value of four hexadecimal digits, or NaN if there are not four. */
 function hexValue(json: string, start: number): number {
   let value = 0;
   for (let at = start; at < start + 4; at++) {
@@ -114,7 +114,7 @@ function hexValue(json: string, start: number): number {
   return value;
 }
 
-/** Whether the key from `start` to `end`, quotes and escapes included, is this name of ASCII letters. */
+/** Whether the key from `start` to `end`, with its quotes and escapes, is this name of ASCII letters. */
 function isName(json: string, start: number, end: number, name: string): boolean {
   let at = start + 1;
   for (let index = 0; index < name.length; index++) {

@@ -6,12 +6,12 @@ import { exactInteger } from './json-integer.ts';
 import { jsonMembers } from './json-members.ts';
 
 /**
- * Makes the parser of a request body: bytes to the value that the schema describes, with every member of `format:
- * int64` as a bigint of exactly the number that was sent. Unknown members are left out.
+ * Creates a parser from bytes to a value of the schema, with every member of `format: int64` as a bigint of exactly the
+ * number that was sent. Unknown members are dropped.
  *
- * @param subject what the messages call it
- * @returns a function that throws PlantStoreError `malformed_json` if it is not JSON in UTF-8, and `invalid_plant`,
- * naming the member and what it must be, if it is not what the schema describes.
+ * @param subject what error messages call the input
+ * @returns a function that throws PlantStoreError `malformed_json` if the input is not JSON in UTF-8, and
+ * `invalid_plant`, naming the member and what it must be, if it does not match the schema.
  */
 export function jsonParser<Schema extends TObject>(
   schema: Schema,
@@ -62,7 +62,7 @@ function membersOf(text: string, names: readonly string[], subject: string): Map
   }
 }
 
-/** No member of the wire contract is an object or an array: null stands for one, which no schema takes either. */
+/** No member of the wire contract is an object or an array: they become null, which no schema accepts either. */
 function scalar(source: string): unknown {
   return source.startsWith('{') || source.startsWith('[') ? null : JSON.parse(source);
 }

@@ -3,8 +3,8 @@ import { fieldRules } from '../domain/plant.ts';
 
 /*
  * The wire contract, written once: these schemas validate requests, type the handlers and are the components of the
- * OpenAPI document. A `title` names the component; a `description` says what the value must be, to clients that read
- * the document and to those that broke the rule.
+ * OpenAPI document. A `title` names the component; a `description` says what the value must be, both in the document
+ * and in error messages.
  */
 
 /** A 64-bit integer: exact on the wire, a bigint in code (see json-integer.ts). */
@@ -20,17 +20,20 @@ export const Plant = Type.Object(
 
 export const NewPlant = Type.Object(
   { id: Int64({ description: fieldRules.id, examples: [1] }), ...Plant.properties },
-  { title: 'NewPlant', description: 'an object with an id, a name and, if wanted, a tag' },
+  { title: 'NewPlant', description: 'an object with an id, a name and an optional tag' },
 );
 
 export const ErrorBody = Type.Object(
   {
     error: Type.Integer({
       format: 'int32',
-      description: 'the status and two digits that say which',
+      description: 'the HTTP status followed by two digits that identify the error',
       examples: [40022],
     }),
-    message: Type.String({ description: 'what to change, for people', examples: [`name must be ${fieldRules.name}`] }),
+    message: Type.String({
+      description: 'what is wrong and how to fix it, for people',
+      examples: [`name must be ${fieldRules.name}`],
+    }),
   },
   { title: 'Error' },
 );

@@ -59,8 +59,8 @@ if (!isRoot) process.stdout.write('Skipped what needs a disk of its own: only ro
 
       await run('mount', ['-o', 'remount,ro', disk]);
       expect(await refused()).toBe(
-        `Plant Store cannot start.\n${disk} is no folder that can be written (EROFS): ` +
-          'mend that, or set DATA_DIR to another one\n',
+        `Plant Store cannot start.\n${disk} is not a writable folder (EROFS): ` +
+          'fix that, or set DATA_DIR to another one\n',
       );
     } finally {
       await run('umount', ['--lazy', disk]);

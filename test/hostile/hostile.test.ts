@@ -7,7 +7,7 @@ import { attacks } from './attacks.ts';
  * on the service as its own process.
  */
 
-const impatience = { headersTimeout: 500, requestTimeout: 1_500, answerTimeout: 1_000, keepAliveTimeout: 100 };
+const impatience = { headersTimeout: 500, requestTimeout: 1_500, responseTimeout: 1_000, keepAliveTimeout: 100 };
 
 // Not in a hook, for which Jest's concurrent tests do not wait.
 const server = await startApiServer();

@@ -103,7 +103,7 @@ describe('a full disk', () => {
     await endsInOrder(service);
     expect(reports(service)).toEqual([
       'The log cannot be written (ENOSPC: no space left on device, write): ' +
-        'lines are dropped and counted, and everything else goes on.',
+        'lines are dropped and counted, and the service continues.',
     ]);
   };
 

@@ -4,14 +4,14 @@ import type { Operation } from '../../src/adapters/http/operations/operation.ts'
 import { plantOperations } from '../../src/adapters/http/operations/plant-operations.ts';
 import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/sockets/server.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
-import type { AddPlant } from '../../src/application/ports.ts';
-import { useCases } from '../../src/application/use-cases.ts';
+import { type Ports, useCases } from '../../src/application/use-cases.ts';
 import { fakePlants } from './fake-plants.ts';
 
 export const TOKEN = 'token-for-the-tests';
 
 interface ApiServerOptions {
-  readonly plants?: AddPlant;
+  /** In place of what a repository in memory does. */
+  readonly plants?: Partial<Ports>;
   /** Those on plants unless others are given. */
   readonly operations?: readonly Operation[];
   /** In bytes. */
@@ -27,10 +27,10 @@ interface ApiServerOptions {
   readonly onLog?: (line: string) => void;
 }
 
-/** Serves the API on a free port of the loopback interface, over a repository in memory unless one is given. */
+/** Serves the API on a free port of the loopback interface. */
 export async function startApiServer({
-  plants = fakePlants(),
-  operations = plantOperations(useCases(plants)),
+  plants = {},
+  operations = plantOperations(useCases({ ...fakePlants(), ...plants })),
   bodyLimit = 1024 ** 2,
   limits = {},
   baseUrl,

@@ -1,8 +1,8 @@
-import type { AddPlant } from '../../src/application/ports.ts';
+import type { Ports } from '../../src/application/use-cases.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 
 /** A repository in memory, held to the same contract as the real ones. */
-export function fakePlants(stored = new Map<bigint, NewPlant>()): AddPlant {
+export function fakePlants(stored = new Map<bigint, NewPlant>()): Ports {
   return {
     async add(plant) {
       const holder = stored.get(plant.id) ?? plant;

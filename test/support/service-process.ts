@@ -103,7 +103,7 @@ export async function startService(cwd: string, environment: Record<string, stri
     await service.until(() => pattern.test(service.stderr()));
     return pattern.exec(service.stderr()) ?? [];
   };
-  const [, apiUrl = '', managementUrl = ''] = await found(/listens at (\S+), for operators at (\S+)\n/);
+  const [, apiUrl = '', managementUrl = ''] = await found(/listens at (\S+), management at (\S+)\n/);
   const curl = async () => (await found(/^(curl .*)\n/m))[1] ?? '';
   return { ...service, apiUrl, managementUrl, curl };
 }

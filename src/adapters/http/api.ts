@@ -9,35 +9,35 @@ import { openApiDocument } from './operations/openapi.ts';
 import type { Operation } from './operations/operation.ts';
 import { routeOperation } from './operations/route.ts';
 import { cors } from './pipeline/cors.ts';
-import { answerJson, koaApp } from './pipeline/koa-app.ts';
+import { koaApp, respondJson } from './pipeline/koa-app.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import type { ServedApp } from './sockets/server.ts';
 
 interface ApiOptions {
   readonly operations: readonly Operation[];
   readonly verifyToken: TokenVerifier;
-  /** In bytes. */
+  /** Bytes. */
   readonly bodyLimit: number;
   readonly limits: AdmissionLimits;
   /** The public address; a function, since the port may not be known before the server listens. */
   readonly baseUrl: () => string;
-  /** Whose pages may use the API from a browser; without any, nothing is added to a request's way. */
+  /** Origins whose pages may use the API from a browser; without any, there is no CORS middleware. */
   readonly corsOrigins?: readonly string[];
   readonly log: Logger;
   readonly observer?: RequestObserver;
 }
 
-/** The public API: every operation behind the bearer check, and the document that describes them. */
+/** The public API: every operation behind bearer authentication, the OpenAPI document and the page at /docs. */
 export function api(options: ApiOptions): ServedApp {
   const { operations, verifyToken, bodyLimit, limits, baseUrl, corsOrigins = [], log, observer } = options;
-  const { admit, room } = admission(limits, observer?.overloaded);
+  const { admit, freeSlots } = admission(limits, observer?.overloaded);
   const gates = { authenticate: bearerAuth(verifyToken), admit, body: bodyReader(bodyLimit) };
   const router = new Router({ sensitive: true, strict: true });
   for (const operation of operations) routeOperation(router, operation, gates);
-  router.get('/openapi.json', (ctx) => answerJson(ctx, openApiDocument(operations, baseUrl())));
+  router.get('/openapi.json', (ctx) => respondJson(ctx, openApiDocument(operations, baseUrl())));
   addDocsPage(router, baseUrl);
 
   const methods = new Set(['GET', ...operations.map(({ method }) => method)]);
-  const ahead = corsOrigins.length > 0 ? [cors(corsOrigins, [...methods])] : [];
-  return { koa: koaApp(router, log, { observer, ahead }), room, observer };
+  const beforeRoutes = corsOrigins.length > 0 ? [cors(corsOrigins, [...methods])] : [];
+  return { koa: koaApp(router, log, { observer, beforeRoutes }), freeSlots, observer };
 }

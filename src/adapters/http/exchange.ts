@@ -1,42 +1,41 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** The connection of a client. */
 export interface Connection {
   readonly socket: Socket;
-  /** Whether a good token has come over it, so that it is not closed to make room for others. */
-  isTrusted: boolean;
-  /** Whether the parser has refused what came: it complains again of everything that still comes. */
+  /** Whether it has carried a valid token, so that it is not closed in favour of others. */
+  isAuthenticated: boolean;
+  /** Whether the parser has refused its input: it then reports an error for all that follows. */
   isRefused: boolean;
-  /** Those that are not over, the oldest first. */
+  /** Those in progress, oldest first. */
   readonly exchanges: Exchange[];
 }
 
-/** Why a response is not 2xx. */
+/** Why a response is an error. */
 interface Failure {
   /** The contract's `error`. */
   readonly error: number;
   readonly thrown: unknown;
 }
 
-/** A request and its response: all that the sockets and the Koa app need to know of each other. */
+/** A request and its response: the only link between the socket layer and the Koa app. */
 export interface Exchange {
   readonly connection: Connection;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Which operation was asked for; undefined if none. */
+  /** The requested operation's operationId; undefined if the request matched none. */
   operation: string | undefined;
   failure: Failure | undefined;
   /**
-   * When the connection is read on after the response: `at once` if the request was let in, at the end of this turn of
-   * the event loop if it was refused or needed nothing, and `when there is room` if it was refused for overload.
+   * When reading resumes after the response: at once if the request was admitted, after this iteration of the event
+   * loop if it was refused or needed no admission, and when a slot is free if it was refused for overload.
    */
-  readOn: 'at once' | 'at the end of the turn' | 'when there is room';
+  resume: 'at once' | 'after this iteration' | 'when a slot is free';
 }
 
 const EXCHANGE = Symbol('exchange');
 
-/** Begins the exchange of a request; it ends when the response closes. */
+/** Begins an exchange, which ends when its response closes. */
 export function beginExchange(connection: Connection, request: IncomingMessage, response: ServerResponse): Exchange {
   const exchange: Exchange = {
     connection,
@@ -44,7 +43,7 @@ export function beginExchange(connection: Connection, request: IncomingMessage, 
     response,
     operation: undefined,
     failure: undefined,
-    readOn: 'at the end of the turn',
+    resume: 'after this iteration',
   };
   Object.assign(request, { [EXCHANGE]: exchange });
   connection.exchanges.push(exchange);
@@ -52,14 +51,14 @@ export function beginExchange(connection: Connection, request: IncomingMessage, 
   return exchange;
 }
 
-/** The exchange of a request that came through `serve`: Koa passes on nothing else. */
+/** The exchange of a request that came through `serve`. Attached to the request, since Koa passes on nothing else. */
 export function exchangeOf(request: IncomingMessage): Exchange {
   const { [EXCHANGE]: exchange } = request as { [EXCHANGE]?: Exchange };
   if (exchange === undefined) throw new TypeError('the request did not come through serve()');
   return exchange;
 }
 
-/** The oldest exchange whose response is not sent yet, if the head of its request was good. */
+/** The oldest exchange whose response is not completely sent yet. */
 export function pendingExchange({ exchanges }: Connection): Exchange | undefined {
   return exchanges.find(({ response }) => !response.writableFinished);
 }

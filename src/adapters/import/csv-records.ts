@@ -2,27 +2,27 @@ import { isUtf8 } from 'node:buffer';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { type Line, MAX_LINE } from './lines.ts';
 
-/** The bytes of one record: a line, or several if a quoted cell holds line ends. */
+/** The bytes of one record: a line, or several if a quoted cell contains line breaks. */
 export interface CsvRecord extends Line {
   /** The number of its last line; `number` is that of its first. */
   readonly lastNumber: number;
-  /** Its last quote is not closed, neither before it grew larger than MAX_LINE nor before the end. */
+  /** A quote was not closed before the record exceeded MAX_LINE or the list ended. */
   readonly isOpen: boolean;
 }
 
 /** A cell of a record; undefined if it is empty without quotes. */
 export type Cell = string | undefined;
 
-/** A cell in quotes, within which they stand twice, or a plain one; and what ends it. */
+/** A quoted cell, in which quotes are doubled, or a plain one, and its delimiter. */
 const CELL = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|$)/y;
 
 const QUOTE = 0x22;
 const CARRIAGE_RETURN = 0x0d;
 const LINE_FEED = Buffer.from('\n');
 
-/** Joins lines to records, which go on while a quote is open. Blank lines between records are left out. */
+/** Joins lines into records, which continue while a quote is open. Blank lines between records are skipped. */
 export async function* csvRecords(lines: AsyncIterable<readonly Line[]>): AsyncGenerator<readonly CsvRecord[]> {
-  /** The record that has begun. */
+  /** The lines of the current record. */
   let parts: Line[] = [];
   let length = 0;
   let isOpen = false;
@@ -32,17 +32,17 @@ export async function* csvRecords(lines: AsyncIterable<readonly Line[]>): AsyncG
     const joined = () => Buffer.concat(parts.flatMap(({ bytes }) => [LINE_FEED, bytes]).slice(1));
     const whole = parts.length > 1 ? joined() : first.bytes;
     const bytes = whole.at(-1) === CARRIAGE_RETURN ? whole.subarray(0, -1) : whole;
-    const isCut = parts.some((part) => part.isCut);
-    const record = { number: first.number, lastNumber: last.number, bytes, isCut, isOpen };
+    const isTruncated = parts.some((part) => part.isTruncated);
+    const record = { number: first.number, lastNumber: last.number, bytes, isTruncated, isOpen };
     parts = [];
     length = 0;
     isOpen = false;
     return record;
   }
 
-  for await (const some of lines) {
+  for await (const batch of lines) {
     const records: CsvRecord[] = [];
-    for (const line of some) {
+    for (const line of batch) {
       if (parts.length === 0 && isBlank(line.bytes)) continue;
       parts.push(line);
       length += line.bytes.length;
@@ -55,8 +55,8 @@ export async function* csvRecords(lines: AsyncIterable<readonly Line[]>): AsyncG
 }
 
 /** @throws PlantStoreError `invalid_plant` if the record breaks RFC 4180, or is not UTF-8 */
-export function cellsOf({ bytes, isCut, isOpen }: CsvRecord): Cell[] {
-  if (isCut) throw new PlantStoreError('invalid_plant', `the line is larger than ${MAX_LINE} bytes`);
+export function cellsOf({ bytes, isTruncated, isOpen }: CsvRecord): Cell[] {
+  if (isTruncated) throw new PlantStoreError('invalid_plant', `the line is larger than ${MAX_LINE} bytes`);
   if (isOpen) {
     const when = bytes.length < MAX_LINE ? 'never closed' : `not closed within ${MAX_LINE} bytes`;
     throw new PlantStoreError('invalid_plant', `a quote is ${when}`);
@@ -68,7 +68,7 @@ export function cellsOf({ bytes, isCut, isOpen }: CsvRecord): Cell[] {
   for (;;) {
     const match = CELL.exec(text);
     if (match === null)
-      throw new PlantStoreError('invalid_plant', 'quotes must enclose a whole cell, and stand twice in it');
+      throw new PlantStoreError('invalid_plant', 'quotes must enclose a whole cell, and be doubled within it');
     const [, quoted, plain, end] = match;
     cells.push(quoted === undefined ? plain || undefined : quoted.replaceAll('""', '"'));
     if (end === '') return cells;

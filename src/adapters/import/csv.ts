@@ -6,15 +6,14 @@ import type { Line } from './lines.ts';
 
 const COLUMNS = ['id', 'name', 'tag'];
 
-/** More digits than any int64 has, so that the domain's rule is what refuses it. */
+/** More digits than any int64 has, so that the domain's own rule refuses values out of range. */
 const INTEGER = /^-?\d{1,30}$/;
 
 /**
- * Reads a plant from each record after the first, which names the columns. As in Postgres's COPY, an empty cell is no
- * value, and "" in quotes is the empty text.
+ * Reads a plant from each record after the header. As in Postgres's COPY, an empty cell is no value, and "" in quotes
+ * is the empty string.
  *
- * @throws Error, saying what to do, if the first record cannot be read, does not name `id` and `name`, or names one of
- * the columns twice
+ * @throws Error, saying what to do, if the header cannot be read, lacks `id` or `name`, or has one of the columns twice
  */
 export async function* csvEntries(lines: AsyncIterable<readonly Line[]>): AsyncGenerator<readonly Entry[]> {
   let read: ((cells: readonly Cell[]) => NewPlant) | undefined;

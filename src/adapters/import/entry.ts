@@ -1,19 +1,19 @@
 import { PlantStoreError } from '../../domain/errors.ts';
 import type { NewPlant } from '../../domain/plant.ts';
 
-/** One plant of a list, in whichever format. */
+/** One plant of a list, in any format. */
 export interface Entry {
   /** The line where it begins, from 1. */
   readonly line: number;
-  /** The line where it ends: a later one if a quote of CSV holds line ends. */
+  /** The line where it ends: a later one if a quoted CSV cell contains line breaks. */
   readonly lastLine: number;
-  /** As it was, for those who have to correct it. */
+  /** Its original bytes, to be corrected if it is refused. */
   readonly bytes: Buffer;
-  /** What it says, or why that is no plant. */
+  /** The plant, or why it is not one. */
   readonly content: NewPlant | PlantStoreError;
 }
 
-/** Makes an entry of what `read` returns, or of the PlantStoreError that it throws. */
+/** Creates an entry from the plant that `read` returns or the PlantStoreError that it throws. */
 export function entry(line: number, lastLine: number, bytes: Buffer, read: () => NewPlant): Entry {
   try {
     return { line, lastLine, bytes, content: read() };

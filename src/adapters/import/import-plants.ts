@@ -3,42 +3,42 @@ import { PlantStoreError } from '../../domain/errors.ts';
 import type { NewPlant } from '../../domain/plant.ts';
 import type { Entry } from './entry.ts';
 
-/** What has become of the entries so far. */
+/** The outcomes of the entries so far. */
 export interface Tally {
-  /** The store has them: created now, or the same record was there already. */
-  held: number;
-  /** Their id belongs to a different plant. */
+  /** Created now, or the same record was already there. */
+  stored: number;
+  /** The id belongs to a different plant. */
   conflicting: number;
-  /** They are no plants. */
+  /** Not a valid plant. */
   invalid: number;
 }
 
-export function refusedIn({ conflicting, invalid }: Tally): number {
+export function refusedCount({ conflicting, invalid }: Tally): number {
   return conflicting + invalid;
 }
 
-export function entriesIn(tally: Tally): number {
-  return tally.held + refusedIn(tally);
+export function entryCount(tally: Tally): number {
+  return tally.stored + refusedCount(tally);
 }
 
 interface ImportOptions {
   readonly createPlant: CreatePlant;
-  /** Keeps an entry that was refused, and why. */
+  /** Called with each refused entry and the reason. */
   readonly reject: (entry: Entry, reason: PlantStoreError) => void;
-  /** Counted up as the import goes on. */
+  /** Incremented during the import. */
   readonly tally: Tally;
-  /** Ends the import in order: no more is read, what is under way is finished. */
+  /** Ends the import gracefully: no more is read, and the plants in flight are finished. */
   readonly signal: AbortSignal;
 }
 
-/** Plants under way at once: several times what a statement takes, so that none has to leave half empty. */
-const MOST_IN_FLIGHT = 2_048;
+/** Plants in flight at once: several times the size of a batch, so that batches are full. */
+const MAX_IN_FLIGHT = 2_048;
 
 /**
- * Creates every plant of a list, many at once: of entries with the same id any one may come first.
+ * Creates every plant of a list, many concurrently: of entries with the same id any one may be first.
  *
- * @throws what reading the list or the use case throws, `store_unavailable` included, once nothing is under way any
- * more; the tally then counts all that was done
+ * @throws what reading the list or the use case throws, `store_unavailable` included, once no plant is in flight; the
+ * tally is then complete
  */
 export async function importPlants(
   list: AsyncIterable<readonly Entry[]>,
@@ -47,7 +47,7 @@ export async function importPlants(
   const failures: unknown[] = [];
   const failed = Promise.withResolvers<void>();
   let inFlight = 0;
-  let awaited = { most: -1, resolve: () => {} };
+  let awaited = { limit: -1, resolve: () => {} };
 
   function fail(error: unknown): void {
     failures.push(error);
@@ -65,19 +65,19 @@ export async function importPlants(
     inFlight++;
     try {
       await createPlant(plant);
-      tally.held++;
+      tally.stored++;
     } catch (error) {
       refuse(entry, error);
     } finally {
       inFlight--;
-      if (inFlight <= awaited.most) awaited.resolve();
+      if (inFlight <= awaited.limit) awaited.resolve();
     }
   }
 
-  async function untilInFlight(most: number): Promise<void> {
-    if (inFlight <= most) return;
+  async function drainTo(limit: number): Promise<void> {
+    if (inFlight <= limit) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    awaited = { most, resolve };
+    awaited = { limit, resolve };
     await promise;
   }
 
@@ -87,17 +87,17 @@ export async function importPlants(
         if (signal.aborted || failures.length > 0) return;
         if (entry.content instanceof PlantStoreError) refuse(entry, entry.content);
         else create(entry, entry.content).catch(fail);
-        if (inFlight === MOST_IN_FLIGHT) await untilInFlight(MOST_IN_FLIGHT / 2);
+        if (inFlight === MAX_IN_FLIGHT) await drainTo(MAX_IN_FLIGHT / 2);
       }
     }
   }
 
   const reading = createAll().catch((error) => {
-    // What is being read when the signal comes ends with an error of its own.
+    // An aborted read fails with an error of its own.
     if (!signal.aborted) fail(error);
   });
-  // The next lines may never come.
+  // Not `await reading` alone: after a failure, the next lines may never arrive.
   await Promise.race([reading, failed.promise]);
-  await untilInFlight(0);
+  await drainTo(0);
   if (failures.length > 0) throw failures[0];
 }

@@ -3,29 +3,29 @@ export interface Line {
   /** From 1. */
   readonly number: number;
   readonly bytes: Buffer;
-  /** It was larger than MAX_LINE, and `bytes` is only its beginning. */
-  readonly isCut: boolean;
+  /** The line was larger than MAX_LINE, and `bytes` is only its beginning. */
+  readonly isTruncated: boolean;
 }
 
-/** In bytes; as much as the service takes of a request's body by default. */
+/** Bytes; the service's default BODY_LIMIT. */
 export const MAX_LINE = 1024 ** 2;
 
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /**
- * Splits bytes into lines, all that a chunk ends at once, since a promise for each would cost as much as parsing it. A
- * byte order mark at the start is left out. It holds no more than one chunk and one line.
+ * Splits bytes into lines. It yields all lines that end in a chunk together, since a promise for each would cost as
+ * much as parsing it. A leading byte order mark is dropped. It buffers at most one chunk and one line.
  *
- * @throws Error if the bytes begin as UTF-16 does
+ * @throws Error if the bytes seem to be UTF-16
  */
 export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {
   let number = 0;
-  /** The beginning of the line that the last chunk did not end, and how long that line is so far. */
+  /** The beginning of the current line, cut at MAX_LINE, and its length so far. */
   let parts: Buffer[] = [];
   let length = 0;
 
-  function hold(part: Buffer): void {
+  function append(part: Buffer): void {
     if (length <= MAX_LINE) parts.push(part);
     length += part.length;
   }
@@ -33,31 +33,31 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<re
   function endLine(): Line {
     const [first = Buffer.alloc(0)] = parts;
     const whole = parts.length > 1 ? Buffer.concat(parts) : first;
-    const isCut = length > MAX_LINE;
+    const isTruncated = length > MAX_LINE;
     parts = [];
     length = 0;
     number++;
     if (number === 1) requireUtf8(whole);
     const isMarked = number === 1 && whole.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
     const start = isMarked ? BYTE_ORDER_MARK.length : 0;
-    return { number, bytes: whole.subarray(start, isCut ? MAX_LINE : whole.length), isCut };
+    return { number, bytes: whole.subarray(start, isTruncated ? MAX_LINE : whole.length), isTruncated };
   }
 
   for await (const chunk of chunks) {
     const lines: Line[] = [];
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
-      hold(chunk.subarray(start, end));
+      append(chunk.subarray(start, end));
       lines.push(endLine());
       start = end + 1;
     }
-    if (start < chunk.length) hold(chunk.subarray(start));
+    if (start < chunk.length) append(chunk.subarray(start));
     yield lines;
   }
   if (length > 0) yield [endLine()];
 }
 
-/** UTF-16 begins with a byte order mark, or with one zero byte of two: lists begin with a character of ASCII. */
+/** Lists begin with an ASCII character, so UTF-16 shows by its byte order mark or a zero among the first two bytes. */
 function requireUtf8(firstLine: Buffer): void {
   const start = firstLine.subarray(0, 2);
   if (start.includes(0) || ['fffe', 'feff'].includes(start.toString('hex'))) {

@@ -3,7 +3,7 @@ import type { NewPlant } from '../../domain/plant.ts';
 import { type Entry, entry } from './entry.ts';
 import { type Line, MAX_LINE } from './lines.ts';
 
-/** Turns bytes of JSON into the plant that they say. @throws PlantStoreError `invalid_plant` */
+/** Parses a plant from JSON. @throws PlantStoreError `invalid_plant` or `malformed_json` */
 export type PlantParser = (json: Buffer) => NewPlant;
 
 /** Reads a plant from each line that is not blank. */
@@ -11,13 +11,13 @@ export async function* ndjsonEntries(
   lines: AsyncIterable<readonly Line[]>,
   parse: PlantParser,
 ): AsyncGenerator<readonly Entry[]> {
-  for await (const some of lines) {
+  for await (const batch of lines) {
     const entries: Entry[] = [];
-    for (const { number, bytes, isCut } of some) {
+    for (const { number, bytes, isTruncated } of batch) {
       if (isBlank(bytes)) continue;
       entries.push(
         entry(number, number, bytes, () => {
-          if (isCut) throw new PlantStoreError('invalid_plant', `the line is larger than ${MAX_LINE} bytes`);
+          if (isTruncated) throw new PlantStoreError('invalid_plant', `the line is larger than ${MAX_LINE} bytes`);
           return parse(bytes);
         }),
       );

@@ -1,32 +1,31 @@
 import { clearLine, cursorTo } from 'node:readline';
 
-/** How far an import has come. */
 export interface Progress {
   readonly plants: number;
   readonly bytes: number;
-  /** All there are; undefined if nobody knows. */
+  /** Undefined if unknown. */
   readonly totalBytes: number | undefined;
 }
 
-/** Milliseconds between two looks of a person, and between two lines of a log. */
-const REDRAW = 250;
+/** Milliseconds between updates on a terminal, and between lines elsewhere. */
+const REDRAW_INTERVAL = 250;
 const LOG_INTERVAL = 5_000;
 const BAR_WIDTH = 24;
-/** Of a terminal that does not tell. */
-const USUAL_COLUMNS = 80;
+/** For a terminal that does not report its width. */
+const DEFAULT_COLUMNS = 80;
 
 /**
- * Shows how an import goes on: a bar that is redrawn on a terminal, a line every few seconds otherwise.
+ * Shows the progress of an import: a bar that is redrawn on a terminal, a line every few seconds elsewhere.
  *
- * @returns a function that ends it, and removes the bar
+ * @returns a function that stops it and removes the bar
  */
-export function showProgress(look: () => Progress, output: NodeJS.WriteStream): () => void {
+export function showProgress(read: () => Progress, output: NodeJS.WriteStream): () => void {
   const start = performance.now();
   let last = { plants: 0, time: start };
 
   function text(): string {
     const now = performance.now();
-    const progress = look();
+    const progress = read();
     if (progress.plants > last.plants) last = { plants: progress.plants, time: now };
     return progressText(progress, (now - start) / 1_000, (now - last.time) / 1_000);
   }
@@ -36,11 +35,11 @@ export function showProgress(look: () => Progress, output: NodeJS.WriteStream): 
   }
   function redraw(): void {
     erase();
-    output.write(text().slice(0, (output.columns || USUAL_COLUMNS) - 1));
+    output.write(text().slice(0, (output.columns || DEFAULT_COLUMNS) - 1));
   }
 
   const timer = output.isTTY
-    ? setInterval(redraw, REDRAW)
+    ? setInterval(redraw, REDRAW_INTERVAL)
     : setInterval(() => output.write(`${text()}\n`), LOG_INTERVAL);
   return () => {
     clearInterval(timer);
@@ -48,9 +47,9 @@ export function showProgress(look: () => Progress, output: NodeJS.WriteStream): 
   };
 }
 
-/** @param seconds since the start, and since the last plant was done */
+/** @param seconds since the start @param idleSeconds since the last plant was done */
 export function progressText({ plants, bytes, totalBytes }: Progress, seconds: number, idleSeconds: number): string {
-  const parts = [`${whole(plants)} plants`, `${whole(plants / seconds)}/s`];
+  const parts = [`${formatCount(plants)} plants`, `${formatCount(plants / seconds)}/s`];
   if (totalBytes) {
     const part = Math.min(bytes / totalBytes, 1);
     const done = Math.floor(part * BAR_WIDTH);
@@ -61,7 +60,7 @@ export function progressText({ plants, bytes, totalBytes }: Progress, seconds: n
   return parts.join(', ');
 }
 
-export function whole(value: number): string {
+export function formatCount(value: number): string {
   return Math.round(value).toLocaleString('en');
 }
 

@@ -2,34 +2,34 @@ import { type BigIntStats, closeSync, constants, lstatSync, openSync, rmSync, st
 import type { PlantStoreError } from '../../domain/errors.ts';
 import type { Entry } from './entry.ts';
 
-/** Where refused entries are kept, for people to correct and import again. */
+/** Where refused entries are written, to be corrected and imported again. */
 export interface RejectedFile {
-  /** Writes a line of JSON, at once: what was refused is known even if this process is killed. */
+  /** Writes a line of JSON synchronously, so that it survives even a kill of this process. */
   add(entry: Entry, reason: PlantStoreError): void;
   close(): void;
 }
 
 /**
- * Removes what an earlier import has left at the path; the file is made when something is refused. What is no plain file
- * stays: a link's file is emptied, a device or a pipe, such as /dev/stderr, is written to as it is.
+ * Removes an earlier import's file; a new one is created when an entry is refused. Only a regular file is removed: the
+ * target of a link is truncated, and a device or a pipe, such as /dev/stderr, is written to as it is.
  *
- * @param list what was opened as the list, which must be another file
- * @throws Error, saying what to do, if it is the list, whichever name it has, or cannot be written
+ * @param list the opened list, which must be a different file
+ * @throws Error, saying what to do, if the path leads to the list, under any name, or cannot be written
  */
 export function rejectedFile(path: string, list: BigIntStats): RejectedFile {
   let file: number | undefined;
   try {
-    file = prepared(path, list);
+    file = prepare(path, list);
   } catch (error) {
     const { message } = error as Error;
-    throw new Error(`what is refused cannot be written to ${path} (${message}): name another file with --rejected`);
+    throw new Error(`refused plants cannot be written to ${path} (${message}): name another file with --rejected`);
   }
   return {
     add({ line, lastLine, bytes }, { code, message }) {
       const outcome = code === 'id_taken' ? 'conflicting' : 'invalid';
       const joined = lastLine > line ? `; lines ${line} to ${lastLine} are one record, joined by a quote` : '';
       const refused = { line, outcome, reason: message + joined, text: bytes.toString() };
-      // Never over a file that has come to this name since.
+      // Exclusively: never overwrites a file created meanwhile.
       file ??= openSync(path, 'wx');
       writeSync(file, `${JSON.stringify(refused)}\n`);
     },
@@ -39,23 +39,23 @@ export function rejectedFile(path: string, list: BigIntStats): RejectedFile {
   };
 }
 
-/** @returns the descriptor of what is there already; undefined for a file, which is made when it is needed */
-function prepared(path: string, list: BigIntStats): number | undefined {
+/** @returns the descriptor of an existing device, pipe or link; undefined for a file, which is created when needed */
+function prepare(path: string, list: BigIntStats): number | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  // One terminal may well be both.
+  // A terminal may be both.
   const isList = found?.dev === list.dev && found.ino === list.ino && !found.isCharacterDevice();
   if (isList) throw new Error('it is the list itself');
-  // Not the file that a link leads to: /dev/stderr may lead to one, and the machine needs that link.
+  // lstat, since a link must stay: /dev/stderr may be one, and it may lead to a file.
   const named = lstatSync(path, { throwIfNoEntry: false });
   if (named !== undefined && !named.isFile()) return openAsItIs(path);
   rmSync(path, { force: true });
-  // Made for a moment, to find out whether it can be before anything is imported.
+  // A trial, so that a failure shows before anything is imported.
   closeSync(openSync(path, 'wx'));
   rmSync(path);
   return undefined;
 }
 
-/** A plain open of a FIFO would wait until somebody reads it; without blocking it fails, and with a reader both succeed. */
+/** A blocking open of a FIFO would wait for a reader; the non-blocking trial fails without one. */
 function openAsItIs(path: string): number {
   const trial = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
   try {

@@ -4,26 +4,25 @@ import { Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
 import { promisify } from 'node:util';
 
-/** The bytes of a list. */
 export interface Source {
   readonly chunks: AsyncIterable<Buffer>;
   bytesRead(): number;
-  /** In bytes; undefined if they come from a pipe. */
+  /** Bytes; undefined for a pipe. */
   readonly size: number | undefined;
-  /** What was opened, which may have other names than the one it was opened by. */
+  /** Identifies the opened file, which may also have other names. */
   readonly stats: BigIntStats;
-  /** Stops reading, even where nobody has ended it: an open standard input keeps a process alive. */
+  /** Stops reading even before the end: an open standard input keeps the process alive. */
   close(): void;
 }
 
-/** Bytes at once: enough that a chunk costs little, few enough that its plants are soon created. */
+/** Bytes per read: enough to keep the cost per chunk low, few enough that its plants are soon created. */
 const CHUNK = 256 * 1024;
 
-/** As a number: a FileHandle would close itself once it is garbage, whoever uses its descriptor. */
+/** Opens to a number: a FileHandle closes its descriptor when garbage-collected, even if that is in use. */
 const openDescriptor = promisify(open);
 
 /**
- * Opens a file, or standard input for `-`. Reading ends with an error when the signal comes.
+ * Opens a file, or standard input for `-`. Reading fails once the signal is aborted.
  *
  * @throws Error if there is no such file, or it is a folder
  */
@@ -45,11 +44,11 @@ async function openToRead(path: string): Promise<number> {
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'ENOENT' ? new Error(`there is no file ${path}`, { cause: error }) : error;
   });
-  // A plain open of a FIFO would wait until somebody opens it to write, and nothing could interrupt that.
+  // A blocking open of a FIFO would wait for a writer, and nothing could interrupt it.
   return openDescriptor(path, constants.O_RDONLY | (stats.isFIFO() ? constants.O_NONBLOCK : 0));
 }
 
-/** A socket waits for a pipe in the event loop; a file stream would wait in a thread, which nothing can interrupt. */
+/** A socket reads a pipe in the event loop; a file stream would block a thread, which nothing can interrupt. */
 function streamOf(fd: number, stats: BigIntStats) {
   if (stats.isFIFO()) return new Socket({ fd, readable: true, writable: false });
   return createReadStream('', { fd, highWaterMark: CHUNK });

@@ -1,26 +1,26 @@
 import { Client, type ClientConfig } from 'pg';
 
-/** Statements whose connection was closed before there was a response. */
+/** Statements whose connection was closed before their response. */
 interface AbandonedStatements {
-  /** Asks whether one more may be abandoned; if so, it is counted. */
-  mayAdd(): Promise<boolean>;
-  /** From now on there is always room: the service ends. */
+  /** Counts one more abandoned statement; false, without counting it, if the limit is reached. */
+  tryAdd(): Promise<boolean>;
+  /** Lifts the limit, for shutdown. */
   allowAll(): void;
 }
 
 /**
- * Bounds how many statements may still run in Postgres though their connection was closed. A backend that waits for its
- * synchronous standby does not notice that, nor does one that waits for a lock without a limit, so closing and connecting
- * anew for as long as they wait would use up all of the server's connections. Once there is no room by this side's count,
- * the server is asked: what no longer waits there, or is on a server that is gone, counts no more.
+ * Bounds how many statements may still run in Postgres after their connection was closed. A backend that waits for its
+ * synchronous standby, or for a lock without a timeout, does not notice the close, so repeated closing and reconnecting
+ * would use up all of the server's connections. When the local count reaches the limit, the server's count replaces it:
+ * statements that have ended, or whose server is gone, no longer count.
  *
- * @param most how many there may be
- * @param ownBackends the process ids of the open connections' backends: these may wait as well, and are not abandoned.
- * Behind PgBouncer they are other numbers, so that all that wait count.
- * @param config how to connect to the server, in milliseconds what it may take
+ * @param limit how many there may be
+ * @param ownBackends the process ids of the open connections' backends, which may also wait but are not abandoned.
+ * Behind PgBouncer these ids match no backend, so every waiting backend counts.
+ * @param config how to connect to the server, including timeouts in milliseconds
  */
 export function abandonedStatements(
-  most: number,
+  limit: number,
   ownBackends: () => readonly number[],
   config: () => ClientConfig,
 ): AbandonedStatements {
@@ -28,27 +28,27 @@ export function abandonedStatements(
   let closing = false;
   let counting: Promise<void> | undefined;
 
-  function isRoom(): boolean {
-    return closing || count < most;
+  function isBelowLimit(): boolean {
+    return closing || count < limit;
   }
 
   async function recount(): Promise<void> {
     try {
       count = await waitingBackends(config(), ownBackends());
     } catch {
-      // Without the server there is nothing to connect to anew.
+      // The server is gone, so reconnecting cannot use up its connections.
     } finally {
       counting = undefined;
     }
   }
 
   return {
-    async mayAdd() {
-      if (!isRoom()) {
+    async tryAdd() {
+      if (!isBelowLimit()) {
         counting ??= recount();
         await counting;
       }
-      if (!isRoom()) return false;
+      if (!isBelowLimit()) return false;
       count++;
       return true;
     },
@@ -58,7 +58,7 @@ export function abandonedStatements(
   };
 }
 
-/** On a connection of its own, since all others may be waiting; those of other instances count as well. */
+/** Counts on a separate connection, since all others may be waiting. Includes the backends of other instances. */
 async function waitingBackends(config: ClientConfig, except: readonly number[]): Promise<number> {
   const client = new Client(config);
   client.on('error', () => {});

@@ -1,16 +1,14 @@
 import type { StoreCall } from './store-call.ts';
 
 interface BatcherOptions<Item, Result> {
-  /** Does one batch and resolves to each item's result, in the order of the items. */
+  /** Runs one batch and resolves to each item's result, in the order of the items. */
   readonly run: (items: readonly Item[]) => Promise<readonly Result[]>;
-  /** Whether a batch may have failed because of an item in it, so that each is worth trying alone. */
-  readonly isWorthTryingAlone: (error: unknown) => boolean;
-  /** How many items a batch may have. */
+  /** Whether a batch may have failed because of one of its items, so that each should be retried alone. */
+  readonly shouldRetryAlone: (error: unknown) => boolean;
   readonly maxItems: number;
-  /** How large the items of a batch may be together; one that is larger goes alone. */
+  /** The total size of a batch's items; a larger item gets a batch of its own. */
   readonly maxSize: number;
   readonly sizeOf: (item: Item) => number;
-  /** How many batches may run at once, should they be slow. */
   readonly maxRunning: number;
 }
 
@@ -22,31 +20,31 @@ interface Entry<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Takes an item into a batch, unless its call has been given up before one takes it. */
+/** Adds an item to a batch, unless its call times out first. */
 export interface Batcher<Item, Result> {
   (item: Item, call: StoreCall): Promise<Result>;
-  /** How many items no batch has taken yet. */
+  /** How many items are not in a batch yet. */
   waiting(): number;
 }
 
-/** Waiting items that are worth a second batch: while one runs, the calls of the other come in and go out. */
-const WORTHWHILE = 16;
+/** Waiting items that justify a second batch: while one runs, the service handles the calls of the other. */
+const SECOND_BATCH_ITEMS = 16;
 
-/** Milliseconds after which a running batch counts as slow: the next one starts beside it. */
-const SLOW = 10;
+/** Milliseconds after which a running batch counts as slow, and the next one starts beside it. */
+const SLOW_BATCH = 10;
 
 /** Milliseconds between checks for slow batches while any batch runs. */
 const CHECK_INTERVAL = 50;
 
 /**
- * Gathers items: those that come while a batch runs make the next one, which starts when that is done or is slow; beside
- * one it also starts when it is worthwhile, and beside any number when it is full. So an item that finds nothing running
- * leaves at once, none waits for company, and batches grow with the load.
+ * Collects items into batches. Items that arrive while a batch runs form the next one, which starts when the running
+ * one is done or slow; beside a single batch also once it has SECOND_BATCH_ITEMS, beside several once it is full. So an
+ * item starts at once if no batch is running, none waits for a batch to fill, and batches grow with the load.
  *
- * @returns a function that resolves to the item's own result once its batch is done, and rejects with the batch's error
+ * @returns a function that resolves to the item's own result, or rejects with its batch's error
  */
 export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
-  const { run, isWorthTryingAlone, maxItems, maxSize, sizeOf, maxRunning } = options;
+  const { run, shouldRetryAlone, maxItems, maxSize, sizeOf, maxRunning } = options;
   let waiting: Entry<Item, Result>[] = [];
   let running = 0;
   let newestStart = 0;
@@ -63,8 +61,8 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
   function mayStart(): boolean {
     if (running === 0) return true;
     if (running >= maxRunning) return false;
-    const enough = running === 1 ? Math.min(WORTHWHILE, maxItems) : maxItems;
-    return waiting.length >= enough || performance.now() - newestStart > SLOW;
+    const enough = running === 1 ? Math.min(SECOND_BATCH_ITEMS, maxItems) : maxItems;
+    return waiting.length >= enough || performance.now() - newestStart > SLOW_BATCH;
   }
 
   function takeBatch(): Entry<Item, Result>[] {
@@ -84,9 +82,9 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
       const results = await run(batch.map(({ item }) => item));
       for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);
     } catch (error) {
-      if (batch.length > 1 && isWorthTryingAlone(error)) {
+      if (batch.length > 1 && shouldRetryAlone(error)) {
         waiting = [...batch.map((entry) => ({ ...entry, alone: true })), ...waiting];
-        dropGivenUp();
+        dropClosed();
       } else {
         for (const { reject } of batch) reject(error);
       }
@@ -95,12 +93,12 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
     startBatches();
   }
 
-  function dropGivenUp(): void {
+  function dropClosed(): void {
     waiting = waiting.filter(({ call }) => call.isOpen);
   }
 
   function check(): void {
-    dropGivenUp();
+    dropClosed();
     startBatches();
     if (running > 0) return;
     clearInterval(checks);

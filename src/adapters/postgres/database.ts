@@ -1,6 +1,6 @@
 import type { ColumnType, Kysely } from 'kysely';
 
-/** The SQL schema as Kysely sees it; the migrations make it. */
+/** The schema that the migrations create, as Kysely sees it. */
 export interface Tables {
   plants: {
     /** int8 reads as a string from pg and as a number or a bigint from PGlite: BigInt() takes all three. */
@@ -8,20 +8,20 @@ export interface Tables {
     name: string;
     tag: string | null;
   };
-  /** Kysely's own record of what has been applied. */
+  /** Kysely's own record of applied migrations. */
   kysely_migration: { name: string; timestamp: string };
 }
 
-/** An open database, whichever kind it is. */
+/** An open database: a Postgres server or the embedded one. */
 export interface Database {
   readonly sql: Kysely<Tables>;
   /** How many statements it can run at once. */
   readonly connections: number;
-  /** How many of its connections do what; undefined if it has none. */
+  /** Its connections by state; undefined if it has none. */
   readonly connectionUse?: () => { readonly busy: number; readonly idle: number; readonly unused: number };
-  /** Rejects, saying what to do, while plants must not be entrusted to it though it responds. */
+  /** Rejects, saying what to do, while it responds but must not be used to store plants. */
   readonly verify?: () => Promise<void>;
-  /** For people: which database this is, without its password. */
+  /** Which database this is, in words, without its password. */
   readonly description: string;
   close(): Promise<void>;
 }

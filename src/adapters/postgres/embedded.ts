@@ -6,16 +6,16 @@ import type { Database, Tables } from './database.ts';
 import { SchemaError } from './errors.ts';
 import { readTextsExactly } from './exact-texts.ts';
 import { EARLIER_LOCKED_FILE, LOCKED_FILE, lockFolder } from './folder-lock.ts';
-import { sameFiles } from './same-files.ts';
+import { lostFileCheck } from './lost-files.ts';
 
-/** The major version of PGlite's Postgres; it cannot read the files of another one. */
+/** The major version of PGlite's Postgres, which cannot read the files of another one. */
 const POSTGRES_VERSION = '18';
 
 /**
- * Opens the embedded database (PGlite: real Postgres in this process), made on first use, in a folder that no other
- * process has open. Statements reject with SchemaError once the folder is no longer the one that was opened.
+ * Opens the embedded database (PGlite: real Postgres in this process) in a folder that it locks, and creates it on
+ * first use. Statements reject with SchemaError once the folder is no longer the one that was opened.
  *
- * @throws Error, saying what to do, if another process holds the folder, it cannot be written, or what is in it cannot
+ * @throws Error, saying what to do, if another process has locked the folder, it is not writable, or its content cannot
  * be read
  */
 export async function embeddedDatabase(dataDir: string): Promise<Database> {
@@ -24,18 +24,18 @@ export async function embeddedDatabase(dataDir: string): Promise<Database> {
   try {
     const folder = join(dataDir, 'postgres');
     await requireOurVersion(folder);
-    // Only now: it takes a hundred megabytes, which a service on a Postgres server should not pay.
+    // Imported only here: it takes a hundred megabytes, which a service on a Postgres server does not need.
     const { PGlite } = await import('@electric-sql/pglite');
     await makeFolder(folder);
-    // PGlite's files can be written by everyone.
+    // PGlite's files are world-writable.
     await chmod(folder, 0o700);
     const pglite = await PGlite.create(folder).catch((error: Error) => {
       throw new Error(`the database in ${folder} cannot be opened: ${reason(error)}`, { cause: error });
     });
     readTextsExactly(pglite);
-    const lostFile = sameFiles({
+    const lostFile = lostFileCheck({
       required: [join(dataDir, LOCKED_FILE), join(folder, 'PG_VERSION')],
-      // Only an earlier version makes it anew, and that one does not see the other lock.
+      // If it is replaced, an earlier version has done so, which ignores the other lock.
       optional: [join(dataDir, EARLIER_LOCKED_FILE)],
     });
     requireFiles(pglite, lostFile);
@@ -45,9 +45,9 @@ export async function embeddedDatabase(dataDir: string): Promise<Database> {
       connections: 1,
       description: `the embedded database in ${resolve(dataDir)}`,
       async close() {
-        // PGlite would write into whatever is in the folder now.
+        // Otherwise PGlite would write into the replaced folder.
         if (lostFile() === undefined) {
-          // Kysely closes only what it has used.
+          // Kysely closes PGlite only if it has used it.
           await sql.destroy();
           if (!pglite.closed) await pglite.close();
         }
@@ -61,8 +61,8 @@ export async function embeddedDatabase(dataDir: string): Promise<Database> {
 }
 
 /**
- * Makes every statement reject, saying what to do, once there is a lost file: a plant committed to a folder that was
- * deleted would be gone, and one that was replaced may be in use by another process.
+ * Makes every statement reject, saying what to do, once a file is lost: a plant committed to a deleted folder would be
+ * gone, and a replaced folder may be in use by another process.
  */
 function requireFiles(pglite: PGlite, lostFile: () => string | undefined): void {
   const execute = pglite.execProtocolRaw.bind(pglite);
@@ -76,7 +76,7 @@ function requireFiles(pglite: PGlite, lostFile: () => string | undefined): void 
   };
 }
 
-/** Whether it is an Execute or a Query, by its first byte; other messages only prepare one, or end it. */
+/** Whether the message is an Execute or a Query, by its type; other messages only prepare or finish one. */
 function runsStatement([type]: Uint8Array): boolean {
   return type === 'E'.charCodeAt(0) || type === 'Q'.charCodeAt(0);
 }
@@ -84,15 +84,15 @@ function runsStatement([type]: Uint8Array): boolean {
 async function makeWritable(folder: string): Promise<void> {
   try {
     await makeFolder(resolve(folder));
-    // With the slash a file is none.
+    // The trailing slash makes this fail for a file.
     await access(`${folder}/`, constants.W_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new Error(`${folder} is no folder that can be written (${code}): mend that, or set DATA_DIR to another one`);
+    throw new Error(`${folder} is not a writable folder (${code}): fix that, or set DATA_DIR to another one`);
   }
 }
 
-/** With the folders above it. Node.js's own way never ends where the system refuses with ENOENT, as in /proc. */
+/** Creates parent folders too. Node.js's recursive mkdir never ends where the system fails with ENOENT, as in /proc. */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder);
@@ -105,35 +105,31 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/**
- * For what only looks: it should make no database in a folder that was mistyped.
- *
- * @throws Error if there is no embedded database in the folder
- */
+/** For commands that must not create a database in a mistyped folder. @throws Error if there is none in the folder */
 export async function requireEmbeddedDatabase(dataDir: string): Promise<void> {
   await access(join(dataDir, 'postgres/PG_VERSION')).catch((cause) => {
-    throw new Error(`there is no database in ${dataDir}: npm start makes one there, or set DATA_DIR`, { cause });
+    throw new Error(`there is no database in ${dataDir}: npm start creates one there, or set DATA_DIR`, { cause });
   });
 }
 
-/** Of another version PGlite would only say that it failed. */
+/** For another version PGlite would only report that it failed. */
 async function requireOurVersion(folder: string): Promise<void> {
   const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    // None yet, or a first start that was cut short, whose files PGlite makes anew.
+    // There is none yet, or the first start was interrupted, whose files PGlite recreates.
     if (error.code === 'ENOENT') return POSTGRES_VERSION;
     throw error;
   });
   if (version.trim() === POSTGRES_VERSION) return;
   throw new Error(
-    `${folder} is of Postgres ${version.trim()}, but this Plant Store has Postgres ${POSTGRES_VERSION}: ` +
-      'start the version that made it, or set DATA_DIR to another folder',
+    `${folder} belongs to Postgres ${version.trim()}, but this Plant Store has Postgres ${POSTGRES_VERSION}: ` +
+      'start the version that created it, or set DATA_DIR to another folder',
   );
 }
 
-/** PGlite keeps to itself what Postgres said; the errors of its file system have a number of WASI's and no message. */
+/** PGlite does not report Postgres's own message; the errors of its file system have a WASI number and no message. */
 function reason({ message, errno }: Error & { errno?: number }): string {
   if (errno === WASI_ENOSPC) return 'no space is left on the disk';
-  return `${message}; it is damaged or none of PGlite's: restore a backup, or set DATA_DIR to another folder`;
+  return `${message}; it is damaged or not PGlite's: restore a backup, or set DATA_DIR to another folder`;
 }
 
 /** https://github.com/WebAssembly/WASI/blob/wasi-0.1/preview1/docs.md#-errno-variant */

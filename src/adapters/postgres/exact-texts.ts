@@ -3,13 +3,13 @@ import type { messages, PGlite } from '@electric-sql/pglite';
 /** U+FEFF in UTF-8. */
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
-/** A message of Postgres's protocol has a byte for its type and a length of four bytes, which counts itself. */
+/** A message of Postgres's protocol begins with a type of one byte and a length of four, which includes itself. */
 const TYPE = 1;
 const HEADER = TYPE + 4;
 
 /**
- * Makes PGlite return every text as it is stored. Its own decoder drops a U+FEFF at the beginning of a text, before any
- * parser that one can give it, so the rows are decoded once more if there is one in what Postgres has sent.
+ * Makes PGlite return every text as it is stored. Its own decoder drops a leading U+FEFF before any custom parser runs,
+ * so rows are decoded again if Postgres has sent one.
  */
 export function readTextsExactly(pglite: PGlite): void {
   // All of PGlite's queries go through this method.
@@ -21,7 +21,6 @@ export function readTextsExactly(pglite: PGlite): void {
   };
 }
 
-/** Decodes the fields of every row in the messages from the bytes that the messages were parsed from. */
 function decodeRows(parsed: readonly { readonly name: string }[], bytes: Buffer): void {
   let start = 0;
   for (const message of parsed) {

@@ -1,23 +1,22 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** What this version locks. It is not named for that, so that nobody deletes it as a lock that was left behind. */
+/** The locked file, not named `lock`, so that nobody deletes it as a stale one. */
 export const LOCKED_FILE = 'plant-store.db';
 
-/** What earlier versions lock, and nothing else. */
+/** The only file that earlier versions lock. */
 export const EARLIER_LOCKED_FILE = 'lock';
 
 /**
- * Takes a folder for this process alone, until the returned function is called or the process ends in any way: the
- * kernel frees the locks, which SQLite holds on two files in the folder. A file with a process id could not do that, and
- * process ids repeat in containers.
+ * Locks a folder for this process, until the returned function is called or the process ends in any way: SQLite locks
+ * two files in it, and the kernel releases those locks. A PID file would remain, and process ids repeat in containers.
  *
- * No other code may open these files: as POSIX has it, closing one of them would free its lock.
+ * No other code may open these files: closing one releases its POSIX lock.
  *
- * @throws Error, saying what to do, if another process holds the folder, or if a file cannot be locked
+ * @throws Error, saying what to do, if another process has locked the folder, or if a file cannot be locked
  */
 export function lockFolder(folder: string): () => void {
-  // In this order: a process that is refused must not make the other file anew, if somebody has deleted it.
+  // In this order: a refused process must not recreate the second file if someone has deleted it.
   const unlock = lockFile(folder, LOCKED_FILE);
   try {
     const unlockEarlier = lockFile(folder, EARLIER_LOCKED_FILE);
@@ -36,8 +35,8 @@ function lockFile(folder: string, name: string): () => void {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file, { timeout: 0 });
-    // The write proves the lock: on a file that it may not write, SQLite takes a shared one and reports no error. It is
-    // never committed, and with its journal in memory nothing reaches the disk.
+    // The write proves that the lock is exclusive: on a read-only file SQLite takes a shared one without an error. It
+    // is never committed, and with its journal in memory nothing reaches the disk.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE; PRAGMA user_version = 1');
   } catch (error) {
     database?.close();
@@ -46,7 +45,7 @@ function lockFile(folder: string, name: string): () => void {
       errcode === SQLITE_BUSY
         ? `${folder} is in use by another process: stop that one, or set DATA_DIR to another folder`
         : `${file} cannot be locked (${message}): it must be an empty file that this user can write; ` +
-            'correct that, or set DATA_DIR to another folder',
+            'fix that, or set DATA_DIR to another folder',
       { cause: error },
     );
   }

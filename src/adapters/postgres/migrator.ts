@@ -3,10 +3,10 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import { FileMigrationProvider, type MigrationResultSet, Migrator } from 'kysely/migration';
 import type { Logger } from 'pino';
-import { advised } from './advice.ts';
+import { withAdvice } from './advice.ts';
+import { refuseDataLoss } from './data-loss.ts';
 import type { Database } from './database.ts';
-import { meaningOf, SchemaError, sqlState, translated, UNDEFINED_TABLE } from './errors.ts';
-import { keepingPlants } from './keeping-plants.ts';
+import { classify, SchemaError, sqlState, translated, UNDEFINED_TABLE } from './errors.ts';
 
 const provider = new FileMigrationProvider({
   fs,
@@ -16,10 +16,10 @@ const provider = new FileMigrationProvider({
 });
 
 /**
- * Applies every pending migration; several callers at once take turns. A database that a newer version has migrated
- * further is left as it is, so that an old version's job does not fail during a rolling upgrade.
+ * Applies every pending migration; concurrent callers take turns. A database that a newer version has migrated further
+ * stays as it is, so that an old version's job does not fail during a rolling upgrade.
  *
- * @returns the names of those applied
+ * @returns the names of the applied migrations
  */
 export async function migrateUp(database: Database): Promise<string[]> {
   await requireUtf8(database);
@@ -28,7 +28,7 @@ export async function migrateUp(database: Database): Promise<string[]> {
 }
 
 /**
- * Takes the newest migration back.
+ * Reverts the newest migration.
  *
  * @throws Error, saying how many, if that would delete plants and `deletePlants` is false; nothing is changed then
  * @returns its name, if there was one
@@ -37,11 +37,11 @@ export async function migrateDown(
   { sql }: Database,
   { deletePlants }: { readonly deletePlants: boolean },
 ): Promise<string[]> {
-  const migrations = deletePlants ? provider : keepingPlants(provider);
+  const migrations = deletePlants ? provider : refuseDataLoss(provider);
   return namesOf(await new Migrator({ db: sql, provider: migrations }).migrateDown());
 }
 
-/** What this code knows and what the database has had, oldest first. */
+/** The names of migrations, oldest first. */
 export interface MigrationStatus {
   readonly applied: readonly string[];
   readonly pending: readonly string[];
@@ -49,7 +49,7 @@ export interface MigrationStatus {
   readonly unknown: readonly string[];
 }
 
-/** Reads the migration table only, and works before there is one. */
+/** Compares this version's migrations with the database's; without a migration table all are pending. */
 export async function migrationStatus({ sql }: Database): Promise<MigrationStatus> {
   const known = Object.keys(await provider.getMigrations()).sort();
   const done = await sql
@@ -69,12 +69,12 @@ export async function migrationStatus({ sql }: Database): Promise<MigrationStatu
   };
 }
 
-/** @throws Error, saying what to do, if the database cannot hold every text, or while migrations are pending */
+/** @throws Error, saying what to do, if the database's settings are unsafe for plants or migrations are pending */
 export async function requireMigrations(database: Database): Promise<MigrationStatus> {
   try {
     return await checkedStatus(database);
   } catch (error) {
-    throw advised(error);
+    throw withAdvice(error);
   }
 }
 
@@ -93,26 +93,26 @@ async function requireUtf8({ sql: database }: Database): Promise<void> {
   const encoding = rows[0]?.encoding;
   if (encoding === 'UTF8') return;
   throw new SchemaError(
-    `the database is in ${encoding}: make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0`,
+    `the database's encoding is ${encoding}: create one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0`,
   );
 }
 
-/** Without warnings, a commit whose wait for the synchronous standby was ended would look like any other. */
+/** Without warnings, a commit whose wait for the synchronous standby was cancelled would look like any other. */
 async function requireWarnings({ sql: database }: Database): Promise<void> {
   const { rows } = await sql<{ level: string }>`select current_setting('client_min_messages') as level`.execute(
     database,
   );
   if (rows[0]?.level !== 'error') return;
   throw new SchemaError(
-    "client_min_messages is error for this role: run ALTER ROLE ... RESET client_min_messages, or take it out of the database's URL",
+    "client_min_messages is error for this role: run ALTER ROLE ... RESET client_min_messages, or remove it from the database's URL",
   );
 }
 
 /**
- * Makes the check that stands before every use of the schema. It remembers success, so that it costs nothing then.
+ * Creates the check before every use of the schema, which remembers success.
  *
- * @returns a function that returns undefined once they are applied, and until then rejects with PlantStoreError `store_unavailable` while migrations are pending, and with the
- * driver's own error if it is worth trying again
+ * @returns a function that returns undefined once all migrations are applied; until then it rejects with
+ * PlantStoreError `store_unavailable`, or with the driver's own error if that is transient
  */
 export function migrationGate(database: Database, log: Logger): () => Promise<void> | undefined {
   let passed = false;
@@ -124,7 +124,7 @@ export function migrationGate(database: Database, log: Logger): () => Promise<vo
       if (unknown.length > 0) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
       passed = true;
     } catch (error) {
-      throw meaningOf(error) === 'transient' ? error : translated(advised(error));
+      throw classify(error) === 'transient' ? error : translated(withAdvice(error));
     } finally {
       checking = undefined;
     }
@@ -132,7 +132,7 @@ export function migrationGate(database: Database, log: Logger): () => Promise<vo
 
   return () => {
     if (passed) return undefined;
-    // All that wait share one check.
+    // Concurrent callers share one check.
     checking ??= check();
     return checking;
   };

@@ -3,59 +3,58 @@ import type { AddPlant } from '../../application/ports.ts';
 import type { NewPlant } from '../../domain/plant.ts';
 import { batcher } from './batcher.ts';
 import type { Database } from './database.ts';
-import { isWorthTryingAlone, MissingRowError } from './errors.ts';
+import { MissingRowError, shouldRetryAlone } from './errors.ts';
 import type { CallStore } from './store-call.ts';
 
 interface PlantsOptions {
   readonly callStore: CallStore;
-  /** Most rows in one statement. */
+  /** The maximum number of rows in one statement. */
   readonly batchRows: number;
   /** Called with the number of plants in each INSERT, for metrics. */
   readonly onInsert?: (plants: number) => void;
 }
 
-/** The repository, and two counts for operators. */
 interface PostgresPlants extends AddPlant {
-  /** Plants that wait for a statement. */
+  /** Plants waiting for a statement. */
   waiting(): number;
-  /** Plants that its INSERTs have stored; without those of an INSERT whose connection was lost before its result came. */
+  /** Plants stored by its INSERTs, except those of an INSERT whose connection was lost before its result came. */
   inserted(): number;
 }
 
-/** UTF-16 units of text in one statement: enough to fill a batch, little enough to parse in a moment. */
+/** UTF-16 units of text in one statement: enough to fill a batch, little enough for Postgres to parse quickly. */
 const BATCH_TEXT = 1_000_000;
 
-/** The part of the connections that groups of plants may use at once; the others are for reads. */
-const SHARE = 0.75;
+/** The share of the connections that batches may use at once; the others are for reads. */
+const BATCH_CONNECTIONS = 0.75;
 
-/** Plants in the table `plants`, inserted in groups: one statement and one commit for all that came meanwhile. */
+/** Plants in the table `plants`, inserted in batches: one statement and one commit for all that arrived meanwhile. */
 export function postgresPlants(database: Database, { callStore, batchRows, onInsert }: PlantsOptions): PostgresPlants {
-  const insert = groupInsert(database);
+  const insert = compiledInserts(database);
   let inserted = 0;
   function count(plants: number, rows: number): void {
     inserted += rows;
     onInsert?.(plants);
   }
-  const addInGroup = batcher<NewPlant, NewPlant>({
-    run: (plants) => addTogether(database, insert, plants, count),
-    isWorthTryingAlone,
+  const addInBatch = batcher<NewPlant, NewPlant>({
+    run: (plants) => insertBatch(database, insert, plants, count),
+    shouldRetryAlone,
     maxItems: batchRows,
     maxSize: BATCH_TEXT,
     sizeOf: ({ name, tag = '' }) => name.length + tag.length,
-    maxRunning: Math.ceil(database.connections * SHARE),
+    maxRunning: Math.ceil(database.connections * BATCH_CONNECTIONS),
   });
 
   return {
-    waiting: addInGroup.waiting,
+    waiting: addInBatch.waiting,
     inserted: () => inserted,
-    add: (plant) => callStore((call) => addInGroup(plant, call)),
+    add: (plant) => callStore((call) => addInBatch(plant, call)),
   };
 }
 
-type GroupInsert = (plants: readonly NewPlant[]) => CompiledQuery;
+type BatchInsert = (plants: readonly NewPlant[]) => CompiledQuery;
 
-/** Compiles the insert of so many rows once: the text depends on nothing else. */
-function groupInsert({ sql }: Database): GroupInsert {
+/** Compiles the insert for each number of rows once: its text depends on nothing else. */
+function compiledInserts({ sql }: Database): BatchInsert {
   const texts: string[] = [];
   return (plants) => {
     texts[plants.length] ??= sql
@@ -68,21 +67,21 @@ function groupInsert({ sql }: Database): GroupInsert {
   };
 }
 
-/** Inserts those whose id is free, the first of each id, and finds for every plant the record that holds its id. */
-async function addTogether(
+/** Inserts the first plant of each id that is free, and returns for every plant the record that holds its id. */
+async function insertBatch(
   { sql }: Database,
-  insert: GroupInsert,
+  insert: BatchInsert,
   plants: readonly NewPlant[],
   count: (plants: number, rows: number) => void,
 ): Promise<NewPlant[]> {
   let holders = new Map<bigint, NewPlant>();
   for (const plant of plants) if (!holders.has(plant.id)) holders.set(plant.id, plant);
-  // Always in the same order: two statements that insert the same ids in different orders would deadlock.
+  // In a fixed order: two statements that insert the same ids in different orders would deadlock.
   const rows = [...holders.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const { numAffectedRows } = await sql.executeQuery(insert(rows));
   count(plants.length, Number(numAffectedRows));
   if (numAffectedRows !== BigInt(rows.length)) {
-    // A second statement, since the first one's snapshot cannot see the rows that made it skip some of its own.
+    // A second statement, since the first one's snapshot does not include the rows that made it skip some of its own.
     holders = await findAll(sql, [...holders.keys()]);
   }
   return plants.map(({ id }) => {
@@ -93,9 +92,9 @@ async function addTogether(
 }
 
 /**
- * Makes the commit of the look-up, and so its response, wait for a synchronous standby if there is to be one: a row can
- * be visible and still be missing there, after a crash or an ended backend, and the loss of the primary would lose it.
- * Evaluated once, since it refers to no row.
+ * Makes the commit of this SELECT, and so its response, wait for the synchronous standby if one is configured: after a
+ * crash or a terminated backend, a row can be visible yet missing there, and would be lost with the primary. Evaluated
+ * once, since it refers to no row.
  */
 const AWAIT_STANDBY = fragment`(
   select pg_logical_emit_message(true, '', '') where current_setting('synchronous_standby_names') <> ''

@@ -1,14 +1,10 @@
 import { CompiledQuery, sql } from 'kysely';
-import { advised } from './advice.ts';
+import { withAdvice } from './advice.ts';
 import type { Database } from './database.ts';
 import { SchemaError } from './errors.ts';
 import { requireMigrations } from './migrator.ts';
 
-/**
- * Whether a plant could be stored now, and would stay.
- *
- * @throws Error, saying what to do, if not
- */
+/** Checks that plants can be stored now and would be durable. @throws Error, saying what to do, if not */
 export async function requireReady(database: Database): Promise<void> {
   await requireMigrations(database);
   try {
@@ -16,19 +12,19 @@ export async function requireReady(database: Database): Promise<void> {
     await requireSafeTable(database);
     await database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING));
   } catch (error) {
-    throw advised(error);
+    throw withAdvice(error);
   }
 }
 
 /**
- * Inserts nothing, yet fails as an insert would, which a read does not: on a standby, on a primary that was demoted
- * (whose connection is then dropped), without the right to insert, while the table is locked, or if it is another one.
- * The largest id does not fit a column that is no bigint.
+ * Inserts nothing, yet fails where an insert would and a read would not: on a standby, on a demoted primary (whose
+ * connection is then dropped), without the INSERT privilege, while the table is locked, or if it is a different table.
+ * The largest id only fits a bigint column.
  */
 const INSERT_NOTHING = `insert into plants (id, name, tag)
   select ${2n ** 63n - 1n}, ''::text, null::text where false on conflict (id) do nothing`;
 
-/** What no insert shows: a table that a crash would empty, and rows that this role may not see or add. */
+/** Detects what the insert does not: a table that a crash would empty, and rows that this role may not see or add. */
 async function requireSafeTable({ sql: database }: Database): Promise<void> {
   const { rows } = await sql<{ isUnlogged: boolean; hidesRows: boolean }>`
     select relpersistence <> 'p' as "isUnlogged", row_security_active(oid) as "hidesRows"

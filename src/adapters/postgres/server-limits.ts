@@ -3,10 +3,10 @@ import type { Tables } from './database.ts';
 import { SchemaError } from './errors.ts';
 
 /**
- * A pooler may drop start-up parameters without a word, and a role's own limits may be too long to be of use.
+ * Checks the server's limits: a pooler may silently drop start-up parameters, and a role's own limits may be too long.
  *
- * @param statementTimeout milliseconds; the client gives up after twice as many
- * @throws SchemaError, saying what to do, if a limit is missing or is longer than the client waits
+ * @param statementTimeout milliseconds; the client waits twice as long
+ * @throws SchemaError, saying what to do, if a limit is missing or longer than the client waits
  */
 export async function requireServerLimits(database: Kysely<Tables>, statementTimeout: number): Promise<void> {
   const { rows } = await sql<{ role: string; name: string; milliseconds: number }>`

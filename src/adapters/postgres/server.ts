@@ -14,18 +14,18 @@ export interface PostgresOptions {
   /** Milliseconds to wait for a free or a new connection. */
   readonly connectTimeout: number;
   /**
-   * Milliseconds until the server ends a statement, or its wait for a lock; if there is no response as long again
-   * later, the connection is closed. 0 for migrations, which may take any time.
+   * Milliseconds until the server cancels a statement, or its wait for a lock. After twice as long without a response
+   * the connection is closed. 0 for migrations, which may take any time.
    */
   readonly statementTimeout: number;
-  /** Milliseconds until a connection without work is closed. */
+  /** Milliseconds until an idle connection is closed. */
   readonly idleTimeout: number;
 }
 
-/** Milliseconds of silence after which the kernel asks whether the other end is still there. */
+/** Milliseconds of silence until the first TCP keep-alive probe. */
 const KEEP_ALIVE = 10_000;
 
-/** Opens a pool of connections to a Postgres server. It connects when first used, so a server may come later. */
+/** Creates a pool of connections to a Postgres server. It connects when first used, so the server may start later. */
 export function postgresServer(options: PostgresOptions, log: Logger): Database {
   const { url, poolSize, connectTimeout, statementTimeout, idleTimeout } = options;
   const pool = new Pool({
@@ -34,7 +34,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     max: poolSize,
     connectionTimeoutMillis: connectTimeout,
     idleTimeoutMillis: idleTimeout,
-    // Sent as start-up parameters: the server stops a statement before its commit, never in it.
+    // Sent as start-up parameters: the server cancels a statement before its commit, never during it.
     statement_timeout: statementTimeout,
     lock_timeout: statementTimeout,
     keepAlive: true,
@@ -43,15 +43,15 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
   const connections = new Map<PoolClient, Connection>();
   pool.on('connect', (client) => {
     connections.set(client, observed(client));
-    // The pool itself hears idle clients only; one that dies while it is checked out would end the process.
+    // The pool listens to idle clients only; an error of one that is checked out would end the process.
     client.on('error', (error) => log.warn({ err: error }, 'database connection lost'));
   });
   pool.on('remove', (client) => connections.delete(client));
   pool.on('error', () => {});
 
-  /** Older connections lead to a server that has fallen silent, is gone, or is no longer the primary. */
-  let trustedSince = 0;
-  // Fewer than connections, so that there are at most twice as many with the one that asks and one that is closing.
+  /** Connections opened earlier may lead to a server that is unresponsive, gone, or no longer the primary. */
+  let validSince = 0;
+  // poolSize - 2, so that with the counting connection and one being closed there are at most twice poolSize backends.
   const abandoned = abandonedStatements(
     Math.max(0, poolSize - 2),
     () => [...connections.values()].map(({ processId }) => processId),
@@ -59,24 +59,24 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
   );
   const supervisor = {
     deadline: statementTimeout * 2,
-    mayAbandon: abandoned.mayAdd,
+    tryAbandon: abandoned.tryAdd,
     discard,
-    distrust(sent: number) {
-      trustedSince = Math.max(trustedSince, sent);
+    invalidateOpenedBefore(time: number) {
+      validSince = Math.max(validSince, time);
     },
   };
 
   function discard(client: PoolClient): void {
-    // Before the pool has removed it: its backend is no longer one of the pool's.
+    // Before the pool's own event, since its backend already counts as abandoned.
     connections.delete(client);
     closeAtOnce(client);
   }
 
-  async function trustedClient() {
+  async function validClient() {
     for (;;) {
       const client = await connect();
       const connection = connections.get(client) ?? observed(client);
-      if (connection.openedAt >= trustedSince) return supervised(connection, supervisor);
+      if (connection.openedAt >= validSince) return supervised(connection, supervisor);
       discard(client);
     }
   }
@@ -87,7 +87,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
       return await pool.connect();
     } catch (error) {
       if (!refusesParameters(error) || !limit) throw connectionError(error);
-      // PgBouncer, unless its ignore_startup_parameters names them. The role's own limits then have to hold.
+      // PgBouncer refuses these unless ignore_startup_parameters names them. The role's own limits then apply.
       Object.assign(pool.options, { statement_timeout: 0, lock_timeout: 0 });
       return connect();
     }
@@ -95,8 +95,8 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
 
   const database = new Kysely<Tables>({
     dialect: new PostgresDialect({
-      // Kysely's type asks for more than it uses without cursors and its own cancellation.
-      pool: { connect: trustedClient, end: () => pool.end() } as unknown as PostgresPool,
+      // Kysely's type requires more than it uses without cursors and its own cancellation.
+      pool: { connect: validClient, end: () => pool.end() } as unknown as PostgresPool,
     }),
   });
   return {
@@ -116,7 +116,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
   };
 }
 
-/** Closes a connection at once; by itself the driver would wait for the goodbye of a dead network. */
+/** Closes a connection at once; the driver alone would wait for the other end, even on a dead network. */
 function closeAtOnce(client: PoolClient): void {
   client.release(true);
   // Not in pg's types.
@@ -124,7 +124,7 @@ function closeAtOnce(client: PoolClient): void {
   connection.stream.destroy();
 }
 
-/** By what pg makes of the URL: a socket's folder, for one, stands in its query. */
+/** As pg parses the URL: a socket's folder, for example, is in its query. */
 function describe(url: string): string {
   const { host, port, database } = new Client({ connectionString: url });
   return `Postgres at ${host}:${port}/${database}`;

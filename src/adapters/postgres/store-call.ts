@@ -1,21 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { DeadlineError, meaningOf, translated } from './errors.ts';
+import { classify, DeadlineError, translated } from './errors.ts';
 
 interface StoreCallOptions {
-  /** Rejects while the schema is not there yet; undefined once it is known to be. */
+  /** Rejects while migrations are pending; returns undefined once they are known to be applied. */
   readonly schemaReady: () => Promise<void> | undefined;
-  /** Milliseconds until a call is given up. */
+  /** Milliseconds until a call times out. */
   readonly timeout: number;
 }
 
-/** What a statement can see of the call that it is for. */
+/** The part of a call that its work can see. */
 export interface StoreCall {
-  /** False once the call has its outcome, be it by its deadline: whoever gathers calls need not send it any more. */
+  /** False once the call has its outcome, including a timeout: a batcher need not run it any more. */
   readonly isOpen: boolean;
 }
 
 /**
- * Makes a call of the store: does the work, again after a failure that passes by itself, until the deadline.
+ * Does the work of a call, and repeats it after transient failures until the deadline.
  *
  * @throws PlantStoreError `store_unavailable` if it cannot be done now; any other rejection is a defect
  */
@@ -24,29 +24,29 @@ export type CallStore = <T>(work: (call: StoreCall) => Promise<T>) => Promise<T>
 interface OpenCall {
   /** As performance.now() counts. */
   readonly deadline: number;
-  readonly giveUp: (error: unknown) => void;
-  /** Its place among the open calls. */
+  readonly reject: (error: unknown) => void;
+  /** Its index among the open calls. */
   index: number;
   isOpen: boolean;
 }
 
-/** Milliseconds to wait after a lost connection or a deadlock. */
+/** Milliseconds to wait after a transient failure. */
 const RETRY_DELAY = 50;
 
-/** Milliseconds between two checks of the deadlines while any call is open. */
+/** Milliseconds between checks of the deadlines while any call is open. */
 const CHECK_INTERVAL = 50;
 
-/** What every statement for a request goes through: schema gate, retry, deadline and the translation of errors. */
+/** Every statement for a request goes through this: migration gate, retry, deadline and the translation of errors. */
 export function storeCalls({ schemaReady, timeout }: StoreCallOptions): CallStore {
-  // An array in which the last call takes the place of a closed one. Not a Set: V8 links each table that a Set has
-  // outgrown to the next one, so that once one of them is old, all calls ever since outlive the young generation.
+  // An array in which the last call replaces a closed one. Not a Set: V8 links each table that a Set has outgrown to
+  // the next, so that once one of them is in the old generation, it keeps all later calls alive until a major GC.
   const open: OpenCall[] = [];
   let checks: NodeJS.Timeout | undefined;
 
-  function begin(giveUp: OpenCall['giveUp']): OpenCall {
-    const call = { deadline: performance.now() + timeout, giveUp, index: open.length, isOpen: true };
+  function begin(reject: OpenCall['reject']): OpenCall {
+    const call = { deadline: performance.now() + timeout, reject, index: open.length, isOpen: true };
     open.push(call);
-    checks ??= setInterval(giveUpOverdue, CHECK_INTERVAL);
+    checks ??= setInterval(timeOutOverdue, CHECK_INTERVAL);
     return call;
   }
 
@@ -59,11 +59,11 @@ export function storeCalls({ schemaReady, timeout }: StoreCallOptions): CallStor
     last.index = call.index;
   }
 
-  function giveUpOverdue(): void {
+  function timeOutOverdue(): void {
     const now = performance.now();
     for (const call of open.filter(({ deadline }) => deadline <= now)) {
       end(call);
-      call.giveUp(translated(new DeadlineError(`no outcome within ${timeout} ms`)));
+      call.reject(translated(new DeadlineError(`no outcome within ${timeout} ms`)));
     }
     if (open.length > 0) return;
     clearInterval(checks);
@@ -76,7 +76,7 @@ export function storeCalls({ schemaReady, timeout }: StoreCallOptions): CallStor
         await schemaReady();
         return await work(call);
       } catch (error) {
-        if (meaningOf(error) !== 'transient' || performance.now() + RETRY_DELAY >= call.deadline)
+        if (classify(error) !== 'transient' || performance.now() + RETRY_DELAY >= call.deadline)
           throw translated(error);
         await delay(RETRY_DELAY);
       }

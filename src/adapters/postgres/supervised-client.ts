@@ -1,10 +1,16 @@
 import type { PoolClient, QueryResult } from 'pg';
-import { connectionError, discreditsOthers, NoResponseError, spoilsConnection, UnconfirmedError } from './errors.ts';
+import {
+  breaksConnection,
+  connectionError,
+  invalidatesOlderConnections,
+  NoResponseError,
+  UnconfirmedError,
+} from './errors.ts';
 
-/** A connection of the pool, and what has been seen of it. */
+/** A connection of the pool and its observed state. */
 export interface Connection {
   readonly client: PoolClient;
-  /** Of its backend, or PgBouncer's own number. */
+  /** Its backend's process id, or PgBouncer's own number. */
   readonly processId: number;
   /** As performance.now() counts. */
   readonly openedAt: number;
@@ -13,22 +19,22 @@ export interface Connection {
   isWarned: boolean;
 }
 
-/** What one statement means to the other connections of its pool. */
+/** The pool's part in supervising a statement. */
 export interface Supervisor {
-  /** Milliseconds until a statement without a response is given up; 0 for none. */
+  /** Milliseconds until a statement without a response is abandoned; 0 for no deadline. */
   readonly deadline: number;
-  /** Asks to close a connection whose statement has no response; false if too many of them are still running. */
-  mayAbandon(): Promise<boolean>;
-  /** Connections opened before this time are not to be used again. */
-  distrust(sent: number): void;
-  /** Closes a connection that is not to be used again. */
+  /** Counts a statement without a response as abandoned; false if too many abandoned ones are still running. */
+  tryAbandon(): Promise<boolean>;
+  /** Stops the use of connections opened before this time. */
+  invalidateOpenedBefore(time: number): void;
+  /** Closes a connection instead of returning it to the pool. */
   discard(client: PoolClient): void;
 }
 
 /** The SQLSTATE of a plain warning. */
 const WARNING = '01000';
 
-/** Notes what the driver reports of a connection outside of its statements, for as long as it is open. */
+/** Tracks what the driver reports about a connection outside of its statements, for as long as it is open. */
 export function observed(client: PoolClient): Connection {
   // Not in pg's types.
   const { processID: processId } = client as unknown as { processID: number };
@@ -36,7 +42,7 @@ export function observed(client: PoolClient): Connection {
   client.on('notice', ({ code }) => {
     if (code === WARNING) connection.isWarned = true;
   });
-  // Before the statement that it was running fails.
+  // Emitted before the running statement fails.
   client.on('error', () => {
     connection.isLost = true;
   });
@@ -44,15 +50,14 @@ export function observed(client: PoolClient): Connection {
 }
 
 /**
- * A client as Kysely uses it, which closes a connection that can no longer be trusted: Kysely gives every one back as
- * healthy.
+ * A client for Kysely that closes a broken connection: Kysely itself returns every one to the pool as healthy.
  *
- * It never cancels: a cancel request that meets a commit waiting for its synchronous standby ends that wait with
- * success. The server's own limits end what runs; the deadline here only stops waiting, and closes the connection.
+ * It never sends a cancel request: a commit that waits for its synchronous standby would then report success. The
+ * server's own limits cancel statements; the deadline here only stops waiting and closes the connection.
  */
 export function supervised(connection: Connection, supervisor: Supervisor) {
   const { client } = connection;
-  let isSpoiled = false;
+  let isBroken = false;
 
   async function query(sql: string, parameters: unknown[]): Promise<QueryResult> {
     const sent = performance.now();
@@ -63,21 +68,21 @@ export function supervised(connection: Connection, supervisor: Supervisor) {
       return result;
     } catch (thrown) {
       const error = connection.isLost ? connectionError(thrown) : thrown;
-      if (spoilsConnection(error)) isSpoiled = true;
-      if (discreditsOthers(error)) supervisor.distrust(sent);
+      if (breaksConnection(error)) isBroken = true;
+      if (invalidatesOlderConnections(error)) supervisor.invalidateOpenedBefore(sent);
       throw error;
     }
   }
 
-  return { query, release: () => (isSpoiled ? supervisor.discard(client) : client.release()) };
+  return { query, release: () => (isBroken ? supervisor.discard(client) : client.release()) };
 }
 
-/** @throws NoResponseError at the deadline, or later if the supervisor does not let it be abandoned before */
-async function withinDeadline<T>(response: Promise<T>, { deadline, mayAbandon }: Supervisor): Promise<T> {
+/** @throws NoResponseError at the deadline, or later if the supervisor does not allow that yet */
+async function withinDeadline<T>(response: Promise<T>, { deadline, tryAbandon }: Supervisor): Promise<T> {
   if (deadline === 0) return response;
   const { promise: overdue, reject } = Promise.withResolvers<never>();
   const timer = setInterval(async () => {
-    if (await mayAbandon()) reject(new NoResponseError(`no response from Postgres within ${deadline} ms`));
+    if (await tryAbandon()) reject(new NoResponseError(`no response from Postgres within ${deadline} ms`));
   }, deadline);
   try {
     return await Promise.race([response, overdue]);
@@ -87,8 +92,8 @@ async function withinDeadline<T>(response: Promise<T>, { deadline, mayAbandon }:
 }
 
 /**
- * An administrator who cancels a commit that waits for its synchronous standby makes Postgres report success, with a
- * warning. An insert that stored nothing has no commit to wait for; its warnings are a trigger's.
+ * If an administrator cancels a commit that waits for its synchronous standby, Postgres reports success with a warning.
+ * An insert that stored nothing has no commit to wait for, so its warnings come from a trigger.
  */
 function requireConfirmed(result: QueryResult, { isWarned }: Connection): void {
   if (!isWarned || (result.command === 'INSERT' && result.rowCount === 0)) return;

@@ -2,19 +2,19 @@ import { X509Certificate } from 'node:crypto';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { Client } from 'pg';
 
-/** Every one of them but `disable` and `no-verify` checks the certificate and the host name, as pg reads them today. */
+/** In pg's present reading, all but `disable` and `no-verify` check the certificate and the host name. */
 const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
-/** All that pg takes from a URL's query and that this service leaves to the URL. */
+/** The query parameters that pg reads from a URL and that this service does not set itself. */
 const PARAMETERS = [
   ...['host', 'port', 'user', 'password', 'application_name', 'options'],
   ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'],
 ];
 
 /**
- * What pg would find wrong with a Postgres URL at every connection, or never. It connects to nothing.
+ * Finds what pg would reject at every connection, or silently ignore, in a Postgres URL. It does not connect.
  *
- * @returns what is wrong, in words that complete "<variable> ..." and never contain the password
+ * @returns the problem, in words that complete "<variable> ..." and never contain the password
  */
 export function postgresUrlProblem(url: string): string | undefined {
   if (namesSeveralHosts(url)) return 'must name one host: the address that leads to the primary, for example a proxy';
@@ -24,19 +24,19 @@ export function postgresUrlProblem(url: string): string | undefined {
   }
   const unknown = [...searchParams.keys()].find((name) => !PARAMETERS.includes(name));
   if (unknown !== undefined) {
-    // What follows an unescaped ? in a password is none.
+    // After an unescaped ? in a password it is not a parameter's name.
     const isName = /^[a-z_]+$/.test(unknown) && !url.slice(url.indexOf('?')).includes('@');
     const which = isName ? `the parameter ${unknown}` : 'other parameters (a ? in a password is written %3F)';
     return `must not have ${which}: only ${PARAMETERS.join(', ')} are known`;
   }
-  // As pg does it: the last one counts.
+  // As in pg, the last one counts.
   const { sslmode } = Object.fromEntries(searchParams);
   if (sslmode !== undefined && !SSL_MODES.includes(sslmode)) return `must have an sslmode of ${SSL_MODES.join(', ')}`;
   try {
     const { ssl } = new Client({ connectionString: url }) as { readonly ssl?: boolean | ConnectionOptions };
     if (typeof ssl !== 'object') return undefined;
     createSecureContext(ssl);
-    // That passes over what is no certificate, and the usual authorities would be trusted instead.
+    // It ignores what is not a certificate, and the usual authorities would be trusted instead.
     if (ssl.ca !== undefined && !isCertificate(String(ssl.ca))) return 'must have a PEM certificate as its sslrootcert';
     return undefined;
   } catch (error) {
@@ -44,7 +44,7 @@ export function postgresUrlProblem(url: string): string | undefined {
   }
 }
 
-/** In libpq's ways, which a URL's own rules know only in part: `a:1,b:2` and `?host=a,b`. */
+/** In libpq's forms, which URL parsing covers only in part: `a:1,b:2` and `?host=a,b`. */
 function namesSeveralHosts(url: string): boolean {
   const authority = /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? '';
   const host = URL.parse(url)?.searchParams.getAll('host').join() ?? '';

@@ -54,7 +54,7 @@ test('/ready gives up on a check that does not answer within about a second', as
   const answer = await get('/ready', { service: ok, database: silent });
   expect([answer.status, await answer.json()]).toMatchObject([
     503,
-    { error: 50300, checks: { service: 'ok', database: 'no answer within 1000 ms' } },
+    { error: 50300, checks: { service: 'ok', database: 'no response within 1000 ms' } },
   ]);
   expect(performance.now() - start).toBeLessThan(4_000);
 });
@@ -67,10 +67,7 @@ test('/metrics answers the text as what it is', async () => {
 
 test('answers an unknown path with an Error body', async () => {
   const answer = await get('/plants');
-  expect([answer.status, await answer.json()]).toEqual([
-    404,
-    { error: 40400, message: 'there is nothing at this path' },
-  ]);
+  expect([answer.status, await answer.json()]).toEqual([404, { error: 40400, message: 'no such path' }]);
 });
 
 test.each([

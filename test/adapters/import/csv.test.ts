@@ -38,8 +38,8 @@ test('reads quotes, commas and line ends within quotes, and gives the line where
 });
 
 test.each([
-  ['1,Rosa "Peace"', 'quotes must enclose a whole cell, and stand twice in it'],
-  ['1,"Rosa" Peace', 'quotes must enclose a whole cell, and stand twice in it'],
+  ['1,Rosa "Peace"', 'quotes must enclose a whole cell, and be doubled within it'],
+  ['1,"Rosa" Peace', 'quotes must enclose a whole cell, and be doubled within it'],
   ['1,a,b', 'there must be 2 cells, but there are 3'],
   ['1', 'there must be 2 cells, but there are 1'],
   ['1.0,a', 'id must be an integer from -9223372036854775808 to 9223372036854775807'],
@@ -80,7 +80,7 @@ test.each(['1,Rosa', 'id;name;tag', 'id', 'id,name,id', 'Id,Name'])('refuses the
 
 test.each<[what: string, list: string | Buffer, why: string]>([
   ['in Latin-1', Buffer.from('id,name,größe\n1,a,b\n', 'latin1'), 'the line must be valid UTF-8'],
-  ['with a quote in a cell', 'id,na"m"e\n1,a\n', 'quotes must enclose a whole cell, and stand twice in it'],
+  ['with a quote in a cell', 'id,na"m"e\n1,a\n', 'quotes must enclose a whole cell, and be doubled within it'],
   ['with an open quote', 'id,"name\n1,a\n', 'a quote is never closed'],
   ['that is too long', `id,name,${'x'.repeat(MAX_LINE)}\n1,a\n`, 'the line is larger than 1048576 bytes'],
 ])('refuses a first line %s, and says why', async (_what, list, why) => {

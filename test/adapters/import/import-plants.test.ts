@@ -20,7 +20,7 @@ async function* many(count: number, onRead = (_line: number) => {}): AsyncGenera
 }
 
 function setUp(plants: AddPlant = fakePlants()) {
-  const tally = { held: 0, conflicting: 0, invalid: 0 };
+  const tally = { stored: 0, conflicting: 0, invalid: 0 };
   const rejected: string[] = [];
   const stop = new AbortController();
   return {
@@ -45,7 +45,7 @@ test('creates every plant and tells apart what it refuses', async () => {
     yield [entry(3, { id: 1n, name: 'Acer' }), entry(4, { id: 2n, name: '\0' }), entry(5, { id: 3n, name: 'Ficus' })];
   }
   await run(list());
-  expect(tally).toEqual({ held: 2, conflicting: 1, invalid: 2 });
+  expect(tally).toEqual({ stored: 2, conflicting: 1, invalid: 2 });
   expect(rejected.toSorted()).toEqual([
     '1: id 1 belongs to a different plant',
     '2: the line must be JSON',
@@ -70,10 +70,10 @@ test('has many plants under way at once, but reads no further while there are to
     }),
   );
   let most = 0;
-  while (tally.held < 20_000) {
+  while (tally.stored < 20_000) {
     await new Promise(setImmediate);
     most = Math.max(most, waiting.length);
-    expect(read - tally.held).toBeLessThan(3_000);
+    expect(read - tally.stored).toBeLessThan(3_000);
     for (const resolve of waiting.splice(0)) resolve();
   }
   await done;
@@ -91,7 +91,7 @@ test('reads no more once it is told to stop, and finishes what is under way', as
     }),
   );
   expect(read).toBe(501);
-  expect(tally).toEqual({ held: 500, conflicting: 0, invalid: 0 });
+  expect(tally).toEqual({ stored: 500, conflicting: 0, invalid: 0 });
 });
 
 test.each([new PlantStoreError('store_unavailable', 'later'), new TypeError('a defect')])(
@@ -110,8 +110,8 @@ test.each([new PlantStoreError('store_unavailable', 'later'), new TypeError('a d
     const { run, tally, rejected } = setUp(plants);
     await expect(run(many(1_000_000))).rejects.toBe(error);
     expect(underWay).toBe(0);
-    expect(tally.held).toBeGreaterThanOrEqual(149);
-    expect(tally.held).toBeLessThan(10_000);
+    expect(tally.stored).toBeGreaterThanOrEqual(149);
+    expect(tally.stored).toBeLessThan(10_000);
     expect(rejected).toEqual([]);
   },
 );
@@ -123,14 +123,14 @@ test('stops when reading fails or a refusal cannot be kept', async () => {
   }
   const { run, tally } = setUp();
   await expect(run(broken())).rejects.toThrow('the disk is broken');
-  expect(tally.held).toBe(1);
+  expect(tally.stored).toBe(1);
 
   const full = importPlants(many(100_000), {
     createPlant: () => Promise.reject(new PlantStoreError('id_taken', 'id 1 belongs to a different plant')),
     reject() {
       throw new Error('the disk is full');
     },
-    tally: { held: 0, conflicting: 0, invalid: 0 },
+    tally: { stored: 0, conflicting: 0, invalid: 0 },
     signal: AbortSignal.any([]),
   });
   await expect(full).rejects.toThrow('the disk is full');

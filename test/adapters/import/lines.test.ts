@@ -4,7 +4,11 @@ import { linesOf, MAX_LINE } from '../../../src/adapters/import/lines.ts';
 import { chunks, collected } from '../../support/lists.ts';
 
 const read = async (...parts: (string | Buffer)[]) =>
-  (await collected(linesOf(chunks(...parts)))).map(({ number, bytes, isCut }) => [number, bytes.toString(), isCut]);
+  (await collected(linesOf(chunks(...parts)))).map(({ number, bytes, isTruncated }) => [
+    number,
+    bytes.toString(),
+    isTruncated,
+  ]);
 
 test('splits at line feeds, wherever the chunks end, and numbers the lines', async () => {
   // No byte above 0xee: two of them at the start would be a byte order mark, which the tests below are about.
@@ -44,7 +48,7 @@ test.each([
 test('keeps no more than the beginning of a line that is too long, and goes on after it', async () => {
   const chunk = 'x'.repeat(100_000);
   const lines = await collected(linesOf(chunks('a\n', ...Array.from({ length: 50 }, () => chunk), '\nb')));
-  expect(lines.map(({ bytes, isCut }) => [bytes.length, isCut])).toEqual([
+  expect(lines.map(({ bytes, isTruncated }) => [bytes.length, isTruncated])).toEqual([
     [1, false],
     [MAX_LINE, true],
     [1, false],
@@ -53,5 +57,5 @@ test('keeps no more than the beginning of a line that is too long, and goes on a
 
 test('takes a line of exactly the limit', async () => {
   const [line] = await collected(linesOf(chunks('x'.repeat(MAX_LINE), '\n')));
-  expect([line?.bytes.length, line?.isCut]).toEqual([MAX_LINE, false]);
+  expect([line?.bytes.length, line?.isTruncated]).toEqual([MAX_LINE, false]);
 });

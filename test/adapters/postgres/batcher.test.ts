@@ -10,7 +10,7 @@ function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1 } = {}) {
       batches.push({ items, succeed: () => resolve(items.map((item) => `${item}!`)), fail: reject });
       return promise;
     },
-    isWorthTryingAlone: (error) => error instanceof RangeError,
+    shouldRetryAlone: (error) => error instanceof RangeError,
     maxItems,
     maxSize,
     sizeOf: (item) => item.length,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  classify,
   connectionError,
   DeadlineError,
-  isWorthTryingAlone,
   MissingRowError,
-  meaningOf,
   NoResponseError,
+  shouldRetryAlone,
   translated,
 } from '../../../src/adapters/postgres/errors.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
@@ -31,15 +31,15 @@ describe.each([
   ['42501', 'insufficient privilege', 'unavailable'],
   ['42601', 'syntax error', 'defect'],
 ])('SQLSTATE %s, %s', (code, _name, meaning) => {
-  test(`means ${meaning}`, () => expect(meaningOf(postgres(code))).toBe(meaning));
+  test(`means ${meaning}`, () => expect(classify(postgres(code))).toBe(meaning));
 });
 
 test('takes what connecting fails with for transient, and every other error without SQLSTATE for a defect', () => {
-  expect(meaningOf(connectionError(system('EPIPE')))).toBe('transient');
-  expect(meaningOf(connectionError(new Error('timeout exceeded when trying to connect')))).toBe('transient');
-  expect(meaningOf(connectionError(postgres('28P01')))).toBe('unavailable');
-  expect(meaningOf(new Error('a library was used wrongly'))).toBe('defect');
-  expect(meaningOf(new TypeError('x is undefined'))).toBe('defect');
+  expect(classify(connectionError(system('EPIPE')))).toBe('transient');
+  expect(classify(connectionError(new Error('timeout exceeded when trying to connect')))).toBe('transient');
+  expect(classify(connectionError(postgres('28P01')))).toBe('unavailable');
+  expect(classify(new Error('a library was used wrongly'))).toBe('defect');
+  expect(classify(new TypeError('x is undefined'))).toBe('defect');
 });
 
 test('names every address of a host when all of them refuse', () => {
@@ -49,13 +49,13 @@ test('names every address of a host when all of them refuse', () => {
 
 test('tries the rows of a group alone after a time-out on either side, a refused value or a missing row', () => {
   const alone = [new NoResponseError('late'), postgres('55P03'), postgres('23514'), new MissingRowError('dropped')];
-  expect(alone.map(isWorthTryingAlone)).toEqual([true, true, true, true]);
+  expect(alone.map(shouldRetryAlone)).toEqual([true, true, true, true]);
   const together = [connectionError(system('EPIPE')), postgres('08006'), postgres('42601'), new Error('a defect')];
-  expect(together.map(isWorthTryingAlone)).toEqual([false, false, false, false]);
+  expect(together.map(shouldRetryAlone)).toEqual([false, false, false, false]);
 });
 
 test('does not try again what was refused for good, such as pending migrations', () => {
-  expect(meaningOf(new PlantStoreError('store_unavailable', 'migrations are pending'))).toBe('unavailable');
+  expect(classify(new PlantStoreError('store_unavailable', 'migrations are pending'))).toBe('unavailable');
 });
 
 test.each([

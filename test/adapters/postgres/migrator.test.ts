@@ -98,7 +98,7 @@ describe.each([
     const plants = plantsIn(database);
     await plants.add({ id: 1n, name: 'Monstera deliciosa' });
     const refusal = (plants: string) =>
-      `taking ${FIRST} back would delete ${plants}, so nothing was changed: to delete, add --delete-plants`;
+      `reverting ${FIRST} would delete ${plants}, so nothing was changed: to delete, add --delete-plants`;
     await expect(migrateDown(database, keep)).rejects.toThrow(refusal('1 plant'));
     await plants.add({ id: 2n, name: 'Ficus carica' });
     await expect(migrateDown(database, keep)).rejects.toThrow(refusal('2 plants'));
@@ -209,7 +209,7 @@ describe('npm run migrate', () => {
     await using server = await disposable(migratedDatabase());
     const run = (command: string) => migrate({ DATABASE_URL: server.url }, command);
     expect(await run('status')).toEqual({ code: 0, stdout: `${FIRST}: applied\n`, stderr: '' });
-    expect(await run('down')).toEqual({ code: 0, stdout: `${FIRST}: taken back\n`, stderr: '' });
+    expect(await run('down')).toEqual({ code: 0, stdout: `${FIRST}: reverted\n`, stderr: '' });
     expect(await run('down')).toEqual({ code: 0, stdout: 'nothing to do\n', stderr: '' });
   });
 
@@ -219,12 +219,12 @@ describe('npm run migrate', () => {
     expect(await migrate({ DATABASE_URL: server.url }, 'down')).toEqual({
       code: 1,
       stdout: '',
-      stderr: `taking ${FIRST} back would delete 1 plant, so nothing was changed: to delete, add --delete-plants\n`,
+      stderr: `reverting ${FIRST} would delete 1 plant, so nothing was changed: to delete, add --delete-plants\n`,
     });
     expect(await server.query('select name from plants')).toEqual([{ name: 'Monstera deliciosa' }]);
     expect(await migrate({ DATABASE_URL: server.url }, 'down', '--delete-plants')).toEqual({
       code: 0,
-      stdout: `${FIRST}: taken back\n`,
+      stdout: `${FIRST}: reverted\n`,
       stderr: '',
     });
     await expect(server.query('select from plants')).rejects.toThrow('does not exist');
@@ -269,7 +269,7 @@ test.each(['LATIN1', 'SQL_ASCII'])(
   async (encoding) => {
     const { url, drop } = await emptyDatabase(`encoding '${encoding}' locale 'C' template template0`);
     await using database = await opened(connect(url), drop);
-    const message = /^the database is in [A-Z1_]+: make one with CREATE DATABASE .* ENCODING 'UTF8'/;
+    const message = /^the database's encoding is [A-Z1_]+: create one with CREATE DATABASE .* ENCODING 'UTF8'/;
     await expect(migrateUp(database)).rejects.toThrow(message);
     await expect(requireMigrations(database)).rejects.toThrow(message);
   },

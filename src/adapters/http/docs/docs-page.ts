@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type Router from '@koa/router';
 
-/* The API reference for people, at /docs: Swagger UI, all of it from this port. No operation, so no token. */
+/* The API reference at /docs: Swagger UI, served entirely from this port. It is not an operation, so needs no token. */
 
 const own = (file: string) => join(import.meta.dirname, file);
 const library = (file: string) => createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`);
@@ -20,16 +20,16 @@ const files = [
 ];
 
 /**
- * Adds the routes of the page. Its files are read when somebody first asks for them, then kept.
+ * Adds the routes of the page. Its files are read at their first request, then cached.
  *
- * @param baseUrl the public address, the only one beside its own that the page may send requests to
+ * @param baseUrl the public address, the only one besides its own that the page may send requests to
  */
 export function addDocsPage(router: Router, baseUrl: () => string): void {
   for (const { path, type, file } of files) {
-    let kept: Awaited<ReturnType<typeof load>> | undefined;
+    let cached: Awaited<ReturnType<typeof load>> | undefined;
     router.get(path, async (ctx) => {
-      kept ??= await load(file);
-      const { plain, zipped, etag } = kept;
+      cached ??= await load(file);
+      const { plain, zipped, etag } = cached;
       ctx.set({ ...headers(baseUrl()), 'Content-Type': type, ETag: etag });
       ctx.vary('Accept-Encoding');
       ctx.status = 200;
@@ -46,12 +46,12 @@ export function addDocsPage(router: Router, baseUrl: () => string): void {
 
 async function load(file: string) {
   const plain = await readFile(file);
-  // Weak, since it stands for both forms.
+  // Weak, since it identifies both encodings.
   const etag = `W/"${createHash('sha256').update(plain).digest('base64url')}"`;
   return { plain, zipped: await promisify(gzip)(plain), etag };
 }
 
-/** Nothing may come from elsewhere or be written into the page. Swagger UI has its icons as data: in its style sheet. */
+/** Forbids inline scripts and other origins. Swagger UI has its icons as data: URLs in its style sheet. */
 function headers(baseUrl: string): Record<string, string> {
   const policy = [
     "default-src 'none'",

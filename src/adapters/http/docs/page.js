@@ -2,7 +2,7 @@
 
 const address = new URL('.', location.href).href.replace(/\/$/, '');
 
-/** With the address that this page came from as its first server: whoever can read the page can send to that one. */
+/** Puts the address of this page first among the servers: whoever can read the page can send requests there. */
 function withThisServer(description) {
   const others = description.servers.filter(({ url }) => url !== address);
   return { ...description, servers: [{ url: address }, ...others] };
@@ -16,7 +16,7 @@ const dark = matchMedia('(prefers-color-scheme: dark)');
 dark.addEventListener('change', followColorScheme);
 followColorScheme(dark);
 
-/** Shows the response to each Execute, which appears below the button and often below the screen. */
+/** Scrolls to the response of each Execute, which appears below the button and often off the screen. */
 function bringResponseIntoView({ React: { createElement, useEffect, useRef } }) {
   const wrap = (LiveResponse) => (props) => {
     const around = useRef(null);
@@ -28,7 +28,7 @@ function bringResponseIntoView({ React: { createElement, useEffect, useRef } }) 
   return { wrapComponents: { liveResponse: wrap } };
 }
 
-/** Shows one line for each error status; its button adds the row that Swagger UI makes of it, and removes it again. */
+/** Shows one line for each error status; its button shows and hides the row that Swagger UI renders for it. */
 function foldErrors({ React: { createElement, Fragment, useState } }) {
   const wrap = (Response) => (props) => {
     const { code, response } = props;
@@ -50,10 +50,10 @@ function foldErrors({ React: { createElement, Fragment, useState } }) {
   return { wrapComponents: { response: wrap } };
 }
 
-const answer = await fetch('openapi.json');
+const response = await fetch('openapi.json');
 SwaggerUIBundle({
   domNode: document.getElementById('reference'),
-  spec: withThisServer(await answer.json()),
+  spec: withThisServer(await response.json()),
   docExpansion: 'full',
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,

@@ -1,66 +1,66 @@
 import { HttpError } from '../pipeline/errors.ts';
 
 export interface AdmissionLimits {
-  /** Requests under way at once, bodies still being read and waits for the store included. */
+  /** Requests in flight at once, including those whose body is still being read and those waiting for the store. */
   readonly maxRequests: number;
-  /** Bytes of their bodies together, as declared or, of those that declare none, as sent so far. */
+  /** Total bytes of their bodies: the declared size or, without one, what has arrived so far. */
   readonly maxRequestBytes: number;
 }
 
 interface Ticket {
-  /** Those that its body has declared, or sent so far if it declares none. */
+  /** The declared size of its body or, without one, what has arrived so far. */
   bytes: number;
   /** As performance.now() counts. */
   readonly since: number;
-  /** Ends the wait for its body; undefined once that has come. */
-  giveUp: ((reason: HttpError) => void) | undefined;
+  /** Ends the wait for its body; undefined once that has arrived. */
+  abort: ((reason: HttpError) => void) | undefined;
 }
 
 export interface Admission {
   /**
-   * Does the work of a request whose body is still to be read.
+   * Reads the body of a request and does its work, if there is capacity.
    *
-   * @param declared the bytes of its body, undefined if it declares none: they count as they come
-   * @param read is given what to call with the size of each fragment
-   * @throws HttpError `overloaded` if too much is under way, `request_too_slow` if it has to make room for others
+   * @param declared the bytes of its body; if undefined, they are counted as they arrive
+   * @param read reads the body, and calls its argument with the size of each chunk
+   * @throws HttpError `overloaded` if a limit is reached, `request_too_slow` if a slow body loses its slot to another
    */
   admit<Body>(
     declared: number | undefined,
     read: (received: (bytes: number) => void) => Promise<Body>,
     work: (body: Body) => Promise<void>,
   ): Promise<void>;
-  /** How many requests more may be under way, if their bodies are no larger than the last that was refused. */
-  room(): number;
+  /** How many more requests can be admitted, if their bodies are no larger than the last refused one. */
+  freeSlots(): number;
 }
 
-/** Milliseconds that a body may take to come even if nobody else gets in meanwhile. */
+/** Milliseconds that an arriving body keeps its slot even while other requests are refused. */
 const SLOW_BODY = 100;
 
 /**
- * Bounds what is under way, and with it the memory and the wait: what comes on top is refused at once, unless a body
- * has been coming for long, which then loses its place: slow uploads must not keep everyone else out.
+ * Bounds the requests in flight, and with them memory and latency. Further requests are refused at once, unless a body
+ * has been arriving for too long: that one loses its slot, so that slow uploads cannot block everyone else.
  *
- * @param overloaded is called at each refusal
+ * @param overloaded called at each refusal
  */
 export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, overloaded?: () => void): Admission {
-  const underWay = new Set<Ticket>();
-  /** Those whose body is still coming, the oldest first. */
+  const inFlight = new Set<Ticket>();
+  /** Those whose body is still arriving, oldest first. */
   const arriving = new Set<Ticket>();
   let allBytes = 0;
   let lastRefused = 0;
 
   function arrive(ticket: Ticket): void {
     arriving.delete(ticket);
-    // V8 may keep what has been in a Set alive for long (see store-call.ts), and all of the request hangs on this.
-    ticket.giveUp = undefined;
+    // V8 may keep former members of a Set alive for long (see store-call.ts), and this one refers to the whole request.
+    ticket.abort = undefined;
   }
 
   function leave(ticket: Ticket): void {
     arrive(ticket);
-    if (underWay.delete(ticket)) allBytes -= ticket.bytes;
+    if (inFlight.delete(ticket)) allBytes -= ticket.bytes;
   }
 
-  /** @returns whether a slow body has lost its place to a request of so many bytes */
+  /** @returns whether a slow body has lost its slot to a request of so many bytes */
   function makeRoom(bytes: number): boolean {
     const [slowest] = arriving;
     overloaded?.();
@@ -68,18 +68,19 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
       lastRefused = bytes;
       return false;
     }
-    const message = 'the service is overloaded, and this body came too slowly; sending the same request again is safe';
-    slowest.giveUp?.(new HttpError('request_too_slow', message, { Connection: 'close' }));
+    const message =
+      'the service is overloaded, and this body arrived too slowly; sending the same request again is safe';
+    slowest.abort?.(new HttpError('request_too_slow', message, { Connection: 'close' }));
     leave(slowest);
     return true;
   }
 
   function enter(bytes: number): Ticket {
-    while (underWay.size >= maxRequests || allBytes + bytes > maxRequestBytes) {
+    while (inFlight.size >= maxRequests || allBytes + bytes > maxRequestBytes) {
       if (!makeRoom(bytes)) throw new HttpError('overloaded');
     }
-    const ticket: Ticket = { bytes, since: performance.now(), giveUp: undefined };
-    underWay.add(ticket);
+    const ticket: Ticket = { bytes, since: performance.now(), abort: undefined };
+    inFlight.add(ticket);
     arriving.add(ticket);
     allBytes += bytes;
     return ticket;
@@ -91,7 +92,7 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
     allBytes += bytes;
     while (allBytes > maxRequestBytes && arriving.has(ticket)) {
       if (makeRoom(ticket.bytes)) continue;
-      ticket.giveUp?.(new HttpError('overloaded', undefined, { Connection: 'close' }));
+      ticket.abort?.(new HttpError('overloaded', undefined, { Connection: 'close' }));
       leave(ticket);
     }
   }
@@ -105,7 +106,7 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
       const ticket = enter(declared ?? 0);
       try {
         const body = await new Promise<Body>((resolve, reject) => {
-          ticket.giveUp = reject;
+          ticket.abort = reject;
           read((bytes) => declared === undefined && grow(ticket, bytes)).then(resolve, reject);
         });
         arrive(ticket);
@@ -114,6 +115,6 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
         leave(ticket);
       }
     },
-    room: () => (allBytes + lastRefused > maxRequestBytes ? 0 : maxRequests - underWay.size),
+    freeSlots: () => (allBytes + lastRefused > maxRequestBytes ? 0 : maxRequests - inFlight.size),
   };
 }

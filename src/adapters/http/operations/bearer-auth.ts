@@ -2,11 +2,11 @@ import type { Context } from 'koa';
 import type { TokenVerifier } from '../../../application/ports.ts';
 import { HttpError } from '../pipeline/errors.ts';
 
-/** RFC 6750 section 2.1; the scheme in any case (RFC 9110 section 11.1). */
+/** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1). */
 const BEARER = /^bearer +(.+)$/i;
 
 /**
- * Makes the check of `Authorization: Bearer <token>`.
+ * Creates the check of `Authorization: Bearer <token>`.
  *
  * @returns a function that throws HttpError `token_missing` or `token_refused`.
  */

@@ -15,7 +15,7 @@ export interface BodyReader {
    */
   check(ctx: Context): number | undefined;
   /**
-   * @param received called with the size of each fragment, unless the body is declared to be small
+   * @param received called with the size of each chunk, unless the body is declared to be small
    * @throws HttpError `body_too_large`, or PlantStoreError `malformed_json`
    */
   read(ctx: Context, received: (bytes: number) => void): Promise<Buffer>;
@@ -23,10 +23,10 @@ export interface BodyReader {
 
 /** @param limit of a body, in bytes */
 export function bodyReader(limit: number): BodyReader {
-  // As text without an encoding, koa-bodyparser hands over the bytes: its JSON mode parses before anyone can check
-  // UTF-8, cannot keep an int64, and takes an empty body for {}.
+  // In text mode without an encoding, koa-bodyparser returns the bytes. Its JSON mode parses before UTF-8 can be
+  // checked, loses digits of an int64, and takes an empty body for {}.
   const options = { enableTypes: ['text'], extendTypes: { text: ['application/json'] }, textLimit: limit };
-  // Its types know neither a number of bytes nor the encoding of none.
+  // Its types allow neither a number of bytes nor the encoding null.
   const parse = bodyParser({ ...options, encoding: null } as unknown as bodyParser.Options);
   const tooLarge = () => new HttpError('body_too_large', `the body must not be larger than ${limit} bytes`);
 
@@ -42,15 +42,15 @@ export function bodyReader(limit: number): BodyReader {
 
   async function read(ctx: Context, received: (bytes: number) => void): Promise<Buffer> {
     const { headers, httpVersion } = ctx.req;
-    // RFC 9110 section 10.1.1: a client of HTTP/1.0 would not understand it.
+    // RFC 9110 section 10.1.1: an HTTP/1.0 client would not understand it.
     if (headers.expect !== undefined && httpVersion !== '1.0') ctx.res.writeContinue();
     try {
       const reading = parse(ctx, async () => {});
-      const isSmall = Number(headers['content-length']) <= FREE_PIECES;
-      await (isSmall ? reading : Promise.race([reading, fragmented(ctx.req, received)]));
+      const isSmall = Number(headers['content-length']) <= FREE_CHUNKS;
+      await (isSmall ? reading : Promise.race([reading, rejectFragmented(ctx.req, received)]));
     } catch (error) {
       if (error instanceof HttpError) throw error;
-      // raw-body leaves what is still to come unread, and Node would wait for it before the next request.
+      // raw-body leaves the remaining body unread, and Node would wait for it before the next request.
       ctx.req.resume();
       throw (error as { type?: unknown }).type === 'entity.too.large'
         ? tooLarge()
@@ -64,25 +64,27 @@ export function bodyReader(limit: number): BodyReader {
   return { check, read };
 }
 
-/** Each piece of a body takes some 350 bytes while it is read, and putting a million together holds the loop for 0.3 s. */
-const FREE_PIECES = 1_000;
-/** Bytes that the pieces beyond those must have on average: half of what the smallest packets of TCP carry. */
-const LEAST_PIECE = 256;
+/** Each chunk takes some 350 bytes while the body is read, and joining a million blocks the event loop for 0.3 s. */
+const FREE_CHUNKS = 1_000;
+/** Bytes that the chunks beyond those must have on average: half of what the smallest TCP packets carry. */
+const MIN_AVERAGE_CHUNK = 256;
 
-/** Rejects with HttpError `body_too_large` once a body has come in too many pieces. @param received hears of each */
-function fragmented(request: IncomingMessage, received: (bytes: number) => void): Promise<never> {
+/** Rejects with HttpError `body_too_large` once a body has come in too many chunks. @param received called for each */
+function rejectFragmented(request: IncomingMessage, received: (bytes: number) => void): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
-  let pieces = 0;
+  let chunks = 0;
   let bytes = 0;
-  request.on('data', (piece: Buffer) => {
-    pieces++;
-    bytes += piece.length;
-    received(piece.length);
-    if (pieces <= FREE_PIECES + bytes / LEAST_PIECE) return;
-    // What has been read already is kept until the response is sent, and nothing more is read.
+  request.on('data', (chunk: Buffer) => {
+    chunks++;
+    bytes += chunk.length;
+    received(chunk.length);
+    if (chunks <= FREE_CHUNKS + bytes / MIN_AVERAGE_CHUNK) return;
+    // The chunks read so far stay in memory until the response is sent, so nothing more is read.
     request.pause();
     request.socket.pause();
-    reject(new HttpError('body_too_large', 'the body must not come in so many small pieces', { Connection: 'close' }));
+    reject(
+      new HttpError('body_too_large', 'the body must not be sent in so many small chunks', { Connection: 'close' }),
+    );
   });
   return promise;
 }

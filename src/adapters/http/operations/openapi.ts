@@ -2,7 +2,7 @@ import { ErrorBody } from '../../../wire/schemas.ts';
 import { type AnyErrorCode, errorKinds } from '../pipeline/errors.ts';
 import type { Operation } from './operation.ts';
 
-/** The OpenAPI 3.1.0 document of the operations, made of the schemas that validate them. */
+/** The OpenAPI 3.1.0 document of the operations, generated from the schemas that validate requests. */
 export function openApiDocument(operations: readonly Operation[], baseUrl: string): object {
   const paths: Record<string, Record<string, object>> = {};
   const schemas: Record<string, object> = {};
@@ -39,7 +39,7 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
       description: 'Commits plants to SQL. 200 means committed, and sending the same request again is always safe.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    // Paths begin with a slash of their own.
+    // Paths begin with a slash.
     servers: [{ url: baseUrl.replace(/\/$/, '') }],
     security: [{ bearerAuth: [] }],
     tags: [...tags],
@@ -48,7 +48,7 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
   };
 }
 
-/** What can be wrong with any request, and with any that has a body. */
+/** The errors of every request, and those of every request with a body. */
 const ANY_REQUEST = [
   'malformed_request',
   'token_missing',
@@ -74,7 +74,7 @@ const bearerAuth = {
     '`data/access-token`; otherwise the operator of this service has it.',
 };
 
-/** One response for each status, with its error numbers as literals, so that generated types tell them apart. */
+/** One response for each status, with its error numbers as literals, so that generated types distinguish them. */
 function errorResponses(codes: readonly AnyErrorCode[]): Record<number, object> {
   const responses: Record<number, object> = {};
   const entries = codes.map((code) => [code, errorKinds[code]] as const).sort(([, a], [, b]) => a.error - b.error);

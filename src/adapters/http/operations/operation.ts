@@ -4,7 +4,7 @@ import { jsonEncoder } from '../../../wire/json-encoder.ts';
 import { jsonParser } from '../../../wire/object-parser.ts';
 import { type PathParameter, type PathTexts, readParameter } from './parameters.ts';
 
-/** What the documentation says of an operation, and where it is found. */
+/** How an operation is routed and documented. */
 interface Description {
   readonly operationId: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -15,36 +15,36 @@ interface Description {
   readonly summary: string;
   readonly description: string;
   readonly parameters?: readonly PathParameter<unknown>[];
-  /** How it can fail, beside what any operation can. */
+  /** Its errors beyond those of every operation. */
   readonly errors: readonly ErrorCode[];
 }
 
-/** What an operation is given of a request, as it came. */
+/** The parts of a request that an operation gets, unparsed. */
 interface RequestInput {
   readonly path: PathTexts;
   /** Empty if the operation takes no body. */
   readonly body: Buffer;
 }
 
-/** One operation of the API: all that the router, the log, the metrics and the OpenAPI document need to know of it. */
+/** One operation of the API: all that the router, log, metrics and OpenAPI document need. */
 export interface Operation extends Description {
   /** Undefined if it takes no body. */
   readonly requestBody: TObject | undefined;
   readonly response: TSchema;
-  /** Checks what is known before the body comes. @throws PlantStoreError `invalid_plant` */
+  /** Checks the parameters, before the body is read. @throws PlantStoreError `invalid_plant` */
   check(path: PathTexts): void;
-  /** Resolves to the JSON of the 200 response. @throws PlantStoreError by one of the codes that it documents */
+  /** Resolves to the JSON of the 200 response. @throws PlantStoreError with one of its documented codes */
   invoke(input: RequestInput): Promise<string>;
 }
 
-/** What a handler is given of a request that passed all checks. */
+/** The parsed input of a handler. */
 interface HandlerInput<Body> {
   readonly body: Body;
   /** The value of one of the operation's parameters. */
   parameter<Value>(parameter: PathParameter<Value>): Value;
 }
 
-/** The body that an operation takes: how it is documented, and what its bytes say. */
+/** The body that an operation takes: its documentation and its parser. */
 interface RequestBody<Body> {
   readonly schema: TObject | undefined;
   readonly parse: (bytes: Buffer) => Body;
@@ -55,10 +55,10 @@ export function jsonBody<Schema extends TObject>(schema: Schema): RequestBody<St
   return { schema, parse: jsonParser(schema) };
 }
 
-/** For operations without a body: what a client sends all the same is ignored. */
+/** For operations without a body: one that a client sends nevertheless is ignored. */
 export const noBody: RequestBody<undefined> = { schema: undefined, parse: () => undefined };
 
-/** Makes an operation of its handler, whose types must fit the schemas. */
+/** Creates an operation from its handler, whose types must match the schemas. */
 export function operation<Body, Response extends TSchema>({
   body: { schema, parse },
   response,

@@ -1,17 +1,17 @@
 import type { TSchema } from 'typebox';
 import { PlantStoreError } from '../../../domain/errors.ts';
 
-/** A parameter in the path of an operation: how it is documented, and what its text says. */
+/** A path parameter: its documentation and its parser. */
 export interface PathParameter<Value> {
   readonly name: string;
   /** Completes "<name> must be ...". */
   readonly mustBe: string;
   readonly schema: TSchema;
-  /** Undefined if the text breaks the rule. */
+  /** Returns undefined if the text breaks the rule. */
   readonly parse: (text: string) => Value | undefined;
 }
 
-/** The texts in the path of a request, by the names of their parameters. */
+/** The path parameters of a request, unparsed, by name. */
 export type PathTexts = Readonly<Record<string, string>>;
 
 /** Reads a parameter. @throws PlantStoreError `invalid_plant`, naming it and what it must be */

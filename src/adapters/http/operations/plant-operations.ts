@@ -2,9 +2,8 @@ import type { UseCases } from '../../../application/use-cases.ts';
 import { NewPlant, Plant } from '../../../wire/schemas.ts';
 import { jsonBody, type Operation, operation } from './operation.ts';
 
-const tag = { name: 'Plants', description: 'What the store keeps.' };
+const tag = { name: 'Plants', description: 'The plants in the store.' };
 
-/** The operations on plants. */
 export function plantOperations({ createPlant }: UseCases): Operation[] {
   return [
     operation({
@@ -13,7 +12,7 @@ export function plantOperations({ createPlant }: UseCases): Operation[] {
       path: '/plants',
       tag,
       summary: 'Create a plant',
-      description: 'The same record sent again answers 200 again and changes nothing.',
+      description: 'Sending the same record again returns 200 again and changes nothing.',
       body: jsonBody(NewPlant),
       response: Plant,
       errors: ['id_taken'],

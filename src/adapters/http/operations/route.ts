@@ -5,7 +5,7 @@ import type { Admission } from './admission.ts';
 import type { BodyReader } from './body-reader.ts';
 import type { Operation } from './operation.ts';
 
-/** What stands between a request and its operation. */
+/** The steps that every request passes before its operation is invoked. */
 interface Gates {
   readonly authenticate: (ctx: Context) => Promise<void>;
   readonly admit: Admission['admit'];
@@ -14,7 +14,7 @@ interface Gates {
 
 const noBody: BodyReader = { check: () => 0, read: async () => Buffer.alloc(0) };
 
-/** Adds the route of an operation. The checks are in the order that the documentation promises. */
+/** Adds the route of an operation. The order of the checks is documented. */
 export function routeOperation(router: Router, operation: Operation, { authenticate, admit, body }: Gates): void {
   const path = operation.path.replace(/\{(\w+)\}/g, ':$1');
   const { check, read } = operation.requestBody ? body : noBody;
@@ -23,13 +23,13 @@ export function routeOperation(router: Router, operation: Operation, { authentic
     const exchange = exchangeOf(ctx.req);
     exchange.operation = operation.operationId;
     await authenticate(ctx);
-    exchange.connection.isTrusted = true;
+    exchange.connection.isAuthenticated = true;
     operation.check(ctx.params);
     await admit(
       check(ctx),
       (received) => read(ctx, received),
       async (body) => {
-        exchange.readOn = 'at once';
+        exchange.resume = 'at once';
         ctx.body = await operation.invoke({ path: ctx.params, body });
       },
     );

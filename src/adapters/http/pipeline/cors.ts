@@ -1,12 +1,12 @@
 import koaCors from '@koa/cors';
 import type { Context, Middleware } from 'koa';
 
-/** How long a browser may keep the answer to a preflight, in seconds; Chromium keeps none for longer. */
+/** How long a browser may cache a preflight response, in seconds: Chromium's maximum. */
 const MAX_AGE = 7_200;
 
 /**
- * Lets pages of these origins, or of all if one is `*`, send requests and read the answers, errors included. A preflight
- * is answered without a token, since browsers send none with it.
+ * Lets pages of these origins, or of all if one is `*`, send requests and read the responses, errors included. A
+ * preflight needs no token, since browsers send none with it.
  */
 export function cors(origins: readonly string[], methods: readonly string[]): Middleware {
   const allowed = (ctx: Context) => {
@@ -19,7 +19,7 @@ export function cors(origins: readonly string[], methods: readonly string[]): Mi
     allowHeaders: 'Authorization, Content-Type, X-Request-Id',
     exposeHeaders: 'X-Request-Id, Retry-After, WWW-Authenticate',
     maxAge: MAX_AGE,
-    // They are on the answer already, and an error's own headers are not to be written to.
+    // The response already has them, and an error's own headers must not be modified.
     keepHeadersOnError: false,
   });
 }

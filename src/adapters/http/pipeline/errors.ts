@@ -1,7 +1,7 @@
 import { type ErrorCode, PlantStoreError } from '../../../domain/errors.ts';
 import { fieldRules } from '../../../domain/plant.ts';
 
-/** What can be wrong with a request before, or without, an operation. */
+/** Errors of the HTTP adapter itself, before or without an operation. */
 type HttpErrorCode =
   | 'malformed_request'
   | 'body_too_large'
@@ -20,16 +20,16 @@ export type AnyErrorCode = ErrorCode | HttpErrorCode;
 
 interface ErrorKind {
   readonly status: number;
-  /** The contract's `error`: the status and two digits that say which. Stable: clients depend on it. */
+  /** The contract's `error`: the status followed by two digits. Stable, since clients depend on it. */
   readonly error: number;
-  /** What is answered unless the error brings a more exact message, and the example in the OpenAPI document. */
+  /** The default message, and the example in the OpenAPI document. */
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 const RETRY_SOON = { 'Retry-After': '1' };
 
-/** Every response that is not 2xx. A code without a row does not compile. */
+/** Every error response. A code without a row does not compile. */
 export const errorKinds: Readonly<Record<AnyErrorCode, ErrorKind>> = {
   malformed_json: { status: 400, error: 40000, message: 'the body must be JSON in valid UTF-8' },
   malformed_request: { status: 400, error: 40001, message: 'the request must be well-formed HTTP with a Host header' },
@@ -53,14 +53,14 @@ export const errorKinds: Readonly<Record<AnyErrorCode, ErrorKind>> = {
     message: 'the access token is not accepted',
     headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
   },
-  path_not_found: { status: 404, error: 40400, message: 'there is nothing at this path' },
-  method_not_allowed: { status: 405, error: 40500, message: 'this path allows other methods only: see Allow' },
-  request_too_slow: { status: 408, error: 40800, message: 'the request came too slowly' },
+  path_not_found: { status: 404, error: 40400, message: 'no such path' },
+  method_not_allowed: { status: 405, error: 40500, message: 'this path does not allow the method: see Allow' },
+  request_too_slow: { status: 408, error: 40800, message: 'the request arrived too slowly' },
   expectation_failed: { status: 417, error: 41700, message: 'Expect may only be 100-continue' },
   headers_too_large: {
     status: 431,
     error: 43100,
-    message: 'the headers must not be larger than 16 KiB, nor more than 200',
+    message: 'the headers must not exceed 16 KiB or 200 in number',
   },
   unexpected: { status: 500, error: 50000, message: 'unexpected error; its details are in the log under X-Request-Id' },
   store_unavailable: {
@@ -96,23 +96,23 @@ export class HttpError extends Error {
   }
 }
 
-/** The headers that every answer has, whatever it says. */
-export const everyAnswer = {
+/** The headers of every response, unless it sets its own. */
+export const commonHeaders = {
   'Content-Type': 'application/json',
   'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-store',
 } as const;
 
-/** An answer that is not 200, ready to be sent: the body is the contract's Error as JSON. */
-export interface ErrorAnswer {
+/** An error response, ready to send: the body is the contract's Error as JSON. */
+export interface ErrorResponse {
   readonly status: number;
   readonly error: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** The answer to anything thrown. What is not an expected failure keeps its details to itself. */
-export function errorAnswer(thrown: unknown): ErrorAnswer {
+/** The response to anything thrown. Only expected failures show their message to the client. */
+export function errorResponse(thrown: unknown): ErrorResponse {
   const expected = thrown instanceof PlantStoreError || thrown instanceof HttpError;
   const kind = errorKinds[expected ? thrown.code : 'unexpected'];
   return {

@@ -1,19 +1,17 @@
-/** Who is told of every request, for metrics: what it does must be quick and must not throw. */
+/** Notified of every request, for metrics. Its methods must be fast and must not throw. */
 export interface RequestObserver {
   /**
-   * A request is over.
-   *
-   * @param operation which one was asked for; undefined if none
-   * @param status undefined if the client left before the response
+   * @param operation its operationId; undefined if the request matched none
+   * @param status undefined if the client disconnected before the response
    * @param error the number of an Error response
-   * @param milliseconds from the end of the headers; undefined if the HTTP parser refused them
+   * @param milliseconds from the end of the headers; undefined if the HTTP parser refused the request
    */
-  answered(
+  requestEnded(
     operation: string | undefined,
     status: number | undefined,
     error: number | undefined,
     milliseconds: number | undefined,
   ): void;
-  /** A request was refused because too much was under way. */
+  /** A request was refused for overload. */
   overloaded(): void;
 }

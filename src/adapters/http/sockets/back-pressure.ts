@@ -1,63 +1,62 @@
 import type { Socket } from 'node:net';
 import { type Exchange, pendingExchange } from '../exchange.ts';
 
-/** The milliseconds of Retry-After: clients that respect it notice nothing. */
-const LONGEST_PAUSE = 1_000;
+/** Milliseconds, the same as Retry-After: clients that respect it are not affected. */
+const MAX_PAUSE = 1_000;
 
-/** Milliseconds between checks for room while clients wait, unless there is some that nobody uses. */
+/** Milliseconds between checks for free slots while clients wait, unless slots stay unused. */
 const INTERVAL = 10;
 
 /**
- * Pauses the connection of a request that was answered without being let in.
+ * Pauses the connection of a request that was not admitted.
  *
- * After any such response until this turn of the event loop has ended: while libuv finds a thousand sockets readable it
- * polls again before it ends a turn (uv__io_poll), and clients that ask again at once would keep timers and new
- * connections to the database waiting for seconds. After a refusal for overload until there is room for what comes next,
- * or for a second: else those clients would take the time of the requests that were let in, and there would be no room
- * for ever.
+ * After any such response it pauses until this iteration of the event loop ends: while libuv finds a thousand sockets
+ * readable, it polls again within the iteration (uv__io_poll), and clients that retry at once would delay timers and
+ * new database connections for seconds. After a refusal for overload it pauses until a slot is free, or for a second:
+ * otherwise those clients would take processing time from the admitted requests, and the overload would never end.
  *
- * @param room how many requests more may be under way
- * @returns what must be called with each exchange that is over
+ * @param freeSlots how many more requests can be admitted
+ * @returns a function to call with each exchange that has ended
  */
-export function backPressure(room: () => number): (exchange: Exchange) => void {
-  let untilTurnEnds: Socket[] = [];
-  /** Paused for overload, the first come first. */
+export function backPressure(freeSlots: () => number): (exchange: Exchange) => void {
+  let untilIterationEnds: Socket[] = [];
+  /** Paused for overload, first come, first served. */
   const waiting: { readonly socket: Socket; readonly since: number }[] = [];
 
-  function endTurn(): void {
-    const sockets = untilTurnEnds;
-    untilTurnEnds = [];
+  function endIteration(): void {
+    const sockets = untilIterationEnds;
+    untilIterationEnds = [];
     for (const socket of sockets) socket.resume();
   }
 
-  function readOn(): void {
-    const longAgo = performance.now() - LONGEST_PAUSE;
-    const places = room();
-    const first = waiting.findIndex(({ since }, index) => index >= places && since > longAgo);
+  function resumeWaiting(): void {
+    const cutoff = performance.now() - MAX_PAUSE;
+    const slots = freeSlots();
+    const first = waiting.findIndex(({ since }, index) => index >= slots && since > cutoff);
     for (const { socket } of waiting.splice(0, first < 0 ? waiting.length : first)) socket.resume();
-    if (waiting.length > 0) setImmediate(goOn, places);
+    if (waiting.length > 0) setImmediate(scheduleNext, slots);
   }
 
-  /** At once if nobody has used the places that there were; else others than these clients are to have a chance, too. */
-  function goOn(places: number): void {
-    if (places > 0 && room() >= places) readOn();
-    else setTimeout(readOn, INTERVAL);
+  /** Continues at once if the free slots stayed unused; otherwise gives other clients a chance first. */
+  function scheduleNext(slots: number): void {
+    if (slots > 0 && freeSlots() >= slots) resumeWaiting();
+    else setTimeout(resumeWaiting, INTERVAL);
   }
 
   return function pause(exchange) {
-    const { request, connection, readOn: when } = exchange;
+    const { request, connection, resume } = exchange;
     const { socket } = connection;
-    if (when === 'at once') return;
+    if (resume === 'at once') return;
     if (!request.complete) {
-      // A body that nobody wants is still coming, and its end would make Node read on.
+      // An unwanted body is still arriving, and its end would make Node resume the socket.
       request.once('close', () => pause(exchange));
       return;
     }
-    // A request behind this one has been read, or is being read, and may have been let in.
+    // A later request has been read, or is being read, and may have been admitted.
     if (pendingExchange(connection) !== undefined) return;
     socket.pause();
-    if (when === 'when there is room') {
-      if (waiting.push({ socket, since: performance.now() }) === 1) setImmediate(readOn);
-    } else if (untilTurnEnds.push(socket) === 1) setImmediate(endTurn);
+    if (resume === 'when a slot is free') {
+      if (waiting.push({ socket, since: performance.now() }) === 1) setImmediate(resumeWaiting);
+    } else if (untilIterationEnds.push(socket) === 1) setImmediate(endIteration);
   };
 }

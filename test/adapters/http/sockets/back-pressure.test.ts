@@ -9,14 +9,14 @@ afterEach(() => void jest.useRealTimers());
 /** Exchanges that are over, and the names of the clients whose connections are read. */
 function setUp() {
   const reading = new Set<string>();
-  function exchange(client: string, readOn: Exchange['readOn'] = 'when there is room', complete = true) {
+  function exchange(client: string, resume: Exchange['resume'] = 'when a slot is free', complete = true) {
     reading.add(client);
     const socket = { pause: () => reading.delete(client), resume: () => reading.add(client) };
     const request = Object.assign(new EventEmitter(), { complete });
-    return { request, connection: { socket, exchanges: [] as object[] }, readOn };
+    return { request, connection: { socket, exchanges: [] as object[] }, resume };
   }
-  const state = { room: 0 };
-  const pause = backPressure(() => state.room);
+  const state = { freeSlots: 0 };
+  const pause = backPressure(() => state.freeSlots);
   return {
     state,
     exchange,
@@ -38,7 +38,7 @@ test('does not pause the client of a request that was let in', () => {
 
 test('pauses after any other response until the turn has ended, room or not', () => {
   const { exchange, pause, reading } = setUp();
-  for (const client of ['a', 'b', 'c']) pause(exchange(client, 'at the end of the turn'));
+  for (const client of ['a', 'b', 'c']) pause(exchange(client, 'after this iteration'));
   pause(exchange('overloaded'));
   expect(reading()).toBe('');
   turns();
@@ -47,7 +47,7 @@ test('pauses after any other response until the turn has ended, room or not', ()
 
 test('reads on at the end of the turn while there is room, whether or not those let go send anything', () => {
   const { state, exchange, pause, reading } = setUp();
-  state.room = 2;
+  state.freeSlots = 2;
   for (const client of ['a', 'b', 'c', 'd', 'e']) pause(exchange(client));
   expect(reading()).toBe('');
   turns();
@@ -60,7 +60,7 @@ test('reads on when there is room again, the first come first', () => {
   turns();
   jest.advanceTimersByTime(500);
   expect(reading()).toBe('');
-  state.room = 1;
+  state.freeSlots = 1;
   jest.advanceTimersToNextTimer();
   expect(reading()).toBe('a');
 });
@@ -81,7 +81,7 @@ test('reads on after a second at the latest', () => {
 
 test('reads a body that nobody wants to its end first', () => {
   const { exchange, pause, reading } = setUp();
-  const coming = exchange('a', 'when there is room', false);
+  const coming = exchange('a', 'when a slot is free', false);
   pause(coming);
   turns();
   expect(reading()).toBe('a');

@@ -110,7 +110,9 @@ test('closes a connection whose client leaves an answer unread', async () => {
   const koa = new Koa().use((ctx) => {
     ctx.body = Buffer.alloc(64 * 1024 ** 2);
   });
-  const server = await serve({ koa, room: () => 1 }, '127.0.0.1', 0, pino({ level: 'silent' }), { answerTimeout: 50 });
+  const server = await serve({ koa, freeSlots: () => 1 }, '127.0.0.1', 0, pino({ level: 'silent' }), {
+    responseTimeout: 50,
+  });
   cleanUps.push(() => server.close(0));
   const socket = await open(server.url);
   socket.pause();
@@ -127,7 +129,9 @@ test('leaves a connection alone on which the service itself takes its time', asy
     await setTimeout(200);
     ctx.body = 'x';
   });
-  const server = await serve({ koa, room: () => 1 }, '127.0.0.1', 0, pino({ level: 'silent' }), { answerTimeout: 50 });
+  const server = await serve({ koa, freeSlots: () => 1 }, '127.0.0.1', 0, pino({ level: 'silent' }), {
+    responseTimeout: 50,
+  });
   cleanUps.push(() => server.close(0));
   expect(await statusOf(await open(server.url), 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('200');
 });

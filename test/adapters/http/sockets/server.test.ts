@@ -89,7 +89,7 @@ describe('a body in small pieces', () => {
     const answer = await rawRequest(roomy.url, inPieces(1_100));
     await roomy.close(0);
     expect(answer).toMatch(
-      /^HTTP\/1\.1 400 [\s\S]*{"error":40013,"message":"the body must not come in so many small pieces"}$/,
+      /^HTTP\/1\.1 400 [\s\S]*{"error":40013,"message":"the body must not be sent in so many small chunks"}$/,
     );
   });
 });

@@ -1,19 +1,19 @@
 import { statSync } from 'node:fs';
 
 interface Files {
-  /** Those that must be there. */
+  /** Files that must exist. */
   readonly required: readonly string[];
-  /** Those that may be missing, but must not be others. */
+  /** Files that may be missing but must not be replaced. */
   readonly optional: readonly string[];
 }
 
 /**
- * Remembers which files are at these paths, by device and inode.
+ * Remembers the files at these paths, by device and inode.
  *
- * @returns a function that returns the path of one that has been deleted or replaced since. It takes some microseconds
- * and is synchronous, so that what is called next finds the files just as they were seen.
+ * @returns a function that returns the path of a file that has been deleted or replaced since. It takes some
+ * microseconds and is synchronous, so that the next call finds the files as they were checked.
  */
-export function sameFiles({ required, optional }: Files): () => string | undefined {
+export function lostFileCheck({ required, optional }: Files): () => string | undefined {
   const remembered = [...required, ...optional].map((path) => ({ path, file: identity(path) }));
   return () =>
     remembered.find(({ path, file }) => {
@@ -22,7 +22,7 @@ export function sameFiles({ required, optional }: Files): () => string | undefin
     })?.path;
 }
 
-/** Undefined if there is no file, or none that can be reached. */
+/** Undefined if the file does not exist or cannot be accessed. */
 function identity(path: string): string | undefined {
   try {
     const { dev, ino } = statSync(path, { bigint: true });

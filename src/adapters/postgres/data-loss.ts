@@ -2,17 +2,17 @@ import { type Kysely, sql } from 'kysely';
 import type { Migration, MigrationProvider } from 'kysely/migration';
 import type { Tables } from './database.ts';
 
-/** The same migrations, except that going down fails, and so changes nothing, if it would delete plants. */
-export function keepingPlants(provider: MigrationProvider): MigrationProvider {
+/** The same migrations, except that `down` fails, and so changes nothing, if it would delete plants. */
+export function refuseDataLoss(provider: MigrationProvider): MigrationProvider {
   return {
     async getMigrations() {
       const migrations = Object.entries(await provider.getMigrations());
-      return Object.fromEntries(migrations.map(([name, migration]) => [name, keeping(name, migration)]));
+      return Object.fromEntries(migrations.map(([name, migration]) => [name, withSafeDown(name, migration)]));
     },
   };
 }
 
-function keeping(name: string, { up, down }: Migration): Migration {
+function withSafeDown(name: string, { up, down }: Migration): Migration {
   if (down === undefined) return { up };
   return {
     up,
@@ -22,14 +22,14 @@ function keeping(name: string, { up, down }: Migration): Migration {
       const deleted = before - (await lockAndCount(database));
       if (deleted === 0n) return;
       throw new Error(
-        `taking ${name} back would delete ${deleted} ${deleted === 1n ? 'plant' : 'plants'}, ` +
+        `reverting ${name} would delete ${deleted} ${deleted === 1n ? 'plant' : 'plants'}, ` +
           'so nothing was changed: to delete, add --delete-plants',
       );
     },
   };
 }
 
-/** Counts the plants, and lets nobody create one before the end of the transaction. */
+/** Counts the plants and locks the table until the end of the transaction, so that none is created meanwhile. */
 async function lockAndCount(database: Kysely<Tables>): Promise<bigint> {
   const { rows } = await sql`select from pg_class where oid = to_regclass('plants')`.execute(database);
   if (rows.length === 0) return 0n;
