@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { eventually } from './support/eventually.ts';
 import { AUDIENCE, ISSUER, signingKey, startIdentityProvider, tokenOf } from './support/identity-provider.ts';
 import {
   projectFile,
@@ -290,6 +291,9 @@ describe('on Postgres', () => {
     try {
       const service = await start({ DATABASE_URL: own.url });
       expect((await post(service, monstera)).status).toBe(200);
+      // A connection that is in use is not reported: its statement is tried again.
+      const busy = "select from pg_stat_activity where application_name = 'plant-store' and state <> 'idle'";
+      await eventually(async () => (await own.query(`${busy} and datname = current_database()`)).length === 0);
       const ended = await own.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
          where application_name = 'plant-store' and datname = current_database()`,
