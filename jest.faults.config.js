@@ -1,14 +1,15 @@
-import everyRun from './jest.config.js';
+import { base, testTimeout } from './jest.config.js';
 
 /*
- * npm run test:faults: everything in test/faults, with as many rounds as a claim needs. `*.test.ts` are part of
- * npm test too, with few rounds; `*.faults.ts` are run only here.
+ * npm run test:faults: everything in test/faults, with as many rounds as a claim needs. `*.full.ts` are part of
+ * npm run test:full too, with few rounds; `*.faults.ts` are run only here.
  *
  * @type {import('jest').Config}
  */
 export default {
-  ...everyRun,
-  testMatch: ['<rootDir>/test/faults/**/*.{test,faults}.ts'],
+  ...base,
+  testTimeout,
+  testMatch: ['<rootDir>/test/faults/**/*.{full,faults}.ts'],
   // Two at once would measure each other.
   maxWorkers: 1,
   verbose: true,

@@ -1,19 +1,20 @@
 import { parseArgs } from 'node:util';
+import { number } from '../tooling/markdown-table.ts';
+import { positive } from '../tooling/options.ts';
+import { startServer } from '../tooling/server-process.ts';
+import { session } from '../tooling/session.ts';
+import { createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
 import { writeChart } from './chart.ts';
 import { circumstances } from './circumstances.ts';
 import { checkClaims } from './claims.ts';
 import { type ContenderKey, cannedAnswer, contenders } from './contenders.ts';
-import { createDatabase, findPostgres, startAfresh } from './database.ts';
 import { writeFigures } from './figures.ts';
 import { runLoad } from './load.ts';
 import { measure } from './measure.ts';
-import { positive } from './options.ts';
 import { writeJson } from './output.ts';
 import type { Run } from './runs.ts';
-import { startServer } from './server-process.ts';
-import { session } from './session.ts';
 import { summarize } from './summary.ts';
-import { claimTable, number, resultTables } from './tables.ts';
+import { claimTable, resultTables } from './tables.ts';
 
 /*
  * npm run bench [-- --quick] [--connections 1,64] [--rounds 5] [--seconds 4]

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import { join } from 'node:path';
-import type { BenchDatabase } from './database.ts';
+import type { BenchDatabase } from '../tooling/session-database.ts';
 import { generator } from './load.ts';
 
 const root = join(import.meta.dirname, '..');

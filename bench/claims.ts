@@ -1,6 +1,7 @@
+import { median } from '../tooling/statistics.ts';
 import type { ContenderKey } from './contenders.ts';
 import type { Figures } from './measure.ts';
-import { median, type Run, ratios } from './runs.ts';
+import { type Run, ratios } from './runs.ts';
 
 /** Something that the bench is to show. */
 export interface Claim {

@@ -1,18 +1,10 @@
-/** A server to be measured. */
-export interface Contender {
-  readonly title: string;
-  /** What Node runs, from the project's folder. */
-  readonly script: string;
-  readonly environment?: Readonly<Record<string, string>>;
-  /** Whether each answer of 200 promises a row in the table. */
-  readonly stores: boolean;
-}
+import { plantStore, type ServerProgram } from '../tooling/server-process.ts';
 
 export type ContenderKey = 'ours' | 'fastify' | 'single' | 'instant' | 'together' | 'bare';
 
 /** In the order in which they take their turns. */
-export const contenders: Readonly<Record<ContenderKey, Contender>> = {
-  ours: { title: 'Plant Store', script: 'src/main.ts', stores: true },
+export const contenders: Readonly<Record<ContenderKey, ServerProgram>> = {
+  ours: plantStore,
   fastify: { title: 'Fastify + pg', script: 'bench/contenders/fastify-pg.ts', stores: true },
   single: {
     title: 'Plant Store, batches of one',
@@ -31,7 +23,7 @@ export const contenders: Readonly<Record<ContenderKey, Contender>> = {
 };
 
 /** Not a contender: what the load generator reaches here is its own ceiling. */
-export const cannedAnswer: Contender = {
+export const cannedAnswer: ServerProgram = {
   title: 'canned answer',
   script: 'bench/contenders/canned-answer.ts',
   stores: false,

@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { markdownTable, number } from '../tooling/markdown-table.ts';
 import type { Claim } from './claims.ts';
 import type { ContenderKey } from './contenders.ts';
 import type { Summary } from './summary.ts';
-import { claimTable, markdownTable, number } from './tables.ts';
+import { claimTable } from './tables.ts';
 
 /*
  * The figures in the documents come from the files that the benches write, and stand between two comments:

@@ -2,19 +2,20 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { markdownTable, number } from '../tooling/markdown-table.ts';
+import { positive } from '../tooling/options.ts';
+import { startServer } from '../tooling/server-process.ts';
+import { session } from '../tooling/session.ts';
+import { type BenchDatabase, createDatabase, findPostgres } from '../tooling/session-database.ts';
+import { median } from '../tooling/statistics.ts';
 import { circumstances } from './circumstances.ts';
 import { atLeast } from './claims.ts';
 import { contenders } from './contenders.ts';
-import { type BenchDatabase, createDatabase, findPostgres } from './database.ts';
 import { writeFigures } from './figures.ts';
 import { runLoad } from './load.ts';
 import { type Figures, measure } from './measure.ts';
-import { positive } from './options.ts';
 import { writeJson } from './output.ts';
-import { median } from './runs.ts';
-import { startServer } from './server-process.ts';
-import { session } from './session.ts';
-import { claimTable, markdownTable, number } from './tables.ts';
+import { claimTable } from './tables.ts';
 
 /*
  * npm run bench:growth [-- --plants 10000000] [--rounds 7] [--seconds 10]

@@ -4,15 +4,15 @@ import { createWriteStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { residentMemory } from '../tooling/linux-process.ts';
+import { markdownTable, number } from '../tooling/markdown-table.ts';
+import { positive } from '../tooling/options.ts';
+import { type Session, session } from '../tooling/session.ts';
+import { type BenchDatabase, createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
+import { median } from '../tooling/statistics.ts';
 import { circumstances } from './circumstances.ts';
-import { type BenchDatabase, createDatabase, findPostgres, startAfresh } from './database.ts';
 import { writeFigures } from './figures.ts';
-import { residentMemory } from './linux-process.ts';
-import { positive } from './options.ts';
 import { writeJson } from './output.ts';
-import { median } from './runs.ts';
-import { type Session, session } from './session.ts';
-import { markdownTable, number } from './tables.ts';
 
 /*
  * npm run bench:import [-- --plants 500000] [--rounds 3] [--long 5000000]

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { TOKEN } from './server-process.ts';
+import { TOKEN } from '../tooling/server-process.ts';
 
 const run = promisify(execFile);
 const here = (file: string) => join(import.meta.dirname, file);
@@ -40,7 +40,10 @@ export interface Load {
  *
  * @throws Error if not one is answered with 200.
  */
-export async function runLoad(url: string, { request = 'create', plants: stored = 0, connections, seconds, signal }: Load): Promise<LoadResult> {
+export async function runLoad(
+  url: string,
+  { request = 'create', plants: stored = 0, connections, seconds, signal }: Load,
+): Promise<LoadResult> {
   const plants = here('plants.txt');
   // A quarter of the cores at most: the rest is for the server and the database.
   const threads = Math.min(connections, Math.max(1, Math.floor(availableParallelism() / 4)));
@@ -48,9 +51,13 @@ export async function runLoad(url: string, { request = 'create', plants: stored 
   const wrk = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--timeout=10s', `-s${here('wrk.lua')}`, url, '--'];
   const { stdout } =
     wrkVersion === undefined
-      ? await run(process.execPath, [here('load-generator.ts'), url, `${connections}`, `${seconds}`, plants, TOKEN, request, `${stored}`], {
-          signal,
-        })
+      ? await run(
+          process.execPath,
+          [here('load-generator.ts'), url, `${connections}`, `${seconds}`, plants, TOKEN, request, `${stored}`],
+          {
+            signal,
+          },
+        )
       : await run('wrk', [...wrk, plants, TOKEN, request, `${stored}`, ...seeds], { signal });
   const result: LoadResult = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
   if (result.answers === 0) throw new Error(`${url} has not answered a single request with 200`);

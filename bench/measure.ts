@@ -1,7 +1,7 @@
-import type { BenchDatabase } from './database.ts';
-import { cpuTime, cpuTimeOfFamily, resetPeakMemory, residentMemory } from './linux-process.ts';
+import { cpuTime, cpuTimeOfFamily, resetPeakMemory, residentMemory } from '../tooling/linux-process.ts';
+import type { Server } from '../tooling/server-process.ts';
+import type { BenchDatabase } from '../tooling/session-database.ts';
 import { type Load, runLoad } from './load.ts';
-import type { Server } from './server-process.ts';
 
 /** One run's figures. */
 export interface Figures {

@@ -2,20 +2,21 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { residentMemory } from '../tooling/linux-process.ts';
+import { markdownTable, number } from '../tooling/markdown-table.ts';
+import { positive } from '../tooling/options.ts';
+import { startServer } from '../tooling/server-process.ts';
+import { session } from '../tooling/session.ts';
+import { createDatabase, findPostgres } from '../tooling/session-database.ts';
+import { median, quantile } from '../tooling/statistics.ts';
 import { circumstances } from './circumstances.ts';
 import { atLeast, atMost } from './claims.ts';
 import { contenders } from './contenders.ts';
-import { createDatabase, findPostgres } from './database.ts';
 import { writeFigures } from './figures.ts';
-import { residentMemory } from './linux-process.ts';
 import { runLoad } from './load.ts';
 import { checkRows } from './measure.ts';
-import { positive } from './options.ts';
 import { writeJson } from './output.ts';
-import { median } from './runs.ts';
-import { startServer } from './server-process.ts';
-import { session } from './session.ts';
-import { claimTable, markdownTable, number } from './tables.ts';
+import { claimTable } from './tables.ts';
 
 /*
  * npm run bench:overload [-- --seconds 10]
@@ -143,9 +144,8 @@ function perSecond(answers: readonly Answer[], start: number, seconds: number): 
 }
 
 function spread(answers: readonly Answer[]) {
-  const sorted = answers.map(({ durationMs }) => durationMs).sort((a, b) => a - b);
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-  return { p50: at(0.5), p99: at(0.99), most: at(1) };
+  const times = answers.map(({ durationMs }) => durationMs);
+  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), most: quantile(times, 1) };
 }
 
 function texts({ p50, p99, most }: ReturnType<typeof spread>): string {

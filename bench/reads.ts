@@ -88,8 +88,16 @@ await session(async (session) => {
   const beside: { throughput: number; p99: number }[] = [];
   for (let round = 1; round <= rounds; round++) beside.push(await createsBesideStreams(ours, session.signal));
   claims.push(
-    atLeast(0.6, 'creates beside 3 streams, 64 connections: throughput ÷ alone', beside.map(({ throughput }) => throughput)),
-    atMost(3, 'the same: p99 ÷ alone', beside.map(({ p99 }) => p99)),
+    atLeast(
+      0.6,
+      'creates beside 3 streams, 64 connections: throughput ÷ alone',
+      beside.map(({ throughput }) => throughput),
+    ),
+    atMost(
+      3,
+      'the same: p99 ÷ alone',
+      beside.map(({ p99 }) => p99),
+    ),
     atMost(250, 'embedded database: longest create beside a stream, ms', [await embeddedCreate(session)]),
   );
 
@@ -232,7 +240,10 @@ async function createsBesideStreams(server: Server, signal: AbortSignal) {
   const beside = await runLoad(server.url, load);
   stop.abort();
   await Promise.all(readers);
-  const result = { throughput: beside.answers / beside.seconds / (alone.answers / alone.seconds), p99: beside.p99 / alone.p99 };
+  const result = {
+    throughput: beside.answers / beside.seconds / (alone.answers / alone.seconds),
+    p99: beside.p99 / alone.p99,
+  };
   console.error(`creates beside 3 streams: throughput ${number(result.throughput)}, p99 ${number(result.p99)}`);
   return result;
 }
@@ -240,7 +251,11 @@ async function createsBesideStreams(server: Server, signal: AbortSignal) {
 /** The longest of the creates, one after another, that a stream of the embedded database meets, in milliseconds. */
 async function embeddedCreate(session: Session): Promise<number> {
   const dataDir = join(session.folder, 'embedded');
-  const server = await startServer({ ...plantStore, environment: { DATABASE_URL: '', DATA_DIR: dataDir } }, '', session);
+  const server = await startServer(
+    { ...plantStore, environment: { DATABASE_URL: '', DATA_DIR: dataDir } },
+    '',
+    session,
+  );
   const create = async (id: number) => {
     const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
     const body = JSON.stringify({ id, name: `Plant number ${id}`, tag: 'tag' });

@@ -1,3 +1,4 @@
+import { median } from '../tooling/statistics.ts';
 import type { ContenderKey } from './contenders.ts';
 import type { Figures } from './measure.ts';
 
@@ -25,13 +26,6 @@ export function medianRatio(runs: readonly Run[], figure: keyof Figures, over: P
 export function ratios(runs: readonly Run[], figure: keyof Figures, over: Place, under: Place): number[] {
   const divisors = byRound(runs, figure, under);
   return byRound(runs, figure, over).map((value, round) => value / (divisors[round] ?? Number.NaN));
-}
-
-/** NaN if there is no value, or one is NaN. */
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2;
 }
 
 function byRound(runs: readonly Run[], figure: keyof Figures, [contender, connections]: Place): number[] {

@@ -1,20 +1,21 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { residentMemory } from '../tooling/linux-process.ts';
+import { markdownTable, number } from '../tooling/markdown-table.ts';
+import { positive } from '../tooling/options.ts';
+import { startServer } from '../tooling/server-process.ts';
+import { session } from '../tooling/session.ts';
+import { createDatabase, findPostgres } from '../tooling/session-database.ts';
+import { median } from '../tooling/statistics.ts';
 import { circumstances } from './circumstances.ts';
 import { atMost } from './claims.ts';
 import { contenders } from './contenders.ts';
-import { createDatabase, findPostgres } from './database.ts';
 import { writeFigures } from './figures.ts';
-import { residentMemory } from './linux-process.ts';
 import { runLoad } from './load.ts';
 import { checkRows } from './measure.ts';
-import { positive } from './options.ts';
 import { writeJson } from './output.ts';
-import { median } from './runs.ts';
-import { startServer } from './server-process.ts';
-import { session } from './session.ts';
-import { claimTable, markdownTable, number } from './tables.ts';
+import { claimTable } from './tables.ts';
 
 /*
  * npm run bench:soak [-- --seconds 600]

@@ -1,13 +1,12 @@
 import { relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Contender } from './contenders.ts';
-import { createDatabase, findPostgres, startAfresh } from './database.ts';
+import { positive } from '../tooling/options.ts';
+import { type ServerProgram, startServer } from '../tooling/server-process.ts';
+import { session } from '../tooling/session.ts';
+import { createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
+import { median } from '../tooling/statistics.ts';
 import { runLoad } from './load.ts';
 import { type Figures, measure } from './measure.ts';
-import { positive } from './options.ts';
-import { median } from './runs.ts';
-import { startServer } from './server-process.ts';
-import { session } from './session.ts';
 
 /*
  * npm run bench:versions -- FOLDER [--connections 64] [--rounds 7] [--seconds 4]
@@ -31,7 +30,7 @@ const WARM_UP_SECONDS = 10;
 
 const here = resolve(import.meta.dirname, '..');
 const other = relative(here, resolve(folder, 'src/main.ts'));
-const versions: Contender[] = [
+const versions: ServerProgram[] = [
   { title: 'other', script: other, stores: true },
   { title: 'this', script: 'src/main.ts', stores: true },
   { title: 'other again', script: other, stores: true },

@@ -47,6 +47,7 @@ test('.ci/run passes when every step does', async () => {
 test.each<[string, StandIns]>([
   ['npm ci && npm test', { npm: '[ $1 != ci ]' }],
   ['npm ci && npm test', { npm: '[ $1 != test ]' }],
+  ['npm run test:full', { npm: '[ "$2" != test:full ]' }],
   ['npm run check', { npm: '[ "$2" != check ]' }],
   ['npm run test:browser', { npm: '[ "$2" != test:browser ]' }],
   ['container engine', { engine: 'exit 1' }],

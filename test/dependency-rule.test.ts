@@ -1,4 +1,4 @@
-import { cp, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { projectFile, startNode, temporaryFolder } from './support/service-process.ts';
@@ -13,7 +13,7 @@ interface Findings {
 async function depcruise(folder: string): Promise<Findings> {
   const program = projectFile('node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
   const options = ['--config', projectFile('.dependency-cruiser.mjs'), '--output-type', 'json'];
-  const process = startNode([program, 'src', 'migrations', ...options], folder);
+  const process = startNode([program, 'src', 'migrations', 'tooling', ...options], folder);
   await process.exited;
   expect(process.stderr()).toBe('');
   return JSON.parse(process.stdout());
@@ -55,15 +55,23 @@ test('every forbidden import is reported', async () => {
       `import '../../../migrations/0001_create_plants.ts';`,
     ],
     ['commands-plug-in-only', 'src/composition/with-command.ts', `import '../migrate.ts';`],
+    ['the-product-needs-no-tooling', 'src/composition/with-tooling.ts', `import '../../tooling/session.ts';`],
+    ['tooling-serves-tests-and-bench', 'tooling/with-test.ts', `import '../test/one.ts';`],
     ['no-circle', 'src/adapters/http/circle-one.ts', `import './circle-two.ts';`],
     ['nothing-missing', 'src/with-nothing.ts', `import './nothing.ts';`],
   ];
-  const otherHalfOfTheCircle = ['src/adapters/http/circle-two.ts', `import './circle-one.ts';`] as const;
+  const imported = [
+    ['src/adapters/http/circle-two.ts', `import './circle-one.ts';`],
+    ['test/one.ts', ''],
+  ] as const;
 
   const copy = await temporaryFolder();
   await symlink(projectFile('node_modules'), join(copy, 'node_modules'));
-  for (const folder of ['src', 'migrations']) await cp(projectFile(folder), join(copy, folder), { recursive: true });
-  for (const [file, source] of [...forbidden.map(([, ...file]) => file), otherHalfOfTheCircle]) {
+  for (const folder of ['src', 'migrations', 'tooling']) {
+    await cp(projectFile(folder), join(copy, folder), { recursive: true });
+  }
+  await mkdir(join(copy, 'test'));
+  for (const [file, source] of [...forbidden.map(([, ...file]) => file), ...imported]) {
     await writeFile(join(copy, file), source);
   }
 

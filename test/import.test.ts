@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { lockFolder } from '../src/adapters/postgres/folder-lock.ts';
+import { startPostgresServer } from '../tooling/postgres-server.ts';
 import { counts, runImport, startImport } from './support/import-process.ts';
-import { startPostgresServer } from './support/postgres-server.ts';
 import { projectFile, startNode, temporaryFolder } from './support/service-process.ts';
 import { emptyDatabase, migratedDatabase, type TestDatabase } from './support/test-database.ts';
 

@@ -1,3 +1,4 @@
+import { hash, randomInt } from 'node:crypto';
 import { Agent } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { TOKEN } from './support/api-server.ts';
@@ -9,6 +10,8 @@ import { connect, migratedDatabase, storedPlants } from './support/test-database
 
 const REQUESTS = 20_000;
 const CONNECTIONS = 64;
+/** Of the order in which they are sent: LOAD_SEED repeats a run. */
+const SEED = Number(process.env.LOAD_SEED ?? randomInt(2 ** 31));
 
 test('answers 200 to exactly those whose record the table holds, though a third are replays and conflicts', async () => {
   const database = await migratedDatabase();
@@ -16,7 +19,13 @@ test('answers 200 to exactly those whose record the table holds, though a third 
   const start = async () => (await startService(await temporaryFolder(), environment)).apiUrl;
   const urls = [await start(), await start()] as const;
 
-  const sent = Array.from({ length: REQUESTS }, (_, n) => mixedPlant(n)).sort(() => Math.random() - 0.5);
+  process.stdout.write(`test/load.test.ts: LOAD_SEED=${SEED}\n`);
+  const sent = Array.from({ length: REQUESTS }, (_, n) => ({
+    plant: mixedPlant(n),
+    place: hash('sha256', `${SEED} ${n}`),
+  }))
+    .sort((a, b) => (a.place < b.place ? -1 : 1))
+    .map(({ plant }) => plant);
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS / urls.length });
   const answers: Answer[] = [];
   const queue = sent.entries();

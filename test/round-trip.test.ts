@@ -9,6 +9,7 @@ import type { Database } from '../src/adapters/postgres/database.ts';
 import { embeddedDatabase } from '../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../src/adapters/postgres/migrator.ts';
 import { post, startApiServer } from './support/api-server.ts';
+import { putEmbeddedDatabase } from './support/embedded-template.ts';
 import { int64, writtenInteger, writtenString } from './support/json-forms.ts';
 import { connect, migratedDatabase, plantsIn } from './support/test-database.ts';
 
@@ -26,6 +27,7 @@ async function postgres(): Promise<Subject> {
 
 async function embedded(): Promise<Subject> {
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
+  await putEmbeddedDatabase(folder);
   const database = await embeddedDatabase(folder);
   await migrateUp(database);
   return { database, remove: () => rm(folder, { recursive: true }) };

@@ -54,7 +54,12 @@ const recordOf = ({ id, name, tag }: Row) => ({ id: Number(id), name, ...(tag !=
 
 fastify.get<{ Params: { id: number } }>(
   '/plants/:id',
-  { schema: { params: { type: 'object', properties: { id: { type: 'integer' } } }, response: { 200: record, 404: error } } },
+  {
+    schema: {
+      params: { type: 'object', properties: { id: { type: 'integer' } } },
+      response: { 200: record, 404: error },
+    },
+  },
   async (request, reply) => {
     const { rows } = await pool.query<Row>('SELECT id, name, tag FROM plants WHERE id = $1', [request.params.id]);
     if (rows[0] === undefined) return reply.code(404).send({ error: 40401, message: 'not found' });

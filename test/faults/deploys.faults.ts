@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { freePort } from '../../tooling/free-port.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { debianProgram } from '../support/debian-program.ts';
 import { eventually } from '../support/eventually.ts';
-import { freePort } from '../support/free-port.ts';
 import { type Instance, startHaproxy } from '../support/haproxy.ts';
 import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';

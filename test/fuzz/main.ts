@@ -1,10 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { contenders } from '../../bench/contenders.ts';
-import { createDatabase, findPostgres } from '../../bench/database.ts';
-import { positive } from '../../bench/options.ts';
-import { startServer, TOKEN } from '../../bench/server-process.ts';
-import { session } from '../../bench/session.ts';
+import { positive } from '../../tooling/options.ts';
+import { plantStore, startServer, TOKEN } from '../../tooling/server-process.ts';
+import { session } from '../../tooling/session.ts';
+import { createDatabase, findPostgres } from '../../tooling/session-database.ts';
 import { fuzz } from './fuzz.ts';
 
 /*
@@ -20,7 +19,7 @@ const seed = positive(values.seed, randomInt(1, 2 ** 31 - 1_000_000));
 
 await session(async (session) => {
   const { url: database, query } = await createDatabase(await findPostgres(session), session);
-  const server = await startServer(contenders.ours, database, session);
+  const server = await startServer(plantStore, database, session);
   console.log(`${requests} requests from seed ${seed}`);
   const start = performance.now();
   const onProgress = (sent: number) => process.stderr.write(`\r${sent}`);

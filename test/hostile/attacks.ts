@@ -23,7 +23,7 @@ export interface Attack {
 
 type Details = Partial<Pick<Attack, 'allowance' | 'attackers' | 'turnsPerSecond' | 'seconds'>>;
 
-/** For a body that is being parsed: test/adapters/http/operations/event-loop.test.ts. */
+/** For a body that is being parsed: test/adapters/http/operations/event-loop.full.ts. */
 const BODY_TIME = 50;
 /** For the 64 KiB that Node reads at once and parses to their end: 11,000 chunks. */
 const READ_TIME = 30;

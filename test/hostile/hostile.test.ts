@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { HttpServer } from '../../src/adapters/http/sockets/server.ts';
+import { afterAll, expect, test } from '@jest/globals';
 import { post, startApiServer, TOKEN } from '../support/api-server.ts';
 import { attacks } from './attacks.ts';
 
@@ -10,12 +9,9 @@ import { attacks } from './attacks.ts';
 
 const impatience = { headersTimeout: 500, requestTimeout: 1_500, responseTimeout: 1_000, keepAliveTimeout: 100 };
 
-let server: HttpServer;
-let impatient: HttpServer;
-beforeAll(async () => {
-  server = await startApiServer();
-  impatient = await startApiServer({ limits: { ...impatience, connectionsCheckingInterval: 10 } });
-});
+// Not in a hook, for which Jest's concurrent tests do not wait.
+const server = await startApiServer();
+const impatient = await startApiServer({ limits: { ...impatience, connectionsCheckingInterval: 10 } });
 afterAll(() => Promise.all([server.close(0), impatient.close(0)]));
 
 const { signal } = new AbortController();
@@ -28,7 +24,7 @@ test.each(attacks.filter((attack) => !waits(attack)))('answers $name, and others
   expect(attack.outcomes).toContain(await outcome);
 });
 
-test.each(attacks.filter(waits))('loses its patience with $name', async ({ turn, outcomes }) => {
+test.concurrent.each(attacks.filter(waits))('loses its patience with $name', async ({ turn, outcomes }) => {
   const outcome = await turn({ url: impatient.url, token: TOKEN, signal });
   expect(outcomes.filter((one) => one !== 'held')).toContain(outcome);
 });

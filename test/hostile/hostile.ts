@@ -2,12 +2,11 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { contenders } from '../../bench/contenders.ts';
-import { createDatabase, findPostgres } from '../../bench/database.ts';
-import { cpuTime, residentMemory } from '../../bench/linux-process.ts';
-import { type Server, startServer, TOKEN } from '../../bench/server-process.ts';
-import { session } from '../../bench/session.ts';
-import { markdownTable, number } from '../../bench/tables.ts';
+import { cpuTime, residentMemory } from '../../tooling/linux-process.ts';
+import { markdownTable, number } from '../../tooling/markdown-table.ts';
+import { plantStore, type Server, startServer, TOKEN } from '../../tooling/server-process.ts';
+import { session } from '../../tooling/session.ts';
+import { createDatabase, findPostgres } from '../../tooling/session-database.ts';
 import { type Attack, attacks } from './attacks.ts';
 import { ordinaryClients, type Service } from './ordinary.ts';
 
@@ -97,7 +96,7 @@ function row(attack: Attack, { rest, meanwhile, outcomes, memory, cpu, faults }:
 
 await session(async (session) => {
   const database = await createDatabase(await findPostgres(session), session);
-  const server = await startServer(contenders.ours, database.url, session);
+  const server = await startServer(plantStore, database.url, session);
   await ordinaryClients(server.url, TOKEN, 5);
   const rows: string[][] = [];
   for (const attack of attacks.filter(({ name }) => name.includes(values.only ?? ''))) {

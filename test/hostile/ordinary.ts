@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { quantile } from '../../tooling/statistics.ts';
 
 /** How ordinary clients fared. */
 export interface Service {
@@ -34,9 +35,7 @@ export async function ordinaryClients(url: string, token: string, seconds: numbe
   }
   await Promise.all(sending);
   agent.destroy();
-  latencies.sort((a, b) => a - b);
-  const p99 = latencies[Math.floor(count * 0.99)] ?? Number.NaN;
-  return { p99, most: latencies.at(-1) ?? Number.NaN, requests: count, failures };
+  return { p99: quantile(latencies, 0.99), most: quantile(latencies, 1), requests: count, failures };
 }
 
 function create(url: string, token: string, agent: Agent): Promise<string> {

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect } from '@jest/globals';
 import type { NewPlant } from '../../src/domain/plant.ts';
+import { freePort } from '../../tooling/free-port.ts';
+import { markdownTable } from '../../tooling/markdown-table.ts';
 import { TOKEN } from './api-server.ts';
 import { eventually } from './eventually.ts';
-import { freePort } from './free-port.ts';
 import { type Answer, faultless, judge, naturals, startLoad } from './load-clients.ts';
 import { type Service, startService, temporaryFolder } from './service-process.ts';
 
@@ -85,9 +86,9 @@ export async function crashRounds({ killed, url, crash, serviceLives, rows }: Cr
   }
 }
 
-const report = [['killed', 'rounds', 'acknowledged', 'lost', 'longest outage']];
+const report: string[][] = [];
 afterAll(() => {
-  const width = (column: number) => Math.max(...report.map((row) => row[column]?.length ?? 0));
-  const lines = report.map((row) => `| ${row.map((cell, column) => cell.padEnd(width(column))).join(' | ')} |`);
-  process.stdout.write(`\n${lines.join('\n')}\n\n`);
+  process.stdout.write(
+    `\n${markdownTable(['killed', 'rounds', 'acknowledged', 'lost', 'longest outage'], report)}\n\n`,
+  );
 });

@@ -1,8 +1,8 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freePort } from '../../tooling/free-port.ts';
+import { NOBODY } from '../../tooling/postgres-server.ts';
 import { eventually } from './eventually.ts';
-import { freePort } from './free-port.ts';
-import { NOBODY } from './postgres-server.ts';
 import { projectFile, startProgram, temporaryFolder } from './service-process.ts';
 
 export interface Instance {

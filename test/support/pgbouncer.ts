@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { chmod, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '../../tooling/free-port.ts';
+import { NOBODY } from '../../tooling/postgres-server.ts';
 import { eventually } from './eventually.ts';
-import { freePort } from './free-port.ts';
-import { NOBODY } from './postgres-server.ts';
 import { type NodeProcess, startProgram, temporaryFolder } from './service-process.ts';
 
 export interface PgBouncer {

@@ -5,6 +5,7 @@ import { embeddedDatabase } from '../../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
 import type { Ports } from '../../src/application/use-cases.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
+import { putEmbeddedDatabase } from './embedded-template.ts';
 import { fakePlants } from './fake-plants.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from './test-database.ts';
 
@@ -31,6 +32,7 @@ async function fake(): Promise<Repositories> {
 
 async function embedded(): Promise<Repositories> {
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
+  await putEmbeddedDatabase(folder);
   const database = await embeddedDatabase(folder);
   await migrateUp(database);
   return {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { compileCache } from './service-process.ts';
 
 export interface Outcome {
   readonly code: number;
@@ -13,7 +14,7 @@ export function run(
   env: Record<string, string> = {},
   cwd?: string,
 ): Promise<Outcome> {
-  const options = { cwd, env: { PATH: process.env.PATH, ...env }, maxBuffer: 64 * 1024 ** 2 };
+  const options = { cwd, env: { PATH: process.env.PATH, ...compileCache, ...env }, maxBuffer: 64 * 1024 ** 2 };
   return new Promise((resolve, reject) => {
     execFile(program, args, options, (error, stdout, stderr) => {
       if (typeof error?.code === 'string') reject(new Error(`cannot run ${program}: ${error.message}`));

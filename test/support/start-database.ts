@@ -1,9 +1,15 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { GenericContainer, Wait } from 'testcontainers';
-import { startPostgresServer } from './postgres-server.ts';
+import { makePostgresTemplate, startPostgresServer } from '../../tooling/postgres-server.ts';
+import { migratedDatabase } from './test-database.ts';
 
 /*
- * Jest's global set-up: finds a real Postgres for the tests, says which, and leaves its address in
- * TEST_SERVER_URL for test-database.ts.
+ * Jest's global set-up. It finds a real Postgres for the tests, says which, and leaves its address in TEST_SERVER_URL for
+ * test-database.ts. What takes long to make is made once in a run and copied: a migrated database, whose name is in
+ * TEST_TEMPLATE, and in TEST_FOLDER, which is removed in the end, the files of an embedded database
+ * (embedded-template.ts), those of a Postgres server, and the compiled code of the processes that the tests start.
  */
 
 declare global {
@@ -13,18 +19,32 @@ declare global {
 const IMAGE = 'postgres:18-alpine';
 
 export default async function startDatabase(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-tests-'));
+  // For a Postgres that root has to run as somebody else.
+  await chmod(folder, 0o755);
+  process.env.TEST_FOLDER = folder;
+  process.env.NODE_COMPILE_CACHE ??= join(folder, 'compile-cache');
   const given = process.env.TEST_DATABASE_URL;
-  const { name, url, stop } = given ? { name: 'TEST_DATABASE_URL', url: given, stop: undefined } : await ownServer();
+  const { name, url, stop } = given
+    ? { name: 'TEST_DATABASE_URL', url: given, stop: async () => {} }
+    : await ownServer(folder);
   process.env.TEST_SERVER_URL = url;
-  globalThis.stopTestServer = stop;
+  const template = await migratedDatabase();
+  process.env.TEST_TEMPLATE = new URL(template.directUrl).pathname.slice(1);
+  globalThis.stopTestServer = async () => {
+    await template.drop();
+    await stop();
+    await rm(folder, { recursive: true });
+  };
   process.stdout.write(`The tests run on Postgres from ${name}\n`);
 }
 
-async function ownServer() {
+async function ownServer(folder: string) {
   try {
     return await containerServer();
   } catch (error) {
     const reason = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0];
+    process.env.POSTGRES_TEMPLATE = await makePostgresTemplate(join(folder, 'postgres'));
     const server = await startPostgresServer(['fsync=off', 'max_connections=200']);
     return { name: `embedded binaries (no container: ${reason})`, url: server.url, stop: server.stop };
   }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
+import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
 import { eventually } from './eventually.ts';
-import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import { connect, execute } from './test-database.ts';
 
 /** A primary that commits nothing without its standby, with every migration applied. */

@@ -38,8 +38,10 @@ export async function emptyDatabase(options = '', server = process.env.TEST_SERV
   };
 }
 
-/** Makes a database with every migration applied. */
+/** Makes a database with every migration applied, on the tests' server unless the address of one is given. */
 export async function migratedDatabase(server?: string): Promise<TestDatabase> {
+  const template = process.env.TEST_TEMPLATE;
+  if (server === undefined && template !== undefined) return emptyDatabase(`template ${template}`);
   const database = await emptyDatabase('', server);
   const connection = connect(database.directUrl);
   await migrateUp(connection);
@@ -73,6 +75,15 @@ export function plantsIn(
 export async function storedPlants({ sql }: Database): Promise<NewPlant[]> {
   const rows = await sql.selectFrom('plants').selectAll().execute();
   return rows.map(({ id, name, tag }) => ({ id: BigInt(id), name, ...(tag !== null && { tag }) }));
+}
+
+/** Adds rows on a connection of its own, in a transaction that stays open. */
+export async function lockRows(url: string, ids: readonly bigint[]): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('begin');
+  await client.query("insert into plants select unnest($1::bigint[]), 'not committed yet'", [ids]);
+  return client;
 }
 
 /** Runs one statement on a connection of its own. */

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest } from '@jest/globals';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
+import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
 import { TOKEN } from './api-server.ts';
 import { eventually } from './eventually.ts';
 import { type Answer, faultless, judge, send } from './load-clients.ts';
-import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import { type Service, startService, temporaryFolder } from './service-process.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 import { connect, execute, storedPlants } from './test-database.ts';

@@ -1,15 +1,21 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { CompiledQuery, type PluginTransformQueryArgs, type PluginTransformResultArgs } from 'kysely';
-import { Client } from 'pg';
 import type { Database } from '../../../src/adapters/postgres/database.ts';
 import { embeddedDatabase } from '../../../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../../../src/adapters/postgres/migrator.ts';
 import type { Ports } from '../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
+import { putEmbeddedDatabase } from '../../support/embedded-template.ts';
 import { eventually } from '../../support/eventually.ts';
 import { temporaryFolder } from '../../support/service-process.ts';
-import { startTcpProxy } from '../../support/tcp-proxy.ts';
-import { connect, migratedDatabase, plantsIn, storedPlants, type TestDatabase } from '../../support/test-database.ts';
+import {
+  connect,
+  lockRows,
+  migratedDatabase,
+  plantsIn,
+  storedPlants,
+  type TestDatabase,
+} from '../../support/test-database.ts';
 
 /* What plants that share a statement must not do to each other. */
 
@@ -119,39 +125,19 @@ test('finds alone the row that a trigger drops, without delay for its neighbours
 });
 
 async function embedded(): Promise<Database> {
-  const opened = await embeddedDatabase(await temporaryFolder());
+  const folder = await temporaryFolder();
+  await putEmbeddedDatabase(folder);
+  const opened = await embeddedDatabase(folder);
   await migrateUp(opened);
   return opened;
 }
-
-test('delays the neighbours of a locked row by one statement time-out, not by two, and goes on after it', async () => {
-  // So long that what a busy machine adds is small against it.
-  const statementTimeout = 3_000;
-  const patient = connect(server.url, { statementTimeout });
-  const plants = plantsIn(patient);
-  const lock = await lockRows([5n]);
-  try {
-    const start = performance.now();
-    const stuck = Promise.allSettled([plants.add({ id: 5n, name: 'mine' }), plants.add({ id: 5n, name: 'mine, too' })]);
-    const neighbours = many(64).filter(({ id }) => id !== 5n);
-    await Promise.all(neighbours.map((plant) => plants.add(plant)));
-    expect(performance.now() - start).toBeLessThan(2 * statementTimeout);
-    const refused = { reason: { code: 'store_unavailable' } };
-    expect(await stuck).toMatchObject([refused, refused]);
-    await lock.query('commit');
-    expect(await plants.add({ id: 5n, name: 'mine' })).toEqual({ id: 5n, name: 'not committed yet' });
-  } finally {
-    await lock.end();
-    await patient.close();
-  }
-});
 
 test('answers the others by their deadline though more rows are locked than there are connections', async () => {
   const small = connect(server.url, { statementTimeout: STATEMENT_TIMEOUT, poolSize: 4 });
   const plants = plantsIn(small, { timeout: 15_000 });
   const all = many(64);
   const locked = all.map(({ id }) => id).filter((id) => id % 5n === 0n);
-  const lock = await lockRows(locked);
+  const lock = await lockRows(server.url, locked);
   try {
     const outcomes = await Promise.allSettled(all.map((plant) => plants.add(plant)));
     const refused = outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code);
@@ -164,7 +150,7 @@ test('answers the others by their deadline though more rows are locked than ther
 
 test('leaves no statement behind that it gave up', async () => {
   const plants = plantsIn(database, { timeout: 5_000 });
-  const lock = await lockRows([5n]);
+  const lock = await lockRows(server.url, [5n]);
   try {
     await expect(plants.add({ id: 5n, name: 'mine' })).rejects.toMatchObject({ code: 'store_unavailable' });
     const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
@@ -173,15 +159,6 @@ test('leaves no statement behind that it gave up', async () => {
     await lock.end();
   }
 });
-
-/** Adds rows on a connection of its own, in a transaction that stays open. */
-async function lockRows(ids: readonly bigint[]): Promise<Client> {
-  const client = new Client({ connectionString: server.url });
-  await client.connect();
-  await client.query('begin');
-  await client.query("insert into plants select unnest($1::bigint[]), 'not committed yet'", [ids]);
-  return client;
-}
 
 test('never deadlocks with another instance that adds the same plants in the opposite order', async () => {
   const databases = [connect(server.url), connect(server.url)];
@@ -204,7 +181,7 @@ test('tries again by itself what a lost connection left open', async () => {
   const plants = plantsIn(database);
   const all = many(300);
   // Holds up the first group, so that its backend is ended in the middle of it.
-  const lock = await lockRows([0n]);
+  const lock = await lockRows(server.url, [0n]);
   const added = Promise.all(all.map((plant) => plants.add(plant)));
   const waiting = "from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'plant-store'";
   const ended = `select pg_terminate_backend(pid) as ended ${waiting} and datname = current_database()`;
@@ -241,7 +218,7 @@ test('keeps its connections though a trigger warns at every row', async () => {
 
 test('takes a transaction that outlasts transaction_timeout for a time-out', async () => {
   const limited = connect(`${server.url}?options=-c%20transaction_timeout%3D200ms`);
-  const lock = await lockRows([5n]);
+  const lock = await lockRows(server.url, [5n]);
   try {
     await expect(plantsIn(limited).add({ id: 5n, name: 'mine' })).rejects.toMatchObject({
       code: 'store_unavailable',
@@ -252,43 +229,6 @@ test('takes a transaction that outlasts transaction_timeout for a time-out', asy
   } finally {
     await lock.end();
     await limited.close();
-  }
-});
-
-test('delays nobody but a locked row behind a pooler that drops the limits, and says that it drops them', async () => {
-  // The same length, so that the message stays valid.
-  const withoutLimits = (opening: Buffer) =>
-    Buffer.from(opening.toString('latin1').replaceAll(`timeout\0${STATEMENT_TIMEOUT}\0`, 'timeout\x00000\0'), 'latin1');
-  const pooler = await startTcpProxy(server.url, withoutLimits);
-  const poolSize = 4;
-  // By whatever name the service goes.
-  const unlimited = connect(`${pooler.url}?application_name=garden`, { statementTimeout: STATEMENT_TIMEOUT, poolSize });
-  const lock = await lockRows([1n]);
-  try {
-    await expect(unlimited.verify?.()).rejects.toThrow(
-      /^lock_timeout is 0 ms and statement_timeout is 0 ms for this role .*: run ALTER ROLE postgres SET lock_timeout = '300ms'/,
-    );
-    await expect(database.verify?.()).resolves.toBeUndefined();
-    const plants = plantsIn(unlimited, { timeout: 5_000 });
-    // The statement that cannot be stopped holds what it inserted before it came to the locked row: nothing here.
-    const outcomes = await Promise.allSettled(many(64).map((plant) => plants.add(plant)));
-    expect(outcomes.flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))).toEqual([1]);
-    // Asked for again and again, beside creates that succeed.
-    const impatient = plantsIn(unlimited, { timeout: 3 * STATEMENT_TIMEOUT });
-    for (let n = 0; n < 2 * poolSize; n++) {
-      await Promise.allSettled([
-        impatient.add({ id: 1n, name: 'mine' }),
-        impatient.add({ id: BigInt(1_000 + n), name: 'x' }),
-      ]);
-    }
-    const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-    const left = (await server.query(waiting)).length;
-    expect(left).toBeGreaterThan(0);
-    expect(left).toBeLessThanOrEqual(2 * poolSize);
-  } finally {
-    await lock.end();
-    await unlimited.close();
-    await pooler.close();
   }
 });
 

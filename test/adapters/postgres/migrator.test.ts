@@ -12,6 +12,7 @@ import {
   requireMigrations,
 } from '../../../src/adapters/postgres/migrator.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
+import { putEmbeddedDatabase } from '../../support/embedded-template.ts';
 import { eventually } from '../../support/eventually.ts';
 import { projectFile, startNode, temporaryFolder } from '../../support/service-process.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
@@ -45,7 +46,9 @@ async function onPostgres() {
 }
 
 async function onEmbedded() {
-  return opened(await embeddedDatabase(await temporaryFolder()));
+  const folder = await temporaryFolder();
+  await putEmbeddedDatabase(folder);
+  return opened(await embeddedDatabase(folder));
 }
 
 /** A database on the server, dropped when the test is over. */

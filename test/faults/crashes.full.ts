@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, test } from '@jest/globals';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
+import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
 import { crashRounds, type MortalService, startMortalService } from '../support/crash-rounds.ts';
-import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { connect, execute, storedPlants } from '../support/test-database.ts';
 
 /* One round each in npm test, twenty in npm run test:faults. Every round also checks all rounds before it. */

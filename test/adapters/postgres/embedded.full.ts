@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { embeddedDatabase } from '../../../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../../../src/adapters/postgres/migrator.ts';
 import { post, TOKEN } from '../../support/api-server.ts';
+import { putEmbeddedDatabase } from '../../support/embedded-template.ts';
 import { type Service, startMain, startService, temporaryFolder } from '../../support/service-process.ts';
 import { plantsIn, storedPlants } from '../../support/test-database.ts';
 
@@ -12,16 +13,20 @@ import { plantsIn, storedPlants } from '../../support/test-database.ts';
 
 const monstera = { id: 1n, name: 'Monstera deliciosa' };
 
-/** A database with one plant; the tests work on copies, since making one takes seconds. */
+/** A database with one plant; the tests work on copies. */
 let original: string;
 beforeAll(async () => {
   original = await mkdtemp(join(tmpdir(), 'plant-store-embedded-'));
+  await putEmbeddedDatabase(original);
   const database = await embeddedDatabase(original);
   await migrateUp(database);
   await plantsIn(database).add(monstera);
   await database.close();
 }, 60_000);
 afterAll(() => rm(original, { recursive: true }));
+
+/** A connection that is kept alive would keep a stopping service waiting. */
+const CLOSE = { Connection: 'close' };
 
 const environment = (folder: string) => ({ DATA_DIR: folder, ACCESS_TOKENS: TOKEN });
 
@@ -32,11 +37,13 @@ async function serving() {
 }
 
 async function create({ apiUrl }: Service, id: number, name: string): Promise<number> {
-  return (await post(apiUrl, JSON.stringify({ id, name }))).status;
+  return (await post(apiUrl, JSON.stringify({ id, name }), CLOSE)).status;
 }
 
 async function databaseCheck({ managementUrl }: Service): Promise<string> {
-  const { checks } = (await (await fetch(`${managementUrl}/ready`)).json()) as { checks: { database: string } };
+  const { checks } = (await (await fetch(`${managementUrl}/ready`, { headers: CLOSE })).json()) as {
+    checks: { database: string };
+  };
   return checks.database;
 }
 

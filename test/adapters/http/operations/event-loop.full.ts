@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import { median } from '../../../../tooling/statistics.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 
@@ -51,12 +52,13 @@ function cpuTime(): number {
 
 /** The CPU time of a JSON.parse, in milliseconds: the median of several. */
 function unit(): number {
-  const times = Array.from({ length: 3 }, () => {
-    const start = cpuTime();
-    JSON.parse(ZEROS);
-    return cpuTime() - start;
-  });
-  return times.sort((a, b) => a - b)[1] ?? 0;
+  return median(
+    Array.from({ length: 3 }, () => {
+      const start = cpuTime();
+      JSON.parse(ZEROS);
+      return cpuTime() - start;
+    }),
+  );
 }
 
 /** Starts to measure each turn of the event loop. @returns a function that ends that and gives the longest, in milliseconds */

@@ -3,15 +3,22 @@ import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { freePort } from '../../tooling/free-port.ts';
+import { putEmbeddedDatabase } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
-import { freePort } from '../support/free-port.ts';
 import { samplesIn, sampleValue } from '../support/prometheus.ts';
-import { type NodeProcess, projectFile, startProgram, temporaryFolder } from '../support/service-process.ts';
+import {
+  compileCache,
+  type NodeProcess,
+  projectFile,
+  startProgram,
+  temporaryFolder,
+} from '../support/service-process.ts';
 import { migratedDatabase, type TestDatabase } from '../support/test-database.ts';
 
 /* The service while its log cannot be written: it serves, counts what it drops, and ends as ever. */
 
-// Megabytes of log, and an embedded database that is made, take their time on a busy machine.
+// Megabytes of log take their time on a busy machine.
 jest.setTimeout(120_000);
 
 const TOKEN = 'token-for-the-tests';
@@ -34,6 +41,7 @@ async function start(redirection: string, environment: Record<string, string>): 
     {
       cwd: await temporaryFolder(),
       env: {
+        ...compileCache,
         ACCESS_TOKENS: TOKEN,
         SHUTDOWN_DELAY: '0',
         SHUTDOWN_TIMEOUT: '10m',
@@ -101,7 +109,11 @@ describe('a full disk', () => {
 
   test('lets it serve and end', () => serveAndEnd({ DATABASE_URL: database.url }));
 
-  test('lets it serve and end on the embedded database', () => serveAndEnd({}));
+  test('lets it serve and end on the embedded database', async () => {
+    const folder = await temporaryFolder();
+    await putEmbeddedDatabase(folder);
+    await serveAndEnd({ DATA_DIR: folder });
+  });
 
   test('lets it serve and end though stderr is there, too', async () => {
     const service = await start('> /dev/full 2>&1', { DATABASE_URL: database.url });

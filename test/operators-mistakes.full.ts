@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { embeddedDatabase } from '../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../src/adapters/postgres/migrator.ts';
+import { type PostgresServer, startPostgresServer } from '../tooling/postgres-server.ts';
 import { post, TOKEN } from './support/api-server.ts';
-import { type PostgresServer, startPostgresServer } from './support/postgres-server.ts';
+import { putEmbeddedDatabase } from './support/embedded-template.ts';
 import { projectFile, type Service, startNode, startService, temporaryFolder } from './support/service-process.ts';
 import { emptyDatabase, migratedDatabase, type TestDatabase } from './support/test-database.ts';
 
@@ -55,6 +56,7 @@ describe('a DATA_DIR', () => {
 
   test('made by another version is refused, and left as it was for that one', async () => {
     const folder = await temporaryFolder();
+    await putEmbeddedDatabase(folder);
     const made = await embeddedDatabase(folder);
     await migrateUp(made);
     await made.sql.insertInto('plants').values({ id: 1n, name: 'Monstera deliciosa', tag: null }).execute();

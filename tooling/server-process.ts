@@ -3,14 +3,25 @@ import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
-import type { Contender } from './contenders.ts';
 import type { Session } from './session.ts';
 
-/** What every contender accepts; it guards nothing. */
+/** What every server accepts; it guards nothing. */
 export const TOKEN = 'token-for-the-bench';
 
-/** A contender that is running. */
-export interface Server extends Contender {
+/** A server to be measured. */
+export interface ServerProgram {
+  readonly title: string;
+  /** What Node runs, from the project's folder. */
+  readonly script: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Whether each response of 200 promises a row in the table. */
+  readonly stores: boolean;
+}
+
+export const plantStore: ServerProgram = { title: 'Plant Store', script: 'src/main.ts', stores: true };
+
+/** One that is running. */
+export interface Server extends ServerProgram {
   readonly url: string;
   readonly pid: number;
   /** The lines it writes to stderr. */
@@ -23,14 +34,14 @@ interface StartOptions {
   readonly log?: string;
 }
 
-/** Starts a contender as in production, on free ports, until the session ends. */
+/** Starts a server as in production, on free ports, until the session ends. */
 export async function startServer(
-  contender: Contender,
+  program: ServerProgram,
   databaseUrl: string,
   { folder, opened }: Session,
   { nodeFlags = [], log = '/dev/null' }: StartOptions = {},
 ): Promise<Server> {
-  const { title, script, environment } = contender;
+  const { title, script, environment } = program;
   const stdout = await open(log, 'w');
   const child = spawn(process.execPath, [...nodeFlags, join(import.meta.dirname, '..', script)], {
     // No settings but these: not the caller's environment, nor the .env of the caller's folder.
@@ -67,5 +78,5 @@ export async function startServer(
     lines.once('close', () => reject(new Error(`${title} did not start:\n${said.join('\n')}`)));
   });
   lines.removeAllListeners('line');
-  return { ...contender, url, pid: child.pid ?? 0, lines };
+  return { ...program, url, pid: child.pid ?? 0, lines };
 }

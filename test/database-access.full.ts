@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { migrationStatus } from '../src/adapters/postgres/migrator.ts';
+import { type PostgresServer, startPostgresServer } from '../tooling/postgres-server.ts';
 import { selfSignedCertificate } from './support/certificate.ts';
-import { type PostgresServer, startPostgresServer } from './support/postgres-server.ts';
 import { projectFile, type Service, startMain, startNode, startService } from './support/service-process.ts';
 import { connect } from './support/test-database.ts';
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { parentOf } from './linux-process.ts';
+import { startPostgresServer } from './postgres-server.ts';
 import type { Session } from './session.ts';
 
 interface Postgres {
