@@ -33,7 +33,7 @@ describe.each(documents)('%s', (name) => {
   });
 
   test('names only scripts that a package.json has', () => {
-    const named = [...document.matchAll(/npm run ([\w:-]+)/g)].map(([, script = '']) => script);
+    const named = [...document.matchAll(/npm run (?:--silent )?([\w:-]+)/g)].map(([, script = '']) => script);
     expect(scripts).toEqual(expect.arrayContaining(named));
   });
 });
@@ -74,6 +74,12 @@ test('docs/errors.md lists exactly the errors that are sent', () => {
   // Several causes can share a number.
   const sent = new Set(Object.values(errorKinds).map(({ error }) => error));
   expect(listed).toEqual([...sent].sort());
+});
+
+test('docs/reading.md shows the code of the client that keeps ids exact', () => {
+  const [, file = '', code = ''] = /```ts\n\/\/ (.*)\n([\s\S]*?)```/.exec(read('docs/reading.md')) ?? [];
+  expect(code).not.toBe('');
+  expect(read(file)).toContain(code);
 });
 
 test('docs/security.md has the limits that hold', () => {
