@@ -111,7 +111,7 @@ describe('without any configuration', () => {
     service.kill('SIGTERM');
     expect(await service.exited).toEqual({ code: 0, signal: null });
     const lines = service.stdout().trimEnd().split('\n');
-    expect(lines.map((line) => JSON.parse(line).status)).toEqual([200, 401, 405]);
+    expect(lines.map((line) => JSON.parse(line).status)).toEqual([200, 401, 401]);
     expect(service.stdout()).not.toContain(token);
     expect(service.stderr().replace(curl, '')).not.toContain(token);
   });
@@ -220,7 +220,7 @@ describe('on Postgres', () => {
     const empty = await emptyDatabase();
     try {
       const service = await start({ DATABASE_URL: empty.url });
-      const pending = 'migrations are pending (0001_create_plants): run npm run migrate';
+      const pending = 'migrations are pending (0001_create_plants, 0002_index_tags): run npm run migrate';
       await service.until(() => service.stderr().endsWith(`Not ready: ${pending}\n`));
       expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
       expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { database: pending } });
@@ -373,7 +373,7 @@ describe('cannot start', () => {
     expect(await service.exited).toEqual({ code: 1, signal: null });
     expect(service.stderr().split('\n').toSorted()).toEqual([
       '',
-      'ACCESS_TOKENS, ACCESS_TOKENS_FILE or JWT_JWKS_URL must say which tokens are accepted when DATABASE_URL is set',
+      'ACCESS_TOKENS, ACCESS_TOKENS_FILE, READ_TOKENS, READ_TOKENS_FILE or JWT_JWKS_URL must say which tokens are accepted when DATABASE_URL is set',
       'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent',
       'PORT must be a port number from 0 to 65535',
       'Plant Store cannot start.',

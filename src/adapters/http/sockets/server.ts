@@ -90,13 +90,9 @@ export async function serve(
   }
 
   server.on('connection', (socket: Socket) => {
-    const connection: Connection = { socket, isAuthenticated: false, isRefused: false, exchanges: [] };
+    const connection = { socket, isAuthenticated: false, isRefused: false, exchanges: [] };
     connections.set(socket, connection);
-    socket.once('close', () => {
-      connections.delete(socket);
-      // Node closes only the response whose turn it was, not those to the pipelined requests behind it.
-      for (const { response } of [...connection.exchanges]) if (response.socket === null) response.emit('close');
-    });
+    socket.once('close', () => connections.delete(socket));
     limitConnections(connection);
   });
   // All three go to Koa, so that 100 Continue is sent after the token check and other expectations get an Error body.
