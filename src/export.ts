@@ -1,13 +1,12 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { listFormats } from './adapters/export/formats.ts';
+import { fileFormats } from './adapters/export/formats.ts';
 import { fileTarget, standardOutput } from './adapters/export/target.ts';
 import { formatCount, showProgress } from './adapters/import/progress.ts';
-import { type ListQuery, listPlants } from './application/list-plants.ts';
+import { type ListPlants, type ListQuery, listPlants } from './application/list-plants.ts';
 import { openOfflineStore, withDatabaseMessage } from './composition/offline-store.ts';
 import { exportArguments, USAGE } from './config/export-arguments.ts';
 import type { ListFormat } from './config/list-format.ts';
-import type { NewPlant } from './domain/plant.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
 
@@ -50,10 +49,10 @@ async function run(): Promise<number> {
   const readProgress = () => ({ plants, part: total === undefined ? undefined : Math.min(plants / total, 1) });
   const hideProgress = showProgress(readProgress, process.stderr);
   try {
-    const lines = linesOf(listPlants(store.plants), query, format, (count) => {
+    const parts = partsOf(listPlants(store.plants), query, format, (count) => {
       plants += count;
     });
-    await pipeline(Readable.from(lines, { highWaterMark: 1 }), target.stream, { signal: stop });
+    await pipeline(Readable.from(parts, { highWaterMark: 1 }), target.stream, { signal: stop });
     target.commit();
   } catch (error) {
     target.discard();
@@ -68,25 +67,23 @@ async function run(): Promise<number> {
   return DONE;
 }
 
-async function* linesOf(
-  list: ReturnType<typeof listPlants>,
+/** @param wrote called with the number of plants in each part */
+async function* partsOf(
+  list: ListPlants,
   query: ListQuery,
   format: ListFormat,
   wrote: (plants: number) => void,
 ): AsyncIterable<string> {
-  const { header, line } = listFormats[format];
+  const { header, linesOf } = fileFormats[format];
   if (header !== '') yield header;
   const { first, others } = await list(query);
-  for await (const plants of batches(first, others)) {
-    if (plants.length > 0) yield plants.map(line).join('');
-    wrote(plants.length);
+  for await (const records of batches(first, others)) {
+    yield linesOf(records);
+    wrote(records.split('\n').length);
   }
 }
 
-async function* batches(
-  first: readonly NewPlant[],
-  others: AsyncIterable<readonly NewPlant[]> | undefined,
-): AsyncIterable<readonly NewPlant[]> {
-  yield first;
+async function* batches(first: string, others: AsyncIterable<string> | undefined): AsyncIterable<string> {
+  if (first !== '') yield first;
   if (others !== undefined) yield* others;
 }

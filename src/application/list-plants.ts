@@ -1,5 +1,5 @@
-import { MAX_INT64, MIN_INT64, type NewPlant } from '../domain/plant.ts';
-import type { PlantRange, ReadPlants } from './ports.ts';
+import { MAX_INT64, MIN_INT64 } from '../domain/plant.ts';
+import type { PlantBatch, PlantRange, ReadPlants } from './ports.ts';
 
 /** Which plants are wanted: those with ids above `after`, with the tag, if given, and at most `limit` of them. */
 export interface ListQuery {
@@ -8,11 +8,11 @@ export interface ListQuery {
   readonly limit?: number | undefined;
 }
 
-/** Plants in ascending order of id. */
+/** Plants in ascending order of id, as JSON records separated by line feeds. */
 export interface PlantList {
-  readonly first: readonly NewPlant[];
+  readonly first: string;
   /** Those after the first, in batches; undefined if there are none. */
-  readonly others: AsyncIterable<readonly NewPlant[]> | undefined;
+  readonly others: AsyncIterable<string> | undefined;
   /** The id after which the next page begins; undefined if this one is the last. */
   readonly next: bigint | undefined;
 }
@@ -25,49 +25,50 @@ export interface PlantList {
 export type ListPlants = (query: ListQuery) => Promise<PlantList>;
 
 /** Plants in one batch. */
-const BATCH = 1_000;
+const BATCH = 2_000;
 
 /** Ids in one statement. */
 const IDS = 10_000;
 
 export function listPlants(plants: ReadPlants): ListPlants {
   return async ({ after, tag, limit }) => {
-    if (after === MAX_INT64) return { first: [], others: undefined, next: undefined };
+    if (after === MAX_INT64) return { first: '', others: undefined, next: undefined };
     const range = { from: after === undefined ? MIN_INT64 : after + 1n, to: MAX_INT64, tag };
-    const { plants: first, isLast } = await plants.readBatch(range, Math.min(limit ?? BATCH, BATCH));
+    const batch = await plants.readBatch(range, Math.min(limit ?? BATCH, BATCH));
+    const { lines: first, isLast, count, lastId } = batch;
     if (isLast) return { first, others: undefined, next: undefined };
-    if (first.length === limit) return { first, others: undefined, next: first.at(-1)?.id };
-    const behind = rangeBehind(range, first);
+    if (count === limit) return { first, others: undefined, next: lastId };
+    const behind = rangeBehind(range, batch);
     if (limit === undefined) return { first, others: batches(plants, behind), next: undefined };
     // The ids of the page come first: `next` has to be known before the plants are read, and stay right meanwhile.
-    const remaining = limit - first.length;
+    const remaining = limit - count;
     const ids = await firstIds(plants, behind, remaining + 1);
     const page = ids.slice(0, remaining);
     const last = page.at(-1);
     if (last === undefined) return { first, others: undefined, next: undefined };
-    const others = only(new Set(page), batches(plants, { ...behind, to: last }));
+    const others = only(new Set(page.map(String)), batches(plants, { ...behind, to: last }));
     return { first, others, next: ids.length > remaining ? last : undefined };
   };
 }
 
-/** The range after these plants, which are not the last of it. */
-function rangeBehind(range: PlantRange, plants: readonly NewPlant[]): PlantRange {
-  return { ...range, from: (plants.at(-1)?.id ?? range.from) + 1n };
+/** The range after a batch, which is not the last of it. */
+function rangeBehind(range: PlantRange, { lastId = range.from }: PlantBatch): PlantRange {
+  return { ...range, from: lastId + 1n };
 }
 
 /** Every plant of the range. The next batch is read while the last one is being used. */
-async function* batches(plants: ReadPlants, range: PlantRange): AsyncIterable<readonly NewPlant[]> {
+async function* batches(plants: ReadPlants, range: PlantRange): AsyncIterable<string> {
   let from = range;
   let reading = plants.readBatch(from, BATCH);
   for (;;) {
     const batch = await reading;
     if (!batch.isLast) {
-      from = rangeBehind(from, batch.plants);
+      from = rangeBehind(from, batch);
       reading = plants.readBatch(from, BATCH);
       // It throws when its turn comes, unless nobody wants it any more.
       reading.catch(() => {});
     }
-    yield batch.plants;
+    if (batch.count > 0) yield batch.lines;
     if (batch.isLast) return;
   }
 }
@@ -85,9 +86,12 @@ async function firstIds(plants: ReadPlants, range: PlantRange, count: number): P
   }
 }
 
-async function* only(
-  ids: ReadonlySet<bigint>,
-  batches: AsyncIterable<readonly NewPlant[]>,
-): AsyncIterable<readonly NewPlant[]> {
-  for await (const batch of batches) yield batch.filter(({ id }) => ids.has(id));
+const ID = /^\{"id":(-?\d+)/;
+
+/** Without the plants that came between those with these ids meanwhile. */
+async function* only(ids: ReadonlySet<string>, batches: AsyncIterable<string>): AsyncIterable<string> {
+  for await (const batch of batches) {
+    const lines = batch.split('\n').filter((line) => ids.has(ID.exec(line)?.[1] ?? ''));
+    if (lines.length > 0) yield lines.join('\n');
+  }
 }

@@ -29,10 +29,16 @@ export interface PlantRange {
   readonly tag?: string | undefined;
 }
 
-/** The first plants of a range. */
+/** The first plants of a range, in ascending order of id. */
 export interface PlantBatch {
-  /** In ascending order of id. */
-  readonly plants: readonly NewPlant[];
+  /**
+   * Their records as JSON (src/wire), separated by line feeds. The store encodes them, since decoding and encoding each
+   * one here would take longer than all else (docs/performance.md).
+   */
+  readonly lines: string;
+  readonly count: number;
+  /** The id of the last one; undefined if there are none. */
+  readonly lastId: bigint | undefined;
   /** Whether the range has no more plants after these. */
   readonly isLast: boolean;
 }

@@ -1,20 +1,24 @@
-import type { NewPlant } from '../../domain/plant.ts';
-import { jsonEncoder } from '../../wire/json-encoder.ts';
-import { NewPlant as NewPlantSchema } from '../../wire/schemas.ts';
+import { jsonParser } from '../../wire/object-parser.ts';
+import { NewPlant } from '../../wire/schemas.ts';
 
 /** How plants are written to a file that `npm run import` reads back. */
-interface ListFormat {
+interface FileFormat {
   readonly header: string;
-  /** A line with its line end. */
-  readonly line: (plant: NewPlant) => string;
+  /** From JSON records separated by line feeds to lines that each have a line end. */
+  readonly linesOf: (records: string) => string;
 }
 
-const encode = jsonEncoder(NewPlantSchema);
-
-export const listFormats: Readonly<Record<'ndjson' | 'csv', ListFormat>> = {
-  ndjson: { header: '', line: (plant) => `${encode(plant)}\n` },
-  csv: { header: 'id,name,tag\n', line: ({ id, name, tag }) => `${id},${cell(name)},${cell(tag)}\n` },
+export const fileFormats: Readonly<Record<'ndjson' | 'csv', FileFormat>> = {
+  ndjson: { header: '', linesOf: (records) => `${records}\n` },
+  csv: { header: 'id,name,tag\n', linesOf: (records) => records.split('\n').map(csvLine).join('') },
 };
+
+const parse = jsonParser(NewPlant);
+
+function csvLine(record: string): string {
+  const { id, name, tag } = parse(Buffer.from(record));
+  return `${id},${cell(name)},${cell(tag)}\n`;
+}
 
 /** RFC 4180. As in Postgres's COPY, an empty cell is no value, and "" is the empty text. */
 function cell(text: string | undefined): string {

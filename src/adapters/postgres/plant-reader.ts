@@ -1,35 +1,42 @@
-import { sql as fragment, type RawBuilder } from 'kysely';
-import type { FindPlant, PlantRange, ReadPlants } from '../../application/ports.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CompiledQuery } from 'kysely';
+import type { FindPlant, PlantBatch, ReadPlants } from '../../application/ports.ts';
 import type { NewPlant } from '../../domain/plant.ts';
+import { jsonEncoder } from '../../wire/json-encoder.ts';
+import { NewPlant as NewPlantSchema } from '../../wire/schemas.ts';
 import { batcher } from './batcher.ts';
 import type { Database } from './database.ts';
-import type { CallStore } from './store-call.ts';
+import {
+  type PlantLines,
+  type PlantRow,
+  selectIds,
+  selectLines,
+  selectPlant,
+  selectPlants,
+  selectSized,
+} from './plant-statements.ts';
+import type { CallStore, StoreCall } from './store-call.ts';
 
 /** Octets of text in the result of one statement, unless a single plant has more. */
 const BATCH_TEXT = 1024 ** 2;
 
-/** Ids in one statement; a plant with more than its share of the text is read by a statement of its own. */
+/** Ids in one statement. */
 const FIND_IDS = 256;
-const FIND_TEXT = BATCH_TEXT / FIND_IDS;
 
 /** The part of the connections that single reads may use at once. */
 const FIND_SHARE = 0.5;
 /** The same of ranges and large plants. */
 const RANGE_SHARE = 0.25;
 
-interface Row {
-  readonly id: string | number | bigint;
-  readonly name: string | null;
-  readonly tag: string | null;
-}
-
 /** Reads the table `plants`: single plants in groups, and ranges in the order of ids. */
 export function plantReader({ sql, connections }: Database, callStore: CallStore): FindPlant & ReadPlants {
-  const rowsOf = async (query: RawBuilder<Row>) => (await query.execute(sql)).rows;
+  const rowsOf = async <T>(query: CompiledQuery<T>) => (await sql.executeQuery(query)).rows;
 
-  const findInGroup = batcher<bigint, Row | undefined>({
+  const findInGroup = batcher<bigint, PlantRow | undefined>({
     async run(ids) {
-      const found = new Map((await rowsOf(selectIds(ids))).map((row) => [BigInt(row.id), row]));
+      const [only = 0n] = ids;
+      const query = ids.length === 1 ? selectPlant(only) : selectPlants(ids, BATCH_TEXT / FIND_IDS);
+      const found = new Map((await rowsOf(query)).map((row) => [BigInt(row.id), row]));
       return ids.map((id) => found.get(id));
     },
     shouldRetryAlone: () => false,
@@ -40,8 +47,8 @@ export function plantReader({ sql, connections }: Database, callStore: CallStore
   });
 
   /** One statement for a range or a large plant at a time, or few: they take long, and others must get their turn. */
-  const inTurn = batcher<RawBuilder<Row>, readonly Row[]>({
-    run: (queries) => Promise.all(queries.map(rowsOf)),
+  const turns = batcher<() => Promise<void>, void>({
+    run: (works) => Promise.all(works.map((work) => work())),
     shouldRetryAlone: () => false,
     maxItems: 1,
     maxSize: 1,
@@ -49,57 +56,66 @@ export function plantReader({ sql, connections }: Database, callStore: CallStore
     maxRunning: Math.ceil(connections * RANGE_SHARE),
   });
 
+  async function inTurn<Row>(query: CompiledQuery<Row>, call: StoreCall): Promise<readonly Row[]> {
+    let rows: readonly Row[] = [];
+    await turns(async () => {
+      rows = await rowsOf(query);
+      // The embedded database would let a list go on without a look at the sockets.
+      await nextTurn();
+    }, call);
+    return rows;
+  }
+
   return {
     find: (id) =>
       callStore(async (call) => {
         let row = await findInGroup(id, call);
-        if (row?.name === null) [row] = await inTurn(selectBatch({ from: id, to: id }, 1), call);
+        if (row?.name === null) [row] = await inTurn(selectPlant(id), call);
         return row && plantOf(row);
       }),
-    async readBatch(range, count) {
-      // One more than wanted shows whether there are more.
-      const rows = await callStore((call) => inTurn(selectBatch(range, count + 1), call));
-      const cut = rows.findIndex(({ name }, index) => name === null || index === count);
-      const plants = (cut < 0 ? rows : rows.slice(0, cut)).map(plantOf);
-      return { plants, isLast: cut < 0 };
-    },
-    async readIds(range, count) {
-      const rows = await callStore((call) => inTurn(selectRange(range, count), call));
-      return rows.map(({ id }) => BigInt(id));
-    },
+
+    readBatch: (range, count) =>
+      callStore(async (call) => {
+        // One more than wanted shows whether there are more.
+        const [result] = await inTurn(selectLines(range, count + 1, Math.floor(BATCH_TEXT / (count + 1))), call);
+        const batch = batchOf(result ?? { lines: null, count: 0, hasLarge: null }, count);
+        if (batch.isLast || batch.count > 0) return batch;
+        // The first plant is a large one.
+        const rows = await inTurn(selectSized(range, count + 1, BATCH_TEXT), call);
+        const cut = rows.findIndex(({ name }, index) => name === null || index === count);
+        const plants = (cut < 0 ? rows : rows.slice(0, cut)).map(plantOf);
+        const lines = plants.map(encode).join('\n');
+        return { lines, count: plants.length, lastId: plants.at(-1)?.id, isLast: cut < 0 };
+      }),
+
+    readIds: (range, count) =>
+      callStore(async (call) => {
+        const rows = await inTurn(selectIds(range, count), call);
+        return rows.map(({ id }) => BigInt(id));
+      }),
   };
 }
 
-function plantOf({ id, name, tag }: Row): NewPlant {
+const encode = jsonEncoder(NewPlantSchema);
+
+function plantOf({ id, name, tag }: PlantRow): NewPlant {
   return { id: BigInt(id), name: name ?? '', ...(tag !== null && { tag }) };
 }
 
-const size = fragment`octet_length(name) + coalesce(octet_length(tag), 0)`;
-
-/** The records that have these ids; of large ones the id only. */
-function selectIds(ids: readonly bigint[]): RawBuilder<Row> {
-  return fragment<Row>`
-    select id, case when ${size} <= ${fragment.lit(FIND_TEXT)} then name end as name,
-      case when ${size} <= ${fragment.lit(FIND_TEXT)} then tag end as tag
-    from plants where id = any(${`{${ids.join()}}`}::bigint[])`;
+/** The lines until the first large plant, and at most so many. */
+function batchOf({ lines: all, count, hasLarge }: PlantLines, most: number): PlantBatch {
+  if (all === null) return { lines: '', count: 0, lastId: undefined, isLast: true };
+  const extra = count > most ? all.lastIndexOf('\n') + 1 : -1;
+  const end = hasLarge ? all.search(/^-?\d/m) : extra;
+  // Quotation marks within a text are escaped, so this cannot be a part of one.
+  const lines = (end < 0 ? all : all.slice(0, Math.max(end - 1, 0))).replaceAll(',"tag":null}', '}');
+  const last = ID.exec(lines.slice(lines.lastIndexOf('\n') + 1))?.[1];
+  return {
+    lines,
+    count: hasLarge && lines !== '' ? lines.split('\n').length : Math.min(count, end === 0 ? 0 : most),
+    lastId: last === undefined ? undefined : BigInt(last),
+    isLast: end < 0,
+  };
 }
 
-/** The records of a range until there is too much text; of those beyond the id only. Long texts beyond are not read. */
-function selectBatch(range: PlantRange, count: number): RawBuilder<Row> {
-  const fits = fragment`total <= ${fragment.lit(BATCH_TEXT)} or total = size`;
-  return fragment<Row>`
-    select id, case when ${fits} then name end as name, case when ${fits} then tag end as tag from (
-      select *, sum(size) over (order by id rows unbounded preceding) as total
-      from (${selectRange(range, count, fragment`, name, tag, ${size} as size`)}) as candidate
-    ) as sized order by id`;
-}
-
-/** The index of tags has their hashes only: a text may be longer than what a btree takes (migration 0002). */
-function selectRange({ from, to, tag }: PlantRange, count: number, columns = fragment``): RawBuilder<Row> {
-  const tagged =
-    tag === undefined
-      ? fragment``
-      : fragment`and hashtextextended(tag, 0) = hashtextextended(${tag}, 0) and tag = ${tag}`;
-  return fragment<Row>`
-    select id${columns} from plants where id between ${from} and ${to} ${tagged} order by id limit ${count}`;
-}
+const ID = /^\{"id":(-?\d+)/;

@@ -55,21 +55,16 @@ export function cacheableResponse<Schema extends TSchema>(schema: Schema): Respo
   };
 }
 
-/** A part of a list, and where its next part is. */
-export interface ListResult<Item> {
-  readonly first: readonly Item[];
-  readonly others: AsyncIterable<readonly Item[]> | undefined;
+/** A part of a list, as JSON values separated by line feeds, and where its next part is. */
+export interface ListResult {
+  readonly first: string;
+  readonly others: AsyncIterable<string> | undefined;
   /** Relative to the URL of the request. */
   readonly nextUrl: string | undefined;
 }
 
 /** A JSON array, or one JSON value a line; streamed if it is long. */
-export function listResponse<Schema extends TSchema>(
-  item: Schema,
-  list: TSchema,
-): ResponseKind<ListResult<Static<Schema>>> {
-  const encode = jsonEncoder(item);
-  const line = (value: Static<Schema>) => `${encode(value)}\n`;
+export function listResponse(item: TSchema, list: TSchema): ResponseKind<ListResult> {
   return {
     content: { [JSON_TYPE]: list, [NDJSON_TYPE]: item },
     headers: { Link: 'the next page, with rel="next"; left out on the last one (RFC 8288)' },
@@ -77,24 +72,30 @@ export function listResponse<Schema extends TSchema>(
     reply({ first, others, nextUrl }, type) {
       const headers = { 'Content-Type': type, ...(nextUrl !== undefined && { Link: `<${nextUrl}>; rel="next"` }) };
       if (type === NDJSON_TYPE) {
-        const lines = (items: readonly Static<Schema>[]) => items.map(line).join('');
-        return { headers, body: others === undefined ? lines(first) : inParts(lines(first), others, lines, '') };
+        const start = first === '' ? '' : `${first}\n`;
+        return { headers, body: others === undefined ? start : inParts(start, others, (lines) => `${lines}\n`, '') };
       }
-      const start = `[${first.map(encode).join()}`;
-      // Only a list that is not empty has others.
-      const more = (items: readonly Static<Schema>[]) => items.map((value) => `,${encode(value)}`).join('');
-      return { headers, body: others === undefined ? `${start}]` : inParts(start, others, more, ']') };
+      const start = `[${commas(first)}`;
+      return {
+        headers,
+        body: others === undefined ? `${start}]` : inParts(start, others, (lines) => `,${commas(lines)}`, ']'),
+      };
     },
   };
 }
 
-async function* inParts<Item>(
+/** JSON has line feeds only between values: within a text they are escaped. */
+function commas(lines: string): string {
+  return lines.replaceAll('\n', ',');
+}
+
+async function* inParts(
   start: string,
-  others: AsyncIterable<readonly Item[]>,
-  encode: (items: readonly Item[]) => string,
+  others: AsyncIterable<string>,
+  part: (lines: string) => string,
   end: string,
 ): AsyncIterable<string> {
   yield start;
-  for await (const items of others) if (items.length > 0) yield encode(items);
+  for await (const lines of others) yield part(lines);
   if (end !== '') yield end;
 }
