@@ -6,11 +6,10 @@ import type { HttpServer } from '../src/adapters/http/sockets/server.ts';
 import type { Ports } from '../src/application/use-cases.ts';
 import { PlantStoreError } from '../src/domain/errors.ts';
 import type { NewPlant } from '../src/domain/plant.ts';
-import { jsonParser } from '../src/wire/object-parser.ts';
-import { NewPlant as NewPlantSchema } from '../src/wire/schemas.ts';
 import { startApiServer, TOKEN } from './support/api-server.ts';
 import { fakePlants } from './support/fake-plants.ts';
 import { freePort } from './support/free-port.ts';
+import { plantsOf } from './support/plant-lines.ts';
 import { run } from './support/run-program.ts';
 import { projectFile } from './support/service-process.ts';
 
@@ -28,15 +27,9 @@ const others: NewPlant[] = [
   { id: 2n ** 53n + 1n, name: 'Rosa', tag: '' },
 ];
 
-/** As npm run import does. */
-const parse = jsonParser(NewPlantSchema);
-
 function plantsIn(lines: string): NewPlant[] {
   expect(lines).toMatch(/^(.+\n)*$/);
-  return lines
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => parse(Buffer.from(line)));
+  return plantsOf(lines.slice(0, -1));
 }
 
 describe.each(readers)('the reader in $language', ({ language, program, file }) => {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { PlantBatch, PlantRange } from '../../src/application/ports.ts';
 import type { Ports } from '../../src/application/use-cases.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
+import { batchOf, contentOf, linesOf } from '../support/plant-lines.ts';
 import { implementations, type Repositories } from '../support/plant-repositories.ts';
 
 /* What the ports for reading plants promise, held against every implementation of them. Each test has its own tag. */
@@ -12,6 +13,23 @@ const everything = { from: MIN_INT64, to: MAX_INT64 };
 
 const octets = ({ name, tag = '' }: NewPlant) => Buffer.byteLength(name + tag);
 const idsOf = (plants: readonly NewPlant[]) => plants.map(({ id }) => id);
+
+/** More octets than a plant may have among 2,000 in one statement. */
+const LARGE = 600;
+
+/** Texts that JSON escapes, or that could be taken for an end of a text, a record or a line. */
+const odd = [
+  ...Array.from({ length: 0x1f }, (_, n) => String.fromCharCode(n + 1)),
+  ...['\u007F', '\u0085', '\u2028', '\u2029', '\uFEFF', '\uFFFF', '\u{1F33F}', '\u{10FFFF}'],
+  ...['"', '\\', '\\"', '\\\\', '/', '<', '\\n', '\\u0000', '\\u2028', 'null', '\r\n', '', ','],
+  ...[',"tag":null}', '"tag":null}', ',"tag":null}\n{"id":1', '","tag":null}', '\\,"tag":null}', '{"id":-1,"name":"'],
+];
+const anyText = fc
+  .array(fc.oneof(fc.constantFrom(...odd, '-', '1', '\u20281', '\u2029-2', '\n3'), fc.string({ unit: 'binary' })), {
+    maxLength: 6,
+  })
+  // No text of Postgres has this character.
+  .map((parts) => parts.join('').replaceAll('\0', ''));
 
 describe.each(implementations)('on %s', (_name, open) => {
   let subject: Repositories;
@@ -25,14 +43,13 @@ describe.each(implementations)('on %s', (_name, open) => {
   const addAll = (all: readonly NewPlant[]) => Promise.all(all.map((plant) => plants.add(plant)));
 
   /** Reads a range to its end, at most so many plants at a time. */
-  async function walk(range: PlantRange, count: number): Promise<PlantBatch[]> {
+  async function walk(range: PlantRange, count: number, store = plants): Promise<PlantBatch[]> {
     const batches: PlantBatch[] = [];
     for (let { from } = range; ; ) {
-      const batch = await plants.readBatch({ ...range, from }, count);
+      const batch = await store.readBatch({ ...range, from }, count);
       batches.push(batch);
-      const last = batch.plants.at(-1);
-      if (batch.isLast || last === undefined) return batches;
-      from = last.id + 1n;
+      if (batch.isLast || batch.lastId === undefined) return batches;
+      from = batch.lastId + 1n;
     }
   }
 
@@ -57,7 +74,7 @@ describe.each(implementations)('on %s', (_name, open) => {
     expect(alike).toHaveLength(1);
     const range = { from: 1_000n, to: 1_999n, tag: text };
     expect(await plants.find(alike[0]?.id ?? 0n)).toEqual(alike[0]);
-    expect(await plants.readBatch(range, 10)).toEqual({ plants: alike, isLast: true });
+    expect(contentOf(await plants.readBatch(range, 10))).toEqual({ plants: alike, isLast: true });
     expect(await plants.readIds(range, 10)).toEqual(idsOf(alike));
   });
 
@@ -69,7 +86,7 @@ describe.each(implementations)('on %s', (_name, open) => {
     ]);
     for (const other of [tag, '', 'null', 'undefined']) {
       const range = { from: 2_000n, to: 2_099n, tag: other };
-      expect(await plants.readBatch(range, 10)).toEqual({ plants: [], isLast: true });
+      expect(contentOf(await plants.readBatch(range, 10))).toEqual({ plants: [], isLast: true });
       expect(await plants.readIds(range, 10)).toEqual([]);
     }
   });
@@ -89,7 +106,7 @@ describe.each(implementations)('on %s', (_name, open) => {
     test('lists them in ascending order, each once, whatever the size of the batches', async () => {
       for (const count of [1, 3, 8, 100]) {
         const batches = await walk({ ...everything, tag }, count);
-        expect(batches.flatMap((batch) => batch.plants)).toEqual(all);
+        expect(batches.flatMap((batch) => contentOf(batch).plants)).toEqual(all);
         expect(batches.map(({ isLast }) => isLast)).toEqual(batches.map((_, n) => n === batches.length - 1));
       }
     });
@@ -104,7 +121,7 @@ describe.each(implementations)('on %s', (_name, open) => {
         [MAX_INT64, MIN_INT64],
       ] as const) {
         const within = all.filter(({ id }) => id >= from && id <= to);
-        expect(await plants.readBatch({ from, to, tag }, 10)).toEqual({ plants: within, isLast: true });
+        expect(contentOf(await plants.readBatch({ from, to, tag }, 10))).toEqual({ plants: within, isLast: true });
         expect(await plants.readIds({ from, to, tag }, 10)).toEqual(idsOf(within));
       }
     });
@@ -114,8 +131,8 @@ describe.each(implementations)('on %s', (_name, open) => {
     const all = [plant(3_000n), plant(3_001n, 'a'), plant(3_002n), plant(3_003n, '')];
     await addAll(all);
     const range = { from: 3_000n, to: 3_099n };
-    expect(await plants.readBatch(range, 10)).toEqual({ plants: all, isLast: true });
-    expect(await plants.readBatch({ ...range, tag: undefined }, 10)).toEqual({ plants: all, isLast: true });
+    expect(contentOf(await plants.readBatch(range, 10))).toEqual({ plants: all, isLast: true });
+    expect(contentOf(await plants.readBatch({ ...range, tag: undefined }, 10))).toEqual({ plants: all, isLast: true });
     expect(await plants.readIds(range, 3)).toEqual([3_000n, 3_001n, 3_002n]);
   });
 
@@ -128,7 +145,7 @@ describe.each(implementations)('on %s', (_name, open) => {
     const all = [4_000n, 4_001n, 4_002n, 4_003n].map((id) => plant(id));
     await addAll(all);
     const batch = await plants.readBatch({ from: 4_000n, to: 4_099n }, count);
-    expect(batch).toEqual({ plants: all.slice(0, count), isLast });
+    expect(batch).toEqual(batchOf(all.slice(0, count), isLast));
   });
 
   test('reads any range as it would be read from a list', async () => {
@@ -145,7 +162,7 @@ describe.each(implementations)('on %s', (_name, open) => {
         );
         const range = { from, to, tag };
         const isLast = within.length <= count;
-        expect(await plants.readBatch(range, count)).toEqual({ plants: within.slice(0, count), isLast });
+        expect(contentOf(await plants.readBatch(range, count))).toEqual({ plants: within.slice(0, count), isLast });
         expect(await plants.readIds(range, count)).toEqual(idsOf(within.slice(0, count)));
       }),
       { numRuns: 60 },
@@ -166,12 +183,13 @@ describe.each(implementations)('on %s', (_name, open) => {
 
     test('reads batches of at most a mebibyte, unless a single plant has more, and every plant once', async () => {
       const batches = await walk(range, 100);
-      for (const { plants } of batches) {
+      const read = batches.map((batch) => contentOf(batch).plants);
+      for (const plants of read) {
         const size = plants.reduce((sum, each) => sum + octets(each), 0);
         if (plants.filter((each) => octets(each) > 0).length > 1) expect(size).toBeLessThanOrEqual(MEBIBYTE);
         expect(plants.length).toBeGreaterThan(0);
       }
-      expect(batches.flatMap(({ plants }) => plants)).toEqual(all);
+      expect(read.flat()).toEqual(all);
       expect(batches.length).toBeGreaterThan(6);
       expect(batches.length).toBeLessThan(all.length);
       expect(batches.map(({ isLast }) => isLast)).toEqual(batches.map((_, n) => n === batches.length - 1));
@@ -179,13 +197,120 @@ describe.each(implementations)('on %s', (_name, open) => {
 
     test('reads a large plant although only one is wanted, and says whether it is the last', async () => {
       for (const each of all) {
-        const batch = await plants.readBatch({ ...range, from: each.id }, 1);
-        expect([idsOf(batch.plants), batch.isLast]).toEqual([[each.id], each === all.at(-1)]);
+        const batch = contentOf(await plants.readBatch({ ...range, from: each.id }, 1));
+        expect(batch).toEqual({ plants: [each], isLast: each === all.at(-1) });
       }
     });
 
     test('reads all their ids at once', async () => {
       expect(await plants.readIds(range, 1_000)).toEqual(idsOf(all));
+    });
+  });
+
+  describe('as JSON, the same octets as the encoder of the wire writes', () => {
+    /** Adds them and reads them to their end. */
+    async function linesRead(all: readonly NewPlant[], count: number): Promise<string> {
+      await addAll(all);
+      const [from = 0n] = idsOf(all);
+      const batches = await walk({ from, to: from + BigInt(all.length - 1) }, count);
+      expect(batches.flatMap((batch) => contentOf(batch).plants)).toEqual(all);
+      return batches.map(({ lines }) => lines).join('\n');
+    }
+
+    test('for each character and text that JSON or the reader treats differently, as name and as tag', async () => {
+      const all = odd.flatMap((text, n): NewPlant[] => {
+        const id = 20_000n + 4n * BigInt(n);
+        return [
+          { id, name: text },
+          { id: id + 1n, name: text, tag: text },
+          { id: id + 2n, name: '', tag: `${text}7` },
+          { id: id + 3n, name: `${text}-7,` },
+        ];
+      });
+      expect(await linesRead(all, 2_000)).toBe(linesOf(all));
+    });
+
+    test('for any texts, some of them too large for their batch', async () => {
+      let id = 30_000n;
+      const filler = fc.constantFrom('', '', '', 'x'.repeat(LARGE), '\u0001'.repeat(LARGE), '\u20287'.repeat(LARGE));
+      const record = fc.record({ name: anyText, tag: fc.option(anyText, { nil: undefined }), filler });
+      await fc.assert(
+        fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 8 }), async (records) => {
+          const all = records.map(({ name, tag, filler }) => ({
+            id: id++,
+            name: `${name}${filler}${name}`,
+            ...(tag !== undefined && { tag }),
+          }));
+          expect(await linesRead(all, 2_000)).toBe(linesOf(all));
+        }),
+        { numRuns: 200 },
+      );
+    });
+
+    test.each([0, 1, 2])('around the size from which a plant is a large one: texts of %i octets more', async (more) => {
+      const size = Math.floor(MEBIBYTE / 2_001) - 1 + more;
+      const first = 40_000n + 10n * BigInt(more);
+      const all = ['x', '\u0001', 'x'].map((text, n) => ({
+        id: first + BigInt(n),
+        name: text.repeat(size - 1),
+        tag: 'x',
+      }));
+      expect(await linesRead(all, 2_000)).toBe(linesOf(all));
+    });
+  });
+
+  describe('with large plants and small ones, ids below and above zero', () => {
+    let own: Repositories;
+    const large = (id: bigint): NewPlant => ({ id, name: '\u20285\n'.repeat(120_000), tag: `large ${id}` });
+    const small = (id: bigint): NewPlant => ({ id, name: `\u2028${id}\n1\u2029-2`, tag: ',"tag":null}' });
+    const makers = [large, small, small, large, small, large, small, small, small, large, large, small];
+    const all = makers.map((make, n) => make(BigInt(n) - 3n));
+    beforeAll(async () => {
+      own = await open();
+      await Promise.all(all.map((each) => own.instances[0].add(each)));
+    });
+    afterAll(() => own.close());
+
+    test.each<[string, bigint, bigint, number]>([
+      ['first, its id below zero', -3n, -1n, 5],
+      ['first, its id zero', 0n, 1n, 5],
+      ['first, its id above zero', 2n, 5n, 5],
+      ['first, in a batch of one', -3n, -1n, 1],
+      ['first, in a batch of one, its id zero', 0n, 1n, 1],
+      ['in the middle', 1n, 3n, 5],
+      ['in the middle, its id zero', -2n, 1n, 5],
+      ['last', 3n, 6n, 5],
+      ['last, as many as wanted', 3n, 6n, 4],
+      ['the one beyond count', 3n, 6n, 3],
+      ['the one beyond count, its id zero', -2n, 0n, 2],
+      ['beyond the one beyond count', 3n, 6n, 2],
+      ['first and the one beyond count', 0n, 2n, 2],
+      ['first and last', 0n, 2n, 5],
+      ['first and second', 6n, 8n, 5],
+      ['second and third', 5n, 8n, 5],
+      ['alone, its id below zero', -3n, -3n, 5],
+      ['alone, its id zero', 0n, 0n, 5],
+      ['alone, its id above zero', 2n, 2n, 1],
+    ])('reads a batch whose large plant is %s', async (_where, from, to, count) => {
+      const within = all.filter(({ id }) => id >= from && id <= to);
+      const { plants, isLast } = contentOf(await own.instances[0].readBatch({ from, to }, count));
+      const untilLarge = within.findIndex(({ name }) => name.length > MEBIBYTE / 4);
+      expect(plants).toEqual(within.slice(0, plants.length));
+      expect(plants.length).toBeGreaterThanOrEqual(Math.max(1, Math.min(untilLarge, count)));
+      expect(plants.length).toBeLessThanOrEqual(count);
+      expect(isLast).toBe(plants.length === within.length);
+    });
+
+    test.each([1, 2, 3, 4, 2_000])('reads all of them, each once, in batches of up to %i', async (count) => {
+      const batches = await walk(everything, count, own.instances[0]);
+      expect(batches.flatMap((batch) => contentOf(batch).plants)).toEqual(all);
+      expect(batches.map(({ isLast }) => isLast)).toEqual(batches.map((_, n) => n === batches.length - 1));
+    });
+
+    test.each(['large -3', 'large 0', ',"tag":null}'])('reads those with the tag %s', async (tag) => {
+      const batches = await walk({ ...everything, tag }, 4, own.instances[0]);
+      const tagged = all.filter((each) => each.tag === tag);
+      expect(batches.flatMap((batch) => contentOf(batch).plants)).toEqual(tagged);
     });
   });
 

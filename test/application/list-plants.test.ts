@@ -5,7 +5,9 @@ import type { ReadPlants } from '../../src/application/ports.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
 import { fakePlants } from '../support/fake-plants.ts';
-import { collected } from '../support/lists.ts';
+import { listBatchSize, plantsOf } from '../support/plant-lines.ts';
+
+const BATCH = await listBatchSize();
 
 const plant = (id: bigint, tag?: string): NewPlant => ({ id, name: `plant ${id}`, ...(tag !== undefined && { tag }) });
 const idsOf = (plants: readonly NewPlant[]) => plants.map(({ id }) => id);
@@ -19,7 +21,12 @@ function store(plants: readonly NewPlant[], replaced: (store: ReadPlants) => Par
 }
 
 async function allOf({ first, others }: PlantList): Promise<NewPlant[]> {
-  return [...first, ...(others === undefined ? [] : await collected(others))];
+  const plants = plantsOf(first);
+  for await (const lines of others ?? []) {
+    expect(lines).not.toBe('');
+    plants.push(...plantsOf(lines));
+  }
+  return plants;
 }
 
 /** Reads page after page by `next`. */
@@ -34,31 +41,34 @@ async function pagesOf(list: (query: ListQuery) => Promise<PlantList>, query: Li
 }
 
 test('lists nothing of an empty store, and has no next page', async () => {
-  const nothing = { first: [], others: undefined, next: undefined };
+  const nothing = { first: '', others: undefined, next: undefined };
   for (const query of [{}, { limit: 1 }, { limit: 100_000 }, { tag: '' }, { after: 0n }]) {
     expect(await store([]).list(query)).toEqual(nothing);
   }
 });
 
-test.each([0, 1, 999, 1_000, 1_001, 1_002, 2_500, 12_345])('lists all of %i plants, each once', async (count) => {
-  const all = upTo(count);
-  const list = await store(all).list({});
-  expect(await allOf(list)).toEqual(all);
-  expect(list.next).toBeUndefined();
-});
+test.each([0, 1, BATCH - 1, BATCH, BATCH + 1, BATCH + 2, 2 * BATCH + 500, 6 * BATCH + 345])(
+  'lists all of %i plants, each once',
+  async (count) => {
+    const all = upTo(count);
+    const list = await store(all).list({});
+    expect(await allOf(list)).toEqual(all);
+    expect(list.next).toBeUndefined();
+  },
+);
 
 test.each([
   [10, 9],
   [10, 10],
   [10, 11],
-  [1_000, 999],
-  [1_000, 1_000],
-  [1_000, 1_001],
-  [1_001, 1_001],
-  [1_001, 1_002],
-  [2_500, 2_499],
-  [2_500, 2_500],
-  [2_500, 2_501],
+  [BATCH, BATCH - 1],
+  [BATCH, BATCH],
+  [BATCH, BATCH + 1],
+  [BATCH + 1, BATCH + 1],
+  [BATCH + 1, BATCH + 2],
+  [2 * BATCH + 500, 2 * BATCH + 499],
+  [2 * BATCH + 500, 2 * BATCH + 500],
+  [2 * BATCH + 500, 2 * BATCH + 501],
   [15_000, 15_000],
   [15_000, 15_001],
 ])('gives a page of up to %i of %i plants, and the next one only if there are more', async (limit, count) => {
@@ -79,16 +89,16 @@ test('begins after the id that is given, whether or not a plant has it, up to th
   expect(await after(MAX_INT64 - 1n)).toEqual(ids.slice(3));
   expect(await after(MAX_INT64)).toEqual([]);
   const last = await list({ after: MAX_INT64, limit: 1 });
-  expect(last).toEqual({ first: [], others: undefined, next: undefined });
+  expect(last).toEqual({ first: '', others: undefined, next: undefined });
 });
 
 test('lists the plants with a tag only, in pages too', async () => {
-  const all = Array.from({ length: 3_000 }, (_, n) => plant(BigInt(n), ['a', '', undefined][n % 3]));
+  const all = Array.from({ length: 3 * BATCH + 3_000 }, (_, n) => plant(BigInt(n), ['a', '', undefined][n % 3]));
   const { list } = store(all);
   for (const tag of ['a', '', 'none']) {
     const tagged = all.filter((each) => each.tag === tag);
     expect(await allOf(await list({ tag }))).toEqual(tagged);
-    expect((await pagesOf(list, { tag, limit: 300 })).flat()).toEqual(tagged);
+    expect((await pagesOf(list, { tag, limit: 900 })).flat()).toEqual(tagged);
   }
 });
 
@@ -137,13 +147,14 @@ describe('while plants come and go between the statements', () => {
     return made;
   }
 
-  const even = Array.from({ length: 3_000 }, (_, n) => plant(BigInt(2 * n)));
+  const limit = BATCH + 500;
+  const even = Array.from({ length: BATCH + 1_000 }, (_, n) => plant(BigInt(2 * n)));
   const add = (id: bigint) => (stored: Map<bigint, NewPlant>) => void stored.set(id, plant(id));
   const addOdd = (stored: Map<bigint, NewPlant>) => {
-    for (let id = 1n; id < 6_000n; id += 2n) stored.set(id, plant(id));
+    for (let id = 1n; id < BigInt(2 * even.length); id += 2n) stored.set(id, plant(id));
   };
   const remove = (stored: Map<bigint, NewPlant>) => {
-    for (let id = 0n; id < 6_000n; id += 4n) stored.delete(id);
+    for (let id = 0n; id < BigInt(2 * even.length); id += 4n) stored.delete(id);
   };
 
   test.each([
@@ -152,28 +163,28 @@ describe('while plants come and go between the statements', () => {
     ['after each statement', [addOdd, addOdd, addOdd, addOdd]],
   ])('a page never has more plants than its limit though many are created %s', async (_when, changes) => {
     const { list } = changing(even, changes);
-    const page = await list({ limit: 2_000 });
+    const page = await list({ limit });
     const ids = idsOf(await allOf(page));
-    expect(ids.length).toBe(2_000);
+    expect(ids.length).toBe(limit);
     expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => (a < b ? -1 : 1)));
     expect(page.next).toBe(ids.at(-1));
   });
 
   test('a page has no plant that was removed after the ids were read, and next stays what it was', async () => {
     const { list } = changing(even, [() => {}, remove]);
-    const page = await list({ limit: 2_000 });
-    expect(page.next).toBe(3_998n);
+    const page = await list({ limit });
+    expect(page.next).toBe(even[limit - 1]?.id);
     const ids = idsOf(await allOf(page));
-    expect(ids.filter((id) => id > 2_002n && id % 4n === 0n)).toEqual([]);
-    expect(ids.length).toBeLessThan(2_000);
-    expect(idsOf(await allOf(await list({ limit: 1, after: page.next })))).toEqual([4_002n]);
+    expect(ids.filter((id) => id >= BigInt(2 * BATCH) && id % 4n === 0n)).toEqual([]);
+    expect(ids.length).toBeLessThan(limit);
+    expect(idsOf(await allOf(await list({ limit: 1, after: page.next })))).toEqual([even[limit + 1]?.id]);
   });
 
   test('a page may lose all plants but the first, and still leads to the next one', async () => {
     const { list } = changing(even, [() => {}, (stored) => stored.clear()]);
-    const page = await list({ limit: 1_500 });
-    expect(await allOf(page)).toEqual(even.slice(0, page.first.length));
-    expect(page.next).toBe(2_998n);
+    const page = await list({ limit });
+    expect(await allOf(page)).toEqual(even.slice(0, BATCH));
+    expect(page.next).toBe(even[limit - 1]?.id);
   });
 
   test('walking gives each plant that is there throughout exactly once', async () => {
@@ -209,7 +220,7 @@ describe('when the store fails', () => {
         return run(...args);
       };
     };
-    return store(upTo(5_000), ({ readBatch, readIds }) => ({
+    return store(upTo(4 * BATCH + 1_000), ({ readBatch, readIds }) => ({
       readBatch: orFail(readBatch),
       readIds: orFail(readIds),
     })).list;
@@ -218,28 +229,28 @@ describe('when the store fails', () => {
   test('at the first records, or the ids, the list rejects', async () => {
     await expect(failingAt(1)({})).rejects.toBe(failure);
     await expect(failingAt(1)({ limit: 10 })).rejects.toBe(failure);
-    await expect(failingAt(2)({ limit: 3_000 })).rejects.toBe(failure);
+    await expect(failingAt(2)({ limit: BATCH + 1 })).rejects.toBe(failure);
   });
 
   test.each<[string, ListQuery, number]>([
     ['a list of all', {}, 2],
     ['a list of all, later', {}, 4],
-    ['a page', { limit: 4_000 }, 3],
+    ['a page', { limit: 2 * BATCH }, 3],
   ])('at the others, the iteration over %s rejects after those before', async (_what, query, number) => {
     const { first, others } = await failingAt(number)(query);
-    const plants = [...first];
+    const plants = plantsOf(first);
     const reading = (async () => {
-      for await (const batch of others ?? []) plants.push(...batch);
+      for await (const lines of others ?? []) plants.push(...plantsOf(lines));
     })();
     await expect(reading).rejects.toBe(failure);
-    expect(plants).toEqual(upTo(plants.length));
+    expect(plants).toEqual(upTo(BATCH * (number - (query.limit === undefined ? 1 : 2))));
   });
 
   test('while nobody reads on, nothing is left unhandled', async () => {
     const { others } = await failingAt(3)({});
     // The batch that fails is read ahead of its turn.
-    for await (const batch of others ?? []) {
-      expect(batch).toHaveLength(1_000);
+    for await (const lines of others ?? []) {
+      expect(plantsOf(lines)).toHaveLength(BATCH);
       break;
     }
   });
@@ -247,7 +258,7 @@ describe('when the store fails', () => {
 
 test('reads no more than one batch ahead of a reader', async () => {
   let reads = 0;
-  const { list } = store(upTo(20_000), ({ readBatch }) => ({
+  const { list } = store(upTo(10 * BATCH), ({ readBatch }) => ({
     readBatch(range, count) {
       reads++;
       return readBatch(range, count);

@@ -1,5 +1,6 @@
 import type { Ports } from '../../src/application/use-cases.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
+import { batchOf } from './plant-lines.ts';
 
 /** A repository in memory, held to the same contract as the real ones. */
 export function fakePlants(stored = new Map<bigint, NewPlant>()): Ports {
@@ -21,7 +22,7 @@ export function fakePlants(stored = new Map<bigint, NewPlant>()): Ports {
         size += Buffer.byteLength(name + tag);
         return index === 0 || size <= 1024 ** 2;
       });
-      return { plants, isLast: plants.length === all.length };
+      return batchOf(plants, plants.length === all.length);
     },
     readIds: async (range, count) =>
       within(range)

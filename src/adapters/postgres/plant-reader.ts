@@ -105,10 +105,11 @@ function plantOf({ id, name, tag }: PlantRow): NewPlant {
 /** The lines until the first large plant, and at most so many. */
 function batchOf({ lines: all, count, hasLarge }: PlantLines, most: number): PlantBatch {
   if (all === null) return { lines: '', count: 0, lastId: undefined, isLast: true };
-  const extra = count > most ? all.lastIndexOf('\n') + 1 : -1;
-  const end = hasLarge ? all.search(/^-?\d/m) : extra;
+  const extra = count > most ? all.lastIndexOf('\n') : -1;
+  // Not ^ with the flag m: texts may have U+2028 and U+2029, after which it matches too.
+  const end = hasLarge ? all.search(/(?:^|\n)-?\d/) : extra;
   // Quotation marks within a text are escaped, so this cannot be a part of one.
-  const lines = (end < 0 ? all : all.slice(0, Math.max(end - 1, 0))).replaceAll(',"tag":null}', '}');
+  const lines = (end < 0 ? all : all.slice(0, end)).replaceAll(',"tag":null}', '}');
   const last = ID.exec(lines.slice(lines.lastIndexOf('\n') + 1))?.[1];
   return {
     lines,

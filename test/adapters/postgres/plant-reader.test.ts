@@ -62,6 +62,8 @@ function setUp() {
   return { running, reader };
 }
 
+/** Whether it finds several plants. */
+const isGroup = ({ query }: Statement) => query.sql.includes('any(');
 const idsIn = ({ query }: Statement) => String(query.parameters[0]).replace(/[{}]/g, '').split(',');
 
 test('finds of 1,000 plants share statements, at most five at a time', async () => {
@@ -84,6 +86,9 @@ test('finds of 1,000 plants share statements, at most five at a time', async () 
 
 test('large plants and ranges get few connections, and finds of small plants do not wait for them', async () => {
   const { running, reader } = setUp();
+  // A plant that is wanted while no other is gets a statement that has all of it, whatever its size.
+  const alone = reader.find(2_000n);
+  const isFor = (id: bigint) => (statement: Statement) => statement.query.parameters[0] === id;
   const large = Array.from({ length: 100 }, (_, n) => reader.find(BigInt(n)));
   const isRead = large.map(() => false);
   for (const [n, find] of large.entries()) {
@@ -92,7 +97,9 @@ test('large plants and ranges get few connections, and finds of small plants do 
     });
   }
   const ranges = Array.from({ length: 10 }, () => reader.readIds({ from: 0n, to: 9n }, 5));
-  const isGroup = ({ query }: Statement) => query.sql.includes('any(');
+  await eventually(() => running.some(isFor(2_000n)));
+  running.find(isFor(2_000n))?.respond([{ id: '2000', name: 'alone', tag: null }]);
+  expect(await alone).toEqual({ id: 2_000n, name: 'alone' });
   let left = large.length;
   while (left > 0) {
     await eventually(() => running.some(isGroup));
@@ -104,9 +111,9 @@ test('large plants and ranges get few connections, and finds of small plants do 
   }
   await eventually(() => running.length === 3);
   const small = reader.find(1_000n);
-  await eventually(() => running.some(isGroup));
+  await eventually(() => running.some(isFor(1_000n)));
   expect(running).toHaveLength(4);
-  running.find(isGroup)?.respond([{ id: '1000', name: 'small', tag: null }]);
+  running.find(isFor(1_000n))?.respond([{ id: '1000', name: 'small', tag: null }]);
   expect(await small).toEqual({ id: 1_000n, name: 'small' });
   expect(isRead).not.toContain(true);
 

@@ -8,9 +8,17 @@ import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { get, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
+import { batchOf, listBatchSize } from '../../../support/plant-lines.ts';
 import { rawRequest } from '../../../support/raw-request.ts';
 
 /* Lists that are longer than one batch, which are sent while they are read. */
+
+/** Plants in the first batch of a list. */
+const BATCH = await listBatchSize();
+/** More than one batch has. */
+const MANY = BATCH + 500;
+const LONG_PAGE = `?limit=${BATCH + 400}`;
+const NEXT_PAGE = `<${LONG_PAGE}&after=${BATCH + 399}>; rel="next"`;
 
 const LINES = { Accept: 'application/x-ndjson' };
 
@@ -45,15 +53,16 @@ function endless() {
   const readBatch: ReadPlants['readBatch'] = async ({ from }, count) => {
     state.reads++;
     const first = from < 0n ? 0n : from;
-    const name = 'x'.repeat(1_000);
-    return { plants: Array.from({ length: count }, (_, n) => ({ id: first + BigInt(n), name })), isLast: false };
+    const name = 'x'.repeat(1024 ** 2 / count);
+    const plants = Array.from({ length: count }, (_, n) => ({ id: first + BigInt(n), name }));
+    return batchOf(plants, false);
   };
   return { state, plants: { readBatch } };
 }
 
-/** A store of 2,500 plants; batches after the first of a list wait until the test lets them go, or fail. */
+/** A store of MANY plants; batches after the first of a list wait until the test lets them go, or fail. */
 function held() {
-  const stored = storing(upTo(2_500));
+  const stored = storing(upTo(MANY));
   const waiting: { release(): void; fail(error: Error): void }[] = [];
   const readBatch: ReadPlants['readBatch'] = async (range, count) => {
     const batch = await stored.readBatch(range, count);
@@ -82,7 +91,7 @@ const overloaded = {
   message: 'the service is overloaded; sending the same request again is safe',
 };
 
-test.each([2_500, 12_000])('sends all of %i plants as one array, or as lines', async (count) => {
+test.each([MANY, 6 * BATCH])('sends all of %i plants as one array, or as lines', async (count) => {
   server = await startApiServer({ plants: storing(upTo(count)) });
   const items = upTo(count).map(({ id, name }) => `{"id":${id},"name":"${name}"}`);
   const array = await list();
@@ -93,16 +102,16 @@ test.each([2_500, 12_000])('sends all of %i plants as one array, or as lines', a
   ]);
   expect(await array.text()).toBe(`[${items.join()}]`);
   expect(await (await list('', LINES)).text()).toBe(`${items.join('\n')}\n`);
-  const page = await list('?limit=2400');
-  expect(page.headers.get('Link')).toBe('<?limit=2400&after=2399>; rel="next"');
-  expect(await page.text()).toBe(`[${items.slice(0, 2_400).join()}]`);
+  const page = await list(LONG_PAGE);
+  expect(page.headers.get('Link')).toBe(NEXT_PAGE);
+  expect(await page.text()).toBe(`[${items.slice(0, BATCH + 400).join()}]`);
 });
 
 test('the headers of a page, with the Link to the next, come before its plants are read', async () => {
   const { plants, waiting } = held();
   server = await startApiServer({ plants });
-  const response = await list('?limit=2400');
-  expect(response.headers.get('Link')).toBe('<?limit=2400&after=2399>; rel="next"');
+  const response = await list(LONG_PAGE);
+  expect(response.headers.get('Link')).toBe(NEXT_PAGE);
   await releaseAll(waiting, response.text());
 });
 
@@ -149,8 +158,8 @@ test('an error before the 200 is a response as any other', async () => {
   const fails = async () => {
     throw new PlantStoreError('store_unavailable', 'not now');
   };
-  server = await startApiServer({ plants: { ...storing(upTo(2_500)), readIds: fails } });
-  const response = await list('?limit=2000');
+  server = await startApiServer({ plants: { ...storing(upTo(MANY)), readIds: fails } });
+  const response = await list(LONG_PAGE);
   expect([response.status, await response.json()]).toEqual([503, { error: 50300, message: 'not now' }]);
 });
 
@@ -158,9 +167,9 @@ describe('more streams than MAX_STREAMS', () => {
   test('get 503 / 50300, while short lists and single plants are read, until one has ended', async () => {
     const { plants, waiting } = held();
     server = await startApiServer({ plants, maxStreams: 2 });
-    const streams = [await list(), await list('?limit=2400')];
+    const streams = [await list(), await list(LONG_PAGE)];
     expect(streams.map(({ status }) => status)).toEqual([200, 200]);
-    for (const query of ['', '?limit=2000']) {
+    for (const query of ['', `?limit=${BATCH + 1}`]) {
       const refused = await list(query);
       expect([refused.status, refused.headers.get('Retry-After'), refused.headers.get('Link')]).toEqual([
         503,
@@ -279,7 +288,7 @@ test('a list that waits for the store is not taken for one whose client does not
   const start = performance.now();
   await eventually(() => performance.now() - start > 200);
   await releaseAll(waiting, text);
-  expect(await text).toMatch(/^\[{"id":0,.*"plant 2499"}\]$/);
+  expect(await text).toMatch(new RegExp(`^\\[{"id":0,.*"plant ${MANY - 1}"}\\]$`));
 });
 
 test('HEAD of a long list reads the first batch only', async () => {
