@@ -9,6 +9,7 @@ import type { Database } from './database.ts';
 import {
   type PlantLines,
   type PlantRow,
+  type RangeRequest,
   selectIds,
   selectLines,
   selectPlant,
@@ -23,10 +24,15 @@ const BATCH_TEXT = 1024 ** 2;
 /** Ids in one statement. */
 const FIND_IDS = 256;
 
+/** Plants in one statement for several pages. A page of more is read alone. */
+const PAGE_PLANTS = 1_001;
+
 /** The part of the connections that single reads may use at once. */
 const FIND_SHARE = 0.5;
-/** The same of ranges and large plants. */
-const RANGE_SHARE = 0.25;
+/** The same of pages. */
+const PAGE_SHARE = 0.5;
+/** The same of long statements: they must leave most of the database to others. */
+const LONG_SHARE = 0.1;
 
 /** Reads the table `plants`: single plants in groups, and ranges in the order of ids. */
 export function plantReader({ sql, connections }: Database, callStore: CallStore): FindPlant & ReadPlants {
@@ -46,24 +52,37 @@ export function plantReader({ sql, connections }: Database, callStore: CallStore
     maxRunning: Math.ceil(connections * FIND_SHARE),
   });
 
-  /** One statement for a range or a large plant at a time, or few: they take long, and others must get their turn. */
+  const pageInGroup = batcher<RangeRequest, PlantLines>({
+    run: (requests) => rowsOf(selectLines(requests, Math.floor(BATCH_TEXT / PAGE_PLANTS))),
+    shouldRetryAlone: () => false,
+    maxItems: PAGE_PLANTS,
+    maxSize: PAGE_PLANTS,
+    sizeOf: ({ count }) => count,
+    maxRunning: Math.ceil(connections * PAGE_SHARE),
+  });
+
+  /** One long statement at a time, or few. */
   const turns = batcher<() => Promise<void>, void>({
     run: (works) => Promise.all(works.map((work) => work())),
     shouldRetryAlone: () => false,
     maxItems: 1,
     maxSize: 1,
     sizeOf: () => 1,
-    maxRunning: Math.ceil(connections * RANGE_SHARE),
+    maxRunning: Math.ceil(connections * LONG_SHARE),
   });
 
   async function inTurn<Row>(query: CompiledQuery<Row>, call: StoreCall): Promise<readonly Row[]> {
     let rows: readonly Row[] = [];
     await turns(async () => {
       rows = await rowsOf(query);
-      // The embedded database would let a list go on without a look at the sockets.
-      await nextTurn();
     }, call);
     return rows;
+  }
+
+  async function linesOf(request: RangeRequest, call: StoreCall): Promise<PlantLines> {
+    if (request.count <= PAGE_PLANTS && request.range.tag === undefined) return pageInGroup(request, call);
+    const [lines] = await inTurn(selectLines([request], Math.floor(BATCH_TEXT / request.count)), call);
+    return lines ?? NO_LINES;
   }
 
   return {
@@ -77,15 +96,21 @@ export function plantReader({ sql, connections }: Database, callStore: CallStore
     readBatch: (range, count) =>
       callStore(async (call) => {
         // One more than wanted shows whether there are more.
-        const [result] = await inTurn(selectLines(range, count + 1, Math.floor(BATCH_TEXT / (count + 1))), call);
-        const batch = batchOf(result ?? { lines: null, count: 0, hasLarge: null }, count);
+        const lines = await linesOf({ range, count: count + 1 }, call);
+        // The embedded database needs no I/O, so that a list would go on while no socket is served.
+        if (connections === 1) await nextTurn();
+        const batch = batchOf(lines, count);
         if (batch.isLast || batch.count > 0) return batch;
         // The first plant is a large one.
         const rows = await inTurn(selectSized(range, count + 1, BATCH_TEXT), call);
         const cut = rows.findIndex(({ name }, index) => name === null || index === count);
         const plants = (cut < 0 ? rows : rows.slice(0, cut)).map(plantOf);
-        const lines = plants.map(encode).join('\n');
-        return { lines, count: plants.length, lastId: plants.at(-1)?.id, isLast: cut < 0 };
+        return {
+          lines: plants.map(encode).join('\n'),
+          count: plants.length,
+          lastId: plants.at(-1)?.id,
+          isLast: cut < 0,
+        };
       }),
 
     readIds: (range, count) =>
@@ -95,6 +120,8 @@ export function plantReader({ sql, connections }: Database, callStore: CallStore
       }),
   };
 }
+
+const NO_LINES: PlantLines = { lines: null, count: 0, hasLarge: null };
 
 const encode = jsonEncoder(NewPlantSchema);
 
@@ -108,11 +135,14 @@ function batchOf({ lines: all, count, hasLarge }: PlantLines, most: number): Pla
   const extra = count > most ? all.lastIndexOf('\n') : -1;
   // Not ^ with the flag m: texts may have U+2028 and U+2029, after which it matches too.
   const end = hasLarge ? all.search(/(?:^|\n)-?\d/) : extra;
-  // Quotation marks within a text are escaped, so this cannot be a part of one.
-  const lines = (end < 0 ? all : all.slice(0, end)).replaceAll(',"tag":null}', '}');
+  const lines = end < 0 ? all : all.slice(0, end);
   const last = ID.exec(lines.slice(lines.lastIndexOf('\n') + 1))?.[1];
   return {
-    lines,
+    // Only when they are wanted: by then Postgres works on the next batch.
+    get lines() {
+      // Quotation marks within a text are escaped, so this cannot be a part of one.
+      return lines.replaceAll(',"tag":null}', '}');
+    },
     count: hasLarge && lines !== '' ? lines.split('\n').length : Math.min(count, end === 0 ? 0 : most),
     lastId: last === undefined ? undefined : BigInt(last),
     isLast: end < 0,

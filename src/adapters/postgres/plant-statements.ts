@@ -33,14 +33,35 @@ export function selectPlants(ids: readonly bigint[], maxSize: number): CompiledQ
   );
 }
 
-/** The first plants of a range as JSON. @param maxSize of the texts of each, in octets */
-export function selectLines(range: PlantRange, count: number, maxSize: number): CompiledQuery<PlantLines> {
+/** The first plants of a range. */
+export interface RangeRequest {
+  readonly range: PlantRange;
+  readonly count: number;
+}
+
+/**
+ * The first plants of each range as JSON, a row for each in the same order. A tag is that of all ranges.
+ *
+ * @param maxSize of the texts of a plant, in octets
+ */
+export function selectLines(requests: readonly RangeRequest[], maxSize: number): CompiledQuery<PlantLines> {
+  const tag = requests[0]?.range.tag;
+  const tagged = tag === undefined ? '' : `and ${hasTag('$5')}`;
   const line = `case when ${SIZE} <= $4 then row_to_json(plant)::text else id::text end`;
-  return rangeQuery(
-    `select count(*)::int as count, bool_or(${SIZE} > $4) as "hasLarge", string_agg(${line}, E'\\n' order by id) as lines
-     from (${candidates(range, '$5')}) as plant`,
-    range,
-    [count, maxSize],
+  const columns = [
+    requests.map(({ range }) => range.from),
+    requests.map(({ range }) => range.to),
+    requests.map(({ count }) => count),
+  ];
+  return CompiledQuery.raw(
+    `select found.* from unnest($1::bigint[], $2::bigint[], $3::bigint[]) with ordinality as wanted (low, high, most, n),
+     lateral (
+       select count(*)::int as count, bool_or(${SIZE} > $4) as "hasLarge", string_agg(${line}, E'\\n' order by id) as lines
+       from (
+         select id, name, tag from plants where id between low and high ${tagged} order by id limit most
+       ) as plant
+     ) as found order by n`,
+    [...columns.map((values) => `{${values.join()}}`), maxSize, ...(tag === undefined ? [] : [tag])],
   );
 }
 
@@ -62,11 +83,14 @@ export function selectIds(range: PlantRange, count: number): CompiledQuery<Pick<
   return rangeQuery(`select id from (${candidates(range, '$4')}) as plant order by id`, range, [count]);
 }
 
-/** The index of tags has their hashes only, since a text may be longer than a btree allows (migration 0002). */
 function candidates({ tag }: PlantRange, place: string): string {
-  const tagged =
-    tag === undefined ? '' : `and hashtextextended(tag, 0) = hashtextextended(${place}, 0) and tag = ${place}`;
+  const tagged = tag === undefined ? '' : `and ${hasTag(place)}`;
   return `select id, name, tag from plants where id between $1 and $2 ${tagged} order by id limit $3`;
+}
+
+/** The index of tags has their hashes only, since a text may be longer than a btree allows (migration 0002). */
+function hasTag(place: string): string {
+  return `hashtextextended(tag, 0) = hashtextextended(${place}, 0) and tag = ${place}`;
 }
 
 function rangeQuery<Row>(text: string, { from, to, tag }: PlantRange, more: readonly number[]): CompiledQuery<Row> {
