@@ -7,6 +7,7 @@ import { NewPlant as NewPlantSchema } from '../../wire/schemas.ts';
 import { batcher } from './batcher.ts';
 import type { Database } from './database.ts';
 import {
+  LARGE,
   type PlantLines,
   type PlantRow,
   type RangeRequest,
@@ -121,7 +122,7 @@ export function plantReader({ sql, connections }: Database, callStore: CallStore
   };
 }
 
-const NO_LINES: PlantLines = { lines: null, count: 0, hasLarge: null };
+const NO_LINES: PlantLines = { lines: null, count: 0 };
 
 const encode = jsonEncoder(NewPlantSchema);
 
@@ -130,11 +131,11 @@ function plantOf({ id, name, tag }: PlantRow): NewPlant {
 }
 
 /** The lines until the first large plant, and at most so many. */
-function batchOf({ lines: all, count, hasLarge }: PlantLines, most: number): PlantBatch {
+function batchOf({ lines: all, count: found }: PlantLines, most: number): PlantBatch {
   if (all === null) return { lines: '', count: 0, lastId: undefined, isLast: true };
-  const extra = count > most ? all.lastIndexOf('\n') : -1;
-  // Not ^ with the flag m: texts may have U+2028 and U+2029, after which it matches too.
-  const end = hasLarge ? all.search(/(?:^|\n)-?\d/) : extra;
+  // JSON has no line feeds but those between the records.
+  const large = all.startsWith(LARGE) ? 0 : all.indexOf(`\n${LARGE}`);
+  const end = large >= 0 || found <= most ? large : all.lastIndexOf('\n');
   const lines = end < 0 ? all : all.slice(0, end);
   const last = ID.exec(lines.slice(lines.lastIndexOf('\n') + 1))?.[1];
   return {
@@ -143,10 +144,14 @@ function batchOf({ lines: all, count, hasLarge }: PlantLines, most: number): Pla
       // Quotation marks within a text are escaped, so this cannot be a part of one.
       return lines.replaceAll(',"tag":null}', '}');
     },
-    count: hasLarge && lines !== '' ? lines.split('\n').length : Math.min(count, end === 0 ? 0 : most),
+    count: large < 0 ? Math.min(found, most) : countLines(lines),
     lastId: last === undefined ? undefined : BigInt(last),
     isLast: end < 0,
   };
+}
+
+function countLines(lines: string): number {
+  return lines === '' ? 0 : lines.split('\n').length;
 }
 
 const ID = /^\{"id":(-?\d+)/;

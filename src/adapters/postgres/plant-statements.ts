@@ -10,12 +10,14 @@ export interface PlantRow {
   readonly tag: string | null;
 }
 
-/** The records of a range in one text, separated by line feeds; of large plants the id only. */
+/** The records of a range in one text, separated by line feeds; LARGE stands for a large plant. */
 export interface PlantLines {
   readonly lines: string | null;
   readonly count: number;
-  readonly hasLarge: boolean | null;
 }
+
+/** No JSON begins so. */
+export const LARGE = '!';
 
 const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)';
 
@@ -47,7 +49,7 @@ export interface RangeRequest {
 export function selectLines(requests: readonly RangeRequest[], maxSize: number): CompiledQuery<PlantLines> {
   const tag = requests[0]?.range.tag;
   const tagged = tag === undefined ? '' : `and ${hasTag('$5')}`;
-  const line = `case when ${SIZE} <= $4 then row_to_json(plant)::text else id::text end`;
+  const line = `case when ${SIZE} <= $4 then row_to_json(plant)::text else '${LARGE}' end`;
   const columns = [
     requests.map(({ range }) => range.from),
     requests.map(({ range }) => range.to),
@@ -56,7 +58,7 @@ export function selectLines(requests: readonly RangeRequest[], maxSize: number):
   return CompiledQuery.raw(
     `select found.* from unnest($1::bigint[], $2::bigint[], $3::bigint[]) with ordinality as wanted (low, high, most, n),
      lateral (
-       select count(*)::int as count, bool_or(${SIZE} > $4) as "hasLarge", string_agg(${line}, E'\\n' order by id) as lines
+       select count(*)::int as count, string_agg(${line}, E'\\n' order by id) as lines
        from (
          select id, name, tag from plants where id between low and high ${tagged} order by id limit most
        ) as plant
