@@ -59,7 +59,7 @@ export function prometheusMetrics(): Metrics {
   });
   const refused = new Counter({
     name: 'plant_store_overload_refusals_total',
-    help: 'Requests refused because MAX_REQUESTS or MAX_REQUEST_BYTES were in flight',
+    help: 'Requests refused because of MAX_REQUESTS, MAX_REQUEST_BYTES or MAX_STREAMS',
     registers,
   });
   const batches = new Histogram({
