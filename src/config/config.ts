@@ -39,7 +39,10 @@ export interface Config {
   readonly maxStreams: number;
   /** Connections to the API that may be open at once. */
   readonly maxConnections: number;
-  /** Accepted bearer tokens; without any, a file of them and `jwt` the embedded database makes its own. */
+  /**
+   * Accepted bearer tokens. If no tokens, tokens file or `jwt` are configured, a service on the embedded database
+   * generates one.
+   */
   readonly tokens: readonly string[];
   readonly tokensFile: TokensFile | undefined;
   /** The same for tokens that permit reading only. */
@@ -50,8 +53,9 @@ export interface Config {
   /** In bytes. */
   readonly bodyLimit: number;
   readonly logLevel: string;
-  /** In milliseconds, as the next one: how long a service that was told to stop still accepts connections. */
+  /** Milliseconds that a stopping service still accepts connections. */
   readonly shutdownDelay: number;
+  /** Milliseconds that stopping may take, including that. */
   readonly shutdownTimeout: number;
 }
 
@@ -118,7 +122,7 @@ export function readConfig(environment: Environment): Config {
         '10000',
       ),
       logLevel: read('LOG_LEVEL', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
-      // The rest is for requests in flight.
+      // The remaining time is for requests in flight.
       shutdownDelay: Math.min(read('SHUTDOWN_DELAY', pause, '5s'), shutdownTimeout / 2),
       shutdownTimeout,
     };

@@ -10,10 +10,9 @@ interface TokensFile {
   readonly tokens: readonly string[];
 }
 
+/** A rule: its wording for errors, and a parser that returns undefined for invalid input. */
 interface TokensRule {
-  /** What the file must contain, in words. */
   readonly mustBe: string;
-  /** Returns undefined if the text breaks the rule. */
   readonly parse: (text: string) => readonly string[] | undefined;
 }
 

@@ -87,7 +87,7 @@ export function listResponse(item: TSchema, list: TSchema): ResponseKind<ListRes
   };
 }
 
-/** JSON has line feeds only between values: within a text they are escaped. */
+/** JSON has line feeds only between values: within a string they are escaped. */
 function commas(lines: string): string {
   return lines.replaceAll('\n', ',');
 }
