@@ -2,11 +2,10 @@ import type { Logger } from 'pino';
 import { jwtTokens } from '../adapters/tokens/jwt-tokens.ts';
 import { ownToken } from '../adapters/tokens/own-token.ts';
 import { staticTokens } from '../adapters/tokens/static-tokens.ts';
-import { followTokensFile } from '../adapters/tokens/tokens-file.ts';
+import { followTokensFile, type TokensFile } from '../adapters/tokens/tokens-file.ts';
 import { allPermissions, type Permissions, readOnly, type TokenVerifier } from '../application/permissions.ts';
 import type { Config } from '../config/config.ts';
 import { tokens as tokensRule } from '../config/config-rules.ts';
-import type { TokensFile } from '../config/tokens-file.ts';
 
 interface Tokens {
   /** Accepts the configured tokens, those currently in the tokens file, and those that the identity provider signed. */

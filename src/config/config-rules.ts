@@ -8,11 +8,11 @@ export interface Rule<T> {
 
 export const text: Rule<string> = { mustBe: 'a string', parse: (value) => value };
 
-export const port = integer('a port number from 0 to 65535', 0, 65_535);
+export const port = integer('a port number', 0, 65_535);
 
-export function integer(mustBe: string, least: number, most: number): Rule<number> {
+export function integer(noun: string, least: number, most: number): Rule<number> {
   return {
-    mustBe,
+    mustBe: `${noun} from ${least} to ${most}`,
     parse: (value) =>
       /^\d+$/.test(value) && Number(value) >= least && Number(value) <= most ? Number(value) : undefined,
   };

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 
 /** A file of tokens, and those that it contained at start. */
-interface TokensFile {
+export interface TokensFile {
   /** The environment variable that names it. */
   readonly variable: string;
   readonly path: string;
