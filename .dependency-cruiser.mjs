@@ -35,6 +35,13 @@ export default {
       },
     },
     {
+      name: 'process-serves-all',
+      comment: 'What a process does with its signals and streams, whatever runs in it.',
+      severity: 'error',
+      from: { path: inside('process') },
+      to: { path: '^(src|migrations)/', pathNot: inside('process') },
+    },
+    {
       name: 'commands-plug-in-only',
       comment: 'What is inside knows nothing of the commands and of what plugs the adapters in.',
       severity: 'error',

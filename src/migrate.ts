@@ -1,9 +1,9 @@
+import { pino } from 'pino';
 import { withAdvice } from './adapters/postgres/advice.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { embeddedDatabase, requireEmbeddedDatabase } from './adapters/postgres/embedded.ts';
 import { damagedMigrations, migrateDown, migrateUp, migrationStatus } from './adapters/postgres/migrator.ts';
 import { postgresServer } from './adapters/postgres/server.ts';
-import { createLog } from './composition/log.ts';
 import { readMigrationConfig } from './config/config.ts';
 import { environment } from './config/environment.ts';
 
@@ -20,7 +20,7 @@ try {
   if (config.kind === 'embedded' && command !== 'up') await requireEmbeddedDatabase(config.dataDir);
   const database =
     config.kind === 'postgres'
-      ? postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, await createLog('silent'))
+      ? postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, pino({ level: 'silent' }))
       : await embeddedDatabase(config.dataDir);
   try {
     if (command === 'up') report(await migrateUp(database), 'applied');

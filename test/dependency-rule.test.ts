@@ -23,7 +23,7 @@ test('nothing breaks the rule, and no folder that it is about is empty', async (
   const { modules, summary } = await depcruise(projectFile(''));
   expect(summary.violations).toEqual([]);
   const adapters = ['http', 'import', 'postgres', 'prometheus', 'tokens'].map((name) => `adapters/${name}`);
-  for (const folder of ['domain', 'application', 'wire', 'config', 'composition', ...adapters]) {
+  for (const folder of ['domain', 'application', 'wire', 'config', 'composition', 'process', ...adapters]) {
     expect(modules.map(({ source }) => source)).toContainEqual(expect.stringMatching(`^src/${folder}/`));
   }
 });
@@ -53,6 +53,12 @@ test('every forbidden import is reported', async () => {
       'adapters-import-inward',
       'src/adapters/postgres/with-sql.ts',
       `import '../../../migrations/0001_create_plants.ts';`,
+    ],
+    ['process-serves-all', 'src/process/with-app.ts', `import '../composition/app.ts';`],
+    [
+      'process-serves-all',
+      'src/process/with-domain.ts',
+      `import type { Plant } from '../domain/plant.ts'; export type { Plant };`,
     ],
     ['commands-plug-in-only', 'src/composition/with-command.ts', `import '../migrate.ts';`],
     ['the-product-needs-no-tooling', 'src/composition/with-tooling.ts', `import '../../tooling/session.ts';`],

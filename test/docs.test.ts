@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { documents as withBenchFigures, withFigures } from '../bench/figures.ts';
@@ -67,6 +67,33 @@ test('docs/configuration.md lists exactly the variables that are read', () => {
   // Those that refer to other variables are not values.
   const given = defaults.filter(([name]) => name !== 'BASE_URL' && name !== 'MIGRATION_DATABASE_URL');
   expect(readConfig(Object.fromEntries(given))).toEqual(readConfig({}));
+});
+
+const tests = globSync('test/**/*.{test,full,faults}.ts', { cwd: projectFile('') }).map((path) =>
+  path.replace(/(\.test|\.full)?\.ts$/, ''),
+);
+
+/** The tests that a document names: in brackets, and in the last column of tables that is headed so. */
+function namedTests(document: string): string[] {
+  const bracketed = [...document.matchAll(/\[([\w/-]+(?:,\s+[\w/-]+)*)\](?!\()/g)].flatMap(([, names = '']) =>
+    names.split(/,\s+/),
+  );
+  const columns = [...document.matchAll(/^\|.*\| test \|\n\|[ |-]+\n((?:\|.*\n)+)/gm)].flatMap(([, rows = '']) =>
+    rows.split('\n').flatMap(
+      (row) =>
+        row
+          .split('|')
+          .at(-2)
+          ?.match(/[\w./-]+/g) ?? [],
+    ),
+  );
+  return [...bracketed, ...columns];
+}
+
+test.each(['docs/reliability.md', 'docs/security.md'])('%s names only tests that there are', (name) => {
+  const named = namedTests(read(name));
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((test) => !tests.some((path) => path.endsWith(`/${test}`)))).toEqual([]);
 });
 
 test('docs/errors.md lists exactly the errors that are sent', () => {

@@ -119,7 +119,7 @@ export interface operations {
                 limit?: number;
                 /** @description an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign */
                 after?: bigint;
-                /** @description a text without U+0000 */
+                /** @description a string without U+0000 */
                 tag?: string;
             };
             header?: never;

@@ -12,7 +12,6 @@ export interface AddPlant {
   add(plant: NewPlant): Promise<NewPlant>;
 }
 
-/** Finds plants in the store. */
 export interface FindPlant {
   /**
    * Resolves to the record that has the id, undefined if there is none. Every call that resolved before is seen.

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
+import { pino } from 'pino';
 import { withAdvice } from '../adapters/postgres/advice.ts';
 import type { Database } from '../adapters/postgres/database.ts';
 import { requireMigrations } from '../adapters/postgres/migrator.ts';
-import { type PostgresPlants, postgresPlants } from '../adapters/postgres/plant-repository.ts';
+import { postgresPlants } from '../adapters/postgres/plant-repository.ts';
 import { storeCalls } from '../adapters/postgres/store-call.ts';
 import { readDatabaseConfig } from '../config/config.ts';
 import { environment } from '../config/environment.ts';
 import { PlantStoreError } from '../domain/errors.ts';
-import { createLog } from './log.ts';
 import { openDatabase } from './open-database.ts';
 
 /** Milliseconds; longer than the service's defaults, since no client waits for an individual plant here. */
@@ -16,18 +16,14 @@ const STORE_TIMEOUT = 60_000;
 
 const BATCH_ROWS = 256;
 
-/** The plants of the configured database, for a command that works without the service. */
-interface OfflineStore {
-  readonly plants: PostgresPlants;
-  /** Roughly how many plants there are, by the database's statistics; undefined if it has none yet. */
-  estimateCount(): Promise<number | undefined>;
-  close(): Promise<void>;
-}
-
-/** @throws Error, saying what to do, if the database cannot be used */
-export async function openOfflineStore(): Promise<OfflineStore> {
+/**
+ * Opens the plants of the configured database, for a command that works without the service.
+ *
+ * @throws Error, saying what to do, if the database cannot be used
+ */
+export async function openOfflineStore() {
   const config = readDatabaseConfig(environment());
-  const database = await openDatabase({ ...config, ...DATABASE_TIMEOUTS }, await createLog('silent'));
+  const database = await openDatabase({ ...config, ...DATABASE_TIMEOUTS }, pino({ level: 'silent' }));
   try {
     await requireMigrations(database);
     const plants = postgresPlants(database, {
@@ -41,6 +37,7 @@ export async function openOfflineStore(): Promise<OfflineStore> {
   }
 }
 
+/** Roughly how many plants there are, by the database's statistics; undefined if it has none yet. */
 async function estimateCount({ sql: database }: Database): Promise<number | undefined> {
   const count = sql<{ count: number }>`select reltuples as count from pg_class where oid = to_regclass('plants')`;
   const { rows } = await count.execute(database);

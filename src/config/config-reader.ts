@@ -2,7 +2,7 @@ import type { Rule } from './config-rules.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Everything that is wrong with the environment, one line a variable. */
+/** Everything that is wrong with the environment, one line per variable. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }

@@ -1,18 +1,18 @@
 import { constants } from 'node:buffer';
 
-/** What a variable must be, in words, and its value, undefined if it is not that. */
+/** A rule: its wording for errors, and a parser that returns undefined for invalid input. */
 export interface Rule<T> {
   readonly mustBe: string;
   readonly parse: (value: string) => T | undefined;
 }
 
-export const text: Rule<string> = { mustBe: 'a text', parse: (value) => value };
+export const text: Rule<string> = { mustBe: 'a string', parse: (value) => value };
 
-export const port = integer('a port number from 0 to 65535', 0, 65_535);
+export const port = integer('a port number', 0, 65_535);
 
-export function integer(mustBe: string, least: number, most: number): Rule<number> {
+export function integer(noun: string, least: number, most: number): Rule<number> {
   return {
-    mustBe,
+    mustBe: `${noun} from ${least} to ${most}`,
     parse: (value) =>
       /^\d+$/.test(value) && Number(value) >= least && Number(value) <= most ? Number(value) : undefined,
   };
@@ -57,7 +57,7 @@ function url(mustBe: string, protocols: readonly string[]): Rule<string> {
 }
 
 export const httpUrl = url('an http:// or https:// URL', ['http:', 'https:']);
-/** Whoever can change the keys on their way can make tokens, so plain HTTP is for this machine only. */
+/** Whoever can tamper with the keys in transit can forge tokens, so plain HTTP is for this machine only. */
 export const jwksUrl: Rule<string> = {
   mustBe: 'an https:// URL, or an http:// one of this machine',
   parse(value) {

@@ -1,7 +1,7 @@
-import type { AdmissionLimits } from '../adapters/http/operations/admission.ts';
 import type { PostgresOptions } from '../adapters/postgres/server.ts';
 import { postgresUrlProblem } from '../adapters/postgres/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
+import type { TokensFile } from '../adapters/tokens/tokens-file.ts';
 import { checked, type Environment, type Problem, type Read } from './config-reader.ts';
 import {
   bodySize,
@@ -18,42 +18,7 @@ import {
   tokens,
   totalSize,
 } from './config-rules.ts';
-import { TOKENS_FILE, type TokensFile, tokensIn } from './tokens-file.ts';
-
-export interface Config {
-  readonly api: {
-    readonly host: string;
-    readonly port: number;
-    readonly baseUrl: string | undefined;
-    /** Whose pages may use the API from a browser. */
-    readonly corsOrigins: readonly string[];
-  };
-  readonly management: { readonly host: string; readonly port: number };
-  readonly database: DatabaseConfig;
-  /** Most plants in one statement. */
-  readonly batchRows: number;
-  /** How long a request may wait for the store, in milliseconds. */
-  readonly storeTimeout: number;
-  readonly limits: AdmissionLimits;
-  /** Lists that are streamed at once. */
-  readonly maxStreams: number;
-  /** Connections to the API that may be open at once. */
-  readonly maxConnections: number;
-  /** Accepted bearer tokens; without any, a file of them and `jwt` the embedded database makes its own. */
-  readonly tokens: readonly string[];
-  readonly tokensFile: TokensFile | undefined;
-  /** The same for tokens that permit reading only. */
-  readonly readTokens: readonly string[];
-  readonly readTokensFile: TokensFile | undefined;
-  /** Whose signed tokens are accepted as well. */
-  readonly jwt: JwtOptions | undefined;
-  /** In bytes. */
-  readonly bodyLimit: number;
-  readonly logLevel: string;
-  /** In milliseconds, as the next one: how long a service that was told to stop still accepts connections. */
-  readonly shutdownDelay: number;
-  readonly shutdownTimeout: number;
-}
+import { TOKENS_FILE, tokensIn } from './tokens-file.ts';
 
 export type DatabaseConfig =
   | ({ readonly kind: 'postgres' } & PostgresOptions)
@@ -64,7 +29,7 @@ export type DatabaseConfig =
  *
  * @throws ConfigError with a line for each variable that is wrong, naming it and what it must be
  */
-export function readConfig(environment: Environment): Config {
+export function readConfig(environment: Environment) {
   return checked(environment, (read, problem) => {
     const database = databaseConfig('DATABASE_URL', read, problem);
     const given = (name: string) => Boolean(environment[name]);
@@ -92,6 +57,7 @@ export function readConfig(environment: Environment): Config {
         host: read('HOST', text, '127.0.0.1'),
         port: read('PORT', port, '3000'),
         baseUrl: read('BASE_URL', httpUrl),
+        /** Whose pages may use the API from a browser. */
         corsOrigins: read('CORS_ORIGINS', origins) ?? [],
       },
       management: {
@@ -99,31 +65,41 @@ export function readConfig(environment: Environment): Config {
         port: read('MANAGEMENT_PORT', port, '3001'),
       },
       database,
+      /**
+       * Accepted bearer tokens. If no tokens, tokens file or `jwt` are configured, a service on the embedded database
+       * generates one.
+       */
       tokens: accessTokens,
       tokensFile: accessTokensFile,
+      /** The same for tokens that permit reading only. */
       readTokens,
       readTokensFile,
+      /** Whose signed tokens are accepted as well. */
       jwt: jwtConfig(read),
+      /** In bytes. */
       bodyLimit,
-      batchRows: read('BATCH_ROWS', integer('a number of rows from 1 to 1000', 1, 1_000), '256'),
+      /** Most plants in one statement. */
+      batchRows: read('BATCH_ROWS', integer('a number of rows', 1, 1_000), '256'),
+      /** Milliseconds that a request may wait for the store. */
       storeTimeout: read('STORE_TIMEOUT', time, '5s'),
       limits: {
-        maxRequests: read('MAX_REQUESTS', integer('a number of requests from 1 to 1000000', 1, 1_000_000), '1000'),
+        maxRequests: read('MAX_REQUESTS', integer('a number of requests', 1, 1_000_000), '1000'),
         maxRequestBytes,
       },
-      maxStreams: read('MAX_STREAMS', integer('a number of lists from 1 to 1000', 1, 1_000), '4'),
-      maxConnections: read(
-        'MAX_CONNECTIONS',
-        integer('a number of connections from 1 to 1000000', 1, 1_000_000),
-        '10000',
-      ),
+      /** Lists that are streamed at once. */
+      maxStreams: read('MAX_STREAMS', integer('a number of lists', 1, 1_000), '4'),
+      /** Connections to the API that may be open at once. */
+      maxConnections: read('MAX_CONNECTIONS', integer('a number of connections', 1, 1_000_000), '10000'),
       logLevel: read('LOG_LEVEL', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
-      // The rest is for requests in flight.
+      /** Milliseconds that a stopping service still accepts connections; the remaining time is for requests in flight. */
       shutdownDelay: Math.min(read('SHUTDOWN_DELAY', pause, '5s'), shutdownTimeout / 2),
+      /** Milliseconds that stopping may take, including that. */
       shutdownTimeout,
     };
   });
 }
+
+export type Config = ReturnType<typeof readConfig>;
 
 const TOKENS_NAMES = ['ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', 'READ_TOKENS', 'READ_TOKENS_FILE'];
 const JWT_NAMES = ['JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE'];
@@ -143,7 +119,7 @@ function databaseConfig(urlName: string, read: Read, problem: Problem): Database
   const url = read(urlName, text);
   const wrong = url && postgresUrlProblem(url);
   if (wrong) problem(`${urlName} ${wrong}`);
-  const poolSize = read('POOL_SIZE', integer('a number of connections from 1 to 1000', 1, 1_000), '10');
+  const poolSize = read('POOL_SIZE', integer('a number of connections', 1, 1_000), '10');
   const connectTimeout = read('CONNECT_TIMEOUT', time, '2s');
   const statementTimeout = read('STATEMENT_TIMEOUT', time, '1s');
   const idleTimeout = read('IDLE_TIMEOUT', time, '10s');

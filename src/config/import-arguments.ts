@@ -3,16 +3,17 @@ import { type ListFormat, listFormat } from './list-format.ts';
 
 export const USAGE = `Usage: npm run import -- FILE [--format ndjson|csv] [--rejected FILE]
 
-Creates every plant of a list in the database of DATABASE_URL, else in the embedded one in DATA_DIR.
-What is there already stays as it is, so it is safe to interrupt and to run again.
+Creates the plants in FILE in the database of DATABASE_URL or, if that is not set, in the embedded one in DATA_DIR.
+Existing plants stay as they are, so you can interrupt an import and run it again.
 
-  FILE              the list, in UTF-8; - is standard input
-  --format FORMAT   ndjson or csv, if FILE does not end with .ndjson, .jsonl or .csv
-  --rejected FILE   where refused plants go, and why; else FILE.rejected.ndjson, for - stdin.rejected.ndjson
-  -h, --help        shows this
+  FILE              the plants, in UTF-8; - for standard input
+  --format FORMAT   ndjson or csv; needed unless FILE ends with .ndjson, .jsonl or .csv
+  --rejected FILE   the file for refused plants and the reasons; by default FILE.rejected.ndjson, or
+                    stdin.rejected.ndjson for standard input
+  -h, --help        show this help
 
-Exit codes: 0 every plant is in the database; 1 it did not begin, or could not go on; 2 some plants were refused;
-130, 143 it was interrupted by Ctrl-C, by SIGTERM.
+Exit codes: 0 all plants are in the database; 1 the import could not start or could not go on; 2 some plants were
+refused; 130 interrupted by Ctrl-C; 143 by SIGTERM.
 
 Example: npm run import -- examples/plants.ndjson --rejected refused.ndjson`;
 

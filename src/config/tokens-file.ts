@@ -1,13 +1,6 @@
+import type { TokensFile } from '../adapters/tokens/tokens-file.ts';
 import { readWithin } from '../process/bounded-read.ts';
 import { tokens } from './config-rules.ts';
-
-/** A file of tokens, and those that it contained at start. */
-export interface TokensFile {
-  /** The environment variable that names it. */
-  readonly variable: string;
-  readonly path: string;
-  readonly tokens: readonly string[];
-}
 
 /** What a variable that names such a file must be, in words. */
 export const TOKENS_FILE = `a readable file, or a pipe that is being written, with ${tokens.mustBe}`;

@@ -1,5 +1,14 @@
-import type { App } from '../composition/app.ts';
 import { say } from './say.ts';
+
+/** What can be stopped in good order. */
+interface Stoppable {
+  /** Milliseconds for proxies to notice that the service is not ready. */
+  readonly shutdownDelay: number;
+  /** Milliseconds that `close` may take. */
+  readonly shutdownTimeout: number;
+  /** @param acceptFor for how many more milliseconds connections are accepted */
+  close(acceptFor: number): Promise<void>;
+}
 
 /**
  * Milliseconds within which a repeated signal counts once: Ctrl-C reaches both npm and this process, and npm forwards
@@ -13,7 +22,7 @@ const REPEAT_INTERVAL = 500;
  *
  * @param running returns the app to close, undefined during startup
  */
-export function stopOnSignals(running: () => App | undefined): void {
+export function stopOnSignals(running: () => Stoppable | undefined): void {
   let first: { signal: NodeJS.Signals; at: number } | undefined;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
@@ -27,8 +36,7 @@ export function stopOnSignals(running: () => App | undefined): void {
   }
 }
 
-/** @param acceptFor for how many more milliseconds connections are accepted */
-async function stop(app: App, acceptFor: number): Promise<void> {
+async function stop(app: Stoppable, acceptFor: number): Promise<void> {
   const limit = `${app.shutdownTimeout / 1_000} s`;
   // On a new line, after the terminal's ^C.
   const newLine = process.stderr.isTTY ? '\n' : '';

@@ -78,6 +78,18 @@ test('takes an empty variable for one that is not set', () => {
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toStrictEqual(defaults);
 });
 
+test('an empty variable in the environment leaves the value of .env in place', async () => {
+  const own = mkdtempSync(join(folder, 'env-'));
+  writeFileSync(join(own, '.env'), 'POOL_SIZE=7\nPORT=1\n');
+  const script =
+    'const { environment } = await import(process.argv[1]);' +
+    'const { POOL_SIZE, PORT } = environment(); console.log(POOL_SIZE, PORT);';
+  const args = ['--input-type=module', '--eval', script, projectFile('src/config/environment.ts')];
+  const reader = startNode(args, own, { POOL_SIZE: '', PORT: '2' });
+  expect(await reader.exited).toEqual({ code: 0, signal: null });
+  expect(reader.stdout()).toBe('7 2\n');
+});
+
 test('reads every variable', () => {
   const tokensFile = file('every-variable', `${OTHER_TOKEN}\n`);
   const readTokensFile = file('every-read-variable', `${READ_TOKEN}-of-the-file\n`);

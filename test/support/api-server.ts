@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { api } from '../../src/adapters/http/api.ts';
 import type { Operation } from '../../src/adapters/http/operations/operation.ts';
 import { plantOperations } from '../../src/adapters/http/operations/plant-operations.ts';
+import type { RequestObserver } from '../../src/adapters/http/pipeline/request-observer.ts';
 import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/sockets/server.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
 import { allPermissions, type TokenVerifier } from '../../src/application/permissions.ts';
@@ -27,6 +28,7 @@ interface ApiServerOptions {
   readonly maxStreams?: number;
   /** Accepts TOKEN for everything unless another is given. */
   readonly verifyToken?: TokenVerifier;
+  readonly observer?: RequestObserver;
   /** Gets every log line. */
   readonly onLog?: (line: string) => void;
 }
@@ -43,6 +45,7 @@ export async function startApiServer({
   maxRequestBytes = 64 * 1024 ** 2,
   maxStreams = 4,
   verifyToken = staticTokens([TOKEN], allPermissions),
+  observer,
   onLog = () => {},
 }: ApiServerOptions = {}): Promise<HttpServer> {
   const log = pino({}, { write: onLog });
@@ -56,6 +59,7 @@ export async function startApiServer({
       baseUrl: () => baseUrl ?? server.url,
       corsOrigins,
       log,
+      ...(observer && { observer }),
     }),
     '127.0.0.1',
     0,

@@ -35,7 +35,7 @@ interface ApiOptions {
 export function api(options: ApiOptions): ServedApp {
   const { operations, verifyToken, bodyLimit, limits, maxStreams, baseUrl, corsOrigins = [], log, observer } = options;
   const admissions = { read: admission(limits, observer?.overloaded), write: admission(limits, observer?.overloaded) };
-  const limitResponse = responseLimits({ maxBytes: limits.maxRequestBytes, maxStreams });
+  const limitResponse = responseLimits({ maxBytes: limits.maxRequestBytes, maxStreams }, observer?.overloaded);
   const gates = { authenticate: bearerAuth(verifyToken), admissions, body: bodyReader(bodyLimit), limitResponse };
   const router = new Router({ sensitive: true, strict: true });
   for (const operation of operations) routeOperation(router, operation, gates);

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 export interface Connection {
   readonly socket: Socket;
-  /** Whether it has carried a valid token, so that it is not closed in favour of others. */
+  /** Whether a request on it had a valid token; such connections are never evicted. */
   isAuthenticated: boolean;
   /** Whether the parser has refused its input: it then reports an error for all that follows. */
   isRefused: boolean;
@@ -13,12 +13,12 @@ export interface Connection {
 
 /** Why a response is an error. */
 interface Failure {
-  /** The contract's `error`. */
+  /** The `error` of the response's body. */
   readonly error: number;
   readonly thrown: unknown;
 }
 
-/** A request and its response: the only link between the socket layer and the Koa app. */
+/** A request and its response: what both the socket layer and the Koa app know of it. */
 export interface Exchange {
   readonly connection: Connection;
   readonly request: IncomingMessage;

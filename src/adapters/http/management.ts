@@ -22,6 +22,7 @@ export function management(
   metrics: MetricsPage,
   log: Logger,
 ): ServedApp {
+  const namedChecks = Object.entries(checks).map(([name, check]) => [name, shared(check)] as const);
   const router = new Router({ sensitive: true, strict: true });
   router.get('/live', (ctx) => respondJson(ctx, { status: 'live' }));
   router.get('/metrics', async (ctx) => {
@@ -29,9 +30,7 @@ export function management(
     ctx.body = await metrics.text();
   });
   router.get('/ready', async (ctx) => {
-    const results = await Promise.all(
-      Object.entries(checks).map(async ([name, check]) => [name, await outcome(check)]),
-    );
+    const results = await Promise.all(namedChecks.map(async ([name, check]) => [name, await outcome(check)]));
     const failed = results.filter(([, result]) => result !== 'ok').map(([name]) => name);
     if (failed.length === 0) return respondJson(ctx, { status: 'ready', checks: Object.fromEntries(results) });
     const { status, error, headers } = errorKinds.store_unavailable;
@@ -45,6 +44,17 @@ export function management(
   // Probes come every few seconds: only failures are logged.
   const koa = koaApp(router, log.isLevelEnabled('warn') ? log.child({}, { level: 'warn' }) : log);
   return { koa, freeSlots: () => Number.POSITIVE_INFINITY };
+}
+
+/** A check that runs once at a time: probes come while one that has timed out still runs, and all get its result. */
+function shared(check: ReadinessCheck): ReadinessCheck {
+  let running: Promise<unknown> | undefined;
+  return () => {
+    running ??= check().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
 }
 
 /** `ok`, or what is wrong. */

@@ -50,7 +50,8 @@ function plantReader(header: readonly Cell[]): (cells: readonly Cell[]) => NewPl
     }
     const [id = '', name, tag] = [cells[idColumn], cells[nameColumn], cells[tagColumn]];
     if (!INTEGER.test(id)) throw new PlantStoreError('invalid_plant', `id must be ${fieldRules.id}`);
-    if (name === undefined) throw new PlantStoreError('invalid_plant', `name must be ${fieldRules.name}; "" is empty`);
+    if (name === undefined)
+      throw new PlantStoreError('invalid_plant', `name must be ${fieldRules.name}; write "" for an empty name`);
     return { id: BigInt(id), name, ...(tag !== undefined && { tag }) };
   };
 }

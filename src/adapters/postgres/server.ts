@@ -52,8 +52,9 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
   /** Connections opened earlier may lead to a server that is unresponsive, gone, or no longer the primary. */
   let validSince = 0;
   // poolSize - 2, so that with the counting connection and one being closed there are at most twice poolSize backends.
+  // At least one even so: a silent connection that is kept would take all or half of a smaller pool for minutes.
   const abandoned = abandonedStatements(
-    Math.max(0, poolSize - 2),
+    Math.max(1, poolSize - 2),
     () => [...connections.values()].map(({ processId }) => processId),
     () => ({ ...pool.options, query_timeout: connectTimeout }),
   );

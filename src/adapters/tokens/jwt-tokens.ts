@@ -21,15 +21,15 @@ interface Verified {
   readonly expires: number;
 }
 
-/** Signatures only: `none` is no proof, and HMAC would make a secret of a public key. */
+/** Asymmetric only: `none` proves nothing, and with HMAC the public key could sign tokens. */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 
 /** Seconds by which the clocks of the provider and of this machine may differ. */
 const CLOCK_TOLERANCE = 30;
 
 /**
- * Accepts the tokens (RFC 7519) that an identity provider has signed for this audience, until they expire. One that was
- * verified is remembered that long, unless the provider's keys change, so that it costs no second signature check.
+ * Accepts the tokens (RFC 7519) that an identity provider has signed for this audience, until they expire. A verified
+ * token is cached until it expires or the keys change, so that it costs no second signature check.
  *
  * @param timeout milliseconds that the provider may take to give its keys
  * @param memory how many tokens are remembered
@@ -43,7 +43,7 @@ export function jwtTokens(
   /** By digest; the oldest first. */
   let remembered = new Map<string, Verified>();
   const keys = providerKeys(jwksUrl, timeout, log, () => {
-    // A new one: what is being verified by the old keys goes into the old one.
+    // A new map: verifications still running with the old keys write into the old one.
     remembered = new Map();
   });
   const options = {

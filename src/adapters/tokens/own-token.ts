@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 /**
  * The token that a service without configured ones makes on its first start: 256 random bits, kept in the file
- * `access-token` of the folder, which only its owner can read. The caller must hold the folder alone.
+ * `access-token` of the folder, which only its owner can read. The caller must hold the directory's lock.
  */
 export async function ownToken(folder: string): Promise<string> {
   const file = join(folder, 'access-token');

@@ -14,7 +14,7 @@ interface ProviderKeys {
   refresh(): void;
 }
 
-/** Least milliseconds between two fetches, since unauthenticated clients choose which keys their tokens name. */
+/** Minimum milliseconds between two fetches, since unauthenticated clients choose which keys their tokens name. */
 const COOLDOWN = 5_000;
 
 /** Milliseconds until a withdrawn key is noticed. */
@@ -28,8 +28,8 @@ const REFRESH = 5 * 60_000;
  * @param changed called when the keys differ from those before
  */
 export function providerKeys(url: string, timeout: number, log: Logger, changed: () => void): ProviderKeys {
-  const never = { cacheMaxAge: Number.POSITIVE_INFINITY, cooldownDuration: Number.POSITIVE_INFINITY };
-  const keys = createRemoteJWKSet(new URL(url), { ...never, timeoutDuration: timeout });
+  const joseNeverRefetches = { cacheMaxAge: Number.POSITIVE_INFINITY, cooldownDuration: Number.POSITIVE_INFINITY };
+  const keys = createRemoteJWKSet(new URL(url), { ...joseNeverRefetches, timeoutDuration: timeout });
   let known = '';
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let fetching: Promise<void> | undefined;

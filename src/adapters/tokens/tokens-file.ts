@@ -3,17 +3,16 @@ import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 
 /** A file of tokens, and those that it contained at start. */
-interface TokensFile {
+export interface TokensFile {
   /** The environment variable that names it. */
   readonly variable: string;
   readonly path: string;
   readonly tokens: readonly string[];
 }
 
+/** A rule: its wording for errors, and a parser that returns undefined for invalid input. */
 interface TokensRule {
-  /** What the file must contain, in words. */
   readonly mustBe: string;
-  /** Returns undefined if the text breaks the rule. */
   readonly parse: (text: string) => readonly string[] | undefined;
 }
 

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { management, type ReadinessCheck } from '../../../src/adapters/http/management.ts';
 import { type HttpServer, serve } from '../../../src/adapters/http/sockets/server.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const logged: string[] = [];
 const logAt = (level: string) => pino({ level }, { write: (line: string) => logged.push(line) });
@@ -57,6 +58,18 @@ test('/ready gives up on a check that does not answer within about a second', as
     { error: 50300, checks: { service: 'ok', database: 'no response within 1000 ms' } },
   ]);
   expect(performance.now() - start).toBeLessThan(4_000);
+});
+
+test('/ready waits for a check that still runs instead of starting it once more', async () => {
+  const runs: (() => void)[] = [];
+  const { status } = await get('/ready', { database: () => new Promise<void>((resolve) => runs.push(resolve)) });
+  const ready = `${server?.url}/ready`;
+  expect([status, (await fetch(ready)).status, runs.length]).toEqual([503, 503, 1]);
+  runs[0]?.();
+  const later = fetch(ready);
+  await eventually(() => runs.length === 2);
+  runs[1]?.();
+  expect((await later).status).toBe(200);
 });
 
 test('/metrics answers the text as what it is', async () => {

@@ -25,7 +25,7 @@ test('takes an empty cell for no value and a quoted one for the empty text', asy
     [2, { id: 1n, name: 'a' }],
     [3, { id: 2n, name: 'a', tag: '' }],
     [4, { id: 3n, name: '', tag: 'a' }],
-    [5, expect.stringMatching(/^name must be a string .*; "" is empty$/)],
+    [5, expect.stringMatching(/^name must be a string .*; write "" for an empty name$/)],
   ]);
 });
 

@@ -22,7 +22,7 @@ describe.each([
   ['40P01', 'deadlock', 'transient'],
   ['57014', 'cancelled', 'rows_fault'],
   ['55P03', 'lock not available', 'rows_fault'],
-  ['25P04', 'transaction time-out', 'rows_fault'],
+  ['25P04', 'transaction timeout', 'rows_fault'],
   ['23514', 'a check of the table', 'rows_fault'],
   ['22P05', 'untranslatable character', 'rows_fault'],
   ['42P01', 'no such table', 'unavailable'],
@@ -47,7 +47,7 @@ test('names every address of a host when all of them refuse', () => {
   expect(connectionError(refused)).toMatchObject({ message: 'connect ECONNREFUSED ::1:1, connect ECONNREFUSED' });
 });
 
-test('tries the rows of a group alone after a time-out on either side, a refused value or a missing row', () => {
+test('tries the rows of a batch alone after a timeout on either side, a refused value or a missing row', () => {
   const alone = [new NoResponseError('late'), postgres('55P03'), postgres('23514'), new MissingRowError('dropped')];
   expect(alone.map(shouldRetryAlone)).toEqual([true, true, true, true]);
   const together = [connectionError(system('EPIPE')), postgres('08006'), postgres('42601'), new Error('a defect')];

@@ -216,7 +216,7 @@ test('keeps its connections though a trigger warns at every row', async () => {
   expect(backends.size).toBeLessThan(3);
 });
 
-test('takes a transaction that outlasts transaction_timeout for a time-out', async () => {
+test('takes a transaction that outlasts transaction_timeout for a timeout', async () => {
   const limited = connect(`${server.url}?options=-c%20transaction_timeout%3D200ms`);
   const lock = await lockRows(server.url, [5n]);
   try {

@@ -23,7 +23,7 @@ function many(count: number): NewPlant[] {
   return Array.from({ length: count }, (_, n) => ({ id: BigInt(n), name: `plant ${n}`, tag: `${n}` }));
 }
 
-test('delays the neighbours of a locked row by one statement time-out, not by two, and goes on after it', async () => {
+test('delays the neighbours of a locked row by one statement timeout, not by two, and goes on after it', async () => {
   // So long that what a busy machine adds is small against it.
   const statementTimeout = 3_000;
   const patient = connect(server.url, { statementTimeout });

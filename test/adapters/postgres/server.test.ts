@@ -40,6 +40,20 @@ test('trusts no other old connection once one has fallen silent, so that a reque
   expect(network.connections()).toBe(1);
 });
 
+test.each([1, 2])('gives up a silent connection of a pool of %i as well', async (poolSize) => {
+  const small = connect(network.url, { poolSize, statementTimeout: STATEMENT_TIMEOUT });
+  try {
+    const plants = plantsIn(small, { timeout: 10 * STATEMENT_TIMEOUT });
+    await plants.add({ id: 1n, name: 'before' });
+    network.swallow();
+    network.pass();
+    const after = { id: 2n, name: 'after' };
+    expect(await plants.add(after)).toEqual(after);
+  } finally {
+    await small.close();
+  }
+});
+
 test('serves again after its connections fell silent twice without a commit between', async () => {
   const plants = plantsIn(database, { timeout: 3 * STATEMENT_TIMEOUT });
   const together = (n: number) =>

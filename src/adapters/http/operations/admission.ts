@@ -16,23 +16,6 @@ interface Ticket {
   abort: ((reason: HttpError) => void) | undefined;
 }
 
-export interface Admission {
-  /**
-   * Reads the body of a request and does its work, if there is capacity.
-   *
-   * @param declared the bytes of its body; if undefined, they are counted as they arrive
-   * @param read reads the body, and calls its argument with the size of each chunk
-   * @throws HttpError `overloaded` if a limit is reached, `request_too_slow` if a slow body loses its slot to another
-   */
-  admit<Body>(
-    declared: number | undefined,
-    read: (received: (bytes: number) => void) => Promise<Body>,
-    work: (body: Body) => Promise<void>,
-  ): Promise<void>;
-  /** How many more requests can be admitted, if their bodies are no larger than the last refused one. */
-  freeSlots(): number;
-}
-
 /** Milliseconds that an arriving body keeps its slot even while other requests are refused. */
 const SLOW_BODY = 100;
 
@@ -42,7 +25,7 @@ const SLOW_BODY = 100;
  *
  * @param overloaded called at each refusal
  */
-export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, overloaded?: () => void): Admission {
+export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, overloaded?: () => void) {
   const inFlight = new Set<Ticket>();
   /** Those whose body is still arriving, oldest first. */
   const arriving = new Set<Ticket>();
@@ -98,11 +81,18 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
   }
 
   return {
+    /**
+     * Reads the body of a request and does its work, if there is capacity.
+     *
+     * @param declared the bytes of its body; if undefined, they are counted as they arrive
+     * @param read reads the body, and calls its argument with the size of each chunk
+     * @throws HttpError `overloaded` if a limit is reached, `request_too_slow` if a slow body loses its slot to another
+     */
     async admit<Body>(
       declared: number | undefined,
       read: (received: (bytes: number) => void) => Promise<Body>,
       work: (body: Body) => Promise<void>,
-    ) {
+    ): Promise<void> {
       const ticket = enter(declared ?? 0);
       try {
         const body = await new Promise<Body>((resolve, reject) => {
@@ -115,6 +105,9 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
         leave(ticket);
       }
     },
+    /** How many more requests can be admitted, if their bodies are no larger than the last refused one. */
     freeSlots: () => (allBytes + lastRefused > maxRequestBytes ? 0 : maxRequests - inFlight.size),
   };
 }
+
+export type Admission = ReturnType<typeof admission>;

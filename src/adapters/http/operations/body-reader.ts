@@ -11,7 +11,8 @@ export interface BodyReader {
    * Checks what the headers say of the body.
    *
    * @returns its size in bytes, undefined if it is not declared
-   * @throws HttpError `unsupported_media_type` or `body_too_large`, or PlantStoreError `malformed_json` if there is none
+   * @throws HttpError `unsupported_media_type` or `body_too_large`, or PlantStoreError `malformed_json` if there is no
+   * body
    */
   check(ctx: Context): number | undefined;
   /**
@@ -24,7 +25,7 @@ export interface BodyReader {
 /** @param limit of a body, in bytes */
 export function bodyReader(limit: number): BodyReader {
   // In text mode without an encoding, koa-bodyparser returns the bytes. Its JSON mode parses before UTF-8 can be
-  // checked, loses digits of an int64, and takes an empty body for {}.
+  // checked, loses digits of an int64, and treats an empty body as {}.
   const options = { enableTypes: ['text'], extendTypes: { text: ['application/json'] }, textLimit: limit };
   // Its types allow neither a number of bytes nor the encoding null.
   const parse = bodyParser({ ...options, encoding: null } as unknown as bodyParser.Options);

@@ -29,7 +29,7 @@ export const limit: Parameter<number> = {
 /** The tag of all plants in a list. */
 export const tagFilter: Parameter<string> = {
   name: 'tag',
-  mustBe: 'a text without U+0000',
+  mustBe: 'a string without U+0000',
   schema: Type.String(),
   parse: (text) => (isStorableText(text) ? text : undefined),
 };

@@ -15,20 +15,26 @@ const SMALL = 16 * 1024;
 /**
  * Bounds the memory that clients occupy by reading their responses slowly.
  *
+ * @param overloaded called at each refusal
  * @returns a function that counts a body until its response closes; it throws HttpError `overloaded` if that is too much
  */
-export function responseLimits({
-  maxBytes,
-  maxStreams,
-}: ResponseLimits): (response: ServerResponse, body: Reply['body']) => void {
+export function responseLimits(
+  { maxBytes, maxStreams }: ResponseLimits,
+  overloaded?: () => void,
+): (response: ServerResponse, body: Reply['body']) => void {
   let bytes = 0;
   let streams = 0;
+
+  function refuse(): never {
+    overloaded?.();
+    throw new HttpError('overloaded');
+  }
 
   return (response, body) => {
     // The client has left: nothing will be sent, and the response may have closed before.
     if (response.req.socket.destroyed) return;
     if (typeof body !== 'string') {
-      if (streams >= maxStreams) throw new HttpError('overloaded');
+      if (streams >= maxStreams) refuse();
       streams++;
       response.once('close', () => streams--);
       return;
@@ -36,7 +42,7 @@ export function responseLimits({
     const size = Buffer.byteLength(body);
     if (size <= SMALL) return;
     // One alone is always sent, however large.
-    if (bytes > 0 && bytes + size > maxBytes) throw new HttpError('overloaded');
+    if (bytes > 0 && bytes + size > maxBytes) refuse();
     bytes += size;
     response.once('close', () => {
       bytes -= size;

@@ -8,6 +8,8 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body, or its parts if it is streamed. */
   readonly body: string | AsyncIterable<string>;
+  /** Whether only the chunks of HTTP/1.1 show that the body broke off: its own text may end anywhere. */
+  readonly needsChunks?: boolean;
 }
 
 /** How the result of an operation is sent and documented. */
@@ -73,7 +75,8 @@ export function listResponse(item: TSchema, list: TSchema): ResponseKind<ListRes
       const headers = { 'Content-Type': type, ...(nextUrl !== undefined && { Link: `<${nextUrl}>; rel="next"` }) };
       if (type === NDJSON_TYPE) {
         const start = first === '' ? '' : `${first}\n`;
-        return { headers, body: others === undefined ? start : inParts(start, others, (lines) => `${lines}\n`, '') };
+        if (others === undefined) return { headers, body: start };
+        return { headers, body: inParts(start, others, (lines) => `${lines}\n`, ''), needsChunks: true };
       }
       const start = `[${commas(first)}`;
       return {
@@ -84,7 +87,7 @@ export function listResponse(item: TSchema, list: TSchema): ResponseKind<ListRes
   };
 }
 
-/** JSON has line feeds only between values: within a text they are escaped. */
+/** JSON has line feeds only between values: within a string they are escaped. */
 function commas(lines: string): string {
   return lines.replaceAll('\n', ',');
 }

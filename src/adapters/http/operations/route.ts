@@ -3,6 +3,7 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Permission } from '../../../application/permissions.ts';
 import { exchangeOf } from '../exchange.ts';
+import { HttpError } from '../pipeline/errors.ts';
 import type { Admission } from './admission.ts';
 import type { BodyReader } from './body-reader.ts';
 import type { Operation } from './operation.ts';
@@ -39,12 +40,18 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
       async (body) => {
         exchange.resume = 'at once';
         const reply = await invoke(body);
+        // The parser refused what followed meanwhile, and that response is sent (parser-refusals.ts).
+        if (ctx.res.headersSent) return;
+        if (reply.needsChunks && ctx.req.httpVersion === '1.0') throw new HttpError('not_acceptable', NEEDS_CHUNKS);
         gates.limitResponse(ctx.res, reply.body);
         send(ctx, reply);
       },
     );
   });
 }
+
+const NEEDS_CHUNKS =
+  'over HTTP/1.0 nothing would show that a stream of lines broke off: use HTTP/1.1, a smaller limit or application/json';
 
 /**
  * RFC 9110 section 13.1.2. Koa's own, `ctx.fresh`, never matches beside `Cache-Control: no-cache`, which fetch adds to a
@@ -60,6 +67,11 @@ function send(ctx: Context, { headers, body }: Reply): void {
   for (const [name, value] of Object.entries(headers)) ctx.res.setHeader(name, value);
   if (headers.ETag !== undefined && matches(headers.ETag, ctx.req.headers['if-none-match'])) ctx.status = 304;
   else if (typeof body === 'string') ctx.body = body;
-  // One part at a time, so that a client that reads slowly holds no more than that. HEAD asks for no part of it.
-  else if (ctx.method !== 'HEAD') ctx.body = Readable.from(body, { highWaterMark: 1 });
+  // HEAD asks for no part of it.
+  else if (ctx.method !== 'HEAD') {
+    // Koa and Node.js add seven 'close' listeners for a stream to the four of src/adapters/http, and ten bring a warning.
+    ctx.res.setMaxListeners(20);
+    // One part at a time, so that a client that reads slowly holds no more than that.
+    ctx.body = Readable.from(body, { highWaterMark: 1 });
+  }
 }

@@ -22,7 +22,7 @@ export type AnyErrorCode = ErrorCode | HttpErrorCode;
 
 interface ErrorKind {
   readonly status: number;
-  /** The contract's `error`: the status followed by two digits. Stable, since clients depend on it. */
+  /** The `error` of the body: the status followed by two digits. Stable, since clients depend on it. */
   readonly error: number;
   /** The default message, and the example in the OpenAPI document. */
   readonly message: string;
@@ -70,7 +70,7 @@ export const errorKinds: Readonly<Record<AnyErrorCode, ErrorKind>> = {
   headers_too_large: {
     status: 431,
     error: 43100,
-    message: 'the headers must not exceed 16 KiB or 200 in number',
+    message: 'the headers must not exceed 16 KiB or 200 fields',
   },
   unexpected: { status: 500, error: 50000, message: 'unexpected error; its details are in the log under X-Request-Id' },
   store_unavailable: {
@@ -113,7 +113,7 @@ export const commonHeaders = {
   'Cache-Control': 'no-store',
 } as const;
 
-/** An error response, ready to send: the body is the contract's Error as JSON. */
+/** An error response, ready to send: the body is an Error as JSON. */
 export interface ErrorResponse {
   readonly status: number;
   readonly error: number;

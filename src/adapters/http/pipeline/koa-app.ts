@@ -2,7 +2,7 @@ import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { exchangeOf } from '../exchange.ts';
-import { commonHeaders, errorResponse, HttpError } from './errors.ts';
+import { commonHeaders, type ErrorResponse, errorResponse, HttpError } from './errors.ts';
 import { refuseMalformed } from './request-checks.ts';
 import { requestLog } from './request-log.ts';
 import type { RequestObserver } from './request-observer.ts';
@@ -15,12 +15,12 @@ interface AppOptions {
 /** The Koa app of one port, public or management: request log, Error bodies and these routes. */
 export function koaApp(router: Router, log: Logger, { observer, beforeRoutes = [] }: AppOptions = {}): Koa {
   const app = new Koa();
-  // Koa would print them. A disconnect is in the request log, and thrown errors never reach this listener.
-  app.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') log.error({ err: error }, 'response not sent');
+  // Why a response broke off; Koa reports it twice, the first time before the response closes, and would print it.
+  app.on('error', (error: NodeJS.ErrnoException, ctx: Context) => {
+    if (!DISCONNECTED.has(error.code ?? '')) noteFailure(ctx, error, log);
   });
   app.use(requestLog(log, observer));
-  app.use(handleErrors);
+  app.use(handleErrors(log));
   app.use(refuseMalformed);
   for (const middleware of beforeRoutes) app.use(middleware);
   app.use(router.routes());
@@ -35,20 +35,36 @@ export function respondJson(ctx: Context, value: unknown): void {
 const commonHeaderEntries = Object.entries(commonHeaders);
 
 /** Turns everything thrown downstream into an Error body: Koa's own would be plain text. */
-const handleErrors: Middleware = async (ctx, next) => {
-  for (const [name, value] of commonHeaderEntries) ctx.res.setHeader(name, value);
-  try {
-    await next();
-  } catch (thrown) {
-    const { status, error, headers, body } = errorResponse(thrown);
-    const exchange = exchangeOf(ctx.req);
-    exchange.failure = { error, thrown };
-    if (thrown instanceof HttpError && thrown.code === 'overloaded') exchange.resume = 'when a slot is free';
-    ctx.status = status;
-    ctx.set(headers);
-    ctx.body = body;
+function handleErrors(log: Logger): Middleware {
+  return async (ctx, next) => {
+    for (const [name, value] of commonHeaderEntries) ctx.res.setHeader(name, value);
+    try {
+      await next();
+    } catch (thrown) {
+      const { status, headers, body } = noteFailure(ctx, thrown, log);
+      if (thrown instanceof HttpError && thrown.code === 'overloaded') {
+        exchangeOf(ctx.req).resume = 'when a slot is free';
+      }
+      ctx.status = status;
+      ctx.set(headers);
+      ctx.body = body;
+    }
+  };
+}
+
+/** Errors that say only that the connection has closed, which the request log shows as `aborted`. */
+const DISCONNECTED = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
+
+/** Notes an error for the request's line in the log. A defect after that was written gets a line of its own. */
+function noteFailure({ req, res }: Context, thrown: unknown, log: Logger): ErrorResponse {
+  const response = errorResponse(thrown);
+  const exchange = exchangeOf(req);
+  if (res.closed && response.status === 500 && exchange.failure?.thrown !== thrown) {
+    log.error({ requestId: res.getHeader('X-Request-Id'), err: thrown }, 'unexpected error after the client left');
   }
-};
+  exchange.failure = { error: response.error, thrown };
+  return response;
+}
 
 /** Reached when no route matched: either the path is unknown or only its method. */
 const refuseUnrouted: Middleware = (ctx) => {

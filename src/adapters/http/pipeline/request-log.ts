@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
-import { exchangeOf } from '../exchange.ts';
+import { type Exchange, exchangeOf } from '../exchange.ts';
 import type { RequestObserver } from './request-observer.ts';
 import { traceOf } from './trace-context.ts';
 
@@ -38,9 +38,9 @@ export function requestLog(log: Logger, observer?: RequestObserver): Middleware 
         bytesIn: bytesOf(ctx.req.headers['content-length']),
         bytesOut: bytesOf(res.getHeader('Content-Length')),
         aborted: res.writableFinished ? undefined : true,
-        ...errorDetails(status, failure?.thrown),
+        ...errorDetails(failure),
       };
-      log[levelOf(status)](line, 'request');
+      log[levelOf(failure)](line, 'request');
     });
     return next();
   };
@@ -65,14 +65,15 @@ function pathOf(target: string): string {
  * The details of a 5xx for operators. An expected one has its cause's stack only: formatting its own, which says
  * nothing, would take longer than everything else about refusing a request under overload.
  */
-function errorDetails(status: number, thrown: unknown): { readonly err?: unknown; readonly reason?: string } {
-  if (status === 500) return { err: thrown };
-  if (status < 500 || !(thrown instanceof Error)) return {};
-  return { reason: thrown.message, err: thrown.cause };
+function errorDetails(failure: Exchange['failure']): { readonly err?: unknown; readonly reason?: string } {
+  const level = levelOf(failure);
+  if (level === 'error') return { err: failure?.thrown };
+  if (level === 'info' || !(failure?.thrown instanceof Error)) return {};
+  return { reason: failure.thrown.message, err: failure.thrown.cause };
 }
 
-/** A defect is an error; a temporary failure is a warning. */
-function levelOf(status: number): 'info' | 'warn' | 'error' {
-  if (status < 500) return 'info';
-  return status === 500 ? 'error' : 'warn';
+/** A defect is an error; a temporary failure is a warning. Not by the status: a stream can break off after its 200. */
+function levelOf(failure: Exchange['failure']): 'info' | 'warn' | 'error' {
+  if (failure === undefined || failure.error < 50_000) return 'info';
+  return failure.error < 50_100 ? 'error' : 'warn';
 }

@@ -103,7 +103,7 @@ export async function serve(
     socket.on('error', () => {});
     refuseOn(socket as Socket, new Error('CONNECT'));
   });
-  // The socket has been idle for a while. Requests that the app still works on have deadlines of their own, but a list
+  // The socket has been idle for responseTimeout. Requests that the app still works on have deadlines of their own, but a list
   // waits for its client.
   server.setTimeout(responseTimeout, (socket) => {
     const connection = connections.get(socket);

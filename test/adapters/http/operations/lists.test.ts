@@ -164,7 +164,7 @@ describe('the query', () => {
       LIMIT,
     ]),
     ...['9223372036854775808', '-0', '007', '', 'x', '1.0'].map((value) => [`after=${value}`, `after ${ID}`]),
-    ['tag=a%00b', 'tag must be a text without U+0000'],
+    ['tag=a%00b', 'tag must be a string without U+0000'],
     ['offset=1', `"offset" ${KNOWN}`],
     ['Limit=1', `"Limit" ${KNOWN}`],
     ['tag[]=a', `"tag[]" ${KNOWN}`],

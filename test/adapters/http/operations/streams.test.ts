@@ -133,12 +133,17 @@ describe.each([
     await expect(response.text()).rejects.toThrow();
     // The last chunk of a complete body.
     expect(await answered).not.toMatch(/\r\n0\r\n\r\n$/);
-    await eventually(() => lines.filter((line) => line.includes('"msg":"request"')).length === 2);
-    const requests = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request');
-    expect(requests).toEqual([1, 2].map(() => expect.objectContaining({ status: 200, aborted: true })));
-    expect(lines.join('')).toContain('not now');
-    expect(lines.join('')).toContain('a defect');
     expect((await get(server.url, '/plants/1')).status).toBe(200);
+    // One line for each request, of which one fails as expected and one by a defect.
+    await eventually(() => lines.length === 3);
+    const broken = { msg: 'request', requestId: expect.any(String), status: 200, aborted: true };
+    const logged = lines.map((line) => JSON.parse(line)).toSorted((a, b) => a.level - b.level);
+    expect(logged).toEqual([
+      expect.objectContaining({ level: 30, path: '/plants/1' }),
+      expect.objectContaining({ ...broken, level: 40, error: 50300, reason: 'not now' }),
+      expect.objectContaining({ ...broken, level: 50, error: 50000 }),
+    ]);
+    expect(lines.join('')).toContain('a defect');
   });
 
   test('gives its place back', async () => {
@@ -154,6 +159,27 @@ describe.each([
   });
 });
 
+describe('over HTTP/1.0, which has no chunks', () => {
+  const oldRequest = (target: string, accept: string) =>
+    request(target, `Accept: ${accept}\r\n`).replace('HTTP/1.1', 'HTTP/1.0');
+
+  test('a stream of lines is refused, since nothing would show that it broke off', async () => {
+    server = await startApiServer({ plants: storing(upTo(MANY)), maxStreams: 1 });
+    for (const target of ['/plants', LONG_PAGE.replace('?', '/plants?')]) {
+      const response = await rawRequest(server.url, oldRequest(target, LINES.Accept));
+      expect(response).toMatch(/^HTTP\/1\.1 406 /);
+      expect(response).toContain('"error":40600');
+    }
+  });
+
+  test('an array is sent, whose end shows that it is whole, and so are lines that are no stream', async () => {
+    server = await startApiServer({ plants: storing(upTo(MANY)), maxStreams: 1 });
+    expect(await rawRequest(server.url, oldRequest('/plants', 'application/json'))).toMatch(/\r\n\r\n\[.*\]$/);
+    const page = await rawRequest(server.url, oldRequest('/plants?limit=2', LINES.Accept));
+    expect(page).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\n\{"id":0,.*\n\{"id":1,.*\n$/);
+  });
+});
+
 test('an error before the 200 is a response as any other', async () => {
   const fails = async () => {
     throw new PlantStoreError('store_unavailable', 'not now');
@@ -166,7 +192,9 @@ test('an error before the 200 is a response as any other', async () => {
 describe('more streams than MAX_STREAMS', () => {
   test('get 503 / 50300, while short lists and single plants are read, until one has ended', async () => {
     const { plants, waiting } = held();
-    server = await startApiServer({ plants, maxStreams: 2 });
+    let refusals = 0;
+    const observer = { requestEnded() {}, overloaded: () => refusals++ };
+    server = await startApiServer({ plants, maxStreams: 2, observer });
     const streams = [await list(), await list(LONG_PAGE)];
     expect(streams.map(({ status }) => status)).toEqual([200, 200]);
     for (const query of ['', `?limit=${BATCH + 1}`]) {
@@ -178,6 +206,7 @@ describe('more streams than MAX_STREAMS', () => {
       ]);
       expect(await refused.json()).toEqual(overloaded);
     }
+    expect(refusals).toBe(2);
     expect((await list('?limit=1000')).status).toBe(200);
     expect((await get(server.url, '/plants/7')).status).toBe(200);
 
@@ -314,7 +343,9 @@ test('the end of the service cuts a list at the deadline, and it does not look c
 
 test('responses that clients do not read are bounded in bytes, but one alone is always sent', async () => {
   const name = 'x'.repeat(20_000_000);
-  server = await startApiServer({ plants: storing([{ id: 1n, name }]), maxRequestBytes: 1_000 });
+  let refusals = 0;
+  const observer = { requestEnded() {}, overloaded: () => refusals++ };
+  server = await startApiServer({ plants: storing([{ id: 1n, name }]), maxRequestBytes: 1_000, observer });
   const slow = send(request('/plants/1'));
   await once(slow, 'connect');
   await eventually(async () => {
@@ -322,6 +353,7 @@ test('responses that clients do not read are bounded in bytes, but one alone is 
     if (refused.status === 200) await refused.body?.cancel();
     return refused.status === 503;
   });
+  expect(refusals).toBe(1);
   slow.destroy();
   await eventually(async () => {
     const response = await get(server.url, '/plants/1');

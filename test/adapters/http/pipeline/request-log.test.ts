@@ -1,6 +1,9 @@
+import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { PlantStoreError } from '../../../../src/domain/errors.ts';
 import { post, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { rawRequest } from '../../../support/raw-request.ts';
 
@@ -68,6 +71,39 @@ test.each<[string, string]>([
   const [, status, requestId] = /^HTTP\/1\.1 (\d+) .*^X-Request-Id: (\S+)/ms.exec(answer) ?? [];
   const error = JSON.parse(answer.split('\r\n\r\n')[1] ?? '').error;
   expect(lines).toEqual([expect.objectContaining({ requestId, status: Number(status), error })]);
+});
+
+test.each([
+  ['a defect', new Error('a defect'), [50]],
+  ['an expected error', new PlantStoreError('store_unavailable', 'not now'), []],
+])('logs %s after the client has left at the levels %j, with the id of the request', async (_name, error, levels) => {
+  const begun = Promise.withResolvers<void>();
+  const finding = Promise.withResolvers<never>();
+  const find = () => {
+    begun.resolve();
+    return finding.promise;
+  };
+  const lines: string[] = [];
+  const server = await startApiServer({ plants: { find }, onLog: (line) => lines.push(line) });
+  try {
+    const { hostname, port } = new URL(server.url);
+    const leaving = connect(Number(port), hostname);
+    leaving.write(
+      `GET /plants/7 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nX-Request-Id: the-one-that-left\r\n\r\n`,
+    );
+    await begun.promise;
+    leaving.resetAndDestroy();
+    await eventually(() => lines.length === 1);
+    finding.reject(error);
+    for (let turn = 0; turn < 2; turn++) await setImmediate();
+    const [request, ...more] = lines.map((line) => JSON.parse(line));
+    expect(request).toMatchObject({ requestId: 'the-one-that-left', aborted: true });
+    expect(more).toEqual(
+      levels.map((level) => expect.objectContaining({ level, requestId: 'the-one-that-left', err: expect.anything() })),
+    );
+  } finally {
+    await server.close(0);
+  }
 });
 
 test('leaves the fragment of a request target out of the log, since clients keep tokens there', async () => {
