@@ -3,11 +3,10 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { FileMigrationProvider, type Migration, type MigrationResultSet, Migrator } from 'kysely/migration';
-import type { Logger } from 'pino';
-import { withAdvice } from './advice.ts';
 import { refuseDataLoss } from './data-loss.ts';
 import type { Database, Tables } from './database.ts';
-import { classify, SchemaError, sqlState, translated, UNDEFINED_TABLE } from './errors.ts';
+import { requireUtf8 } from './database-settings.ts';
+import { sqlState, UNDEFINED_TABLE } from './errors.ts';
 
 const provider = new FileMigrationProvider({
   fs,
@@ -130,75 +129,6 @@ export async function migrationStatus({ sql }: Pick<Database, 'sql'>): Promise<M
     applied,
     pending: known.filter((name) => !applied.includes(name)),
     unknown: applied.filter((name) => !known.includes(name)),
-  };
-}
-
-/** @throws Error, saying what to do, if the database's settings are unsafe for plants or migrations are pending */
-export async function requireMigrations(database: Database): Promise<MigrationStatus> {
-  try {
-    return await checkedStatus(database);
-  } catch (error) {
-    throw withAdvice(error);
-  }
-}
-
-async function checkedStatus(database: Database): Promise<MigrationStatus> {
-  await requireUtf8(database);
-  await requireWarnings(database);
-  const status = await migrationStatus(database);
-  if (status.pending.length === 0) return status;
-  throw new SchemaError(`migrations are pending (${status.pending.join(', ')}): run npm run migrate`);
-}
-
-async function requireUtf8({ sql: database }: Database): Promise<void> {
-  const { rows } = await sql<{ encoding: string }>`select current_setting('server_encoding') as encoding`.execute(
-    database,
-  );
-  const encoding = rows[0]?.encoding;
-  if (encoding === 'UTF8') return;
-  throw new SchemaError(
-    `the database's encoding is ${encoding}: create one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0`,
-  );
-}
-
-/** Without warnings, a commit whose wait for the synchronous standby was cancelled would look like any other. */
-async function requireWarnings({ sql: database }: Database): Promise<void> {
-  const { rows } = await sql<{ level: string }>`select current_setting('client_min_messages') as level`.execute(
-    database,
-  );
-  if (rows[0]?.level !== 'error') return;
-  throw new SchemaError(
-    "client_min_messages is error for this role: run ALTER ROLE ... RESET client_min_messages, or remove it from the database's URL",
-  );
-}
-
-/**
- * Creates the check before every use of the schema, which remembers success.
- *
- * @returns a function that returns undefined once all migrations are applied; until then it rejects with
- * PlantStoreError `store_unavailable`, or with the driver's own error if that is transient
- */
-export function migrationGate(database: Database, log: Logger): () => Promise<void> | undefined {
-  let passed = false;
-  let checking: Promise<void> | undefined;
-
-  async function check(): Promise<void> {
-    try {
-      const { unknown } = await checkedStatus(database);
-      if (unknown.length > 0) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
-      passed = true;
-    } catch (error) {
-      throw classify(error) === 'transient' ? error : translated(withAdvice(error));
-    } finally {
-      checking = undefined;
-    }
-  }
-
-  return () => {
-    if (passed) return undefined;
-    // Concurrent callers share one check.
-    checking ??= check();
-    return checking;
   };
 }
 

@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompiledQuery } from 'kysely';
-import type { FindPlant, PlantBatch, ReadPlants } from '../../application/ports.ts';
+import type { FindPlant, ReadPlants } from '../../application/ports.ts';
 import type { NewPlant } from '../../domain/plant.ts';
 import { jsonEncoder } from '../../wire/json-encoder.ts';
 import { NewPlant as NewPlantSchema } from '../../wire/schemas.ts';
 import { batcher } from './batcher.ts';
 import type { Database } from './database.ts';
+import { batchOf } from './plant-batch.ts';
 import {
-  LARGE,
   type PlantLines,
   type PlantRow,
   type RangeRequest,
@@ -129,29 +129,3 @@ const encode = jsonEncoder(NewPlantSchema);
 function plantOf({ id, name, tag }: PlantRow): NewPlant {
   return { id: BigInt(id), name: name ?? '', ...(tag !== null && { tag }) };
 }
-
-/** The lines until the first large plant, and at most so many. */
-function batchOf({ lines: all, count: found }: PlantLines, most: number): PlantBatch {
-  if (all === null) return { lines: '', count: 0, lastId: undefined, isLast: true };
-  // JSON has no line feeds but those between the records.
-  const large = all.startsWith(LARGE) ? 0 : all.indexOf(`\n${LARGE}`);
-  const end = large >= 0 || found <= most ? large : all.lastIndexOf('\n');
-  const lines = end < 0 ? all : all.slice(0, end);
-  const last = ID.exec(lines.slice(lines.lastIndexOf('\n') + 1))?.[1];
-  return {
-    // Only when they are wanted: by then Postgres works on the next batch.
-    get lines() {
-      // Quotation marks within a text are escaped, so this cannot be a part of one.
-      return lines.replaceAll(',"tag":null}', '}');
-    },
-    count: large < 0 ? Math.min(found, most) : countLines(lines),
-    lastId: last === undefined ? undefined : BigInt(last),
-    isLast: end < 0,
-  };
-}
-
-function countLines(lines: string): number {
-  return lines === '' ? 0 : lines.split('\n').length;
-}
-
-const ID = /^\{"id":(-?\d+)/;

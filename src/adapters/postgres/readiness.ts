@@ -2,7 +2,7 @@ import { CompiledQuery, sql } from 'kysely';
 import { withAdvice } from './advice.ts';
 import type { Database } from './database.ts';
 import { SchemaError } from './errors.ts';
-import { requireMigrations } from './migrator.ts';
+import { requireMigrations } from './schema-gate.ts';
 
 /** Checks that plants can be stored now and would be durable. @throws Error, saying what to do, if not */
 export async function requireReady(database: Database): Promise<void> {

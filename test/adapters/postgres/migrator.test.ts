@@ -4,13 +4,8 @@ import { pino } from 'pino';
 import type { Database } from '../../../src/adapters/postgres/database.ts';
 import { embeddedDatabase } from '../../../src/adapters/postgres/embedded.ts';
 import { lockFolder } from '../../../src/adapters/postgres/folder-lock.ts';
-import {
-  migrateDown,
-  migrateUp,
-  migrationGate,
-  migrationStatus,
-  requireMigrations,
-} from '../../../src/adapters/postgres/migrator.ts';
+import { migrateDown, migrateUp, migrationStatus } from '../../../src/adapters/postgres/migrator.ts';
+import { migrationGate, requireMigrations } from '../../../src/adapters/postgres/schema-gate.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 import { putEmbeddedDatabase } from '../../support/embedded-template.ts';
 import { eventually } from '../../support/eventually.ts';

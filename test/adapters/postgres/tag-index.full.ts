@@ -3,13 +3,8 @@ import { sql } from 'kysely';
 import { Client } from 'pg';
 import type { Database } from '../../../src/adapters/postgres/database.ts';
 import { embeddedDatabase } from '../../../src/adapters/postgres/embedded.ts';
-import {
-  damagedMigrations,
-  migrateDown,
-  migrateUp,
-  migrationStatus,
-  requireMigrations,
-} from '../../../src/adapters/postgres/migrator.ts';
+import { damagedMigrations, migrateDown, migrateUp, migrationStatus } from '../../../src/adapters/postgres/migrator.ts';
+import { requireMigrations } from '../../../src/adapters/postgres/schema-gate.ts';
 import { eventually } from '../../support/eventually.ts';
 import { contentOf } from '../../support/plant-lines.ts';
 import { projectFile, startNode, temporaryFolder } from '../../support/service-process.ts';
