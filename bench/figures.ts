@@ -63,6 +63,7 @@ const claims = ({ claims }: { readonly claims: readonly Claim[] }) => claimTable
 const writers = {
   'bench/results.json#claims': claims,
   'bench/growth.json': claims,
+  'bench/reads.json': claims,
   'bench/soak.json': claims,
   'bench/overload.json': claims,
   'bench/results.json': ({ machine, settings, summary }: BenchResults) => {

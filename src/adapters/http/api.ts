@@ -10,7 +10,7 @@ import type { Operation } from './operations/operation.ts';
 import { responseLimits } from './operations/response-limits.ts';
 import { routeOperation } from './operations/route.ts';
 import { cors } from './pipeline/cors.ts';
-import { koaApp, respondJson } from './pipeline/koa-app.ts';
+import { koaApp } from './pipeline/koa-app.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import type { ServedApp } from './sockets/server.ts';
 
@@ -39,7 +39,11 @@ export function api(options: ApiOptions): ServedApp {
   const gates = { authenticate: bearerAuth(verifyToken), admissions, body: bodyReader(bodyLimit), limitResponse };
   const router = new Router({ sensitive: true, strict: true });
   for (const operation of operations) routeOperation(router, operation, gates);
-  router.get('/openapi.json', (ctx) => respondJson(ctx, openApiDocument(operations, baseUrl())));
+  let document: string | undefined;
+  router.get('/openapi.json', (ctx) => {
+    document ??= JSON.stringify(openApiDocument(operations, baseUrl()));
+    ctx.body = document;
+  });
   addDocsPage(router, baseUrl);
 
   const methods = new Set(['GET', ...operations.map(({ method }) => method)]);

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Connection } from '../exchange.ts';
+import { stopParser } from './stop-parser.ts';
 
 /** Milliseconds between two warnings. */
 const WARNING_INTERVAL = 60_000;
@@ -58,7 +59,10 @@ export function pipelineLimit(limit: number): (connection: Connection) => boolea
       count = 0;
     }
     count++;
-    if (count > limit) socket.destroy();
+    if (count > limit) {
+      stopParser(socket);
+      socket.destroy();
+    }
     return count > limit;
   };
 }
