@@ -22,6 +22,11 @@ test('has at most 100 lines', () => {
   expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(100);
 });
 
+test('shows the two commands that start the service and run the tests', () => {
+  const commands = codeBlocks(readme).map(({ text }) => text.trim());
+  expect(commands.slice(0, 2)).toEqual(['npm ci && npm start', 'npm ci && npm test']);
+});
+
 test('links to every other document', () => {
   expect(linkTargets(readme)).toEqual(expect.arrayContaining(documents.filter((name) => name !== 'README.md')));
 });

@@ -180,7 +180,7 @@ describe('over HTTP/1.0, which has no chunks', () => {
   });
 });
 
-test('an error before the 200 is a response as any other', async () => {
+test('an error before the 200 is a response like any other', async () => {
   const fails = async () => {
     throw new PlantStoreError('store_unavailable', 'not now');
   };
