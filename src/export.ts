@@ -5,37 +5,23 @@ import { fileTarget, standardOutput } from './adapters/export/target.ts';
 import { formatCount, showProgress } from './adapters/import/progress.ts';
 import { type ListPlants, type ListQuery, listPlants } from './application/list-plants.ts';
 import { openOfflineStore, withDatabaseMessage } from './composition/offline-store.ts';
-import { exportArguments, USAGE } from './config/export-arguments.ts';
+import { type ExportArguments, exportArguments, USAGE } from './config/export-arguments.ts';
 import type { ListFormat } from './config/list-format.ts';
+import { runCommand } from './process/run-command.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
 
 /* npm run export: writes the plants of the configured database to a list (docs/import.md). */
 
-/** Exit codes, beside those of the signals. */
+/** The exit code, beside those of a failure and of the signals. */
 const DONE = 0;
-const STOPPED = 1;
-
-// A failed write of the progress bar must not end the export.
-process.stderr.on('error', () => {});
 
 const stop = stopRequest('Stopping');
 
-try {
-  process.exitCode = await run();
-} catch (error) {
-  say(error instanceof Error ? error.message : String(error));
-  process.exitCode = STOPPED;
-}
+await runCommand(USAGE, exportArguments, run);
 
 /** @returns the exit code */
-async function run(): Promise<number> {
-  const args = exportArguments(process.argv.slice(2));
-  if (args === 'help') {
-    console.log(USAGE);
-    return DONE;
-  }
-  const { path, format, query, force } = args;
+async function run({ path, format, query, force }: ExportArguments): Promise<number> {
   const target = path === '-' ? standardOutput() : fileTarget(path, force);
   const store = await openOfflineStore().catch((error) => {
     target.discard();
@@ -43,9 +29,9 @@ async function run(): Promise<number> {
   });
   const start = performance.now();
   let plants = 0;
-  // The statistics do not know of a part.
+  // The statistics do not know of a part, and without them only the bar is missing.
   const isWhole = query.tag === undefined && query.after === undefined;
-  const total = isWhole ? await store.estimateCount() : undefined;
+  const total = isWhole ? await store.estimateCount().catch(() => undefined) : undefined;
   const readProgress = () => ({ plants, part: total === undefined ? undefined : Math.min(plants / total, 1) });
   const hideProgress = showProgress(readProgress, process.stderr);
   try {

@@ -10,7 +10,8 @@ import { summary } from './adapters/import/summary.ts';
 import type { PostgresPlants } from './adapters/postgres/plant-repository.ts';
 import { useCases } from './application/use-cases.ts';
 import { openOfflineStore, withDatabaseMessage } from './composition/offline-store.ts';
-import { importArguments, USAGE } from './config/import-arguments.ts';
+import { type ImportArguments, importArguments, USAGE } from './config/import-arguments.ts';
+import { runCommand } from './process/run-command.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
 import { jsonParser } from './wire/object-parser.ts';
@@ -18,31 +19,16 @@ import { NewPlant } from './wire/schemas.ts';
 
 /* npm run import: imports a list of plants into the configured database (docs/import.md). */
 
-/** Exit codes: every plant is stored; the import stopped and should be run again; some plants were refused. */
+/** Exit codes, beside those of a failure and of the signals: every plant is stored; some plants were refused. */
 const DONE = 0;
-const STOPPED = 1;
 const REFUSED = 2;
-
-// A failed write of the progress bar must not end the import.
-process.stderr.on('error', () => {});
 
 const stop = stopRequest('Finishing the plants in flight');
 
-try {
-  process.exitCode = await run();
-} catch (error) {
-  say(error instanceof Error ? error.message : String(error));
-  process.exitCode = STOPPED;
-}
+await runCommand(USAGE, importArguments, run);
 
 /** @returns the exit code */
-async function run(): Promise<number> {
-  const args = importArguments(process.argv.slice(2));
-  if (args === 'help') {
-    console.log(USAGE);
-    return DONE;
-  }
-  const { path, format, rejectedPath } = args;
+async function run({ path, format, rejectedPath }: ImportArguments): Promise<number> {
   const source = await openSource(path, stop);
   let store: Awaited<ReturnType<typeof openOfflineStore>> | undefined;
   try {

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { ListQuery } from '../application/list-plants.ts';
 import { parsePlantId, plantIdRule } from '../wire/plant-id.ts';
+import { listPath, parsedCommandLine } from './command-line.ts';
 import { type ListFormat, listFormat } from './list-format.ts';
 
 export const USAGE = `Usage: npm run export -- FILE [--format ndjson|csv] [--tag T] [--after ID] [--force]
@@ -20,7 +21,7 @@ SIGTERM. A list that is not complete has the name FILE.partial, if anything of i
 
 Example: npm run export -- plants.ndjson`;
 
-interface ExportArguments {
+export interface ExportArguments {
   /** `-` is standard output. */
   readonly path: string;
   readonly format: ListFormat;
@@ -35,14 +36,10 @@ interface ExportArguments {
  * @throws Error, saying what is wrong with it and how to get help
  */
 export function exportArguments(args: readonly string[]): ExportArguments | 'help' {
-  try {
-    return understood(args);
-  } catch (error) {
-    throw new Error(`${(error as Error).message}\nFor help: npm run export -- --help`);
-  }
+  return parsedCommandLine('export', () => parse(args));
 }
 
-function understood(args: readonly string[]): ExportArguments | 'help' {
+function parse(args: readonly string[]): ExportArguments | 'help' {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -55,9 +52,7 @@ function understood(args: readonly string[]): ExportArguments | 'help' {
     },
   });
   if (values.help) return 'help';
-  const [path, ...more] = positionals;
-  if (path === undefined) throw new Error('no list is named: name a file, or - for standard output');
-  if (more.length > 0) throw new Error(`one list at a time, not ${positionals.join(', ')}`);
+  const path = listPath(positionals, 'standard output');
   const after = values.after === undefined ? undefined : parsePlantId(values.after);
   if (values.after !== undefined && after === undefined) throw new Error(`--after must be ${plantIdRule}`);
   return { path, format: listFormat(path, values.format), query: { tag: values.tag, after }, force: values.force };

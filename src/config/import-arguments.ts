@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { listPath, parsedCommandLine } from './command-line.ts';
 import { type ListFormat, listFormat } from './list-format.ts';
 
 export const USAGE = `Usage: npm run import -- FILE [--format ndjson|csv] [--rejected FILE]
@@ -17,7 +18,7 @@ refused; 130 interrupted by Ctrl-C; 143 by SIGTERM.
 
 Example: npm run import -- examples/plants.ndjson --rejected refused.ndjson`;
 
-interface ImportArguments {
+export interface ImportArguments {
   /** `-` is standard input. */
   readonly path: string;
   readonly format: ListFormat;
@@ -31,23 +32,17 @@ interface ImportArguments {
  * @throws Error, saying what is wrong with it and how to get help
  */
 export function importArguments(args: readonly string[]): ImportArguments | 'help' {
-  try {
-    return understood(args);
-  } catch (error) {
-    throw new Error(`${(error as Error).message}\nFor help: npm run import -- --help`);
-  }
+  return parsedCommandLine('import', () => parse(args));
 }
 
-function understood(args: readonly string[]): ImportArguments | 'help' {
+function parse(args: readonly string[]): ImportArguments | 'help' {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
     options: { format: { type: 'string' }, rejected: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
   });
   if (values.help) return 'help';
-  const [path, ...more] = positionals;
-  if (path === undefined) throw new Error('no list is named: name a file, or - for standard input');
-  if (more.length > 0) throw new Error(`one list at a time, not ${positionals.join(', ')}`);
+  const path = listPath(positionals, 'standard input');
   const rejectedPath = values.rejected ?? `${path === '-' ? 'stdin' : path}.rejected.ndjson`;
   return { path, format: listFormat(path, values.format), rejectedPath };
 }
