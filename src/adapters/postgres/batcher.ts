@@ -25,6 +25,8 @@ export interface Batcher<Item, Result> {
   (item: Item, call: StoreCall): Promise<Result>;
   /** How many items are not in a batch yet. */
   waiting(): number;
+  /** How many batches are running. */
+  running(): number;
 }
 
 /** Waiting items that justify a second batch: while one runs, the service handles the calls of the other. */
@@ -112,5 +114,5 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
     startBatches();
     return promise;
   }
-  return Object.assign(add, { waiting: () => waiting.length });
+  return Object.assign(add, { waiting: () => waiting.length, running: () => running });
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompiledQuery } from 'kysely';
 import type { FindPlant, ReadPlants } from '../../application/ports.ts';
 import type { NewPlant } from '../../domain/plant.ts';
@@ -34,9 +34,21 @@ const FIND_SHARE = 0.5;
 const PAGE_SHARE = 0.5;
 /** The same of long statements: they must leave most of the database to others. */
 const LONG_SHARE = 0.1;
+/** How long they pause while plants are being written, in durations of the last one: creates keep 0.8 of their rate. */
+const PAUSE = 3;
+/** At most, in milliseconds. */
+const MAX_PAUSE = 100;
 
-/** Reads the table `plants`: single plants in groups, and ranges in the order of ids. */
-export function plantReader({ sql, connections }: Database, callStore: CallStore): FindPlant & ReadPlants {
+/**
+ * Reads the table `plants`: single plants in groups, and ranges in the order of ids.
+ *
+ * @param isWriting whether plants are being written; there are pauses between long statements then
+ */
+export function plantReader(
+  { sql, connections }: Database,
+  callStore: CallStore,
+  isWriting: () => boolean,
+): FindPlant & ReadPlants {
   const rowsOf = async <T>(query: CompiledQuery<T>) => (await sql.executeQuery(query)).rows;
 
   const findInGroup = batcher<bigint, PlantRow | undefined>({
@@ -62,9 +74,18 @@ export function plantReader({ sql, connections }: Database, callStore: CallStore
     maxRunning: Math.ceil(connections * PAGE_SHARE),
   });
 
+  /** Milliseconds that the last long statement took. */
+  let lastTook = 0;
+
   /** One long statement at a time, or few. */
   const turns = batcher<() => Promise<void>, void>({
-    run: (works) => Promise.all(works.map((work) => work())),
+    async run(works) {
+      if (isWriting()) await delay(Math.min(PAUSE * lastTook, MAX_PAUSE));
+      const start = performance.now();
+      const results = await Promise.all(works.map((work) => work()));
+      lastTook = performance.now() - start;
+      return results;
+    },
     shouldRetryAlone: () => false,
     maxItems: 1,
     maxSize: 1,

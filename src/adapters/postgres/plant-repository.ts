@@ -46,7 +46,7 @@ export function postgresPlants(database: Database, { callStore, batchRows, onIns
   });
 
   return {
-    ...plantReader(database, callStore),
+    ...plantReader(database, callStore, () => addInBatch.running() > 0),
     waiting: addInBatch.waiting,
     inserted: () => inserted,
     add: (plant) => callStore((call) => addInBatch(plant, call)),

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import {
   type CompiledQuery,
@@ -20,7 +21,7 @@ interface Statement {
 }
 
 /** A reader on ten connections whose statements wait until the test responds. */
-function setUp() {
+function setUp({ isWriting = false } = {}) {
   const running: Statement[] = [];
   const connection = {
     executeQuery<Row>(query: CompiledQuery) {
@@ -58,7 +59,7 @@ function setUp() {
     },
   });
   const database = { sql, connections: 10, description: '', close: nothing };
-  const reader = plantReader(database, storeCalls({ schemaReady: () => undefined, timeout: 60_000 }));
+  const reader = plantReader(database, storeCalls({ schemaReady: () => undefined, timeout: 60_000 }), () => isWriting);
   return { running, reader };
 }
 
@@ -131,4 +132,22 @@ test('large plants and ranges get one connection of ten, and finds of small plan
   }
   expect(await Promise.all(large)).toEqual(large.map((_, n) => ({ id: BigInt(n), name: 'large' })));
   expect(most).toBe(1);
+});
+
+test.each([
+  { title: 'pauses between long statements while plants are being written', isWriting: true },
+  { title: 'does not pause between long statements otherwise', isWriting: false },
+])('$title', async ({ isWriting }) => {
+  const { running, reader } = setUp({ isWriting });
+  const reads = [1, 2].map(() => reader.readIds({ from: 0n, to: 9n }, 5));
+  await eventually(() => running.length === 1);
+  await delay(40);
+  const responded = performance.now();
+  running[0]?.respond([]);
+  await eventually(() => running.length === 1);
+  const pause = performance.now() - responded;
+  running[0]?.respond([]);
+  await Promise.all(reads);
+  if (isWriting) expect(pause).toBeGreaterThan(80);
+  else expect(pause).toBeLessThan(80);
 });
