@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { api } from '../../src/adapters/http/api.ts';
-import { plantOperations } from '../../src/adapters/http/operations/plant-operations.ts';
+import { operationsOn } from '../../src/adapters/http/operations/operations.ts';
 import { serve } from '../../src/adapters/http/sockets/server.ts';
 import { prometheusMetrics } from '../../src/adapters/prometheus/metrics.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
@@ -17,7 +17,7 @@ import { fakePlants } from '../../test/support/fake-plants.ts';
  * groups does.
  */
 
-const { api: address, bodyLimit, limits, maxStreams, logLevel, tokens } = readConfig(process.env);
+const { api: address, bodyLimit, limits, maxStreams, maxFollowers, logLevel, tokens } = readConfig(process.env);
 const log = await createLog(logLevel);
 const metrics = prometheusMetrics();
 
@@ -39,11 +39,12 @@ async function endOfTurn(): Promise<void> {
 }
 
 const app = api({
-  operations: plantOperations(useCases({ ...fakePlants(), ...plants })),
+  operations: operationsOn(useCases({ ...fakePlants(), ...plants })),
   verifyToken: staticTokens(tokens, allPermissions),
   bodyLimit,
   limits,
   maxStreams,
+  maxFollowers,
   baseUrl: () => url,
   log,
   observer: metrics,

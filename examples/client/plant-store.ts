@@ -37,6 +37,34 @@ export interface paths {
          * @description The whole record, as it was sent to create it.
          */
         get: operations["findPlant"];
+        /**
+         * Change a plant
+         * @description Replaces the name and the tag of a plant that exists; without `tag` it has none then. The same again answers 200 again and changes nothing, whatever If-Match says.
+         */
+        put: operations["changePlant"];
+        post?: never;
+        /**
+         * Delete a plant
+         * @description Its id stays taken, so that a late retry of its creation cannot bring it back. Deleting it again answers 204 again, whatever If-Match says.
+         */
+        delete: operations["deletePlant"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow the changes
+         * @description The newest state of each plant that was created, changed or deleted after a position, from the first one on if none is given. Go on with `next` for ever; an empty list means that nothing is new. Nothing is ever left out, but a change may come more than once. With `wait`, the response to an empty list comes with the next change, or after so many seconds. `limit` is 100 if it is not given.
+         */
+        get: operations["listChanges"];
         put?: never;
         post?: never;
         delete?: never;
@@ -49,11 +77,6 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /**
-         * PlantList
-         * @description plants in ascending order of id
-         */
-        PlantList: components["schemas"]["NewPlant"][];
         /**
          * NewPlant
          * @description an object with an id, a name and an optional tag
@@ -76,6 +99,11 @@ export interface components {
              */
             tag?: string;
         };
+        /**
+         * PlantList
+         * @description plants in ascending order of id
+         */
+        PlantList: components["schemas"]["NewPlant"][];
         /** Error */
         Error: {
             /**
@@ -102,6 +130,33 @@ export interface components {
              * @example houseplant
              */
             tag?: string;
+        };
+        /**
+         * Deletion
+         * @description a plant that was deleted
+         */
+        Deletion: {
+            /**
+             * Format: int64
+             * @description an integer from -9223372036854775808 to 9223372036854775807
+             * @example 1
+             */
+            id: bigint;
+            /**
+             * @description the plant was deleted
+             * @constant
+             */
+            deleted: true;
+        };
+        /**
+         * Changes
+         * @description a part of the feed of changes
+         */
+        Changes: {
+            /** @description the newest state of each plant that has changed; empty if nothing is new */
+            changes: (components["schemas"]["NewPlant"] | components["schemas"]["Deletion"])[];
+            /** @description where the feed goes on: send it as `after` */
+            next: string;
         };
     };
     responses: never;
@@ -302,7 +357,7 @@ export interface operations {
                     "application/json": components["schemas"]["Plant"];
                 };
             };
-            /** @description 40000 malformed json, 40001 malformed request, 40009 id taken, 40013 body too large, 40015 unsupported media type, 40022 invalid plant */
+            /** @description 40000 malformed json, 40001 malformed request, 40009 id taken, 40010 id retired, 40013 body too large, 40015 unsupported media type, 40022 invalid plant */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -313,7 +368,7 @@ export interface operations {
                          * @example 40000
                          * @enum {integer}
                          */
-                        error: 40000 | 40001 | 40009 | 40013 | 40015 | 40022;
+                        error: 40000 | 40001 | 40009 | 40010 | 40013 | 40015 | 40022;
                     };
                 };
             };
@@ -442,7 +497,7 @@ export interface operations {
             /** @description NewPlant response */
             200: {
                 headers: {
-                    /** @description identifies this version of the record; send it as If-None-Match to get 304 while it is the same */
+                    /** @description identifies this version of the record; send it as If-Match to change or delete no other, or as If-None-Match to get 304 while it is the same */
                     ETag?: string;
                     /** @description private, no-cache */
                     "Cache-Control"?: string;
@@ -455,7 +510,7 @@ export interface operations {
             /** @description the record is still the one of If-None-Match */
             304: {
                 headers: {
-                    /** @description identifies this version of the record; send it as If-None-Match to get 304 while it is the same */
+                    /** @description identifies this version of the record; send it as If-Match to change or delete no other, or as If-None-Match to get 304 while it is the same */
                     ETag?: string;
                     /** @description private, no-cache */
                     "Cache-Control"?: string;
@@ -555,6 +610,21 @@ export interface operations {
                     };
                 };
             };
+            /** @description 41000 plant deleted */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 41000
+                         * @enum {integer}
+                         */
+                        error: 41000;
+                    };
+                };
+            };
             /** @description 41700 expectation failed */
             417: {
                 headers: {
@@ -597,6 +667,578 @@ export interface operations {
                          * @enum {integer}
                          */
                         error: 50000;
+                    };
+                };
+            };
+            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable */
+            503: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 50300
+                         * @enum {integer}
+                         */
+                        error: 50300;
+                    };
+                };
+            };
+        };
+    };
+    changePlant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the ETag that the plant must still have, or several, or * */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign */
+                id: bigint;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Plant"];
+            };
+        };
+        responses: {
+            /** @description NewPlant response */
+            200: {
+                headers: {
+                    /** @description identifies this version of the record; send it as If-Match to change or delete no other */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewPlant"];
+                };
+            };
+            /** @description 40000 malformed json, 40001 malformed request, 40013 body too large, 40015 unsupported media type, 40022 invalid plant */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40000
+                         * @enum {integer}
+                         */
+                        error: 40000 | 40001 | 40013 | 40015 | 40022;
+                    };
+                };
+            };
+            /** @description 40100 token missing, 40101 token refused */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40100
+                         * @enum {integer}
+                         */
+                        error: 40100 | 40101;
+                    };
+                };
+            };
+            /** @description 40300 insufficient scope */
+            403: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40300
+                         * @enum {integer}
+                         */
+                        error: 40300;
+                    };
+                };
+            };
+            /** @description 40401 plant not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40401
+                         * @enum {integer}
+                         */
+                        error: 40401;
+                    };
+                };
+            };
+            /** @description 40800 request too slow */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40800
+                         * @enum {integer}
+                         */
+                        error: 40800;
+                    };
+                };
+            };
+            /** @description 41000 plant deleted */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 41000
+                         * @enum {integer}
+                         */
+                        error: 41000;
+                    };
+                };
+            };
+            /** @description 41200 plant differs */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 41200
+                         * @enum {integer}
+                         */
+                        error: 41200;
+                    };
+                };
+            };
+            /** @description 41700 expectation failed */
+            417: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 41700
+                         * @enum {integer}
+                         */
+                        error: 41700;
+                    };
+                };
+            };
+            /** @description 43100 headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 43100
+                         * @enum {integer}
+                         */
+                        error: 43100;
+                    };
+                };
+            };
+            /** @description 50000 unexpected */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 50000
+                         * @enum {integer}
+                         */
+                        error: 50000;
+                    };
+                };
+            };
+            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable */
+            503: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 50300
+                         * @enum {integer}
+                         */
+                        error: 50300;
+                    };
+                };
+            };
+        };
+    };
+    deletePlant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the ETag that the plant must still have, or several, or * */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign */
+                id: bigint;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description 40001 malformed request, 40022 invalid plant */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40001
+                         * @enum {integer}
+                         */
+                        error: 40001 | 40022;
+                    };
+                };
+            };
+            /** @description 40100 token missing, 40101 token refused */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40100
+                         * @enum {integer}
+                         */
+                        error: 40100 | 40101;
+                    };
+                };
+            };
+            /** @description 40300 insufficient scope */
+            403: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40300
+                         * @enum {integer}
+                         */
+                        error: 40300;
+                    };
+                };
+            };
+            /** @description 40401 plant not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40401
+                         * @enum {integer}
+                         */
+                        error: 40401;
+                    };
+                };
+            };
+            /** @description 40800 request too slow */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40800
+                         * @enum {integer}
+                         */
+                        error: 40800;
+                    };
+                };
+            };
+            /** @description 41200 plant differs */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 41200
+                         * @enum {integer}
+                         */
+                        error: 41200;
+                    };
+                };
+            };
+            /** @description 41700 expectation failed */
+            417: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 41700
+                         * @enum {integer}
+                         */
+                        error: 41700;
+                    };
+                };
+            };
+            /** @description 43100 headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 43100
+                         * @enum {integer}
+                         */
+                        error: 43100;
+                    };
+                };
+            };
+            /** @description 50000 unexpected */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 50000
+                         * @enum {integer}
+                         */
+                        error: 50000;
+                    };
+                };
+            };
+            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable */
+            503: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 50300
+                         * @enum {integer}
+                         */
+                        error: 50300;
+                    };
+                };
+            };
+        };
+    };
+    listChanges: {
+        parameters: {
+            query?: {
+                /** @description the "next" of an earlier response */
+                after?: string;
+                /** @description an integer from 1 to 1000 in decimal digits */
+                limit?: number;
+                /** @description an integer from 0 to 30 in decimal digits */
+                wait?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Changes response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changes"];
+                };
+            };
+            /** @description 40001 malformed request, 40022 invalid plant */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40001
+                         * @enum {integer}
+                         */
+                        error: 40001 | 40022;
+                    };
+                };
+            };
+            /** @description 40100 token missing, 40101 token refused */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40100
+                         * @enum {integer}
+                         */
+                        error: 40100 | 40101;
+                    };
+                };
+            };
+            /** @description 40300 insufficient scope */
+            403: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40300
+                         * @enum {integer}
+                         */
+                        error: 40300;
+                    };
+                };
+            };
+            /** @description 40600 not acceptable */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40600
+                         * @enum {integer}
+                         */
+                        error: 40600;
+                    };
+                };
+            };
+            /** @description 40800 request too slow */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40800
+                         * @enum {integer}
+                         */
+                        error: 40800;
+                    };
+                };
+            };
+            /** @description 41001 cursor expired */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 41001
+                         * @enum {integer}
+                         */
+                        error: 41001;
+                    };
+                };
+            };
+            /** @description 41700 expectation failed */
+            417: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 41700
+                         * @enum {integer}
+                         */
+                        error: 41700;
+                    };
+                };
+            };
+            /** @description 43100 headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 43100
+                         * @enum {integer}
+                         */
+                        error: 43100;
+                    };
+                };
+            };
+            /** @description 50000 unexpected */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 50000
+                         * @enum {integer}
+                         */
+                        error: 50000;
+                    };
+                };
+            };
+            /** @description 50100 changes unavailable */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 50100
+                         * @enum {integer}
+                         */
+                        error: 50100;
                     };
                 };
             };

@@ -6,7 +6,7 @@ import type { AddPlant } from './ports.ts';
  * Creates a plant and resolves to it once it is durable. Creating the same record again succeeds and changes nothing.
  *
  * @throws PlantStoreError `invalid_plant` if a field breaks its rule, `id_taken` if the id belongs to a different
- * plant, `store_unavailable` if the port rejects with it.
+ * plant, `id_retired` if it belongs to a deleted one, `store_unavailable` if the port rejects with it.
  */
 export type CreatePlant = (newPlant: NewPlant) => Promise<Plant>;
 
@@ -14,6 +14,9 @@ export function createPlant(plants: AddPlant): CreatePlant {
   return async (newPlant) => {
     checkNewPlant(newPlant);
     const stored = await plants.add(newPlant);
+    if (stored === 'deleted') {
+      throw new PlantStoreError('id_retired', `id ${newPlant.id} belongs to a deleted plant`);
+    }
     if (!isSamePlant(stored, newPlant)) {
       throw new PlantStoreError('id_taken', `id ${newPlant.id} belongs to a different plant`);
     }

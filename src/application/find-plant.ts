@@ -1,14 +1,21 @@
 import { PlantStoreError } from '../domain/errors.ts';
-import type { NewPlant } from '../domain/plant.ts';
+import type { NewPlant, Stored } from '../domain/plant.ts';
 import type { FindPlant as Plants } from './ports.ts';
 
-/** Finds the plant with the id. @throws PlantStoreError `plant_not_found`, `store_unavailable` as the port does */
+/**
+ * Finds the plant with the id.
+ *
+ * @throws PlantStoreError `plant_not_found`, `plant_deleted`, `store_unavailable` as the port does
+ */
 export type FindPlant = (id: bigint) => Promise<NewPlant>;
 
 export function findPlant(plants: Plants): FindPlant {
-  return async (id) => {
-    const plant = await plants.find(id);
-    if (plant === undefined) throw new PlantStoreError('plant_not_found', `no plant has the id ${id}`);
-    return plant;
-  };
+  return async (id) => existing(id, await plants.find(id));
+}
+
+/** What is stored under the id, if that is a plant. @throws PlantStoreError `plant_not_found`, `plant_deleted` */
+export function existing(id: bigint, stored: Stored): NewPlant {
+  if (stored === undefined) throw new PlantStoreError('plant_not_found', `no plant has the id ${id}`);
+  if (stored === 'deleted') throw new PlantStoreError('plant_deleted', `the plant with the id ${id} was deleted`);
+  return stored;
 }

@@ -1,9 +1,9 @@
-/** What a token can permit: to read plants, and to create them. */
-export type Permission = 'read' | 'create';
+/** What a token can permit: to read plants, to create them, and to change and delete those that exist. */
+export type Permission = 'read' | 'create' | 'change';
 
 export type Permissions = ReadonlySet<Permission>;
 
-export const allPermissions: Permissions = new Set(['read', 'create']);
+export const allPermissions: Permissions = new Set(['read', 'create', 'change']);
 export const readOnly: Permissions = new Set(['read']);
 
 /**

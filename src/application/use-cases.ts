@@ -1,14 +1,24 @@
+import { changePlant } from './change-plant.ts';
 import { createPlant } from './create-plant.ts';
+import { deletePlant } from './delete-plant.ts';
 import { findPlant } from './find-plant.ts';
 import { listPlants } from './list-plants.ts';
 import type * as ports from './ports.ts';
+import { readChanges } from './read-changes.ts';
 
 /** Everything the use cases need from driven adapters. */
-export type Ports = ports.AddPlant & ports.FindPlant & ports.ReadPlants;
+export type Ports = ports.AddPlant & ports.FindPlant & ports.ChangePlant & ports.ReadPlants & ports.ReadChanges;
 
 /** Everything the application does, for the driving adapters. */
 export function useCases(plants: Ports) {
-  return { createPlant: createPlant(plants), findPlant: findPlant(plants), listPlants: listPlants(plants) };
+  return {
+    createPlant: createPlant(plants),
+    findPlant: findPlant(plants),
+    changePlant: changePlant(plants),
+    deletePlant: deletePlant(plants),
+    listPlants: listPlants(plants),
+    readChanges: readChanges(plants),
+  };
 }
 
 export type UseCases = ReturnType<typeof useCases>;

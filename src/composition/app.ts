@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { api } from '../adapters/http/api.ts';
 import { management } from '../adapters/http/management.ts';
-import { plantOperations } from '../adapters/http/operations/plant-operations.ts';
+import { operationsOn } from '../adapters/http/operations/operations.ts';
 import { serve } from '../adapters/http/sockets/server.ts';
 import { postgresPlants } from '../adapters/postgres/plant-repository.ts';
 import { requireReady } from '../adapters/postgres/readiness.ts';
@@ -66,9 +66,10 @@ async function start(
     onInsert: metrics.inserted,
   });
   const connections = () => database.connectionUse?.() ?? {};
-  metrics.collectFrom({ waiting: plants.waiting, connections, droppedLines });
+  const { waiting, changesLag } = plants;
+  metrics.collectFrom({ waiting, connections, changesLag, droppedLines });
 
-  const operations = plantOperations(useCases(plants));
+  const operations = operationsOn(useCases(plants));
 
   // Readiness: whether the service should receive requests.
   let state: 'starting' | 'serving' | 'shutting down' = 'starting';
@@ -84,7 +85,7 @@ async function start(
   const managementServer = await serve(management({ service, database: ready }, metrics, log), host, port, log);
   opened.defer(() => managementServer.close(0));
   const baseUrl = () => config.api.baseUrl ?? apiServer.url;
-  const { bodyLimit, limits, maxStreams, maxConnections } = config;
+  const { bodyLimit, limits, maxStreams, maxFollowers, maxConnections } = config;
   const { corsOrigins } = config.api;
   const app = api({
     operations,
@@ -92,6 +93,7 @@ async function start(
     bodyLimit,
     limits,
     maxStreams,
+    maxFollowers,
     baseUrl,
     corsOrigins,
     log,
@@ -112,6 +114,7 @@ async function start(
     ready,
     close(milliseconds) {
       state = 'shutting down';
+      plants.stopWaiting();
       acceptFor = milliseconds;
       return opened.disposeAsync();
     },

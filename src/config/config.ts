@@ -88,6 +88,8 @@ export function readConfig(environment: Environment) {
       },
       /** Lists that are streamed at once. */
       maxStreams: read('MAX_STREAMS', integer('a number of lists', 1, 1_000), '4'),
+      /** Requests for changes at once, those that wait included. */
+      maxFollowers: read('MAX_FOLLOWERS', integer('a number of requests', 1, 1_000_000), '5000'),
       /** Connections to the API that may be open at once. */
       maxConnections: read('MAX_CONNECTIONS', integer('a number of connections', 1, 1_000_000), '10000'),
       logLevel: read('LOG_LEVEL', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),

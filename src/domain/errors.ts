@@ -2,7 +2,12 @@
  * Why an operation failed, as far as the domain and its ports know:
  * - `invalid_plant`: a field breaks a rule; the message names it and says what it must be.
  * - `id_taken`: the id belongs to a different plant, which is unchanged.
+ * - `id_retired`: the id belongs to a deleted plant, and no other can have it.
  * - `plant_not_found`: no plant has the id.
+ * - `plant_deleted`: the plant with the id was deleted.
+ * - `plant_differs`: the plant is not as the client expects, and is unchanged.
+ * - `cursor_expired`: changes after this position may be missing: a consumer has to start again.
+ * - `changes_unavailable`: this store cannot tell the order of its changes.
  * - `malformed_json`: a record is not JSON in valid UTF-8.
  * - `store_unavailable`: the store cannot respond now; the outcome is unknown until the operation is tried again.
  * - `token_unverifiable`: whether a token is accepted cannot be determined now.
@@ -10,7 +15,12 @@
 export type ErrorCode =
   | 'invalid_plant'
   | 'id_taken'
+  | 'id_retired'
   | 'plant_not_found'
+  | 'plant_deleted'
+  | 'plant_differs'
+  | 'cursor_expired'
+  | 'changes_unavailable'
   | 'malformed_json'
   | 'store_unavailable'
   | 'token_unverifiable';

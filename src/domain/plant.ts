@@ -11,6 +11,9 @@ export interface NewPlant extends Plant {
   readonly id: bigint;
 }
 
+/** What the store has under an id: a plant, that one was deleted, whose id stays taken, or nothing. */
+export type Stored = NewPlant | 'deleted' | undefined;
+
 export const MIN_INT64 = -(2n ** 63n);
 export const MAX_INT64 = 2n ** 63n - 1n;
 

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { api } from '../../src/adapters/http/api.ts';
 import type { Operation } from '../../src/adapters/http/operations/operation.ts';
-import { plantOperations } from '../../src/adapters/http/operations/plant-operations.ts';
+import { operationsOn } from '../../src/adapters/http/operations/operations.ts';
 import type { RequestObserver } from '../../src/adapters/http/pipeline/request-observer.ts';
 import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/sockets/server.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
@@ -26,6 +26,7 @@ interface ApiServerOptions {
   /** In bytes. */
   readonly maxRequestBytes?: number;
   readonly maxStreams?: number;
+  readonly maxFollowers?: number;
   /** Accepts TOKEN for everything unless another is given. */
   readonly verifyToken?: TokenVerifier;
   readonly observer?: RequestObserver;
@@ -36,7 +37,7 @@ interface ApiServerOptions {
 /** Serves the API on a free port of the loopback interface. */
 export async function startApiServer({
   plants = {},
-  operations = plantOperations(useCases({ ...fakePlants(), ...plants })),
+  operations = operationsOn(useCases({ ...fakePlants(), ...plants })),
   bodyLimit = 1024 ** 2,
   limits = {},
   baseUrl,
@@ -44,6 +45,7 @@ export async function startApiServer({
   maxRequests = 1_000,
   maxRequestBytes = 64 * 1024 ** 2,
   maxStreams = 4,
+  maxFollowers = 1_000,
   verifyToken = staticTokens([TOKEN], allPermissions),
   observer,
   onLog = () => {},
@@ -56,6 +58,7 @@ export async function startApiServer({
       bodyLimit,
       limits: { maxRequests, maxRequestBytes },
       maxStreams,
+      maxFollowers,
       baseUrl: () => baseUrl ?? server.url,
       corsOrigins,
       log,

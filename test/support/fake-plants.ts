@@ -1,20 +1,41 @@
 import type { Ports } from '../../src/application/use-cases.ts';
-import type { NewPlant } from '../../src/domain/plant.ts';
-import { batchOf } from './plant-lines.ts';
+import { isSamePlant, type NewPlant } from '../../src/domain/plant.ts';
+import { batchOf, linesOf } from './plant-lines.ts';
 
-/** A repository in memory, held to the same contract as the real ones. */
-export function fakePlants(stored = new Map<bigint, NewPlant>()): Ports {
+/** A repository in memory, held to the same contract as the real ones. The entry that was set last is its last. */
+export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Ports {
+  let changes = 0;
+  const changed = new Map<bigint, number>();
+  const waiting: (() => void)[] = [];
+
+  function set(id: bigint, value: NewPlant | 'deleted'): NewPlant | 'deleted' {
+    stored.delete(id);
+    stored.set(id, value);
+    changed.set(id, ++changes);
+    for (const wake of waiting.splice(0)) wake();
+    return value;
+  }
+
+  function isAs(id: bigint, expected: NewPlant | undefined): boolean {
+    const now = stored.get(id);
+    return typeof now === 'object' && (expected === undefined || isSamePlant(now, expected));
+  }
+
   const within = ({ from, to, tag }: Parameters<Ports['readBatch']>[0]) =>
     [...stored.values()]
+      .filter((plant) => plant !== 'deleted')
       .filter((plant) => plant.id >= from && plant.id <= to && (tag === undefined || plant.tag === tag))
       .sort((a, b) => (a.id < b.id ? -1 : 1));
+
   return {
-    async add(plant) {
-      const holder = stored.get(plant.id) ?? plant;
-      stored.set(plant.id, holder);
-      return holder;
-    },
+    add: async (plant) => stored.get(plant.id) ?? set(plant.id, plant),
     find: async (id) => stored.get(id),
+    async replace(plant, expected) {
+      const now = stored.get(plant.id);
+      const isNew = typeof now === 'object' && !isSamePlant(now, plant);
+      return isNew && isAs(plant.id, expected) ? set(plant.id, plant) : now;
+    },
+    remove: async (id, expected) => (isAs(id, expected) ? set(id, 'deleted') : stored.get(id)),
     async readBatch(range, count) {
       const all = within(range);
       let size = 0;
@@ -28,5 +49,17 @@ export function fakePlants(stored = new Map<bigint, NewPlant>()): Ports {
       within(range)
         .map(({ id }) => id)
         .slice(0, count),
+    async readChanges(after = '0', count) {
+      const news = [...stored].filter(([id]) => (changed.get(id) ?? 0) > Number(after)).slice(0, count);
+      const lines = news.map(([id, value]) => (value === 'deleted' ? `{"id":${id},"deleted":true}` : linesOf([value])));
+      return { lines: lines.join('\n'), next: `${changed.get(news.at(-1)?.[0] ?? 0n) ?? after}` };
+    },
+    awaitChanges: (after, milliseconds, signal) =>
+      new Promise((resolve) => {
+        if (Number(after) < changes) return resolve(true);
+        waiting.push(() => resolve(true));
+        setTimeout(resolve, milliseconds, false).unref();
+        signal.addEventListener('abort', () => resolve(false));
+      }),
   };
 }

@@ -26,8 +26,9 @@ export const implementations: [string, () => Promise<Repositories>][] = [
 ];
 
 async function fake(): Promise<Repositories> {
-  const stored = new Map<bigint, NewPlant>();
-  return { instances: [fakePlants(stored)], all: async () => [...stored.values()], close: async () => {} };
+  const stored = new Map<bigint, NewPlant | 'deleted'>();
+  const all = async () => [...stored.values()].filter((plant) => plant !== 'deleted');
+  return { instances: [fakePlants(stored)], all, close: async () => {} };
 }
 
 async function embedded(): Promise<Repositories> {

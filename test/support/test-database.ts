@@ -73,7 +73,7 @@ export function plantsIn(
 
 /** Every plant that is stored. */
 export async function storedPlants({ sql }: Database): Promise<NewPlant[]> {
-  const rows = await sql.selectFrom('plants').selectAll().execute();
+  const rows = await sql.selectFrom('plants').select(['id', 'name', 'tag']).where('deleted', 'is', null).execute();
   return rows.map(({ id, name, tag }) => ({ id: BigInt(id), name, ...(tag !== null && { tag }) }));
 }
 

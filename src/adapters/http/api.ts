@@ -23,6 +23,8 @@ interface ApiOptions {
   readonly limits: AdmissionLimits;
   /** Lists that are streamed at once. */
   readonly maxStreams: number;
+  /** Requests for changes at once, those that wait included. */
+  readonly maxFollowers: number;
   /** The public address; a function, since the port may not be known before the server listens. */
   readonly baseUrl: () => string;
   /** Origins whose pages may use the API from a browser; without any, there is no CORS middleware. */
@@ -33,8 +35,13 @@ interface ApiOptions {
 
 /** The public API: every operation behind bearer authentication, the OpenAPI document and the page at /docs. */
 export function api(options: ApiOptions): ServedApp {
-  const { operations, verifyToken, bodyLimit, limits, maxStreams, baseUrl, corsOrigins = [], log, observer } = options;
-  const admissions = { read: admission(limits, observer?.overloaded), write: admission(limits, observer?.overloaded) };
+  const { operations, verifyToken, bodyLimit, limits, maxStreams, maxFollowers } = options;
+  const { baseUrl, corsOrigins = [], log, observer } = options;
+  const admissions = {
+    read: admission(limits, observer?.overloaded),
+    write: admission(limits, observer?.overloaded),
+    wait: admission({ ...limits, maxRequests: maxFollowers }, observer?.overloaded),
+  };
   const limitResponse = responseLimits({ maxBytes: limits.maxRequestBytes, maxStreams }, observer?.overloaded);
   const gates = { authenticate: bearerAuth(verifyToken), admissions, body: bodyReader(bodyLimit), limitResponse };
   const router = new Router({ sensitive: true, strict: true });

@@ -1,4 +1,4 @@
-import type { ColumnType, Kysely } from 'kysely';
+import type { ColumnType, Generated, Kysely } from 'kysely';
 
 /** The schema that the migrations create, as Kysely sees it. */
 export interface Tables {
@@ -7,6 +7,10 @@ export interface Tables {
     id: ColumnType<string | number | bigint, bigint, never>;
     name: string;
     tag: string | null;
+    /** When it was deleted; null for a plant that exists. */
+    deleted: Generated<Date | null>;
+    /** The transaction that wrote the row last; ordered by it, the rows are the feed of changes. */
+    changed: Generated<string | number | bigint>;
   };
   /** Kysely's own record of applied migrations. */
   kysely_migration: { name: string; timestamp: string };

@@ -1,7 +1,7 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompiledQuery } from 'kysely';
-import type { FindPlant, ReadPlants } from '../../application/ports.ts';
-import type { NewPlant } from '../../domain/plant.ts';
+import type { FindPlant, PlantBatch, PlantRange, ReadPlants } from '../../application/ports.ts';
+import type { Stored } from '../../domain/plant.ts';
 import { jsonEncoder } from '../../wire/json-encoder.ts';
 import { NewPlant as NewPlantSchema } from '../../wire/schemas.ts';
 import { batcher } from './batcher.ts';
@@ -18,6 +18,7 @@ import {
   selectSized,
 } from './plant-statements.ts';
 import type { CallStore, StoreCall } from './store-call.ts';
+import { turns } from './turns.ts';
 
 /** Octets of text in the result of one statement, unless a single plant has more. */
 const BATCH_TEXT = 1024 ** 2;
@@ -76,77 +77,83 @@ export function plantReader(
 
   /** Milliseconds that the last long statement took. */
   let lastTook = 0;
+  const inTurn = turns(Math.ceil(connections * LONG_SHARE), () =>
+    isWriting() ? delay(Math.min(PAUSE * lastTook, MAX_PAUSE)) : undefined,
+  );
 
-  /** One long statement at a time, or few. */
-  const turns = batcher<() => Promise<void>, void>({
-    async run(works) {
-      if (isWriting()) await delay(Math.min(PAUSE * lastTook, MAX_PAUSE));
+  function inTurnRowsOf<Row>(query: CompiledQuery<Row>, call: StoreCall): Promise<Row[]> {
+    return inTurn(async () => {
       const start = performance.now();
-      const results = await Promise.all(works.map((work) => work()));
+      const rows = await rowsOf(query);
       lastTook = performance.now() - start;
-      return results;
-    },
-    shouldRetryAlone: () => false,
-    maxItems: 1,
-    maxSize: 1,
-    sizeOf: () => 1,
-    maxRunning: Math.ceil(connections * LONG_SHARE),
-  });
-
-  async function inTurn<Row>(query: CompiledQuery<Row>, call: StoreCall): Promise<readonly Row[]> {
-    let rows: readonly Row[] = [];
-    await turns(async () => {
-      rows = await rowsOf(query);
+      // The embedded database needs no I/O: one after another, they would let no socket be served.
+      if (connections === 1) await nextTurn();
+      return rows;
     }, call);
-    return rows;
   }
 
   async function linesOf(request: RangeRequest, call: StoreCall): Promise<PlantLines> {
     if (request.count <= PAGE_PLANTS && request.range.tag === undefined) return pageInGroup(request, call);
-    const [lines] = await inTurn(selectLines([request], Math.floor(BATCH_TEXT / request.count)), call);
+    const [lines] = await inTurnRowsOf(selectLines([request], Math.floor(BATCH_TEXT / request.count)), call);
     return lines ?? NO_LINES;
+  }
+
+  /** Reads rows that may all be those of deleted plants. */
+  async function scan(range: PlantRange, count: number, call: StoreCall): Promise<PlantBatch> {
+    // One more than wanted shows whether there are more.
+    const lines = await linesOf({ range, count: count + 1 }, call);
+    const batch = batchOf(lines, count, range.to);
+    if (batch.lastId !== undefined || batch.isLast) return batch;
+    // The first plant is a large one.
+    const rows = await inTurnRowsOf(selectSized(range, count + 1, BATCH_TEXT), call);
+    const cut = rows.findIndex(({ name }, index) => name === null || index === count);
+    const scanned = cut < 0 ? rows : rows.slice(0, cut);
+    const plants = scanned.map(storedIn).filter((stored) => typeof stored === 'object');
+    return {
+      lines: plants.map(encode).join('\n'),
+      count: plants.length,
+      lastId: scanned.map(({ id }) => BigInt(id)).at(-1),
+      isLast: cut < 0,
+    };
   }
 
   return {
     find: (id) =>
       callStore(async (call) => {
         let row = await findInGroup(id, call);
-        if (row?.name === null) [row] = await inTurn(selectPlant(id), call);
-        return row && plantOf(row);
+        if (row?.name === null) [row] = await inTurnRowsOf(selectPlant(id), call);
+        return storedIn(row);
       }),
 
-    readBatch: (range, count) =>
-      callStore(async (call) => {
-        // One more than wanted shows whether there are more.
-        const lines = await linesOf({ range, count: count + 1 }, call);
-        // The embedded database needs no I/O, so that a list would go on while no socket is served.
-        if (connections === 1) await nextTurn();
-        const batch = batchOf(lines, count);
-        if (batch.isLast || batch.count > 0) return batch;
-        // The first plant is a large one.
-        const rows = await inTurn(selectSized(range, count + 1, BATCH_TEXT), call);
-        const cut = rows.findIndex(({ name }, index) => name === null || index === count);
-        const plants = (cut < 0 ? rows : rows.slice(0, cut)).map(plantOf);
-        return {
-          lines: plants.map(encode).join('\n'),
-          count: plants.length,
-          lastId: plants.at(-1)?.id,
-          isLast: cut < 0,
-        };
-      }),
+    async readBatch(range, count) {
+      for (let { from } = range; ; ) {
+        const batch = await callStore((call) => scan({ ...range, from }, count, call));
+        if (batch.count > 0 || batch.isLast || batch.lastId === undefined) return batch;
+        from = batch.lastId + 1n;
+      }
+    },
 
-    readIds: (range, count) =>
-      callStore(async (call) => {
-        const rows = await inTurn(selectIds(range, count), call);
-        return rows.map(({ id }) => BigInt(id));
-      }),
+    async readIds(range, count) {
+      const ids: bigint[] = [];
+      for (let { from } = range; ; ) {
+        const wanted = count - ids.length;
+        const rows = await callStore((call) => inTurnRowsOf(selectIds({ ...range, from }, wanted), call));
+        for (const { id, is_deleted } of rows) if (!is_deleted) ids.push(BigInt(id));
+        const last = rows.at(-1);
+        if (ids.length === count || rows.length < wanted || last === undefined) return ids;
+        from = BigInt(last.id) + 1n;
+        if (from > range.to) return ids;
+      }
+    },
   };
 }
 
-const NO_LINES: PlantLines = { lines: null, count: 0 };
+const NO_LINES: PlantLines = { lines: null, count: 0, reached: null };
 
 const encode = jsonEncoder(NewPlantSchema);
 
-function plantOf({ id, name, tag }: PlantRow): NewPlant {
-  return { id: BigInt(id), name: name ?? '', ...(tag !== null && { tag }) };
+function storedIn(row: PlantRow | undefined): Stored {
+  if (row === undefined) return undefined;
+  const { id, name, tag, is_deleted } = row;
+  return is_deleted ? 'deleted' : { id: BigInt(id), name: name ?? '', ...(tag !== null && { tag }) };
 }

@@ -3,18 +3,27 @@ import type { PlantRange } from '../../application/ports.ts';
 
 /* The statements that read plants. As plain text: Kysely would take longer to compile one than Postgres to run it. */
 
-/** A plant; without its texts if they are larger than the statement allows. */
+/** As pg and PGlite return an int8. */
+export type Int8 = string | number | bigint;
+
+/** A plant or a deleted one; without its texts if they are larger than the statement allows. */
 export interface PlantRow {
-  readonly id: string | number | bigint;
+  readonly id: Int8;
   readonly name: string | null;
   readonly tag: string | null;
+  readonly is_deleted: boolean;
 }
 
 /** The records of a range in one text, separated by line feeds; LARGE stands for a large plant. */
 export interface PlantLines {
   readonly lines: string | null;
   readonly count: number;
+  /** The last id that was scanned, if that was not all: deleted plants count, too. */
+  readonly reached: Int8 | null;
 }
+
+/** Rows that a statement scans beyond those it is asked for, so that no number of deleted plants makes it long. */
+const MORE_SCANNED = 5_000;
 
 /** No JSON begins so. */
 export const LARGE = '!';
@@ -23,13 +32,14 @@ const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)';
 
 /** The plant that has the id. */
 export function selectPlant(id: bigint): CompiledQuery<PlantRow> {
-  return CompiledQuery.raw('select id, name, tag from plants where id = $1', [id]);
+  return CompiledQuery.raw('select id, name, tag, deleted is not null as is_deleted from plants where id = $1', [id]);
 }
 
 /** The plants that have these ids. @param maxSize of the texts of each, in octets */
 export function selectPlants(ids: readonly bigint[], maxSize: number): CompiledQuery<PlantRow> {
   return CompiledQuery.raw(
-    `select id, case when ${SIZE} <= $2 then name end as name, case when ${SIZE} <= $2 then tag end as tag
+    `select id, case when ${SIZE} <= $2 then name end as name, case when ${SIZE} <= $2 then tag end as tag,
+       deleted is not null as is_deleted
      from plants where id = any($1::bigint[])`,
     [`{${ids.join()}}`, maxSize],
   );
@@ -55,39 +65,52 @@ export function selectLines(requests: readonly RangeRequest[], maxSize: number):
     requests.map(({ range }) => range.to),
     requests.map(({ count }) => count),
   ];
+  const scanned = `from plants where id between low and high ${tagged} order by id limit most + ${MORE_SCANNED}`;
   return CompiledQuery.raw(
-    `select found.* from unnest($1::bigint[], $2::bigint[], $3::bigint[]) with ordinality as wanted (low, high, most, n),
+    `select found.*, case when count < most then (
+       select case when count(*) = most + ${MORE_SCANNED} then max(id) end from (select id ${scanned}) as plant
+     ) end as reached
+     from unnest($1::bigint[], $2::bigint[], $3::bigint[]) with ordinality as wanted (low, high, most, n),
      lateral (
        select count(*)::int as count, string_agg(${line}, E'\\n' order by id) as lines
        from (
-         select id, name, tag from plants where id between low and high ${tagged} order by id limit most
+         select id, name, tag from (select id, name, tag, deleted ${scanned}) as plant
+         where deleted is null order by id limit most
        ) as plant
      ) as found order by n`,
     [...columns.map((values) => `{${values.join()}}`), maxSize, ...(tag === undefined ? [] : [tag])],
   );
 }
 
-/** The first plants of a range, until their texts together have more than so many octets; the first one in any case. */
+/** The first rows of a range, until their texts together have more than so many octets; the first one in any case. */
 export function selectSized(range: PlantRange, count: number, totalSize: number): CompiledQuery<PlantRow> {
   const fits = 'total <= $4 or total = size';
   return rangeQuery(
-    `select id, case when ${fits} then name end as name, case when ${fits} then tag end as tag from (
+    `select id, case when ${fits} then name end as name, case when ${fits} then tag end as tag, is_deleted from (
        select *, sum(size) over (order by id rows unbounded preceding) as total
-       from (select *, ${SIZE} as size from (${candidates(range, '$5')}) as plant) as measured
+       from (select *, ${SIZE} as size from ${candidates(range, '$5')}) as measured
      ) as added order by id`,
     range,
-    [count, totalSize],
+    count,
+    [totalSize],
   );
 }
 
-/** The first ids of a range. */
-export function selectIds(range: PlantRange, count: number): CompiledQuery<Pick<PlantRow, 'id'>> {
-  return rangeQuery(`select id from (${candidates(range, '$4')}) as plant order by id`, range, [count]);
+/** The ids of the first rows of a range. */
+export function selectIds(range: PlantRange, count: number): CompiledQuery<Pick<PlantRow, 'id' | 'is_deleted'>> {
+  return rangeQuery(`select id, is_deleted from ${candidates(range, '$4')} order by id`, range, count, []);
 }
 
+/**
+ * The first rows of a range. Through unnest, as in selectLines: if the planner knew the count, it would rather sort all
+ * plants of a frequent tag, since it misjudges how many have the hash.
+ */
 function candidates({ tag }: PlantRange, place: string): string {
   const tagged = tag === undefined ? '' : `and ${hasTag(place)}`;
-  return `select id, name, tag from plants where id between $1 and $2 ${tagged} order by id limit $3`;
+  return `unnest($1::bigint[], $2::bigint[], $3::bigint[]) as wanted (low, high, most), lateral (
+    select id, name, tag, deleted is not null as is_deleted
+    from plants where id between low and high ${tagged} order by id limit most
+  ) as plant`;
 }
 
 /** The index of tags has their hashes only, since a text may be longer than a btree allows (migration 0002). */
@@ -95,6 +118,12 @@ function hasTag(place: string): string {
   return `hashtextextended(tag, 0) = hashtextextended(${place}, 0) and tag = ${place}`;
 }
 
-function rangeQuery<Row>(text: string, { from, to, tag }: PlantRange, more: readonly number[]): CompiledQuery<Row> {
-  return CompiledQuery.raw(text, [from, to, ...more, ...(tag === undefined ? [] : [tag])]);
+function rangeQuery<Row>(
+  text: string,
+  { from, to, tag }: PlantRange,
+  count: number,
+  more: readonly number[],
+): CompiledQuery<Row> {
+  const arrays = [from, to, count].map((value) => `{${value}}`);
+  return CompiledQuery.raw(text, [...arrays, ...more, ...(tag === undefined ? [] : [tag])]);
 }

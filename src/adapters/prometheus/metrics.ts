@@ -5,6 +5,8 @@ interface Sources {
   readonly waiting: () => number;
   /** Connections to the database, by state. */
   readonly connections: () => Readonly<Record<string, number>>;
+  /** Seconds for which an open transaction has held back the feed of changes; may reject. */
+  readonly changesLag: () => Promise<number>;
   /** Log lines dropped so far. */
   readonly droppedLines: () => number;
 }
@@ -70,7 +72,7 @@ export function prometheusMetrics() {
     /** Counts an INSERT of so many plants. */
     inserted: (plants: number) => batches.observe(plants),
     /** Adds metrics whose values these functions return at each scrape. */
-    collectFrom({ waiting, connections, droppedLines }: Sources): void {
+    collectFrom({ waiting, connections, changesLag, droppedLines }: Sources): void {
       new Counter({
         name: 'plant_store_log_lines_dropped_total',
         help: 'Log lines that could not be written',
@@ -86,6 +88,14 @@ export function prometheusMetrics() {
         registers,
         collect() {
           this.set(waiting());
+        },
+      });
+      new Gauge({
+        name: 'plant_store_changes_lag_seconds',
+        help: 'Time for which a transaction that is still open has held back /changes; NaN if the database does not tell',
+        registers,
+        async collect() {
+          this.set(await changesLag().catch(() => Number.NaN));
         },
       });
       new Gauge({

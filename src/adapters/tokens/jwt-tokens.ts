@@ -10,7 +10,10 @@ export interface JwtOptions {
   readonly jwksUrl: string;
   readonly issuer: string;
   readonly audience: string;
-  /** The scopes that permit reading and writing; undefined permits every accepted token to read, or to create. */
+  /**
+   * The scopes that permit reading and writing; undefined permits every accepted token to read, or to create, but none
+   * to change and delete.
+   */
   readonly readScope: string | undefined;
   readonly writeScope: string | undefined;
 }
@@ -77,6 +80,7 @@ export function jwtTokens(
     const permissions: Permission[] = [];
     if (permits(readScope)) permissions.push('read');
     if (permits(writeScope)) permissions.push('create');
+    if (writeScope !== undefined && permits(writeScope)) permissions.push('change');
     return new Set(permissions);
   }
 

@@ -22,11 +22,12 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
         ...(requestBody && {
           requestBody: { required: true, content: contentOf({ 'application/json': requestBody }) },
         }),
-        responses: { ...successResponses(response), ...errorResponses(operation) },
+        responses: { ...successResponses(operation), ...errorResponses(operation) },
       },
     };
-    const used = [...(requestBody ? [requestBody] : []), ...Object.values(response.content), ErrorBody];
-    for (const schema of used) schemas[titleOf(schema)] = referring(schema);
+    for (const schema of [requestBody, ...Object.values(response.content), ErrorBody]) {
+      if (schema !== undefined) addComponent(schema, schemas);
+    }
   }
   return {
     openapi: '3.1.0',
@@ -45,7 +46,15 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
   };
 }
 
-function parametersOf({ parameters = [], query = [] }: Operation): object {
+const ifMatchHeader = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'the ETag that the plant must still have, or several, or *',
+  schema: { type: 'string' },
+};
+
+function parametersOf({ parameters = [], query = [], isConditional = false }: Operation): object {
   const described = (place: 'path' | 'query') => (parameter: Parameter<unknown>) => ({
     name: parameter.name,
     in: place,
@@ -53,20 +62,26 @@ function parametersOf({ parameters = [], query = [] }: Operation): object {
     description: parameter.mustBe,
     schema: parameter.schema,
   });
-  const all = [...parameters.map(described('path')), ...query.map(described('query'))];
+  const all = [
+    ...parameters.map(described('path')),
+    ...query.map(described('query')),
+    ...(isConditional ? [ifMatchHeader] : []),
+  ];
   return all.length > 0 ? { parameters: all } : {};
 }
 
-function successResponses({ content, headers }: Operation['response']): Record<number, object> {
+function successResponses({ method, response: { content, headers } }: Operation): Record<number, object> {
   const [schema] = Object.values(content);
+  if (schema === undefined) return { 204: { description: 'done' } };
   const described = Object.entries(headers).map(([name, description]) => [
     name,
     { description, schema: { type: 'string' } },
   ]);
   const documented = described.length > 0 && { headers: Object.fromEntries(described) };
   return {
-    200: { description: `${titleOf(schema ?? {})} response`, ...documented, content: contentOf(content) },
-    ...('ETag' in headers && { 304: { description: 'the record is still the one of If-None-Match', ...documented } }),
+    200: { description: `${titleOf(schema)} response`, ...documented, content: contentOf(content) },
+    ...(method === 'GET' &&
+      'ETag' in headers && { 304: { description: 'the record is still the one of If-None-Match', ...documented } }),
   };
 }
 
@@ -82,16 +97,32 @@ function contentOf(schemas: Readonly<Record<string, object>>): object {
   return Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema: reference(schema) }]));
 }
 
-/** The schema, with a reference in place of the items of an array. */
-function referring(schema: object): object {
-  return 'items' in schema ? { ...schema, items: reference(schema.items as object) } : schema;
+/** Adds a schema to the components, and those with a title in it, which become references. */
+function addComponent(schema: object, components: Record<string, object>): void {
+  components[titleOf(schema)] = mapValues(schema, referring);
+
+  function referring(part: unknown): unknown {
+    if (typeof part !== 'object' || part === null) return part;
+    if (Array.isArray(part)) return part.map(referring);
+    if (!isTitled(part)) return mapValues(part, referring);
+    addComponent(part, components);
+    return reference(part);
+  }
+}
+
+function mapValues(object: object, map: (value: unknown) => unknown): object {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
 }
 
 function reference(schema: object): object {
   return { $ref: `#/components/schemas/${titleOf(schema)}` };
 }
 
+function isTitled(schema: object): schema is { readonly title: string } {
+  return 'title' in schema && typeof schema.title === 'string';
+}
+
 function titleOf(schema: object): string {
-  if ('title' in schema && typeof schema.title === 'string') return schema.title;
+  if (isTitled(schema)) return schema.title;
   throw new TypeError('a schema of the wire contract needs a title');
 }

@@ -2,6 +2,7 @@ import type { Static, TObject } from 'typebox';
 import type { Permission } from '../../../application/permissions.ts';
 import { jsonParser } from '../../../wire/object-parser.ts';
 import type { AnyErrorCode } from '../pipeline/errors.ts';
+import { ifMatch } from './etag.ts';
 import { decodeQuery, type Parameter, type ParameterTexts, readParameter } from './parameters.ts';
 import type { Reply, ResponseKind } from './responses.ts';
 
@@ -21,6 +22,10 @@ interface Description {
   readonly parameters?: readonly Parameter<unknown>[];
   /** Those in its query, all optional; undefined if it ignores the query. */
   readonly query?: readonly Parameter<unknown>[];
+  /** Whether it honours the header `If-Match`. */
+  readonly isConditional?: boolean;
+  /** Whether its requests may wait for long: they have a limit of their own. */
+  readonly mayWait?: boolean;
   /** Its errors beyond those of every operation. */
   readonly errors: readonly AnyErrorCode[];
 }
@@ -32,6 +37,10 @@ interface RequestHead {
   readonly query: string;
   /** The header. */
   readonly accept: string | undefined;
+  /** The same of `If-Match`. */
+  readonly ifMatch: string | undefined;
+  /** Aborts when the client has left. */
+  signal(): AbortSignal;
 }
 
 /** One operation of the API: all that the router, log, metrics and OpenAPI document need. */
@@ -56,6 +65,10 @@ interface HandlerInput<Body> {
   path<Value>(parameter: Parameter<Value>): Value;
   /** The value of a parameter in the query; undefined if it is not given. */
   query<Value>(parameter: Parameter<Value>): Value | undefined;
+  /** Whether a record with this entity tag may be changed; undefined if any may. */
+  readonly mayChange: ((etag: string) => boolean) | undefined;
+  /** Aborts when the client has left. */
+  signal(): AbortSignal;
 }
 
 /** The body that an operation takes: its documentation and its parser. */
@@ -99,7 +112,10 @@ export function operation<Body, Result>({
       };
       queryParameters?.forEach(query);
       const type = response.negotiate(head.accept);
-      return async (bytes) => response.reply(await handle({ body: parse(bytes), path, query }), type);
+      const { ifMatch: expected, signal } = head;
+      const mayChange = expected === undefined ? undefined : (etag: string) => ifMatch(expected, etag);
+      return async (bytes) =>
+        response.reply(await handle({ body: parse(bytes), path, query, mayChange, signal }), type);
     },
   };
 }

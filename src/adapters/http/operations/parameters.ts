@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { PlantStoreError } from '../../../domain/errors.ts';
 
 /** A parameter of an operation: its documentation and its parser. */
@@ -9,6 +9,17 @@ export interface Parameter<Value> {
   readonly schema: TSchema;
   /** Returns undefined if the text breaks the rule. */
   readonly parse: (text: string) => Value | undefined;
+}
+
+/** A number in decimal digits. */
+export function decimal(name: string, minimum: number, maximum: number): Parameter<number> {
+  return {
+    name,
+    mustBe: `an integer from ${minimum} to ${maximum} in decimal digits`,
+    schema: Type.Integer({ format: 'int32', minimum, maximum }),
+    parse: (text) =>
+      /^(0|[1-9]\d{0,8})$/.test(text) && Number(text) >= minimum && Number(text) <= maximum ? Number(text) : undefined,
+  };
 }
 
 /** Decoded parameters of a request, by name. */

@@ -1,13 +1,17 @@
+import type { Condition } from '../../../application/change-plant.ts';
 import type { UseCases } from '../../../application/use-cases.ts';
+import { jsonEncoder } from '../../../wire/json-encoder.ts';
 import { NewPlant, Plant, PlantList } from '../../../wire/schemas.ts';
+import { etagOf } from './etag.ts';
 import { jsonBody, noBody, type Operation, operation } from './operation.ts';
 import { afterId, limit, plantId, tagFilter } from './plant-parameters.ts';
-import { cacheableResponse, jsonResponse, listResponse } from './responses.ts';
+import { cacheableResponse, emptyResponse, jsonResponse, listResponse, taggedResponse } from './responses.ts';
 
 const tag = { name: 'Plants', description: 'What the store keeps.' };
 
 /** The operations on plants. */
-export function plantOperations({ createPlant, findPlant, listPlants }: UseCases): Operation[] {
+export function plantOperations(cases: UseCases): Operation[] {
+  const { createPlant, findPlant, changePlant, deletePlant, listPlants } = cases;
   return [
     operation({
       operationId: 'listPlants',
@@ -40,7 +44,7 @@ export function plantOperations({ createPlant, findPlant, listPlants }: UseCases
       description: 'The same record sent again answers 200 again and changes nothing.',
       body: jsonBody(NewPlant),
       response: jsonResponse(Plant),
-      errors: ['id_taken'],
+      errors: ['id_taken', 'id_retired'],
       handle: ({ body }) => createPlant(body),
     }),
     operation({
@@ -55,8 +59,51 @@ export function plantOperations({ createPlant, findPlant, listPlants }: UseCases
       query: [],
       body: noBody,
       response: cacheableResponse(NewPlant),
-      errors: ['plant_not_found', 'not_acceptable'],
+      errors: ['plant_not_found', 'plant_deleted', 'not_acceptable'],
       handle: ({ path }) => findPlant(path(plantId)),
     }),
+    operation({
+      operationId: 'changePlant',
+      method: 'PUT',
+      path: '/plants/{id}',
+      permission: 'change',
+      tag,
+      summary: 'Change a plant',
+      description:
+        'Replaces the name and the tag of a plant that exists; without `tag` it has none then. The same again answers ' +
+        '200 again and changes nothing, whatever If-Match says.',
+      parameters: [plantId],
+      query: [],
+      isConditional: true,
+      body: jsonBody(Plant),
+      response: taggedResponse(NewPlant),
+      errors: ['plant_not_found', 'plant_deleted', 'plant_differs'],
+      handle: ({ path, body, mayChange }) => changePlant({ id: path(plantId), ...body }, onlyIf(mayChange)),
+    }),
+    operation({
+      operationId: 'deletePlant',
+      method: 'DELETE',
+      path: '/plants/{id}',
+      permission: 'change',
+      tag,
+      summary: 'Delete a plant',
+      description:
+        'Its id stays taken, so that a late retry of its creation cannot bring it back. Deleting it again answers 204 ' +
+        'again, whatever If-Match says.',
+      parameters: [plantId],
+      query: [],
+      isConditional: true,
+      body: noBody,
+      response: emptyResponse,
+      errors: ['plant_not_found', 'plant_differs'],
+      handle: ({ path, mayChange }) => deletePlant(path(plantId), onlyIf(mayChange)),
+    }),
   ];
+}
+
+const encode = jsonEncoder(NewPlant);
+
+/** The condition that a plant has one of the entity tags with which it is read. */
+function onlyIf(mayChange: ((etag: string) => boolean) | undefined): Condition | undefined {
+  return mayChange && ((plant) => mayChange(etagOf(encode(plant))));
 }

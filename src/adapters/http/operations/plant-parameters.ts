@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { isStorableText } from '../../../domain/plant.ts';
 import { parsePlantId, plantIdRule } from '../../../wire/plant-id.ts';
 import { NewPlant } from '../../../wire/schemas.ts';
-import type { Parameter } from './parameters.ts';
+import { decimal, type Parameter } from './parameters.ts';
 
 const id: Omit<Parameter<bigint>, 'name'> = {
   mustBe: plantIdRule,
@@ -16,15 +16,8 @@ export const plantId: Parameter<bigint> = { name: 'id', ...id };
 /** The id after which a list begins. */
 export const afterId: Parameter<bigint> = { name: 'after', ...id };
 
-const MAX_LIMIT = 100_000;
-
 /** How many plants a page has at most. */
-export const limit: Parameter<number> = {
-  name: 'limit',
-  mustBe: `an integer from 1 to ${MAX_LIMIT} in decimal digits`,
-  schema: Type.Integer({ format: 'int32', minimum: 1, maximum: MAX_LIMIT }),
-  parse: (text) => (/^[1-9]\d{0,5}$/.test(text) && Number(text) <= MAX_LIMIT ? Number(text) : undefined),
-};
+export const limit = decimal('limit', 1, 100_000);
 
 /** The tag of all plants in a list. */
 export const tagFilter: Parameter<string> = {

@@ -32,7 +32,7 @@ export function responseLimits(
 
   return (response, body) => {
     // The client has left: nothing will be sent, and the response may have closed before.
-    if (response.req.socket.destroyed) return;
+    if (body === undefined || response.req.socket.destroyed) return;
     if (typeof body !== 'string') {
       if (streams >= maxStreams) refuse();
       streams++;

@@ -1,20 +1,20 @@
-import { hash } from 'node:crypto';
 import type { Static, TSchema } from 'typebox';
 import { jsonEncoder } from '../../../wire/json-encoder.ts';
 import { preferredType } from './accept.ts';
+import { etagOf } from './etag.ts';
 
 /** A successful response, ready to be sent. */
 export interface Reply {
   readonly headers: Readonly<Record<string, string>>;
-  /** The whole body, or its parts if it is streamed. */
-  readonly body: string | AsyncIterable<string>;
+  /** The whole body, or its parts if it is streamed; undefined for 204, without one. */
+  readonly body: string | AsyncIterable<string> | undefined;
   /** Whether only the chunks of HTTP/1.1 show that the body broke off: its own text may end anywhere. */
   readonly needsChunks?: boolean;
 }
 
 /** How the result of an operation is sent and documented. */
 export interface ResponseKind<Result> {
-  /** The schema of each media type, the preferred one first. */
+  /** The schema of each media type, the preferred one first; none for 204. */
   readonly content: Readonly<Record<string, TSchema>>;
   /** What the documentation says of its headers, by name. */
   readonly headers: Readonly<Record<string, string>>;
@@ -37,23 +37,53 @@ export function jsonResponse<Schema extends TSchema>(schema: Schema): ResponseKi
   };
 }
 
-/** A JSON value that a client may keep as long as its ETag is the same. */
-export function cacheableResponse<Schema extends TSchema>(schema: Schema): ResponseKind<Static<Schema>> {
+/** A JSON value with its ETag, whatever the client accepts. */
+export function taggedResponse<Schema extends TSchema>(schema: Schema): ResponseKind<Static<Schema>> {
   const encode = jsonEncoder(schema);
   return {
     content: { [JSON_TYPE]: schema },
-    headers: {
-      ETag: 'identifies this version of the record; send it as If-None-Match to get 304 while it is the same',
-      'Cache-Control': 'private, no-cache',
-    },
-    negotiate: (accept) => preferredType(accept, [JSON_TYPE]),
+    headers: { ETag: 'identifies this version of the record; send it as If-Match to change or delete no other' },
+    negotiate: () => JSON_TYPE,
     reply(value) {
       const body = encode(value);
-      return {
-        headers: { ETag: `"${hash('sha256', body, 'base64url')}"`, 'Cache-Control': 'private, no-cache' },
-        body,
-      };
+      return { headers: { ETag: etagOf(body) }, body };
     },
+  };
+}
+
+/** The same, which a client may keep as long as its ETag is the same. */
+export function cacheableResponse<Schema extends TSchema>(schema: Schema): ResponseKind<Static<Schema>> {
+  const tagged = taggedResponse(schema);
+  const caching = { 'Cache-Control': 'private, no-cache' };
+  return {
+    ...tagged,
+    headers: {
+      ETag: `${tagged.headers.ETag}, or as If-None-Match to get 304 while it is the same`,
+      ...caching,
+    },
+    negotiate: (accept) => preferredType(accept, [JSON_TYPE]),
+    reply(value, type) {
+      const { headers, body } = tagged.reply(value, type);
+      return { headers: { ...headers, ...caching }, body };
+    },
+  };
+}
+
+/** 204 without a body. */
+export const emptyResponse: ResponseKind<void> = {
+  content: {},
+  headers: {},
+  negotiate: () => JSON_TYPE,
+  reply: () => ({ headers: {}, body: undefined }),
+};
+
+/** The next part of the feed of changes, whose lines are JSON values. */
+export function changesResponse(schema: TSchema): ResponseKind<{ readonly lines: string; readonly next: string }> {
+  return {
+    content: { [JSON_TYPE]: schema },
+    headers: {},
+    negotiate: (accept) => preferredType(accept, [JSON_TYPE]),
+    reply: ({ lines, next }) => ({ headers: {}, body: `{"changes":[${commas(lines)}],"next":"${next}"}` }),
   };
 }
 

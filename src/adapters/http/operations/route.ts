@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
@@ -6,6 +7,7 @@ import { exchangeOf } from '../exchange.ts';
 import { HttpError } from '../pipeline/errors.ts';
 import type { Admission } from './admission.ts';
 import type { BodyReader } from './body-reader.ts';
+import { ifNoneMatch } from './etag.ts';
 import type { Operation } from './operation.ts';
 import type { responseLimits } from './response-limits.ts';
 import type { Reply } from './responses.ts';
@@ -13,8 +15,8 @@ import type { Reply } from './responses.ts';
 /** The steps that every request passes before its operation is invoked, and its response before it is sent. */
 interface Gates {
   readonly authenticate: (ctx: Context, permission: Permission) => Promise<void>;
-  /** Reads and writes have limits of their own, so that neither keeps the other out. */
-  readonly admissions: Readonly<Record<'read' | 'write', Admission>>;
+  /** Reads, writes and those that wait have limits of their own, so that none keeps another out. */
+  readonly admissions: Readonly<Record<'read' | 'write' | 'wait', Admission>>;
   readonly body: BodyReader;
   readonly limitResponse: ReturnType<typeof responseLimits>;
 }
@@ -25,15 +27,17 @@ const noBody: BodyReader = { check: () => 0, read: async () => Buffer.alloc(0) }
 export function routeOperation(router: Router, operation: Operation, gates: Gates): void {
   const path = operation.path.replace(/\{(\w+)\}/g, ':$1');
   const { check, read } = operation.requestBody ? gates.body : noBody;
-  const { admit } = gates.admissions[operation.permission === 'read' ? 'read' : 'write'];
+  const kind = operation.permission === 'read' ? 'read' : 'write';
+  const { admit } = gates.admissions[operation.mayWait ? 'wait' : kind];
 
   router.register(path, [operation.method], async (ctx) => {
     const exchange = exchangeOf(ctx.req);
     exchange.operation = operation.operationId;
     await gates.authenticate(ctx, operation.permission);
     exchange.connection.isAuthenticated = true;
-    const { accept } = ctx.req.headers;
-    const invoke = operation.prepare({ path: ctx.params, query: ctx.querystring, accept });
+    const { accept, 'if-match': ifMatch } = ctx.req.headers;
+    const signal = () => closing(ctx.res);
+    const invoke = operation.prepare({ path: ctx.params, query: ctx.querystring, accept, ifMatch, signal });
     await admit(
       check(ctx),
       (received) => read(ctx, received),
@@ -53,19 +57,24 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
 const NEEDS_CHUNKS =
   'over HTTP/1.0 nothing would show that a stream of lines broke off: use HTTP/1.1, a smaller limit or application/json';
 
-/**
- * RFC 9110 section 13.1.2. Koa's own, `ctx.fresh`, never matches beside `Cache-Control: no-cache`, which fetch adds to a
- * request that has If-None-Match.
- */
-function matches(etag: string, ifNoneMatch: string | undefined): boolean {
-  const known = ifNoneMatch?.split(',').map((one) => one.trim().replace(/^W\//, ''));
-  return known !== undefined && (known.includes(etag) || known.join() === '*');
+/** Aborts when the response closes. */
+function closing(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once('close', () => controller.abort());
+  return controller.signal;
+}
+
+/** Whether the client has this representation already. */
+function isKnown({ method, req }: Context, etag: string | undefined): boolean {
+  const { 'if-none-match': known } = req.headers;
+  return etag !== undefined && known !== undefined && method !== 'PUT' && ifNoneMatch(known, etag);
 }
 
 function send(ctx: Context, { headers, body }: Reply): void {
   ctx.status = 200;
   for (const [name, value] of Object.entries(headers)) ctx.res.setHeader(name, value);
-  if (headers.ETag !== undefined && matches(headers.ETag, ctx.req.headers['if-none-match'])) ctx.status = 304;
+  if (isKnown(ctx, headers.ETag)) ctx.status = 304;
+  else if (body === undefined) ctx.body = null;
   else if (typeof body === 'string') ctx.body = body;
   // HEAD asks for no part of it.
   else if (ctx.method !== 'HEAD') {

@@ -16,7 +16,7 @@ export function cors(origins: readonly string[], methods: readonly string[]): Mi
   return koaCors({
     origin: origins.includes('*') ? '*' : allowed,
     allowMethods: methods.join(', '),
-    allowHeaders: 'Authorization, Content-Type, If-None-Match, X-Request-Id',
+    allowHeaders: 'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id',
     exposeHeaders: 'ETag, Link, X-Request-Id, Retry-After, WWW-Authenticate',
     maxAge: MAX_AGE,
     // The response already has them, and an error's own headers must not be modified.

@@ -36,6 +36,7 @@ export const errorKinds: Readonly<Record<AnyErrorCode, ErrorKind>> = {
   malformed_json: { status: 400, error: 40000, message: 'the body must be JSON in valid UTF-8' },
   malformed_request: { status: 400, error: 40001, message: 'the request must be well-formed HTTP with a Host header' },
   id_taken: { status: 400, error: 40009, message: 'id 1 belongs to a different plant' },
+  id_retired: { status: 400, error: 40010, message: 'id 1 belongs to a deleted plant' },
   body_too_large: { status: 400, error: 40013, message: 'the body is larger than the limit' },
   unsupported_media_type: {
     status: 400,
@@ -66,6 +67,13 @@ export const errorKinds: Readonly<Record<AnyErrorCode, ErrorKind>> = {
   method_not_allowed: { status: 405, error: 40500, message: 'this path does not allow the method: see Allow' },
   not_acceptable: { status: 406, error: 40600, message: 'Accept must allow application/json' },
   request_too_slow: { status: 408, error: 40800, message: 'the request arrived too slowly' },
+  plant_deleted: { status: 410, error: 41000, message: 'the plant with the id 1 was deleted' },
+  cursor_expired: {
+    status: 410,
+    error: 41001,
+    message: '"after" is not valid any more: start again without it, and drop what the new walk does not bring',
+  },
+  plant_differs: { status: 412, error: 41200, message: 'the plant with the id 1 is not the one of If-Match' },
   expectation_failed: { status: 417, error: 41700, message: 'Expect may only be 100-continue' },
   headers_too_large: {
     status: 431,
@@ -73,6 +81,11 @@ export const errorKinds: Readonly<Record<AnyErrorCode, ErrorKind>> = {
     message: 'the headers must not exceed 16 KiB or 200 fields',
   },
   unexpected: { status: 500, error: 50000, message: 'unexpected error; its details are in the log under X-Request-Id' },
+  changes_unavailable: {
+    status: 501,
+    error: 50100,
+    message: 'there is no feed of changes: the table is distributed by Citus',
+  },
   store_unavailable: {
     status: 503,
     error: 50300,

@@ -1,0 +1,101 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+
+/** As in migration 0002: the index is built while plants are written. */
+export const transaction = false;
+
+/**
+ * Makes the table its own feed of changes. Each row has the transaction that wrote it last, so that it can be read in
+ * an order that never changes once all earlier transactions have ended; a deleted plant stays as a row without content.
+ * The new columns take no time: Postgres stores one value for all rows that exist.
+ *
+ * Can be run again, and then repairs what `isIntact` reports.
+ */
+export async function up(database: Kysely<unknown>): Promise<void> {
+  await withBriefLock(
+    database,
+    sql`alter table plants
+      add column if not exists deleted timestamptz,
+      add column if not exists changed bigint not null default (pg_current_xact_id()::text::bigint)`,
+  );
+  // One row: the identity of this store, what is added to transaction ids, and the last position that was purged.
+  await sql`create table if not exists change_feed (
+    single boolean primary key default true check (single),
+    store uuid not null default gen_random_uuid(),
+    shift bigint not null default 0,
+    purged_changed bigint not null default 0,
+    purged_id bigint not null default 0
+  )`.execute(database);
+  await sql`insert into change_feed default values on conflict do nothing`.execute(database);
+  if (!(await isIndexed(database))) await sql`drop index concurrently if exists plants_by_change`.execute(database);
+  await sql`create index concurrently if not exists plants_by_change on plants (changed, id)`.execute(database);
+  if (await isAhead(database)) await raiseTransactions(database);
+}
+
+/** It deletes the rows of deleted plants, whose ids are free then. */
+export async function down(database: Kysely<unknown>): Promise<void> {
+  await sql`delete from plants where deleted is not null`.execute(database);
+  await withBriefLock(database, sql`alter table plants drop column deleted, drop column changed`);
+  await sql`drop table change_feed`.execute(database);
+}
+
+/** Whether the index is complete, and no row is newer than the server's own transactions. */
+export async function isIntact(database: Kysely<unknown>): Promise<boolean> {
+  return (await isIndexed(database)) && !(await isAhead(database));
+}
+
+async function isIndexed(database: Kysely<unknown>): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_index where indexrelid = to_regclass('plants_by_change') and indisvalid
+  `.execute(database);
+  return rows.length > 0;
+}
+
+/** Whether rows come from a server that had more transactions, as after pg_dump and pg_restore. */
+async function isAhead(database: Kysely<unknown>): Promise<boolean> {
+  const { rows } = await sql`
+    select from plants, change_feed
+    where changed >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift limit 1
+  `.execute(database);
+  return rows.length > 0;
+}
+
+/** Makes all later changes come after those of the other server. */
+async function raiseTransactions(database: Kysely<unknown>): Promise<void> {
+  await database.transaction().execute(async (transaction) => {
+    // Writers have to wait: theirs must come after the old ones, too.
+    await sql`lock table plants in access exclusive mode`.execute(transaction);
+    const { rows } = await sql<{ shift: string | number | bigint }>`
+      update change_feed set shift = (select max(changed) from plants) - pg_current_xact_id()::text::bigint
+      returning shift
+    `.execute(transaction);
+    const shift = sql.lit(BigInt(rows[0]?.shift ?? 0));
+    await sql`
+      alter table plants alter column changed set default (pg_current_xact_id()::text::bigint + ${shift})
+    `.execute(transaction);
+  });
+}
+
+/** A transaction that used the table and is still open. */
+const LOCK_NOT_AVAILABLE = '55P03';
+const LOCK_TIMEOUT = '1s';
+const ATTEMPTS = 300;
+
+/** Waits for the lock in short attempts, since every statement of others would wait behind a long one. */
+async function withBriefLock(database: Kysely<unknown>, statement: RawBuilder<unknown>): Promise<void> {
+  const { rows } = await sql<{ before: string }>`select current_setting('lock_timeout') as before`.execute(database);
+  await sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, false)`.execute(database);
+  try {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await statement.execute(database);
+        return;
+      } catch (error) {
+        if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE || attempt === ATTEMPTS) throw error;
+        await delay(1_000);
+      }
+    }
+  } finally {
+    await sql`select set_config('lock_timeout', ${rows[0]?.before ?? '0'}, false)`.execute(database);
+  }
+}

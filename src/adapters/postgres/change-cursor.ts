@@ -1,0 +1,48 @@
+import { PlantStoreError } from '../../domain/errors.ts';
+import { MAX_INT64, MIN_INT64 } from '../../domain/plant.ts';
+
+/** A place in the feed of changes: just after the row with this transaction and this id. */
+export interface Position {
+  readonly changed: bigint;
+  readonly id: bigint;
+}
+
+/** What a consumer sends back to go on. */
+export interface Cursor {
+  /** Identifies the history of transactions that the positions belong to: hexadecimal digits. */
+  readonly epoch: string;
+  readonly position: Position;
+  /** The last position that had been purged when its walk began. */
+  readonly purged: Position;
+}
+
+/** Before every row. */
+export const START: Position = { changed: 0n, id: MIN_INT64 };
+
+export function isAfter(a: Position, b: Position): boolean {
+  return a.changed > b.changed || (a.changed === b.changed && a.id > b.id);
+}
+
+/** Encodes a cursor in the letters that a URL and JSON take as they are. */
+export function encodeCursor({ epoch, position, purged }: Cursor): string {
+  const numbers = [position.changed, position.id, purged.changed, purged.id];
+  return Buffer.from([epoch, ...numbers].join(':')).toString('base64url');
+}
+
+const CURSOR = /^([\da-f]{32}):(\d{1,19}):(-?\d{1,19}):(\d{1,19}):(-?\d{1,19})$/;
+
+/** @throws PlantStoreError `invalid_plant` if it is not an encoded cursor */
+export function decodeCursor(text: string): Cursor {
+  const [, epoch = '', ...digits] = CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? [];
+  const [changed, id, purgedChanged, purgedId] = digits.map(BigInt).filter((n) => n >= MIN_INT64 && n <= MAX_INT64);
+  if (changed === undefined || id === undefined || purgedChanged === undefined || purgedId === undefined)
+    throw invalid();
+  const cursor = { epoch, position: { changed, id }, purged: { changed: purgedChanged, id: purgedId } };
+  // Decoders are lenient; each cursor has one spelling.
+  if (encodeCursor(cursor) !== text) throw invalid();
+  return cursor;
+}
+
+function invalid(): PlantStoreError {
+  return new PlantStoreError('invalid_plant', 'after must be the "next" of an earlier response of /changes');
+}

@@ -1,0 +1,97 @@
+import { CompiledQuery } from 'kysely';
+import type { Position } from './change-cursor.ts';
+import type { Int8 } from './plant-statements.ts';
+
+/* The statements that read the feed of changes. As plain text, like those in plant-statements.ts. */
+
+/** What makes a cursor valid. */
+interface FeedState {
+  readonly epoch: string;
+  readonly purged_changed: Int8;
+  readonly purged_id: Int8;
+  /** Whether the position is beyond all transactions of this server. */
+  readonly is_ahead: boolean;
+}
+
+/** A part of the feed; `lines` is null and `changed` too if it is empty. */
+export interface ChangeRow extends FeedState {
+  readonly lines: string | null;
+  /** The transaction of the last line. */
+  readonly changed: Int8 | null;
+}
+
+/**
+ * The transaction from which on some may still be open. What is written by earlier ones is final in its order: later
+ * transactions have higher numbers. The shift is explained in migration 0003.
+ */
+const SETTLED = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint + shift';
+
+/**
+ * The server's identity, the database, its timeline and the store: after a restore, a promotion or an upgrade,
+ * transaction ids may go on from an earlier one.
+ */
+const EPOCH = `md5(concat_ws('/', (select system_identifier from pg_control_system()),
+  (select oid from pg_database where datname = current_database()),
+  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), store))`;
+
+const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)';
+
+const LINE = `'{"id":' || id || case when deleted is null
+  then ',"name":' || to_json(name) || coalesce(',"tag":' || to_json(tag), '') else ',"deleted":true' end || '}'`;
+
+/**
+ * The rows after a position, at most so many: one at least if there is one, more as long as their texts together have
+ * no more than so many octets.
+ */
+export function selectChanges({ changed, id }: Position, count: number, totalSize: number): CompiledQuery<ChangeRow> {
+  return CompiledQuery.raw(
+    `select epoch, purged_changed, purged_id, is_ahead, page.* from (
+       select *, ${SETTLED} as settled, ${EPOCH} as epoch, $1::bigint >= ${NEXT} as is_ahead from change_feed
+     ) as feed, lateral (
+       select max(changed) as changed, string_agg(${LINE}, E'\\n' order by changed, id) as lines from (
+         select *, sum(size) over (order by changed, id rows unbounded preceding) as total from (
+           select *, ${SIZE} as size from plants
+           where (changed, id) > ($1, $2) and changed < settled order by changed, id limit $3
+         ) as plant
+       ) as plant where total <= $4 or total = size
+     ) as page`,
+    [changed, id, count, totalSize],
+  );
+}
+
+/** The transaction id that the server will use next. */
+const NEXT = 'pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift';
+
+/** The position of the last row that can be read. One probe of the index. */
+export function selectHead(): CompiledQuery<{ readonly changed: Int8; readonly id: Int8 }> {
+  return CompiledQuery.raw(
+    `select head.* from change_feed, lateral (
+       select changed, id from plants where changed < ${SETTLED} order by changed desc, id desc limit 1
+     ) as head`,
+    [],
+  );
+}
+
+/** The transaction that holds back the feed, as long as there are later ones. */
+export function selectOldest(): CompiledQuery<{ readonly oldest: string; readonly is_behind: boolean }> {
+  return CompiledQuery.raw(
+    `select pg_snapshot_xmin(now)::text as oldest, pg_snapshot_xmin(now) < pg_snapshot_xmax(now) as is_behind
+     from pg_current_snapshot() as now`,
+    [],
+  );
+}
+
+/** Whether there is a Citus on this server, and the table may be distributed. */
+export function selectCitus(): CompiledQuery {
+  return CompiledQuery.raw(`select where to_regclass('pg_catalog.pg_dist_partition') is not null`, []);
+}
+
+/** A row if Citus has distributed the table over servers, whose transactions have no common order. */
+export function selectDistributed(): CompiledQuery {
+  return CompiledQuery.raw(`select from pg_catalog.pg_dist_partition where logicalrelid = 'plants'::regclass`, []);
+}
+
+/** A row if the table has rows that are newer than this server's transactions, as after pg_restore. */
+export function selectUnrepaired(): CompiledQuery {
+  return CompiledQuery.raw(`select from plants, change_feed where changed >= ${NEXT} limit 1`, []);
+}

@@ -1,0 +1,26 @@
+import { type Condition, requireCondition } from './change-plant.ts';
+import { existing } from './find-plant.ts';
+import type { ChangePlant, FindPlant } from './ports.ts';
+
+/**
+ * Deletes the plant that has the id, and resolves once that is durable. Its id stays taken, so that no late retry of its
+ * creation brings it back. Deleting it again succeeds and changes nothing, whatever the condition.
+ *
+ * @param condition which plant may be deleted; undefined for any
+ * @throws PlantStoreError `plant_not_found` if there never was one, `plant_differs` if the condition is not met,
+ * `store_unavailable` as the port does
+ */
+export type DeletePlant = (id: bigint, condition?: Condition) => Promise<void>;
+
+export function deletePlant(plants: ChangePlant & FindPlant): DeletePlant {
+  return async (id, condition) => {
+    let expected = condition && (await plants.find(id));
+    for (;;) {
+      if (typeof expected === 'object') requireCondition(expected, condition);
+      const stored = await plants.remove(id, expected === 'deleted' ? undefined : expected);
+      if (stored === 'deleted') return;
+      // Somebody else has changed it meanwhile.
+      expected = existing(id, stored);
+    }
+  };
+}
