@@ -35,7 +35,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
 /** It deletes the rows of deleted plants, whose ids are free then. */
 export async function down(database: Kysely<unknown>): Promise<void> {
   await sql`delete from plants where deleted is not null`.execute(database);
-  await withBriefLock(database, sql`alter table plants drop column deleted, drop column changed`);
+  await sql`alter table plants drop column deleted, drop column changed`.execute(database);
   await sql`drop table change_feed`.execute(database);
 }
 

@@ -24,7 +24,10 @@ try {
   say(`API documentation: ${app.apiUrl}/docs`);
   say(`Database: ${app.database}`);
   if (app.ownToken !== undefined) say(`Create a plant:\n\n${exampleRequest(app.apiUrl, app.ownToken)}\n`);
-  app.ready().catch((error: Error) => say(`Not ready: ${error.message}`));
+  app.ready().then(
+    (problem) => problem !== undefined && say(`Ready, but ${problem}`),
+    (error: Error) => say(`Not ready: ${error.message}`),
+  );
 } catch (error) {
   say(`Plant Store cannot start.\n${explain(error)}`);
   process.exitCode = 1;

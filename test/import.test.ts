@@ -156,7 +156,9 @@ describe('into Postgres', () => {
     try {
       const { code, stdout, stderr } = await run([EXAMPLES, '--rejected', 'rejected'], { DATABASE_URL: empty.url });
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toBe('migrations are pending (0001_create_plants, 0002_index_tags): run npm run migrate\n');
+      expect(stderr).toBe(
+        'migrations are pending (0001_create_plants, 0002_index_tags, 0003_track_changes): run npm run migrate\n',
+      );
     } finally {
       await empty.drop();
     }

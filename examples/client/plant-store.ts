@@ -144,6 +144,7 @@ export interface components {
             id: bigint;
             /**
              * @description the plant was deleted
+             * @example true
              * @constant
              */
             deleted: true;
@@ -155,7 +156,10 @@ export interface components {
         Changes: {
             /** @description the newest state of each plant that has changed; empty if nothing is new */
             changes: (components["schemas"]["NewPlant"] | components["schemas"]["Deletion"])[];
-            /** @description where the feed goes on: send it as `after` */
+            /**
+             * @description where the feed goes on: send it as `after`
+             * @example NmY6NzU0OjE6MDow
+             */
             next: string;
         };
     };

@@ -25,8 +25,11 @@ export interface App {
   readonly shutdownDelay: number;
   /** Milliseconds that `close` may take. */
   readonly shutdownTimeout: number;
-  /** Rejects, saying what to do, while migrations are pending or the database is unreachable or cannot store plants. */
-  ready(): Promise<unknown>;
+  /**
+   * Rejects, saying what to do, while migrations are pending or the database is unreachable or cannot store plants.
+   * Resolves to what else does not work, in words, or to undefined.
+   */
+  ready(): Promise<string | undefined>;
   /**
    * Fails /ready, accepts connections for `acceptFor` more milliseconds, drains the requests in flight and closes the
    * database, all within `shutdownTimeout`.
@@ -76,6 +79,7 @@ async function start(
   let acceptFor = 0;
   const service = async () => {
     if (state !== 'serving') throw new Error(state);
+    return undefined;
   };
   const ready = () => requireReady(database);
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { withAdvice } from '../adapters/postgres/advice.ts';
 import type { Database } from '../adapters/postgres/database.ts';
+import { plantPurge } from '../adapters/postgres/plant-purge.ts';
 import { postgresPlants } from '../adapters/postgres/plant-repository.ts';
 import { requireMigrations } from '../adapters/postgres/schema-gate.ts';
 import { storeCalls } from '../adapters/postgres/store-call.ts';
@@ -17,20 +18,21 @@ const STORE_TIMEOUT = 60_000;
 const BATCH_ROWS = 256;
 
 /**
- * Opens the plants of the configured database, for a command that works without the service.
+ * Opens the plants of a database, that of the service unless another is given, for a command that works without it.
  *
  * @throws Error, saying what to do, if the database cannot be used
  */
-export async function openOfflineStore() {
-  const config = readDatabaseConfig(environment());
+export async function openOfflineStore(config = readDatabaseConfig(environment())) {
   const database = await openDatabase({ ...config, ...DATABASE_TIMEOUTS }, pino({ level: 'silent' }));
   try {
     await requireMigrations(database);
-    const plants = postgresPlants(database, {
-      callStore: storeCalls({ schemaReady: () => undefined, timeout: STORE_TIMEOUT }),
-      batchRows: BATCH_ROWS,
-    });
-    return { plants, estimateCount: () => estimateCount(database), close: database.close };
+    const callStore = storeCalls({ schemaReady: () => undefined, timeout: STORE_TIMEOUT });
+    return {
+      plants: postgresPlants(database, { callStore, batchRows: BATCH_ROWS }),
+      purge: plantPurge(database, callStore),
+      estimateCount: () => estimateCount(database),
+      close: database.close,
+    };
   } catch (error) {
     await database.close();
     throw error;

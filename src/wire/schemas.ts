@@ -26,7 +26,10 @@ export const NewPlant = Type.Object(
 export const PlantList = Type.Array(NewPlant, { title: 'PlantList', description: 'plants in ascending order of id' });
 
 const Deletion = Type.Object(
-  { id: NewPlant.properties.id, deleted: Type.Literal(true, { description: 'the plant was deleted' }) },
+  {
+    id: NewPlant.properties.id,
+    deleted: Type.Literal(true, { description: 'the plant was deleted', examples: [true] }),
+  },
   { title: 'Deletion', description: 'a plant that was deleted' },
 );
 
@@ -35,7 +38,7 @@ export const Changes = Type.Object(
     changes: Type.Array(Type.Union([NewPlant, Deletion]), {
       description: 'the newest state of each plant that has changed; empty if nothing is new',
     }),
-    next: Type.String({ description: 'where the feed goes on: send it as `after`' }),
+    next: Type.String({ description: 'where the feed goes on: send it as `after`', examples: ['NmY6NzU0OjE6MDow'] }),
   },
   { title: 'Changes', description: 'a part of the feed of changes' },
 );

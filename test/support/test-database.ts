@@ -73,8 +73,9 @@ export function plantsIn(
 
 /** Every plant that is stored. */
 export async function storedPlants({ sql }: Database): Promise<NewPlant[]> {
-  const rows = await sql.selectFrom('plants').select(['id', 'name', 'tag']).where('deleted', 'is', null).execute();
-  return rows.map(({ id, name, tag }) => ({ id: BigInt(id), name, ...(tag !== null && { tag }) }));
+  const rows = await sql.selectFrom('plants').selectAll().execute();
+  const plants = rows.filter(({ deleted }) => !deleted);
+  return plants.map(({ id, name, tag }) => ({ id: BigInt(id), name, ...(tag !== null && { tag }) }));
 }
 
 /** Adds rows on a connection of its own, in a transaction that stays open. */

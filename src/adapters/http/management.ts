@@ -5,8 +5,11 @@ import { errorKinds } from './pipeline/errors.ts';
 import { koaApp, respondJson } from './pipeline/koa-app.ts';
 import type { ServedApp } from './sockets/server.ts';
 
-/** Rejects, saying what is wrong and what to do, while the service should receive no requests. */
-export type ReadinessCheck = () => Promise<unknown>;
+/**
+ * Rejects, saying what is wrong and what to do, while the service should receive no requests. Resolves to what does not
+ * work although it should, in words, or to undefined.
+ */
+export type ReadinessCheck = () => Promise<string | undefined>;
 
 interface MetricsPage {
   readonly contentType: string;
@@ -30,16 +33,17 @@ export function management(
     ctx.body = await metrics.text();
   });
   router.get('/ready', async (ctx) => {
-    const results = await Promise.all(namedChecks.map(async ([name, check]) => [name, await outcome(check)]));
-    const failed = results.filter(([, result]) => result !== 'ok').map(([name]) => name);
-    if (failed.length === 0) return respondJson(ctx, { status: 'ready', checks: Object.fromEntries(results) });
+    const results = await Promise.all(namedChecks.map(async ([name, check]) => [name, await outcome(check)] as const));
+    const checks = Object.fromEntries(results.map(([name, { text }]) => [name, text]));
+    const failed = results.filter(([, { isReady }]) => !isReady).map(([name]) => name);
+    if (failed.length === 0) return respondJson(ctx, { status: 'ready', checks });
     const { status, error, headers } = errorKinds.store_unavailable;
     ctx.status = status;
     ctx.set(headers ?? {});
     const message = `not ready: ${failed.join(', ')}`;
-    const thrown = new Error(results.map((result) => result.join(': ')).join(', '));
+    const thrown = new Error(results.map(([name, { text }]) => `${name}: ${text}`).join(', '));
     exchangeOf(ctx.req).failure = { error, thrown };
-    respondJson(ctx, { error, message, status: 'not ready', checks: Object.fromEntries(results) });
+    respondJson(ctx, { error, message, status: 'not ready', checks });
   });
   // Probes come every few seconds: only failures are logged.
   const koa = koaApp(router, log.isLevelEnabled('warn') ? log.child({}, { level: 'warn' }) : log);
@@ -48,7 +52,7 @@ export function management(
 
 /** A check that runs once at a time: probes come while one that has timed out still runs, and all get its result. */
 function shared(check: ReadinessCheck): ReadinessCheck {
-  let running: Promise<unknown> | undefined;
+  let running: Promise<string | undefined> | undefined;
   return () => {
     running ??= check().finally(() => {
       running = undefined;
@@ -57,15 +61,20 @@ function shared(check: ReadinessCheck): ReadinessCheck {
   };
 }
 
-/** `ok`, or what is wrong. */
-async function outcome(check: ReadinessCheck): Promise<string> {
+interface Outcome {
+  readonly isReady: boolean;
+  /** `ok`, or what is wrong. */
+  readonly text: string;
+}
+
+async function outcome(check: ReadinessCheck): Promise<Outcome> {
   const timeout = Promise.withResolvers<never>();
   const timer = setTimeout(() => timeout.reject(new Error(`no response within ${CHECK_TIMEOUT} ms`)), CHECK_TIMEOUT);
   try {
-    await Promise.race([check(), timeout.promise]);
-    return 'ok';
+    const problem = await Promise.race([check(), timeout.promise]);
+    return { isReady: true, text: problem === undefined ? 'ok' : `ok, but ${problem}` };
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return { isReady: false, text: error instanceof Error ? error.message : String(error) };
   } finally {
     clearTimeout(timer);
   }

@@ -11,8 +11,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   '28P01': "fix the user and the password in the database's URL",
   '3D000': "create it, or fix the database's URL",
   '42501':
-    'the service needs SELECT on kysely_migration, and SELECT and INSERT on plants; ' +
-    'migrations need the owner: docs/security.md has the statements',
+    'the service needs SELECT on kysely_migration and change_feed, and SELECT, INSERT and UPDATE on plants; ' +
+    'migrations and npm run purge need the owner: docs/security.md has the statements',
   '42703': OTHER_TABLE,
   '42804': OTHER_TABLE,
   '42P01': OTHER_TABLE,

@@ -24,7 +24,7 @@ export interface ChangeRow extends FeedState {
  * The transaction from which on some may still be open. What is written by earlier ones is final in its order: later
  * transactions have higher numbers. The shift is explained in migration 0003.
  */
-const SETTLED = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint + shift';
+export const SETTLED = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint + shift';
 
 /**
  * The server's identity, the database, its timeline and the store: after a restore, a promotion or an upgrade,

@@ -1,19 +1,51 @@
 import { CompiledQuery, sql } from 'kysely';
+import { PlantStoreError } from '../../domain/errors.ts';
 import { withAdvice } from './advice.ts';
+import { requireChangeFeed } from './change-feed.ts';
 import type { Database } from './database.ts';
 import { SchemaError } from './errors.ts';
 import { requireMigrations } from './schema-gate.ts';
 
-/** Checks that plants can be stored now and would be durable. @throws Error, saying what to do, if not */
-export async function requireReady(database: Database): Promise<void> {
+/**
+ * Checks that plants can be stored and read now and would be durable.
+ *
+ * @returns what does not work even so, and what to do; undefined if everything works
+ * @throws Error, saying what to do, if not
+ */
+export async function requireReady(database: Database): Promise<string | undefined> {
   await requireMigrations(database);
   try {
     await database.verify?.();
     await requireSafeTable(database);
     await database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING));
+    return (await missingPrivileges(database)) ?? (await feedProblem(database));
   } catch (error) {
     throw withAdvice(error);
   }
+}
+
+/** A version without changes and deletions needed fewer, and its role can still create and read. */
+async function missingPrivileges({ sql: database }: Database): Promise<string | undefined> {
+  const { rows } = await sql<{ canUpdate: boolean; canFollow: boolean }>`
+    select has_table_privilege('plants', 'update') as "canUpdate",
+      has_table_privilege('change_feed', 'select') as "canFollow"
+  `.execute(database);
+  const missing = rows.flatMap(({ canUpdate, canFollow }) => [
+    ...(canUpdate ? [] : ['UPDATE on plants, to change and delete']),
+    ...(canFollow ? [] : ['SELECT on change_feed, for /changes']),
+  ]);
+  return missing.length > 0 ? `the role lacks ${missing.join(', and ')}: run GRANT as the owner` : undefined;
+}
+
+/** Why there is no feed of changes, if there is none. */
+async function feedProblem(database: Database): Promise<string | undefined> {
+  return requireChangeFeed(database).then(
+    () => undefined,
+    (error) => {
+      if (error instanceof PlantStoreError || error instanceof SchemaError) return error.message;
+      throw error;
+    },
+  );
 }
 
 /**

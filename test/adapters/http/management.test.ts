@@ -17,7 +17,7 @@ async function get(path: string, checks: Record<string, ReadinessCheck> = {}, lo
   return fetch(server.url + path);
 }
 
-const ok = async () => {};
+const ok = async () => undefined;
 const failing = () => Promise.reject(new Error('migrations are pending: run npm run migrate'));
 const silent = () => new Promise<never>(() => {});
 
@@ -32,6 +32,14 @@ test('/ready answers 200 while every check passes', async () => {
   expect([answer.status, await answer.json()]).toEqual([
     200,
     { status: 'ready', checks: { service: 'ok', database: 'ok' } },
+  ]);
+});
+
+test('/ready answers 200 and says what does not work even so', async () => {
+  const answer = await get('/ready', { service: ok, database: async () => 'there is no feed' });
+  expect([answer.status, await answer.json()]).toEqual([
+    200,
+    { status: 'ready', checks: { service: 'ok', database: 'ok, but there is no feed' } },
   ]);
 });
 
@@ -62,7 +70,9 @@ test('/ready gives up on a check that does not answer within about a second', as
 
 test('/ready waits for a check that still runs instead of starting it once more', async () => {
   const runs: (() => void)[] = [];
-  const { status } = await get('/ready', { database: () => new Promise<void>((resolve) => runs.push(resolve)) });
+  const { status } = await get('/ready', {
+    database: () => new Promise<undefined>((resolve) => runs.push(() => resolve(undefined))),
+  });
   const ready = `${server?.url}/ready`;
   expect([status, (await fetch(ready)).status, runs.length]).toEqual([503, 503, 1]);
   runs[0]?.();

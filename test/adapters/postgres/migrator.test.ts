@@ -22,8 +22,10 @@ import {
 
 const FIRST = '0001_create_plants';
 const SECOND = '0002_index_tags';
-const ALL = [FIRST, SECOND];
-const PENDING = `migrations are pending (${FIRST}, ${SECOND}): run npm run migrate`;
+const THIRD = '0003_track_changes';
+const ALL = [FIRST, SECOND, THIRD];
+const APPLIED = ALL.map((name) => `${name}: applied\n`).join('');
+const PENDING = `migrations are pending (${ALL.join(', ')}): run npm run migrate`;
 
 /** An open database, with what has to be undone when the test is over. */
 async function opened(database: Database, undo: () => Promise<unknown> = async () => {}) {
@@ -76,6 +78,7 @@ describe.each([
     await add();
     expect(await migrateUp(database)).toEqual([]);
 
+    expect(await migrateDown(database, { deletePlants: true })).toEqual([THIRD]);
     expect(await migrateDown(database, { deletePlants: true })).toEqual([SECOND]);
     expect(await storedPlants(database)).toHaveLength(1);
     expect(await migrateDown(database, { deletePlants: true })).toEqual([FIRST]);
@@ -91,13 +94,13 @@ describe.each([
     const keep = { deletePlants: false };
     expect(await migrateDown(database, keep)).toEqual([]);
     await migrateUp(database);
-    expect(await migrateDown(database, keep)).toEqual([SECOND]);
-    expect(await migrateDown(database, keep)).toEqual([FIRST]);
+    for (const name of ALL.toReversed()) expect(await migrateDown(database, keep)).toEqual([name]);
 
     await migrateUp(database);
     const plants = plantsIn(database);
     await plants.add({ id: 1n, name: 'Monstera deliciosa' });
-    // It deletes none.
+    // These delete none.
+    expect(await migrateDown(database, keep)).toEqual([THIRD]);
     expect(await migrateDown(database, keep)).toEqual([SECOND]);
     const refusal = (plants: string) =>
       `reverting ${FIRST} would delete ${plants}, so nothing was changed: to delete, add --delete-plants`;
@@ -112,7 +115,7 @@ describe.each([
 test('no plant is deleted that is created while migrations go down', async () => {
   await using server = await disposable(migratedDatabase());
   await using database = await opened(connect(server.url));
-  await migrateDown(database, { deletePlants: false });
+  for (const name of [THIRD, SECOND]) expect(await migrateDown(database, { deletePlants: false })).toEqual([name]);
   const other = new Client({ connectionString: server.directUrl });
   await other.connect();
   try {
@@ -137,7 +140,7 @@ test('leaves a database alone that a newer version has migrated, and calls it re
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toBe('nothing to do\n');
   const status = await migrate({ DATABASE_URL: server.url }, 'status');
-  expect(status.stdout).toBe(`${FIRST}: applied\n${SECOND}: applied\n9999_future: applied by a newer version\n`);
+  expect(status.stdout).toBe(`${APPLIED}9999_future: applied by a newer version\n`);
   expect(await table()).toEqual(before);
 
   await using database = await opened(connect(server.url));
@@ -193,7 +196,7 @@ describe('npm run migrate', () => {
       Array.from({ length: 8 }, () => migrate({ DATABASE_URL: server.url, POOL_SIZE: '2' })),
     );
     expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual(runs.map(() => ({ code: 0, stderr: '' })));
-    expect(runs.filter(({ stdout }) => stdout === `${FIRST}: applied\n${SECOND}: applied\n`)).toHaveLength(1);
+    expect(runs.filter(({ stdout }) => stdout === APPLIED)).toHaveLength(1);
     expect(runs.filter(({ stdout }) => stdout === 'nothing to do\n')).toHaveLength(7);
     expect(await server.query('select name from kysely_migration order by name')).toEqual(
       ALL.map((name) => ({ name })),
@@ -204,7 +207,7 @@ describe('npm run migrate', () => {
     await using server = await disposable(emptyDatabase());
     expect(await migrate({ DATABASE_URL: server.url }, 'status')).toEqual({
       code: 0,
-      stdout: `${FIRST}: pending\n${SECOND}: pending\n`,
+      stdout: ALL.map((name) => `${name}: pending\n`).join(''),
       stderr: '',
     });
     expect(await server.query(`select relname from pg_class where relname like 'kysely%'`)).toEqual([]);
@@ -215,18 +218,21 @@ describe('npm run migrate', () => {
     const run = (command: string) => migrate({ DATABASE_URL: server.url }, command);
     expect(await run('status')).toEqual({
       code: 0,
-      stdout: `${FIRST}: applied\n${SECOND}: applied\n`,
+      stdout: APPLIED,
       stderr: '',
     });
-    expect(await run('down')).toEqual({ code: 0, stdout: `${SECOND}: reverted\n`, stderr: '' });
-    expect(await run('down')).toEqual({ code: 0, stdout: `${FIRST}: reverted\n`, stderr: '' });
+    for (const name of ALL.toReversed()) {
+      expect(await run('down')).toEqual({ code: 0, stdout: `${name}: reverted\n`, stderr: '' });
+    }
     expect(await run('down')).toEqual({ code: 0, stdout: 'nothing to do\n', stderr: '' });
   });
 
   test('down refuses while there are plants, and deletes them if it is told to', async () => {
     await using server = await disposable(migratedDatabase());
     await server.query("insert into plants values (1, 'Monstera deliciosa')");
-    expect((await migrate({ DATABASE_URL: server.url }, 'down')).stdout).toBe(`${SECOND}: reverted\n`);
+    for (const name of [THIRD, SECOND]) {
+      expect((await migrate({ DATABASE_URL: server.url }, 'down')).stdout).toBe(`${name}: reverted\n`);
+    }
     expect(await migrate({ DATABASE_URL: server.url }, 'down')).toEqual({
       code: 1,
       stdout: '',

@@ -170,13 +170,13 @@ describe('what a token permits', () => {
   };
 
   test.each<[Record<string, unknown>, string]>([
-    [{ scope: 'plants:read plants:write' }, 'read create'],
+    [{ scope: 'plants:read plants:write' }, 'read create change'],
     [{ scope: 'openid plants:read' }, 'read'],
-    [{ scope: 'plants:write' }, 'create'],
-    [{ scp: 'plants:read plants:write' }, 'read create'],
-    [{ scp: ['plants:read', 'plants:write'] }, 'read create'],
+    [{ scope: 'plants:write' }, 'create change'],
+    [{ scp: 'plants:read plants:write' }, 'read create change'],
+    [{ scp: ['plants:read', 'plants:write'] }, 'read create change'],
     [{ scp: ['plants:read'] }, 'read'],
-    [{ scope: 'plants:read', scp: ['plants:write'] }, 'read create'],
+    [{ scope: 'plants:read', scp: ['plants:write'] }, 'read create change'],
     [{}, ''],
     [{ scope: '' }, ''],
     [{ scope: 'plants:reader Plants:read plants' }, ''],
@@ -204,7 +204,7 @@ describe('what a token permits', () => {
       await tokenOf(key, { scope: 'plants:write' }),
     ];
     for (let time = 0; time < 3; time++) {
-      expect([await verify(reads), await verify(writes)]).toEqual([new Set(['read']), new Set(['create'])]);
+      expect([await verify(reads), await verify(writes)]).toEqual([new Set(['read']), new Set(['create', 'change'])]);
     }
   });
 });

@@ -71,10 +71,10 @@ function isKnown({ method, req }: Context, etag: string | undefined): boolean {
 }
 
 function send(ctx: Context, { headers, body }: Reply): void {
-  ctx.status = 200;
+  ctx.status = body === undefined ? 204 : 200;
   for (const [name, value] of Object.entries(headers)) ctx.res.setHeader(name, value);
   if (isKnown(ctx, headers.ETag)) ctx.status = 304;
-  else if (body === undefined) ctx.body = null;
+  else if (body === undefined) ctx.res.removeHeader('Content-Type');
   else if (typeof body === 'string') ctx.body = body;
   // HEAD asks for no part of it.
   else if (ctx.method !== 'HEAD') {

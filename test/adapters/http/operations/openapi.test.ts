@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { openApiDocument } from '../../../../src/adapters/http/operations/openapi.ts';
-import { plantOperations } from '../../../../src/adapters/http/operations/plant-operations.ts';
+import { operationsOn } from '../../../../src/adapters/http/operations/operations.ts';
 import { errorKinds } from '../../../../src/adapters/http/pipeline/errors.ts';
 import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
 import { useCases } from '../../../../src/application/use-cases.ts';
@@ -83,7 +83,7 @@ test('satisfies every other rule of the linter', async () => {
 
 test('names the public address as its server', () => {
   expect(document.servers).toEqual([{ url: server.url }]);
-  const ofPlants = plantOperations(useCases(fakePlants()));
+  const ofPlants = operationsOn(useCases(fakePlants()));
   for (const address of ['https://plants.example/garden', 'https://plants.example/garden/']) {
     expect(openApiDocument(ofPlants, address)).toMatchObject({ servers: [{ url: 'https://plants.example/garden' }] });
   }
@@ -126,7 +126,10 @@ test.each(documented)('shows %s as an example under its status', (code, { status
 test.each([
   ['createPlant', '200 400 401 403 408 417 431 500 503'],
   ['listPlants', '200 400 401 403 406 408 417 431 500 503'],
-  ['findPlant', '200 304 400 401 403 404 406 408 417 431 500 503'],
+  ['findPlant', '200 304 400 401 403 404 406 408 410 417 431 500 503'],
+  ['changePlant', '200 400 401 403 404 408 410 412 417 431 500 503'],
+  ['deletePlant', '204 400 401 403 404 408 412 417 431 500 503'],
+  ['listChanges', '200 400 401 403 406 408 410 417 431 500 501 503'],
 ])('documents what can become of %s, and no more', (id, statuses) => {
   const [operation] = operations().filter(({ operationId }) => operationId === id);
   expect(Object.keys(operation?.responses ?? {}).join(' ')).toBe(statuses);

@@ -191,7 +191,7 @@ describe('the checks have an order:', () => {
 
   test.each<[string, string, string, Record<string, string>, number]>([
     ['the path', 'GET', '/plant/x?y', { ...wrong, ...noType }, 40400],
-    ['the method', 'PUT', '/plants/x?y', { ...wrong, ...noType }, 40500],
+    ['the method', 'PATCH', '/plants/x?y', { ...wrong, ...noType }, 40500],
     ['the token', 'GET', '/plants/x?y', { ...wrong, ...noType }, 40101],
     ['the permission', 'GET', '/plants/x?y', { ...noRight, ...noType }, 40300],
     ['Accept', 'GET', '/plants/7', noType, 40600],

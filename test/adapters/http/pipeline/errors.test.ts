@@ -291,8 +291,9 @@ describe('404 and 405, known without a token', () => {
 
   test.each([
     ['/plants', 'HEAD, GET, POST', ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']],
-    ['/plants/1', 'HEAD, GET', ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']],
-    ['/plants/no-id', 'HEAD, GET', ['POST']],
+    ['/plants/1', 'HEAD, GET, PUT, DELETE', ['POST', 'PATCH', 'OPTIONS', 'PROPFIND']],
+    ['/plants/no-id', 'HEAD, GET, PUT, DELETE', ['POST']],
+    ['/changes', 'HEAD, GET', ['POST', 'PUT', 'DELETE']],
   ])('answers 40500 at %s to other methods than %s', async (path, allowed, methods) => {
     for (const method of methods) {
       const answer = await fetch(`${server.url}${path}`, { method });
