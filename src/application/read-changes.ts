@@ -1,6 +1,6 @@
 import type { Changes, ReadChanges as Feed } from './ports.ts';
 
-export interface ChangesQuery {
+interface ChangesQuery {
   /** Where the consumer is: the `next` of what it read last; undefined to begin. */
   readonly after: string | undefined;
   readonly limit: number;
