@@ -20,7 +20,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   );
   // One row: the identity of this store, what is added to transaction ids, and the last position that was purged.
   await sql`create table if not exists change_feed (
-    single boolean primary key default true check (single),
+    single smallint primary key default 1 check (single = 1),
     store uuid not null default gen_random_uuid(),
     shift bigint not null default 0,
     purged_changed bigint not null default 0,

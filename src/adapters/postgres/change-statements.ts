@@ -2,7 +2,10 @@ import { CompiledQuery } from 'kysely';
 import type { Position } from './change-cursor.ts';
 import type { Int8 } from './plant-statements.ts';
 
-/* The statements that read the feed of changes. As plain text, like those in plant-statements.ts. */
+/*
+ * The statements that read the feed of changes. As plain text, like those in plant-statements.ts. `where single = 1` tells
+ * the planner that change_feed has one row: it would expect a thousand, and take the trouble of JIT compilation.
+ */
 
 /** What makes a cursor valid. */
 interface FeedState {
@@ -46,7 +49,8 @@ const LINE = `'{"id":' || id || case when deleted is null
 export function selectChanges({ changed, id }: Position, count: number, totalSize: number): CompiledQuery<ChangeRow> {
   return CompiledQuery.raw(
     `select epoch, purged_changed, purged_id, is_ahead, page.* from (
-       select *, ${SETTLED} as settled, ${EPOCH} as epoch, $1::bigint >= ${NEXT} as is_ahead from change_feed
+       select *, ${SETTLED} as settled, ${EPOCH} as epoch, $1::bigint >= ${NEXT} as is_ahead
+       from change_feed where single = 1
      ) as feed, lateral (
        select max(changed) as changed, string_agg(${LINE}, E'\\n' order by changed, id) as lines from (
          select *, sum(size) over (order by changed, id rows unbounded preceding) as total from (
@@ -67,7 +71,7 @@ export function selectHead(): CompiledQuery<{ readonly changed: Int8; readonly i
   return CompiledQuery.raw(
     `select head.* from change_feed, lateral (
        select changed, id from plants where changed < ${SETTLED} order by changed desc, id desc limit 1
-     ) as head`,
+     ) as head where single = 1`,
     [],
   );
 }
@@ -93,5 +97,5 @@ export function selectDistributed(): CompiledQuery {
 
 /** A row if the table has rows that are newer than this server's transactions, as after pg_restore. */
 export function selectUnrepaired(): CompiledQuery {
-  return CompiledQuery.raw(`select from plants, change_feed where changed >= ${NEXT} limit 1`, []);
+  return CompiledQuery.raw(`select from plants, change_feed where single = 1 and changed >= ${NEXT} limit 1`, []);
 }

@@ -44,7 +44,7 @@ interface PurgedRow {
 /** One whose deletion may still be overtaken in the feed of changes by a transaction that is open stays. */
 const OLD = `with scanned as (
     select id, deleted < now() - make_interval(secs => $4) and changed < ${SETTLED} as is_old
-    from plants, change_feed where id between $1 and $2 order by id limit $3
+    from plants, change_feed where single = 1 and id between $1 and $2 order by id limit $3
   )`;
 
 const REACHED = '(select case when count(*) = $3 then max(id) end from scanned) as reached';
