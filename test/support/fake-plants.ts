@@ -49,17 +49,18 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
       within(range)
         .map(({ id }) => id)
         .slice(0, count),
-    async readChanges(after = '0', count) {
-      const news = [...stored].filter(([id]) => (changed.get(id) ?? 0) > Number(after)).slice(0, count);
+    async readChanges({ after = '0', limit, wait, signal }) {
+      const read = () => [...stored].filter(([id]) => (changed.get(id) ?? 0) > Number(after)).slice(0, limit);
+      if (read().length === 0 && wait > 0) {
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve);
+          setTimeout(resolve, wait).unref();
+          signal.addEventListener('abort', () => resolve());
+        });
+      }
+      const news = read();
       const lines = news.map(([id, value]) => (value === 'deleted' ? `{"id":${id},"deleted":true}` : linesOf([value])));
       return { lines: lines.join('\n'), next: `${changed.get(news.at(-1)?.[0] ?? 0n) ?? after}` };
     },
-    awaitChanges: (after, milliseconds, signal) =>
-      new Promise((resolve) => {
-        if (Number(after) < changes) return resolve(true);
-        waiting.push(() => resolve(true));
-        setTimeout(resolve, milliseconds, false).unref();
-        signal.addEventListener('abort', () => resolve(false));
-      }),
   };
 }

@@ -7,20 +7,26 @@ import type { Int8 } from './plant-statements.ts';
  * the planner that change_feed has one row: it would expect a thousand, and take the trouble of JIT compilation.
  */
 
-/** What makes a cursor valid. */
-interface FeedState {
+/** The state of the feed. */
+interface StateRow {
   readonly epoch: string;
   readonly purged_changed: Int8;
   readonly purged_id: Int8;
-  /** Whether the position is beyond all transactions of this server. */
-  readonly is_ahead: boolean;
 }
 
-/** A part of the feed; `lines` is null and `changed` too if it is empty. */
-export interface ChangeRow extends FeedState {
+/** A part of the feed; `lines` and `changed` are null if it is empty. */
+export interface ChangesRow extends StateRow {
+  /** Whether the position is beyond all transactions of this server. */
+  readonly is_ahead: boolean;
   readonly lines: string | null;
   /** The transaction of the last line. */
   readonly changed: Int8 | null;
+}
+
+/** The last row of the feed, null if there is none. */
+export interface EndRow extends StateRow {
+  readonly changed: Int8 | null;
+  readonly id: Int8 | null;
 }
 
 /**
@@ -42,36 +48,43 @@ const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)';
 const LINE = `'{"id":' || id || case when deleted is null
   then ',"name":' || to_json(name) || coalesce(',"tag":' || to_json(tag), '') else ',"deleted":true' end || '}'`;
 
+/** The transaction id that the server will use next. */
+const NEXT = 'pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift';
+
+const STATE = `${EPOCH} as epoch, purged_changed, purged_id`;
+
 /**
- * The rows after a position, at most so many: one at least if there is one, more as long as their texts together have
- * no more than so many octets.
+ * The rows after a position and up to another one, at most so many: one at least if there is one, more as long as their
+ * texts together have no more than so many octets.
  */
-export function selectChanges({ changed, id }: Position, count: number, totalSize: number): CompiledQuery<ChangeRow> {
+export function selectChanges(
+  after: Position,
+  until: Position,
+  count: number,
+  totalSize: number,
+): CompiledQuery<ChangesRow> {
   return CompiledQuery.raw(
-    `select epoch, purged_changed, purged_id, is_ahead, page.* from (
-       select *, ${SETTLED} as settled, ${EPOCH} as epoch, $1::bigint >= ${NEXT} as is_ahead
-       from change_feed where single = 1
+    `select feed.*, page.* from (
+       select ${STATE}, ${SETTLED} as settled, $1::bigint >= ${NEXT} as is_ahead from change_feed where single = 1
      ) as feed, lateral (
        select max(changed) as changed, string_agg(${LINE}, E'\\n' order by changed, id) as lines from (
          select *, sum(size) over (order by changed, id rows unbounded preceding) as total from (
            select *, ${SIZE} as size from plants
-           where (changed, id) > ($1, $2) and changed < settled order by changed, id limit $3
+           where (changed, id) > ($1, $2) and (changed, id) <= ($3, $4) and changed < settled
+           order by changed, id limit $5
          ) as plant
-       ) as plant where total <= $4 or total = size
+       ) as plant where total <= $6 or total = size
      ) as page`,
-    [changed, id, count, totalSize],
+    [after.changed, after.id, until.changed, until.id, count, totalSize],
   );
 }
 
-/** The transaction id that the server will use next. */
-const NEXT = 'pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift';
-
-/** The position of the last row that can be read. One probe of the index. */
-export function selectHead(): CompiledQuery<{ readonly changed: Int8; readonly id: Int8 }> {
+/** The last row of the feed: one probe of the index. */
+export function selectEnd(): CompiledQuery<EndRow> {
   return CompiledQuery.raw(
-    `select head.* from change_feed, lateral (
+    `select ${STATE}, last.changed, last.id from change_feed left join lateral (
        select changed, id from plants where changed < ${SETTLED} order by changed desc, id desc limit 1
-     ) as head where single = 1`,
+     ) as last on true where single = 1`,
     [],
   );
 }
