@@ -1,4 +1,5 @@
 import type { Ports } from '../../src/application/use-cases.ts';
+import { PlantStoreError } from '../../src/domain/errors.ts';
 import { isSamePlant, type NewPlant } from '../../src/domain/plant.ts';
 import { batchOf, linesOf } from './plant-lines.ts';
 
@@ -50,6 +51,7 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
         .map(({ id }) => id)
         .slice(0, count),
     async readChanges({ after = '0', limit, wait, signal }) {
+      if (!/^\d+$/.test(after)) throw new PlantStoreError('invalid_plant', 'after must be a "next"');
       const read = () => [...stored].filter(([id]) => (changed.get(id) ?? 0) > Number(after)).slice(0, limit);
       if (read().length === 0 && wait > 0) {
         await new Promise<void>((resolve) => {
