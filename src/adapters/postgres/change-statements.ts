@@ -1,6 +1,6 @@
 import { CompiledQuery } from 'kysely';
 import type { Position } from './change-cursor.ts';
-import type { Int8 } from './plant-statements.ts';
+import { type Int8, SIZE } from './plant-statements.ts';
 
 /*
  * The statements that read the feed of changes. As plain text, like those in plant-statements.ts. `where single = 1` tells
@@ -37,13 +37,12 @@ export const SETTLED = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint + 
 
 /**
  * The server's identity, the database, its timeline and the store: after a restore, a promotion or an upgrade,
- * transaction ids may go on from an earlier one.
+ * transaction ids may go on from an earlier one. 32 of the hexadecimal digits of a SHA-256.
  */
-const EPOCH = `md5(concat_ws('/', (select system_identifier from pg_control_system()),
+const EPOCH = `left(encode(sha256(convert_to(concat_ws('/',
+  (select system_identifier from pg_control_system()),
   (select oid from pg_database where datname = current_database()),
-  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), store))`;
-
-const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)';
+  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), store), 'UTF8')), 'hex'), 32)`;
 
 const LINE = `'{"id":' || id || case when deleted is null
   then ',"name":' || to_json(name) || coalesce(',"tag":' || to_json(tag), '') else ',"deleted":true' end || '}'`;
