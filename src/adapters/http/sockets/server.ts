@@ -34,7 +34,7 @@ export interface HttpServer {
   readonly url: string;
   /**
    * Stops accepting connections after `acceptFor` milliseconds and closes those still open after `timeout`. Responses
-   * sent meanwhile carry `Connection: close`.
+   * sent meanwhile carry `Connection: close`. Resolves once every response has closed.
    */
   close(timeout: number, acceptFor?: number): Promise<void>;
 }
@@ -127,6 +127,8 @@ export async function serve(
       NetServer.prototype.close.call(server);
       await closed;
       clearTimeout(deadline);
+      // The server counts a connection as closed once it is destroyed; its responses, and so their log lines, follow.
+      await Promise.all([...connections.keys()].map((socket) => new Promise((end) => socket.once('close', end))));
     },
   };
 }

@@ -329,6 +329,19 @@ test('HEAD of a long list reads the first batch only', async () => {
   }
 });
 
+test('requests that the end of the service cuts have their log lines once it has ended', async () => {
+  const { plants, waiting } = held();
+  const lines: string[] = [];
+  server = await startApiServer({ plants, onLog: (line) => lines.push(line) });
+  send(request());
+  send(request().repeat(2));
+  await eventually(() => waiting.length === 3);
+  await server.close(0);
+  const logged = lines.map((line) => JSON.parse(line));
+  expect(logged).toEqual(Array(3).fill(expect.objectContaining({ msg: 'request', path: '/plants', aborted: true })));
+  server = await startApiServer();
+});
+
 test('the end of the service cuts a list at the deadline, and it does not look complete', async () => {
   const { plants } = held();
   server = await startApiServer({ plants });
