@@ -20,7 +20,10 @@ export const serverLimits = {
   requestTimeout: 30_000,
   /** How often these two are checked: often, so that a flood of slow clients is refused in small portions. */
   connectionsCheckingInterval: 100,
-  /** How long a client may leave a response unread. */
+  /**
+   * How long a client may leave a response unread, at least. Up to twice as long: when the time is up, Node's sockets
+   * grant as much again if data was sent since it began (net.js, _onTimeout).
+   */
   responseTimeout: 30_000,
   /** Longer than the 60 s of common proxies, which would otherwise send a request on a connection just closed. */
   keepAliveTimeout: 75_000,
@@ -103,8 +106,8 @@ export async function serve(
     socket.on('error', () => {});
     refuseOn(socket as Socket, new Error('CONNECT'));
   });
-  // The socket has been idle for responseTimeout. Requests that the app still works on have deadlines of their own, but a list
-  // waits for its client.
+  // The socket has been idle for responseTimeout or longer. Requests that the app still works on have deadlines of their
+  // own, but a list waits for its client.
   server.setTimeout(responseTimeout, (socket) => {
     const connection = connections.get(socket);
     const response = (connection && pendingExchange(connection))?.response;
