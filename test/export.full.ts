@@ -161,6 +161,13 @@ test('of two exports to one file, the second is refused and the first is whole',
   expect(await readdir(folder)).toEqual(['plants.csv']);
 });
 
+test('of a mistyped DATA_DIR creates neither a database nor a list', async () => {
+  const exporting = startNode([projectFile('src/export.ts'), 'plants.csv'], folder, { DATA_DIR: 'mistyped' });
+  expect(await exporting.exited).toMatchObject({ code: 1 });
+  expect(exporting.stderr()).toBe('there is no database in mistyped: npm start creates one there, or set DATA_DIR\n');
+  expect(await readdir(folder)).toEqual([]);
+});
+
 test('leaves nothing behind when it is interrupted', async () => {
   // Much more than a pipe holds, so that it waits for its reader.
   await database.query(`insert into plants select n, repeat('x', 100000) from generate_series(1, 200) n`);
