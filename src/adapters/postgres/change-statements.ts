@@ -30,12 +30,12 @@ export interface ChangeRow extends FeedState {
 export const SETTLED = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint + shift';
 
 /**
- * The server's identity, the database, its timeline and the store: after a restore, a promotion or an upgrade,
- * transaction ids may go on from an earlier one.
+ * The server's identity, the database, its timeline, the store and the table: after a restore, a promotion or an
+ * upgrade, transaction ids may go on from an earlier one, and a table restored from a dump has its plants of then.
  */
 const EPOCH = `md5(concat_ws('/', (select system_identifier from pg_control_system()),
   (select oid from pg_database where datname = current_database()),
-  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), store))`;
+  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), store, 'plants'::regclass::oid))`;
 
 const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)';
 
