@@ -15,6 +15,8 @@ export type DeletePlant = (id: bigint, condition?: Condition) => Promise<void>;
 export function deletePlant(plants: ChangePlant & FindPlant): DeletePlant {
   return async (id, condition) => {
     let expected = condition && (await plants.find(id));
+    // Deleting what another client may create now would ignore the condition.
+    if (condition !== undefined && expected === undefined) existing(id, expected);
     for (;;) {
       if (typeof expected === 'object') requireCondition(expected, condition);
       const stored = await plants.remove(id, expected === 'deleted' ? undefined : expected);

@@ -28,6 +28,16 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
       .filter((plant) => plant.id >= from && plant.id <= to && (tag === undefined || plant.tag === tag))
       .sort((a, b) => (a.id < b.id ? -1 : 1));
 
+  /** The first ones, as long as their texts together have no more than a mebibyte, but one at least. */
+  function fitting<Value extends NewPlant | 'deleted'>(values: readonly Value[]): Value[] {
+    let size = 0;
+    const end = values.findIndex((value, index) => {
+      if (value !== 'deleted') size += Buffer.byteLength(value.name + (value.tag ?? ''));
+      return index > 0 && size > 1024 ** 2;
+    });
+    return end < 0 ? [...values] : values.slice(0, end);
+  }
+
   return {
     add: async (plant) => stored.get(plant.id) ?? set(plant.id, plant),
     find: async (id) => stored.get(id),
@@ -39,11 +49,7 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
     remove: async (id, expected) => (isAs(id, expected) ? set(id, 'deleted') : stored.get(id)),
     async readBatch(range, count) {
       const all = within(range);
-      let size = 0;
-      const plants = all.slice(0, count).filter(({ name, tag = '' }, index) => {
-        size += Buffer.byteLength(name + tag);
-        return index === 0 || size <= 1024 ** 2;
-      });
+      const plants = fitting(all.slice(0, count));
       return batchOf(plants, plants.length === all.length);
     },
     readIds: async (range, count) =>
@@ -51,9 +57,9 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
         .map(({ id }) => id)
         .slice(0, count),
     async readChanges({ after = '0', limit, wait, signal }) {
-      if (!/^\d+$/.test(after)) throw new PlantStoreError('invalid_plant', 'after must be a "next"');
+      if (!/^(0|[1-9]\d*)$/.test(after)) throw new PlantStoreError('invalid_plant', 'after must be a number');
       const read = () => [...stored].filter(([id]) => (changed.get(id) ?? 0) > Number(after)).slice(0, limit);
-      if (read().length === 0 && wait > 0) {
+      if (read().length === 0 && wait > 0 && !signal.aborted) {
         await new Promise<void>((resolve) => {
           waiting.push(resolve);
           setTimeout(resolve, wait).unref();
@@ -61,8 +67,10 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
         });
       }
       const news = read();
-      const lines = news.map(([id, value]) => (value === 'deleted' ? `{"id":${id},"deleted":true}` : linesOf([value])));
-      return { lines: lines.join('\n'), next: `${changed.get(news.at(-1)?.[0] ?? 0n) ?? after}` };
+      const page = news.slice(0, fitting(news.map(([, value]) => value)).length);
+      const lines = page.map(([id, value]) => (value === 'deleted' ? `{"id":${id},"deleted":true}` : linesOf([value])));
+      const last = page.at(-1);
+      return { lines: lines.join('\n'), next: last === undefined ? after : `${changed.get(last[0])}` };
     },
   };
 }

@@ -22,7 +22,7 @@ export interface Repositories {
 export const implementations: [string, () => Promise<Repositories>][] = [
   ['the fake', fake],
   ['the embedded database', embedded],
-  ['Postgres', postgres],
+  ['Postgres', () => postgres()],
 ];
 
 async function fake(): Promise<Repositories> {
@@ -46,8 +46,9 @@ async function embedded(): Promise<Repositories> {
   };
 }
 
-async function postgres(): Promise<Repositories> {
-  const { url, drop } = await migratedDatabase();
+/** On the tests' server, unless the address of one is given. */
+export async function postgres(server?: string): Promise<Repositories> {
+  const { url, drop } = await migratedDatabase(server);
   const [one, two] = [connect(url), connect(url)];
   return {
     instances: [plantsIn(one), plantsIn(two)],

@@ -3,10 +3,9 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import type { Database } from '../../src/adapters/postgres/database.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
-import { postgresPlants } from '../../src/adapters/postgres/plant-repository.ts';
+import { type PostgresPlants, postgresPlants } from '../../src/adapters/postgres/plant-repository.ts';
 import { postgresServer } from '../../src/adapters/postgres/server.ts';
 import { storeCalls } from '../../src/adapters/postgres/store-call.ts';
-import type { Ports } from '../../src/application/use-cases.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 
 /** A database of its own on the tests' Postgres server. */
@@ -67,7 +66,7 @@ export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 
 export function plantsIn(
   database: Database,
   { batchRows = 256, timeout = 20_000, schemaReady = (): Promise<void> | undefined => undefined } = {},
-): Ports {
+): PostgresPlants {
   return postgresPlants(database, { callStore: storeCalls({ schemaReady, timeout }), batchRows });
 }
 

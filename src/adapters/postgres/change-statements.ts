@@ -36,13 +36,14 @@ export interface EndRow extends StateRow {
 export const SETTLED = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint + shift';
 
 /**
- * The server's identity, the database, its timeline and the store: after a restore, a promotion or an upgrade,
- * transaction ids may go on from an earlier one. 32 of the hexadecimal digits of a SHA-256.
+ * The server's identity, the database, its timeline, the store and the table: after a restore, a promotion or an
+ * upgrade, transaction ids may go on from an earlier one, and a table restored from a dump has its plants of then.
+ * 32 of the hexadecimal digits of a SHA-256.
  */
 const EPOCH = `left(encode(sha256(convert_to(concat_ws('/',
   (select system_identifier from pg_control_system()),
   (select oid from pg_database where datname = current_database()),
-  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), store), 'UTF8')), 'hex'), 32)`;
+  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), store, 'plants'::regclass::oid), 'UTF8')), 'hex'), 32)`;
 
 const LINE = `'{"id":' || id || case when deleted is null
   then ',"name":' || to_json(name) || coalesce(',"tag":' || to_json(tag), '') else ',"deleted":true' end || '}'`;

@@ -29,6 +29,9 @@ const FIND_IDS = 256;
 /** Plants in one statement for several pages. A page of more is read alone. */
 const PAGE_PLANTS = 1_001;
 
+/** Rows in a statement that goes on after deleted plants: of those there may be many, and few may be wanted. */
+const AMONG_DELETED = 5_000;
+
 /** The part of the connections that single reads may use at once. */
 const FIND_SHARE = 0.5;
 /** The same of pages. */
@@ -98,22 +101,23 @@ export function plantReader(
     return lines ?? NO_LINES;
   }
 
-  /** Reads rows that may all be those of deleted plants. */
-  async function scan(range: PlantRange, count: number, call: StoreCall): Promise<PlantBatch> {
+  /** Reads rows that may all be those of deleted plants. @param most how many, if the first plant is a large one */
+  async function scan(range: PlantRange, count: number, most: number, call: StoreCall): Promise<PlantBatch> {
     // One more than wanted shows whether there are more.
     const lines = await linesOf({ range, count: count + 1 }, call);
     const batch = batchOf(lines, count, range.to);
     if (batch.lastId !== undefined || batch.isLast) return batch;
     // The first plant is a large one.
-    const rows = await inTurnRowsOf(selectSized(range, count + 1, BATCH_TEXT), call);
-    const cut = rows.findIndex(({ name }, index) => name === null || index === count);
+    const rows = await inTurnRowsOf(selectSized(range, most, BATCH_TEXT), call);
+    let found = 0;
+    const cut = rows.findIndex(({ name, is_deleted }) => name === null || (!is_deleted && ++found > count));
     const scanned = cut < 0 ? rows : rows.slice(0, cut);
     const plants = scanned.map(storedIn).filter((stored) => typeof stored === 'object');
     return {
       lines: plants.map(encode).join('\n'),
       count: plants.length,
       lastId: scanned.map(({ id }) => BigInt(id)).at(-1),
-      isLast: cut < 0,
+      isLast: cut < 0 && rows.length < most,
     };
   }
 
@@ -126,23 +130,26 @@ export function plantReader(
       }),
 
     async readBatch(range, count) {
+      let most = count + 1;
       for (let { from } = range; ; ) {
-        const batch = await callStore((call) => scan({ ...range, from }, count, call));
+        const batch = await callStore((call) => scan({ ...range, from }, count, most, call));
         if (batch.count > 0 || batch.isLast || batch.lastId === undefined) return batch;
         from = batch.lastId + 1n;
+        most = Math.max(most, AMONG_DELETED);
       }
     },
 
     async readIds(range, count) {
       const ids: bigint[] = [];
+      let most = count;
       for (let { from } = range; ; ) {
-        const wanted = count - ids.length;
-        const rows = await callStore((call) => inTurnRowsOf(selectIds({ ...range, from }, wanted), call));
-        for (const { id, is_deleted } of rows) if (!is_deleted) ids.push(BigInt(id));
+        const rows = await callStore((call) => inTurnRowsOf(selectIds({ ...range, from }, most), call));
+        for (const { id, is_deleted } of rows) if (!is_deleted && ids.length < count) ids.push(BigInt(id));
         const last = rows.at(-1);
-        if (ids.length === count || rows.length < wanted || last === undefined) return ids;
+        if (ids.length === count || rows.length < most || last === undefined) return ids;
         from = BigInt(last.id) + 1n;
         if (from > range.to) return ids;
+        most = Math.max(count - ids.length, AMONG_DELETED);
       }
     },
   };

@@ -3,7 +3,7 @@ import { CompiledQuery, type PluginTransformQueryArgs, type PluginTransformResul
 import type { Database } from '../../../src/adapters/postgres/database.ts';
 import { embeddedDatabase } from '../../../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../../../src/adapters/postgres/migrator.ts';
-import type { Ports } from '../../../src/application/use-cases.ts';
+import type { PostgresPlants } from '../../../src/adapters/postgres/plant-repository.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { putEmbeddedDatabase } from '../../support/embedded-template.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -162,7 +162,7 @@ test('leaves no statement behind that it gave up', async () => {
 
 test('never deadlocks with another instance that adds the same plants in the opposite order', async () => {
   const databases = [connect(server.url), connect(server.url)];
-  const [one, two] = databases.map((each) => plantsIn(each)) as [Ports, Ports];
+  const [one, two] = databases.map((each) => plantsIn(each)) as [PostgresPlants, PostgresPlants];
   for (let round = 0; round < 30; round++) {
     const all = many(200).map((plant) => ({ ...plant, id: plant.id + BigInt(1_000 * round) }));
     const added = [...all.map((plant) => one.add(plant)), ...all.toReversed().map((plant) => two.add(plant))];

@@ -151,3 +151,29 @@ test.each([
   if (isWriting) expect(pause).toBeGreaterThan(80);
   else expect(pause).toBeLessThan(80);
 });
+
+test.each<[string, (reader: ReturnType<typeof setUp>['reader']) => Promise<unknown>]>([
+  ['the first id', (reader) => reader.readIds({ from: 0n, to: 99_999n }, 1)],
+  ['the first plant, a large one,', (reader) => reader.readBatch({ from: 0n, to: 99_999n, tag: 'tag' }, 1)],
+])('reads %s behind 12,000 deleted plants with a few statements', async (_what, read) => {
+  const { running, reader } = setUp();
+  const first = read(reader);
+  let statements = 0;
+  for (let from = 0; from <= 12_000; statements++) {
+    await eventually(() => running.length > 0);
+    const [one] = running as [Statement];
+    if (one.query.sql.includes('string_agg')) {
+      one.respond([{ lines: '!', count: 1, reached: null }]);
+      continue;
+    }
+    const count = Number(String(one.query.parameters[2]).replace(/[{}]/g, ''));
+    const rows = Array.from({ length: Math.min(count, 12_001 - from) }, (_, n) => {
+      const id = `${from + n}`;
+      return { id, name: 'name', tag: 'tag', is_deleted: from + n < 12_000 };
+    });
+    from += rows.length;
+    one.respond(rows);
+  }
+  expect(await first).toEqual(expect.anything());
+  expect(statements).toBeLessThan(10);
+});

@@ -1,0 +1,407 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { Ports } from '../../src/application/use-cases.ts';
+import { isSamePlant, MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
+import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
+import { applyTo, changesOf, deletion, readPage, readToEnd, sorted } from '../support/changes.ts';
+import { contentOf } from '../support/plant-lines.ts';
+import { implementations, postgres, type Repositories } from '../support/plant-repositories.ts';
+
+/*
+ * What the ports for changing plants and for following the changes promise, held against every implementation. What only
+ * a database can show is in postgres/change-feed.test.ts.
+ */
+
+const MEBIBYTE = 1024 ** 2;
+
+// A server of their own: a transaction that other tests leave open would hold back the feed.
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgresServer(['fsync=off']);
+});
+afterAll(() => server.stop());
+const openers = implementations.map(([name, open]) =>
+  name === 'Postgres' ? ([name, () => postgres(server.url)] as const) : ([name, open] as const),
+);
+
+describe.each(openers)('on %s', (_name, open) => {
+  let subject: Repositories;
+  let plants: Ports;
+  beforeAll(async () => {
+    subject = await open();
+    plants = subject.instances[0];
+  });
+  afterAll(() => subject.close());
+
+  let last: string | undefined;
+  /** The end of the feed. */
+  async function now(): Promise<string> {
+    last = (await readToEnd(plants, last)).next;
+    return last;
+  }
+  /** The instances in turn. */
+  const instance = (n: number) => subject.instances[n % subject.instances.length] ?? plants;
+  const addAll = (all: readonly NewPlant[]) => Promise.all(all.map((each, n) => instance(n).add(each)));
+
+  describe('replacing a plant', () => {
+    const old = (id: bigint): NewPlant => ({ id, name: 'Ficus', tag: 'old' });
+
+    test.each<[string, bigint, Partial<NewPlant>]>([
+      ['its name', 1n, { name: 'Ficus carica', tag: 'old' }],
+      ['its tag', 2n, { name: 'Ficus', tag: 'new' }],
+      ['its tag with the empty one', 3n, { name: 'Ficus', tag: '' }],
+      ['its tag with none', 4n, { name: 'Ficus' }],
+      ['both', MIN_INT64, { name: '\uFEFFFicus \u{1F33F}"\\', tag: '\n' }],
+      ['both with empty texts', MAX_INT64, { name: '', tag: '' }],
+    ])('changes %s, and resolves to the new record', async (_what, id, content) => {
+      const plant = { id, name: '', ...content };
+      await plants.add(old(id));
+      expect(await plants.replace(plant)).toEqual(plant);
+      for (const each of subject.instances) expect(await each.find(id)).toEqual(plant);
+      expect(await plants.replace(old(id), plant)).toEqual(old(id));
+      expect((await subject.all()).filter((each) => each.id === id)).toEqual([old(id)]);
+    });
+
+    test.each<[string, bigint, Partial<NewPlant>]>([
+      ['name', 10n, { name: 'ficus', tag: 'old' }],
+      ['tag', 11n, { name: 'Ficus', tag: 'old ' }],
+      ['tag, which it has not', 12n, { name: 'Ficus' }],
+    ])('leaves it as it is if another %s is expected, and resolves to what is there', async (_what, id, expected) => {
+      await plants.add(old(id));
+      expect(await plants.replace({ id, name: 'new' }, { id, name: '', ...expected })).toEqual(old(id));
+      expect(await plants.find(id)).toEqual(old(id));
+    });
+
+    test('expects no tag if the record that is expected has none', async () => {
+      const [untagged, tagged] = [
+        { id: 15n, name: 'Ficus' },
+        { id: 16n, name: 'Ficus', tag: '' },
+      ];
+      await addAll([untagged, tagged]);
+      expect(await plants.replace({ id: 15n, name: 'new' }, { ...untagged, tag: '' })).toEqual(untagged);
+      expect(await plants.replace({ id: 16n, name: 'new' }, { id: 16n, name: 'Ficus' })).toEqual(tagged);
+      expect(await plants.replace({ id: 15n, name: 'new' }, untagged)).toEqual({ id: 15n, name: 'new' });
+    });
+
+    test('creates none', async () => {
+      expect(await plants.replace(old(20n))).toBeUndefined();
+      expect(await plants.replace(old(20n), { id: 20n, name: '' })).toBeUndefined();
+      expect(await plants.find(20n)).toBeUndefined();
+    });
+
+    test('does not bring back a deleted one', async () => {
+      await plants.add(old(21n));
+      await plants.remove(21n);
+      expect(await plants.replace({ id: 21n, name: 'new' })).toBe('deleted');
+      expect(await plants.replace({ id: 21n, name: 'new' }, old(21n))).toBe('deleted');
+      expect(await plants.replace({ id: 21n, name: '' }, { id: 21n, name: '' })).toBe('deleted');
+      expect(await plants.find(21n)).toBe('deleted');
+    });
+
+    test('resolves to the same record if it is so already, whatever is expected', async () => {
+      await plants.add(old(22n));
+      expect(await plants.replace(old(22n))).toEqual(old(22n));
+      expect(await plants.replace(old(22n), { id: 22n, name: 'another' })).toEqual(old(22n));
+    });
+
+    test('lets exactly one of 40 racing writers that expect the same record win, and tells all which', async () => {
+      await plants.add(old(30n));
+      const writers = Array.from({ length: 40 }, (_, n) => ({ id: 30n, name: `writer ${n}` }));
+      const seen = await Promise.all(writers.map((plant, n) => instance(n).replace(plant, old(30n))));
+      const winner = await plants.find(30n);
+      expect(writers).toContainEqual(winner);
+      expect(seen).toEqual(writers.map(() => winner));
+    });
+
+    test('loses no update of 8 clients that each expect what they have read', async () => {
+      await plants.add({ id: 31n, name: '0' });
+      let successes = 0;
+      await Promise.all(
+        Array.from({ length: 8 }, async (_, client) => {
+          for (let attempt = 0; attempt < 12; attempt++) {
+            const found = (await instance(client).find(31n)) as NewPlant;
+            const plant = { id: 31n, name: `${Number(found.name) + 1}`, tag: `${client} ${attempt}` };
+            const stored = (await instance(client + attempt).replace(plant, found)) as NewPlant;
+            if (isSamePlant(stored, plant)) successes++;
+          }
+        }),
+      );
+      expect(successes).toBeGreaterThanOrEqual(12);
+      expect(await plants.find(31n)).toMatchObject({ name: `${successes}` });
+    });
+  });
+
+  describe('deleting a plant', () => {
+    const plant = (id: bigint): NewPlant => ({ id, name: 'Ficus', tag: 'old' });
+
+    test('resolves to its deletion, again and again, and finds and lists it no more', async () => {
+      await addAll([plant(100n), plant(101n)]);
+      expect(await plants.remove(100n)).toBe('deleted');
+      for (const each of subject.instances) {
+        expect(await each.remove(100n)).toBe('deleted');
+        expect(await each.remove(100n, plant(100n))).toBe('deleted');
+        expect(await each.find(100n)).toBe('deleted');
+        const range = { from: 100n, to: 101n };
+        expect(contentOf(await each.readBatch(range, 10))).toEqual({ plants: [plant(101n)], isLast: true });
+        expect(contentOf(await each.readBatch({ ...range, tag: 'old' }, 10)).plants).toEqual([plant(101n)]);
+        expect(contentOf(await each.readBatch({ ...range, tag: '' }, 10)).plants).toEqual([]);
+        expect(await each.readIds(range, 10)).toEqual([101n]);
+      }
+      expect(await subject.all()).not.toContainEqual(expect.objectContaining({ id: 100n }));
+    });
+
+    test('resolves to nothing if there never was one, which can be created then', async () => {
+      expect(await plants.remove(110n)).toBeUndefined();
+      expect(await plants.remove(110n, plant(110n))).toBeUndefined();
+      expect(await plants.add(plant(110n))).toEqual(plant(110n));
+    });
+
+    test.each<[string, bigint, NewPlant]>([
+      ['name', 111n, { id: 111n, name: 'ficus', tag: 'old' }],
+      ['tag', 112n, { id: 112n, name: 'Ficus', tag: '' }],
+      ['tag, which it has not', 113n, { id: 113n, name: 'Ficus' }],
+    ])('leaves it if another %s is expected', async (_what, id, expected) => {
+      await plants.add(plant(id));
+      expect(await plants.remove(id, expected)).toEqual(plant(id));
+      expect(await plants.find(id)).toEqual(plant(id));
+      expect(await plants.remove(id, plant(id))).toBe('deleted');
+    });
+
+    test('keeps its id taken: neither the same creation, late, nor another one brings it back', async () => {
+      await plants.add(plant(120n));
+      await plants.remove(120n);
+      const empty = { id: 120n, name: '', tag: '' };
+      for (const each of [plant(120n), { id: 120n, name: 'another' }, empty, { id: 120n, name: '' }]) {
+        expect(await plants.add(each)).toBe('deleted');
+      }
+      expect(await plants.find(120n)).toBe('deleted');
+    });
+
+    test('deletes 600 at once, some of them twice and some that are not there', async () => {
+      const ids = Array.from({ length: 600 }, (_, n) => 1_000n + BigInt(n));
+      await addAll(ids.filter((id) => id % 3n > 0n).map(plant));
+      const removed = await Promise.all([...ids, ...ids.toReversed()].map((id, n) => instance(n).remove(id)));
+      const outcome = (id: bigint) => (id % 3n > 0n ? 'deleted' : undefined);
+      expect(removed).toEqual([...ids, ...ids.toReversed()].map(outcome));
+      expect(await plants.readIds({ from: 1_000n, to: 1_599n }, 1_000)).toEqual([]);
+    });
+
+    test('is final among 40 racing creations, changes and deletions of each id', async () => {
+      const ids = Array.from({ length: 10 }, (_, n) => 2_000n + BigInt(n));
+      await addAll(ids.filter((id) => id % 2n === 0n).map(plant));
+      const seen = await Promise.all(
+        Array.from({ length: 400 }, async (_, n) => {
+          const id = ids[n % 10] as bigint;
+          const store = instance(n);
+          const work = [
+            () => store.add(plant(id)),
+            () => store.replace({ id, name: `${n}` }),
+            () => store.remove(id),
+            () => store.add({ id, name: `${n}` }),
+          ][(n * 7 + Math.floor(n / 10)) % 4];
+          const first = await work?.();
+          return { first, later: await store.find(id) };
+        }),
+      );
+      // As soon as one has seen the deletion, nobody sees anything else.
+      expect(seen.filter(({ first, later }) => first === 'deleted' && later !== 'deleted')).toEqual([]);
+      expect(seen.filter(({ first }) => first === 'deleted').length).toBeGreaterThan(10);
+      await Promise.all(ids.map((id) => plants.remove(id)));
+      expect(await Promise.all(ids.map((id) => plants.find(id)))).toEqual(ids.map(() => 'deleted'));
+    });
+  });
+
+  test('lists the plants behind 12,000 deleted ones, small and large', async () => {
+    const first = 100_000n;
+    const deleted = Array.from({ length: 12_000 }, (_, n) => first + BigInt(n));
+    const small = [12_000n, 12_001n, 12_002n].map((n): NewPlant => ({ id: first + n, name: 'behind', tag: 'behind' }));
+    const large = { id: first + 12_003n, name: 'large'.repeat(1_000), tag: 'behind' };
+    await addAll([...deleted.map((id) => ({ id, name: '', tag: 'behind' })), ...small]);
+    await Promise.all(deleted.map((id, n) => instance(n).remove(id)));
+    for (const behind of [small, [large]]) {
+      const last = behind.at(-1)?.id ?? 0n;
+      await addAll(behind);
+      await Promise.all(small.filter((each) => !behind.includes(each)).map(({ id }) => plants.remove(id)));
+      for (const [count, tag] of [[1], [1, 'behind'], [2], [2_000], [2_000, 'behind']] as const) {
+        const range = { from: first, to: last, tag };
+        const wanted = behind.slice(0, count);
+        expect(contentOf(await plants.readBatch(range, count)).plants).toEqual(wanted);
+        expect(await plants.readIds(range, count)).toEqual(wanted.map(({ id }) => id));
+      }
+    }
+    const nothing = { from: first, to: first + 11_999n };
+    expect(contentOf(await plants.readBatch(nothing, 5))).toEqual({ plants: [], isLast: true });
+    expect(await plants.readIds(nothing, 5)).toEqual([]);
+  }, 60_000);
+
+  describe('following the changes', () => {
+    const plant = (id: bigint, name = `plant ${id}`): NewPlant => ({ id, name });
+
+    test('reads the newest state of each plant once, in the order of their last changes', async () => {
+      const start = await now();
+      for (const id of [205n, 201n, 203n, 202n, 204n]) await plants.add({ ...plant(id), tag: `${id}` });
+      const all = [205n, 201n, 203n, 202n, 204n].map((id) => ({ ...plant(id), tag: `${id}` }));
+      const read = await readToEnd(plants, start);
+      expect(read.changes).toEqual(all);
+
+      await plants.replace(plant(201n, 'changed'));
+      await plants.replace(plant(203n, 'changed'));
+      await plants.replace(plant(201n, 'changed again'));
+      await plants.remove(202n);
+      const after = [plant(203n, 'changed'), plant(201n, 'changed again'), deletion(202n)];
+      expect((await readToEnd(plants, read.next)).changes).toEqual(after);
+      expect((await readToEnd(plants, start)).changes).toEqual([all[0], all[4], ...after]);
+    });
+
+    test('reads the same from every instance, with the cursors of any other', async () => {
+      const start = await now();
+      for (let id = 210n; id < 230n; id++) await instance(Number(id)).add(plant(id));
+      const expected = (await readToEnd(plants, start)).changes;
+      expect(expected).toHaveLength(20);
+      for (const each of subject.instances) {
+        expect((await readToEnd(each, start, 7)).changes).toEqual(expected);
+      }
+    });
+
+    test('makes no entry for replays, equal changes, repeated deletions and what was refused', async () => {
+      await addAll([plant(240n), plant(241n)]);
+      await plants.remove(241n);
+      const start = await now();
+      await plants.add(plant(240n));
+      await plants.add(plant(240n, 'another'));
+      await plants.add(plant(241n));
+      await plants.replace(plant(240n));
+      await plants.replace(plant(240n), plant(240n));
+      await plants.replace(plant(240n, 'new'), plant(240n, 'another'));
+      await plants.replace(plant(241n, 'new'));
+      await plants.replace(plant(242n));
+      await plants.remove(241n);
+      await plants.remove(242n);
+      await plants.remove(240n, plant(240n, 'another'));
+      expect(await readToEnd(plants, start)).toEqual({ changes: [], pages: [], next: start });
+    });
+
+    test.each([1, 2, 7, 50, 1_000])('reads at most %i in a page, and goes on where it ended', async (limit) => {
+      const start = await now();
+      const first = 10_000n + 1_000n * BigInt(limit);
+      await addAll(Array.from({ length: 60 }, (_, n) => plant(first - BigInt(n))));
+      await Promise.all([first, first - 1n, first - 2n].map((id) => plants.remove(id)));
+      const { pages, changes } = await readToEnd(plants, start, limit);
+      expect(changes).toEqual((await readToEnd(plants, start)).changes);
+      expect(new Set(changes.map(({ id }) => id)).size).toBe(60);
+      expect(pages.map((page) => page.length)).toEqual(
+        Array.from({ length: Math.ceil(60 / limit) }, (_, n) => Math.min(limit, 60 - n * limit)),
+      );
+    });
+
+    test('never changes the order: what has not changed since stays as it was', async () => {
+      const start = await now();
+      const ids = Array.from({ length: 60 }, (_, n) => 300n + BigInt((n * 37) % 60));
+      await addAll(ids.map((id) => plant(id)));
+      let before = (await readToEnd(plants, start)).changes;
+      for (let round = 0; round < 20; round++) {
+        const changing = ids.slice(round, round + 3);
+        await Promise.all(
+          changing.map((id, n) => (n === 0 ? plants.remove(id) : plants.replace(plant(id, `${round}`)))),
+        );
+        const after = (await readToEnd(plants, start, 1 + round)).changes;
+        const isSame = ({ id }: { id: bigint }) => !changing.includes(id);
+        expect(after.slice(0, after.filter(isSame).length)).toEqual(before.filter(isSame));
+        before = after;
+      }
+    });
+
+    test('cuts pages at a mebibyte of text, but reads a larger plant, and every one once', async () => {
+      const start = await now();
+      const half = MEBIBYTE / 2;
+      const sizes = [half, half, 1, half, half - 1, 0, 3 * half, 0, 10, half, half + 1, 3 * half, 3 * half, 0];
+      const all = sizes.map((size, n): NewPlant => {
+        const text = '\u00E4'.repeat(size >> 1) + 'x'.repeat(size & 1);
+        return n % 2 === 0 ? { id: 400n + BigInt(n), name: text } : { id: 400n + BigInt(n), name: '', tag: text };
+      });
+      for (const each of all) await plants.add(each);
+      const { pages, changes } = await readToEnd(plants, start);
+      expect(changes).toEqual(all);
+      const sizesOf = pages.map((page) => page.map(({ id }) => sizes[Number(id - 400n)] ?? 0));
+      for (const page of sizesOf) {
+        const total = page.reduce((sum, size) => sum + size, 0);
+        if (page.filter((size) => size > 0).length > 1) expect(total).toBeLessThanOrEqual(MEBIBYTE);
+      }
+      expect(pages.length).toBeGreaterThan(6);
+      expect(pages.length).toBeLessThan(all.length);
+    });
+
+    test('reads every text and every id exactly', async () => {
+      const start = await now();
+      const texts = ['', '\uFEFF', '\uFEFFx', '"\\\n\r\t\u0001\u007F', '\u2028\u2029', '\u{1F33F}', ',"deleted":true}'];
+      const all: NewPlant[] = [
+        ...texts.map((text, n) => ({ id: 9_007_199_254_740_993n + BigInt(n), name: text, tag: text })),
+        { id: MIN_INT64 + 1n, name: 'the smallest but one' },
+        { id: MAX_INT64 - 1n, name: 'the largest but one', tag: '' },
+      ];
+      for (const each of all) await plants.add(each);
+      expect((await readToEnd(plants, start)).changes).toEqual(all);
+      await plants.remove(MIN_INT64 + 1n);
+      const last = await readPage(plants, (await readToEnd(plants, start, 1)).next, 1);
+      expect(last.lines).toBe('');
+      expect((await readToEnd(plants, start, 1)).changes.at(-1)).toEqual(deletion(MIN_INT64 + 1n));
+    });
+
+    test('brings any consumer to what is stored, whatever happens between its pages', async () => {
+      let next: string = await now();
+      const copy = new Map<bigint, NewPlant>();
+      const action = fc.record({
+        kind: fc.constantFrom('add', 'replace', 'remove', 'read', 'read'),
+        id: fc.bigInt({ min: 500n, max: 509n }),
+        name: fc.constantFrom('a', 'b', 'c'),
+        limit: fc.integer({ min: 1, max: 5 }),
+      });
+      await fc.assert(
+        fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 30 }), async (actions) => {
+          for (const { kind, id, name, limit } of actions) {
+            if (kind === 'add') await plants.add({ id, name });
+            if (kind === 'replace') await plants.replace({ id, name });
+            if (kind === 'remove' && id % 3n === 0n) await plants.remove(id);
+            if (kind !== 'read') continue;
+            const page = await readPage(plants, next, limit);
+            applyTo(copy, changesOf(page.lines));
+            next = page.next;
+          }
+          const end = await readToEnd(plants, next, 3);
+          applyTo(copy, end.changes);
+          next = end.next;
+          const stored = contentOf(await plants.readBatch({ from: 500n, to: 509n }, 10)).plants;
+          expect(sorted(copy.values())).toEqual(stored);
+        }),
+        { numRuns: 20 },
+      );
+    });
+
+    test('waits for a change until there is one, time is over, or nobody waits any more', async () => {
+      const start = await now();
+      const nothing = { lines: '', next: start };
+      expect(await readPage(plants, start, 10, 5)).toEqual(nothing);
+      expect(await readPage(plants, start, 10, 60_000, AbortSignal.abort())).toEqual(nothing);
+      const leaving = new AbortController();
+      const left = readPage(plants, start, 10, 60_000, leaving.signal);
+      leaving.abort();
+      expect(await left).toEqual(nothing);
+
+      const woken = readPage(plants, start, 10, 60_000);
+      await plants.add(plant(600n));
+      expect(changesOf((await woken).lines)).toEqual([plant(600n)]);
+      // It is there already.
+      expect(changesOf((await readPage(plants, start, 10, 60_000)).lines)).toEqual([plant(600n)]);
+    });
+
+    test.each([
+      ['nothing', ''],
+      ['a word', 'next'],
+      ['a space', ' '],
+      ['a character beyond ASCII', '\u00E4'],
+      ['a megabyte', 'A'.repeat(MEBIBYTE)],
+    ])('refuses %s as a position', async (_what, after) => {
+      await expect(readPage(plants, after, 1)).rejects.toMatchObject({ code: 'invalid_plant' });
+    });
+  });
+});

@@ -1,0 +1,56 @@
+import { expect, test } from '@jest/globals';
+import { deletePlant } from '../../src/application/delete-plant.ts';
+import type { NewPlant, Stored } from '../../src/domain/plant.ts';
+import { fakePlants } from '../support/fake-plants.ts';
+
+const monstera = { id: 1n, name: 'Monstera deliciosa', tag: 'houseplant' };
+const isMonstera = ({ name }: NewPlant) => name === monstera.name;
+
+/** A store with a plant, and the use case over it. @param whenFound is called after each look at the store */
+function setUp(stored: [bigint, NewPlant | 'deleted'][], whenFound: (stored: Map<bigint, Stored>) => void = () => {}) {
+  const plants = new Map(stored);
+  const fake = fakePlants(plants);
+  const remove = deletePlant({
+    ...fake,
+    async find(id) {
+      const found = await fake.find(id);
+      whenFound(plants);
+      return found;
+    },
+  });
+  return { plants, remove };
+}
+
+test('deletes a plant, and again, whatever the condition', async () => {
+  const { plants, remove } = setUp([[1n, monstera]]);
+  await remove(1n);
+  await remove(1n);
+  await remove(1n, () => false);
+  expect(plants.get(1n)).toBe('deleted');
+});
+
+test('deletes a plant that is as expected, and leaves one that is not', async () => {
+  const { plants, remove } = setUp([
+    [1n, monstera],
+    [2n, { id: 2n, name: 'Ficus carica' }],
+  ]);
+  await remove(1n, isMonstera);
+  await expect(remove(2n, isMonstera)).rejects.toMatchObject({ code: 'plant_differs' });
+  expect([...plants.values()]).toEqual([{ id: 2n, name: 'Ficus carica' }, 'deleted']);
+});
+
+test('refuses to delete a plant that never was, with a condition and without', async () => {
+  const { remove } = setUp([]);
+  await expect(remove(1n)).rejects.toMatchObject({ code: 'plant_not_found' });
+  await expect(remove(1n, () => true)).rejects.toMatchObject({ code: 'plant_not_found' });
+});
+
+test.each<[string, string, Stored]>([
+  ['plant_differs', 'changed', { id: 1n, name: 'Ficus carica' }],
+  ['plant_not_found', 'created', undefined],
+])('refuses with %s what is %s after the condition was checked', async (code, _what, before) => {
+  const ficus = { id: 1n, name: 'Ficus carica' };
+  const { plants, remove } = setUp(before === undefined ? [] : [[1n, monstera]], (stored) => stored.set(1n, ficus));
+  await expect(remove(1n, isMonstera)).rejects.toMatchObject({ code });
+  expect(plants.get(1n)).toEqual(ficus);
+});
