@@ -229,6 +229,7 @@ test.each<[string[], string]>([
   [['a.csv', 'b.csv'], 'one list at a time, not a.csv, b.csv'],
   [['plants.txt'], 'plants.txt ends with none of .ndjson, .jsonl and .csv: add --format ndjson or --format csv'],
   [['a.csv', '--after', '01'], '--after must be an integer from'],
+  [['a.csv', '--after', '-5'], "use '--after=-"],
 ])('refuses %j, says why and where to get help', async (args, reason) => {
   const { code, stderr } = await run(...args);
   expect(code).toBe(1);
