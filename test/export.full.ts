@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -188,17 +189,31 @@ test('leaves nothing behind when it is interrupted', async () => {
   expect(await files()).toEqual([]);
 });
 
-test('ends with an error when its reader leaves, as in a pipe to head', async () => {
+/** An export of much more than a pipe holds, whose standard output only the test reads. */
+async function startForReader() {
   await database.query(`insert into plants select n, repeat('x', 100000) from generate_series(1, 200) n`);
-  const { spawn } = await import('node:child_process');
-  const child = spawn(process.execPath, [projectFile('src/export.ts'), '-', '--format', 'ndjson'], {
+  return spawn(process.execPath, [projectFile('src/export.ts'), '-', '--format', 'ndjson'], {
     cwd: folder,
     env: { ...process.env, DATABASE_URL: database.url },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+}
+
+test('ends with an error when its reader leaves, as in a pipe to head', async () => {
+  const child = await startForReader();
   child.stdout.once('data', () => child.stdout.destroy());
   const [code] = await once(child, 'exit');
   expect(code).toBe(1);
+});
+
+test('ends at the first signal though its reader has stalled', async () => {
+  const child = await startForReader();
+  await once(child.stdout, 'readable');
+  child.kill('SIGTERM');
+  const kill = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  const [code] = await once(child, 'exit');
+  clearTimeout(kill);
+  expect(code).toBe(143);
 });
 
 test('a list is never complete under its name when the database fails', async () => {
@@ -214,6 +229,7 @@ test.each<[string[], string]>([
   [['a.csv', 'b.csv'], 'one list at a time, not a.csv, b.csv'],
   [['plants.txt'], 'plants.txt ends with none of .ndjson, .jsonl and .csv: add --format ndjson or --format csv'],
   [['a.csv', '--after', '01'], '--after must be an integer from'],
+  [['a.csv', '--after', '-5'], "use '--after=-"],
 ])('refuses %j, says why and where to get help', async (args, reason) => {
   const { code, stderr } = await run(...args);
   expect(code).toBe(1);
