@@ -68,6 +68,15 @@ interface Page {
   readonly next: string;
 }
 
+const PAGE = /^\{"changes":\[(.*)\],"next":"([\w-]+)"\}$/s;
+
+/** A page from the body of a response, whose texts have no `},{`. */
+export function pageOf(body: string): Page {
+  const [, changes = '', next] = PAGE.exec(body) ?? [];
+  assert(next);
+  return { changes: changesOf(changes.replaceAll('},{', '}\n{')), next };
+}
+
 /** A consumer that keeps a copy of the plants as the documentation says. */
 export interface Consumer {
   /** Reads a page. @returns whether nothing was new */

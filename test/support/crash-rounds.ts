@@ -88,6 +88,7 @@ export async function crashRounds({ killed, url, crash, serviceLives, rows }: Cr
 
 const report: string[][] = [];
 afterAll(() => {
+  if (report.length === 0) return;
   process.stdout.write(
     `\n${markdownTable(['killed', 'rounds', 'acknowledged', 'lost', 'longest outage'], report)}\n\n`,
   );
