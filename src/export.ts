@@ -3,11 +3,8 @@ import { pipeline } from 'node:stream/promises';
 import { fileFormats } from './adapters/export/formats.ts';
 import { fileTarget, standardOutput } from './adapters/export/target.ts';
 import { formatCount, showProgress } from './adapters/import/progress.ts';
-import { requireEmbeddedDatabase } from './adapters/postgres/embedded.ts';
 import { type ListPlants, type ListQuery, listPlants } from './application/list-plants.ts';
 import { openOfflineStore, withDatabaseMessage } from './composition/offline-store.ts';
-import { readDatabaseConfig } from './config/config.ts';
-import { environment } from './config/environment.ts';
 import { type ExportArguments, exportArguments, USAGE } from './config/export-arguments.ts';
 import type { ListFormat } from './config/list-format.ts';
 import { runCommand } from './process/run-command.ts';
@@ -27,8 +24,6 @@ if (stop.aborted && process.exitCode === stop.reason) process.exit();
 
 /** @returns the exit code */
 async function run({ path, format, query, force }: ExportArguments): Promise<number> {
-  const database = readDatabaseConfig(environment());
-  if (database.kind === 'embedded') await requireEmbeddedDatabase(database.dataDir);
   const target = path === '-' ? standardOutput() : fileTarget(path, force);
   const store = await openOfflineStore().catch((error) => {
     target.discard();
