@@ -21,7 +21,7 @@ TOKEN = os.environ.get("ACCESS_TOKEN", "")
 
 REMEDIES = {
     **dict.fromkeys([40800, 50300], "send it again"),
-    40009: "give it another id",
+    **dict.fromkeys([40009, 40010], "give it another id"),
     **dict.fromkeys([40013, 40022], "fix the plant"),
     **dict.fromkeys([40100, 40101, 40300], "get a token"),
     **dict.fromkeys([40000, 40001, 40015, 40400, 40500, 41700, 43100], "fix this program"),

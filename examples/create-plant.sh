@@ -44,7 +44,7 @@ message=$(sed 's/.*"message":"\(.*\)"}$/\1/' "$response/body")
 request=$(sed -n 's/^X-Request-Id: \([^\r]*\).*/\1/p' "$response/headers" | tail -n 1)
 case $error in
   40800 | 50300) remedy='send it again' ;;
-  40009) remedy='give it another id' ;;
+  40009 | 40010) remedy='give it another id' ;;
   40013 | 40022) remedy='fix the plant' ;;
   40100 | 40101 | 40300) remedy='get a token' ;;
   50000) remedy='report it' ;;

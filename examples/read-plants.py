@@ -23,7 +23,7 @@ TOKEN = os.environ.get("ACCESS_TOKEN", "")
 
 REMEDIES = {
     **dict.fromkeys([40800, 50300], "send it again"),
-    **dict.fromkeys([40022, 40401], "check the id"),
+    **dict.fromkeys([40022, 40401, 41000], "check the id"),
     **dict.fromkeys([40100, 40101, 40300], "get a token"),
     **dict.fromkeys([40001, 40400, 40500, 40600, 41700, 43100], "fix this program"),
     50000: "report it",

@@ -53,7 +53,7 @@ refused() {
   message=$(sed 's/.*"message":"\(.*\)"}$/\1/' "$response/body")
   case $error in
     40800 | 50300) remedy='send it again' ;;
-    40022 | 40401) remedy='check the id' ;;
+    40022 | 40401 | 41000) remedy='check the id' ;;
     40100 | 40101 | 40300) remedy='get a token' ;;
     50000) remedy='report it' ;;
     # What stands in front of the service has errors of its own.

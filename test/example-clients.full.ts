@@ -44,7 +44,7 @@ const clients: Client[] = [
 const pine: NewPlant = { id: 2n ** 63n - 1n, name: 'Pinus "longaeva"', tag: 'Nadelbäume' };
 
 describe.each(clients)('the client in $language', ({ language, program, file, args, wrongArgs }) => {
-  let stored: Map<bigint, NewPlant>;
+  let stored: Map<bigint, NewPlant | 'deleted'>;
   let plants: AddPlant;
   let server: HttpServer;
   beforeEach(async () => {
@@ -85,6 +85,8 @@ describe.each(clients)('the client in $language', ({ language, program, file, ar
     await create(pine);
     expect(await create({ ...pine, name: 'Pinus' })).toEqual(said(40009, 'give it another id'));
     expect(await create({ ...pine, id: 2n ** 63n })).toEqual(said(40022, 'fix the plant'));
+    stored.set(pine.id, 'deleted');
+    expect(await create(pine)).toEqual(said(40010, 'give it another id'));
   });
 
   test('says how to use it when its arguments are wrong, and sends nothing', async () => {

@@ -33,7 +33,7 @@ function plantsIn(lines: string): NewPlant[] {
 }
 
 describe.each(readers)('the reader in $language', ({ language, program, file }) => {
-  let stored: Map<bigint, NewPlant>;
+  let stored: Map<bigint, NewPlant | 'deleted'>;
   let plants: Ports;
   let server: HttpServer;
   beforeEach(async () => {
@@ -100,6 +100,8 @@ describe.each(readers)('the reader in $language', ({ language, program, file }) 
   });
 
   test('says that no plant has the id, or that none can', async () => {
+    stored.set(6n, 'deleted');
+    expect(await read([6])).toEqual(said(41000, 'check the id'));
     expect(await read([5])).toEqual(said(40401, 'check the id'));
     expect(await read([2n ** 63n])).toEqual(said(40022, 'check the id'));
   });

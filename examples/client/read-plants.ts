@@ -28,6 +28,7 @@ function remedyOf({ error }: ReadError): Remedy {
       return 'send it again';
     case 40022:
     case 40401:
+    case 41000:
       return 'check the id';
     case 40100:
     case 40101:
