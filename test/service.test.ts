@@ -220,7 +220,8 @@ describe('on Postgres', () => {
     const empty = await emptyDatabase();
     try {
       const service = await start({ DATABASE_URL: empty.url });
-      const pending = 'migrations are pending (0001_create_plants, 0002_index_tags): run npm run migrate';
+      const pending =
+        'migrations are pending (0001_create_plants, 0002_index_tags, 0003_track_changes): run npm run migrate';
       await service.until(() => service.stderr().endsWith(`Not ready: ${pending}\n`));
       expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
       expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { database: pending } });
