@@ -64,6 +64,7 @@ const writers = {
   'bench/results.json#claims': claims,
   'bench/growth.json': claims,
   'bench/reads.json': claims,
+  'bench/changes.json': claims,
   'bench/soak.json': claims,
   'bench/overload.json': claims,
   'bench/results.json': ({ machine, settings, summary }: BenchResults) => {

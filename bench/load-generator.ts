@@ -49,7 +49,7 @@ function open(): void {
     if (status === undefined || stopped) return;
     received = '';
     latency.record(Math.max(1, Math.round((performance.now() - sent) * 1000)));
-    if (status === '200') answers++;
+    if (status === '200' || status === '204') answers++;
     else failures++;
     send();
   });
@@ -60,20 +60,23 @@ function open(): void {
   });
 }
 
-/** The status of an answer that has come in full; every contender sends a Content-Length. */
+/** The status of an answer that has come in full; every contender sends a Content-Length, unless there is no body. */
 function answeredStatus(received: string): string | undefined {
   const headEnd = received.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;
-  const length = Number(/\r\ncontent-length: (\d+)/i.exec(received)?.[1]);
+  const length = Number(/\r\ncontent-length: (\d+)/i.exec(received)?.[1] ?? 0);
   return received.length >= headEnd + 4 + length ? received.slice(9, 12) : undefined;
 }
 
 function nextRequest(): string {
   if (kind === 'plant') return `GET /plants/${randomStored()}${common}\r\n`;
   if (kind === 'page') return `GET /plants?limit=100&after=${randomStored()}${common}\r\n`;
+  if (kind === 'delete') return `DELETE /plants/${++deleted}${common}\r\n`;
   const body = `{"id":${randomId()},${plants[Math.floor(Math.random() * plants.length)]}}`;
   return `POST /plants${common}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
+
+let deleted = 0;
 
 function randomStored(): number {
   return 1 + Math.floor(Math.random() * Number(stored));

@@ -13,7 +13,7 @@ const [, wrkVersion] = /^wrk (\S+)/.exec(spawnSync('wrk', ['-v'], { encoding: 'u
 export const generator = wrkVersion === undefined ? 'bench/load-generator.ts' : `wrk ${wrkVersion}`;
 
 export interface LoadResult {
-  /** Answers of 200. */
+  /** Answers of 200 and 204. */
   readonly answers: number;
   /** Answers that are not 200, and connections that failed. */
   readonly failures: number;
@@ -25,8 +25,11 @@ export interface LoadResult {
 }
 
 export interface Load {
-  /** A new plant; one plant by a random id; a page of 100 after a random id. New plants unless another is named. */
-  readonly request?: 'create' | 'plant' | 'page';
+  /**
+   * A new plant; one plant by a random id; a page of 100 after a random id; the deletion of one after another. New
+   * plants unless another is named.
+   */
+  readonly request?: 'create' | 'plant' | 'page' | 'delete';
   /** How many plants there are to read, with ids from 1. */
   readonly plants?: number;
   readonly connections: number;

@@ -119,7 +119,7 @@ await session(async (session) => {
 async function fill({ query }: BenchDatabase, count: number): Promise<void> {
   await query('truncate plants');
   await query(
-    `insert into plants select n, 'Plant number ' || n, case when n % 3 > 0 then 'tag ' || n % 100 end
+    `insert into plants (id, name, tag) select n, 'Plant number ' || n, case when n % 3 > 0 then 'tag ' || n % 100 end
      from generate_series(1, $1::bigint) as n`,
     [count],
   );

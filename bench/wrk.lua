@@ -41,6 +41,9 @@ function request()
   elseif kind == 'page' then
     return 'GET /plants?limit=100&after=' .. random(stored) .. get
   end
+  if kind == 'delete' then
+    return 'DELETE /plants/' .. (requests - 1) * threads + number .. get
+  end
   local sign = random(2) == 1 and '-' or ''
   local id = format('%s%d%06d%06d', sign, random(1, 9223371), random(0, 999999), random(0, 999999))
   local body = '{"id":' .. id .. plants[random(#plants)]

@@ -31,12 +31,14 @@ REMEDIES = {
 
 
 def send(path):
-    """Returns status, headers and JSON of the response, also of one that reports an error; None if it broke off."""
+    """Returns status, headers and JSON of the response, also of one that reports an error; None if the connection broke."""
     request = urllib.request.Request(URL + path, headers={"Authorization": "Bearer " + TOKEN})
     try:
         response = urllib.request.urlopen(request, timeout=60)
     except urllib.error.HTTPError as failure:
         response = failure
+    except ConnectionError:
+        return None
     with response:
         try:
             text = response.read()
@@ -66,7 +68,7 @@ def get(path):
         except (ValueError, KeyError, TypeError):
             sys.exit(f"{URL} does not respond as Plant Store does: is that its address?")
         time.sleep(wait)
-    sys.exit(f"cannot reach {URL} (it broke off every response): is the service running there?")
+    sys.exit(f"cannot reach {URL} (every connection broke): is the service running there?")
 
 
 def pages():
@@ -87,6 +89,12 @@ parser.add_argument("id", type=int, nargs="?", help="of the one to print")
 arguments = parser.parse_args()
 if not re.fullmatch(r"[\w.~+/-]+=*", TOKEN, re.ASCII):
     sys.exit("ACCESS_TOKEN must be a token of the service; one that the service made itself is in data/access-token")
-for page in pages() if arguments.id is None else [[get(f"/plants/{arguments.id}")[1]]]:
-    for plant in page:
-        print(json.dumps(plant))
+try:
+    for page in pages() if arguments.id is None else [[get(f"/plants/{arguments.id}")[1]]]:
+        for plant in page:
+            print(json.dumps(plant))
+    sys.stdout.flush()
+except OSError as failure:
+    # At its exit Python would try again to write what is left.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(f"cannot write the plants ({failure})")

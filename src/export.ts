@@ -19,6 +19,8 @@ const DONE = 0;
 const stop = stopRequest('Stopping');
 
 await runCommand(USAGE, exportArguments, run);
+// What a stalled reader of standard output has not taken would keep an interrupted process.
+if (stop.aborted && process.exitCode === stop.reason) process.exit();
 
 /** @returns the exit code */
 async function run({ path, format, query, force }: ExportArguments): Promise<number> {

@@ -32,7 +32,7 @@ async function run({ path, format, rejectedPath }: ImportArguments): Promise<num
   const source = await openSource(path, stop);
   let store: Awaited<ReturnType<typeof openOfflineStore>> | undefined;
   try {
-    store = await openOfflineStore();
+    store = await openOfflineStore({ mayCreate: true });
     const lines = linesOf(source.chunks);
     const list = format === 'csv' ? csvEntries(lines) : ndjsonEntries(lines, jsonParser(NewPlant, 'the line'));
     return await importList(list, source, rejectedPath, store.plants);

@@ -18,7 +18,7 @@ await runCommand(USAGE, purgeArguments, run);
 
 /** @returns the exit code */
 async function run({ selection, isConfirmed }: PurgeArguments): Promise<number> {
-  const store = await openOfflineStore(readMigrationConfig(environment()));
+  const store = await openOfflineStore({ config: readMigrationConfig(environment()) });
   let plants = 0;
   const hideProgress = showProgress(() => ({ plants, part: undefined }), process.stderr);
   try {

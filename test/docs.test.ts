@@ -118,7 +118,7 @@ test('docs/security.md has the limits that hold', () => {
     headers: expect.stringMatching(new RegExp(`^${serverLimits.maxHeaderSize / 1024} KiB `)),
     'time for the headers': seconds(serverLimits.headersTimeout),
     'time for a request': seconds(serverLimits.requestTimeout),
-    'a response that the client does not read': seconds(serverLimits.responseTimeout),
+    'a response that the client does not read': `${serverLimits.responseTimeout / 1_000} to ${seconds(2 * serverLimits.responseTimeout)}`,
     'an idle connection': seconds(serverLimits.keepAliveTimeout),
     'pipelined requests': `${serverLimits.maxPipelined}`,
     connections: `MAX_CONNECTIONS, ${serverLimits.maxConnections.toLocaleString('en')}`,

@@ -77,6 +77,14 @@ describe.each(readers)('the reader in $language', ({ language, program, file }) 
     }
   }
 
+  /** Passes requests on to the service; fetch makes the names of headers lower case. */
+  const proxy: RequestListener = async ({ url, headers: { authorization = '', accept = '*/*' } }, response) => {
+    const { status, headers, body } = await fetch(`${server.url}${url}`, { headers: { authorization, accept } });
+    response.writeHead(status, Object.fromEntries(headers));
+    for await (const chunk of body ?? []) response.write(chunk);
+    response.end();
+  };
+
   test('prints a plant, its id exact', async () => {
     store(pine, ...others);
     for (const plant of [pine, ...others]) {
@@ -153,12 +161,6 @@ describe.each(readers)('the reader in $language', ({ language, program, file }) 
   test('follows a link whose header is in lower case, as HTTP/2 has it', async () => {
     const many = Array.from({ length: 1_001 }, (_, n) => ({ id: BigInt(n), name: `${n}` }));
     store(...many);
-    const proxy: RequestListener = async ({ url, headers: { authorization = '', accept = '*/*' } }, response) => {
-      const { status, headers, body } = await fetch(`${server.url}${url}`, { headers: { authorization, accept } });
-      response.writeHead(status, Object.fromEntries(headers));
-      for await (const chunk of body ?? []) response.write(chunk);
-      response.end();
-    };
     await withServer(proxy, async (url) => {
       const { stdout, stderr } = await read([], { url });
       expect(stderr).toBe('');
@@ -180,8 +182,8 @@ describe.each(readers)('the reader in $language', ({ language, program, file }) 
   });
 
   test('reads a page again that was broken off, and prints each plant once', async () => {
-    // Too much text for one statement: the page is a stream.
-    const large = [1n, 2n, 3n].map((id) => ({ id, name: 'x'.repeat(600_000) }));
+    // So much text that the page is a stream.
+    const large = [1n, 2n, 3n].map((id) => ({ id, name: 'x'.repeat(1_100_000) }));
     store(...large);
     const real = plants;
     plants = {
@@ -196,6 +198,28 @@ describe.each(readers)('the reader in $language', ({ language, program, file }) 
     expect(plants).toBe(real);
     expect([code, stderr]).toEqual([0, '']);
     expect(plantsIn(stdout)).toEqual(large);
+  });
+
+  test('asks again when the connection was lost before the response', async () => {
+    store(pine);
+    let requests = 0;
+    const unsteady: RequestListener = (request, response) => {
+      if (++requests < 3) request.socket.destroy();
+      else proxy(request, response);
+    };
+    await withServer(unsteady, async (url) => {
+      const { code, stdout, stderr } = await read([], { url });
+      expect([code, stderr, requests]).toEqual([0, '', 3]);
+      expect(plantsIn(stdout)).toEqual([pine]);
+    });
+  });
+
+  test('says in one line that its output cannot be written', async () => {
+    store(pine);
+    const env = { PLANT_STORE_URL: server.url, ACCESS_TOKEN: TOKEN };
+    const { code, stderr } = await run('sh', ['-c', `${program} ${projectFile(`examples/${file}`)} > /dev/full`], env);
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(/^.*ENOSPC.*\n$|^.*[Nn]o space left.*\n$|^.*[Ff]ail.* writ.*\n$/);
   });
 
   test('asks to report a defect of the service', async () => {

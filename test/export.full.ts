@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -117,6 +118,57 @@ test('refuses a device, which it would replace by a file', async () => {
   expect(stderr).toBe('/dev/null is not a regular file: name another one, or - for standard output\n');
 });
 
+test('refuses a link to a device or to nothing', async () => {
+  await symlink('/dev/null', join(folder, 'device.csv'));
+  await symlink('missing.csv', join(folder, 'plants.csv'));
+  for (const more of [[], ['--force']]) {
+    expect(await run('device.csv', ...more)).toMatchObject({
+      code: 1,
+      stderr: 'device.csv is not a regular file: name another one, or - for standard output\n',
+    });
+    expect(await run('plants.csv', ...more)).toMatchObject({
+      code: 1,
+      stderr: 'plants.csv is a link to nothing: remove it, or name another file\n',
+    });
+  }
+});
+
+test('refuses a file that cannot be created, in one line', async () => {
+  expect(await run('missing/plants.csv')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'missing/plants.csv cannot be written ' +
+      "(ENOENT: no such file or directory, open 'missing/plants.csv.partial'): fix that, or name another file\n",
+  });
+});
+
+test('of two exports to one file, the second is refused and the first is whole', async () => {
+  await database.query(`insert into plants select n, 'Acer' from generate_series(1, 3) n`);
+  const client = new Client({ connectionString: database.directUrl });
+  await client.connect();
+  await client.query('begin; lock table plants in access exclusive mode');
+  const first = start(['plants.csv']);
+  await eventually(async () => (await readdir(folder)).length === 1);
+  const second = start(['plants.csv', '--force']);
+  expect(await second.exited).toMatchObject({ code: 1 });
+  expect(second.stderr()).toBe(
+    'plants.csv.partial exists: another export is writing plants.csv, or one was killed; ' +
+      'if none is running, remove it\n',
+  );
+  await client.end();
+  expect(await first.exited).toMatchObject({ code: 0 });
+  expect(await read('plants.csv')).toBe('id,name,tag\n1,Acer,\n2,Acer,\n3,Acer,\n');
+  expect(await readdir(folder)).toEqual(['plants.csv']);
+});
+
+test('of a mistyped DATA_DIR creates neither a database nor a list', async () => {
+  const exporting = startNode([projectFile('src/export.ts'), 'plants.csv'], folder, { DATA_DIR: 'mistyped' });
+  expect(await exporting.exited).toMatchObject({ code: 1 });
+  expect(exporting.stderr()).toBe('there is no database in mistyped: npm start creates one there, or set DATA_DIR\n');
+  expect(await readdir(folder)).toEqual([]);
+});
+
 test('leaves nothing behind when it is interrupted', async () => {
   // Much more than a pipe holds, so that it waits for its reader.
   await database.query(`insert into plants select n, repeat('x', 100000) from generate_series(1, 200) n`);
@@ -137,17 +189,31 @@ test('leaves nothing behind when it is interrupted', async () => {
   expect(await files()).toEqual([]);
 });
 
-test('ends with an error when its reader leaves, as in a pipe to head', async () => {
+/** An export of much more than a pipe holds, whose standard output only the test reads. */
+async function startForReader() {
   await database.query(`insert into plants select n, repeat('x', 100000) from generate_series(1, 200) n`);
-  const { spawn } = await import('node:child_process');
-  const child = spawn(process.execPath, [projectFile('src/export.ts'), '-', '--format', 'ndjson'], {
+  return spawn(process.execPath, [projectFile('src/export.ts'), '-', '--format', 'ndjson'], {
     cwd: folder,
     env: { ...process.env, DATABASE_URL: database.url },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+}
+
+test('ends with an error when its reader leaves, as in a pipe to head', async () => {
+  const child = await startForReader();
   child.stdout.once('data', () => child.stdout.destroy());
   const [code] = await once(child, 'exit');
   expect(code).toBe(1);
+});
+
+test('ends at the first signal though its reader has stalled', async () => {
+  const child = await startForReader();
+  await once(child.stdout, 'readable');
+  child.kill('SIGTERM');
+  const kill = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  const [code] = await once(child, 'exit');
+  clearTimeout(kill);
+  expect(code).toBe(143);
 });
 
 test('a list is never complete under its name when the database fails', async () => {
@@ -163,6 +229,7 @@ test.each<[string[], string]>([
   [['a.csv', 'b.csv'], 'one list at a time, not a.csv, b.csv'],
   [['plants.txt'], 'plants.txt ends with none of .ndjson, .jsonl and .csv: add --format ndjson or --format csv'],
   [['a.csv', '--after', '01'], '--after must be an integer from'],
+  [['a.csv', '--after', '-5'], "use '--after=-"],
 ])('refuses %j, says why and where to get help', async (args, reason) => {
   const { code, stderr } = await run(...args);
   expect(code).toBe(1);

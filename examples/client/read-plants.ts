@@ -94,5 +94,8 @@ const [id, ...more] = process.argv.slice(2);
 if ((id !== undefined && !/^-?\d+$/.test(id)) || more.length > 0) stop('usage: read-plants [ID]', 2);
 const client = connect();
 // Whoever reads this, such as head, has enough.
-process.stdout.on('error', () => process.exit(1));
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  if (code === 'EPIPE') process.exit(1);
+  stop(`cannot write the plants (${message})`);
+});
 await print(id === undefined ? listPlants() : only(findPlant(BigInt(id)))).catch((error: Error) => stop(error.message));

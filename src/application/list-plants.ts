@@ -24,6 +24,9 @@ export interface PlantList {
  */
 export type ListPlants = (query: ListQuery) => Promise<PlantList>;
 
+/** Characters after which a page is streamed. Up to these it is read as a whole, and the last batch may be as long. */
+const WHOLE_PAGE = 1024 ** 2;
+
 /** Plants in one batch. */
 const BATCH = 2_000;
 
@@ -34,11 +37,18 @@ export function listPlants(plants: ReadPlants): ListPlants {
   return async ({ after, tag, limit }) => {
     if (after === MAX_INT64) return { first: '', others: undefined, next: undefined };
     const range = { from: after === undefined ? MIN_INT64 : after + 1n, to: MAX_INT64, tag };
-    const batch = await plants.readBatch(range, Math.min(limit ?? BATCH, BATCH));
-    const { lines: first, isLast, count, lastId } = batch;
-    if (isLast) return { first, others: undefined, next: undefined };
-    if (count === limit) return { first, others: undefined, next: lastId };
-    const behind = rangeBehind(range, batch);
+    let batch = await plants.readBatch(range, Math.min(limit ?? BATCH, BATCH));
+    let { lines: first, count } = batch;
+    let behind = rangeBehind(range, batch);
+    // A batch may be short though its text is, and few lists may be streamed at once.
+    while (limit !== undefined && count < limit && !batch.isLast && first.length < WHOLE_PAGE) {
+      batch = await plants.readBatch(behind, Math.min(limit - count, BATCH));
+      if (batch.count > 0) first += `\n${batch.lines}`;
+      count += batch.count;
+      behind = rangeBehind(behind, batch);
+    }
+    if (batch.isLast) return { first, others: undefined, next: undefined };
+    if (count === limit) return { first, others: undefined, next: batch.lastId };
     if (limit === undefined) return { first, others: batches(plants, behind), next: undefined };
     // The ids of the page come first: `next` has to be known before the plants are read, and stay right meanwhile.
     const remaining = limit - count;
@@ -51,7 +61,7 @@ export function listPlants(plants: ReadPlants): ListPlants {
   };
 }
 
-/** The range after a batch, which is not the last of it. */
+/** The range after a batch of it. */
 function rangeBehind(range: PlantRange, { lastId = range.from }: PlantBatch): PlantRange {
   return { ...range, from: lastId + 1n };
 }

@@ -69,18 +69,25 @@ export interface Changes {
   readonly next: string;
 }
 
+export interface ChangesQuery {
+  /** Where the consumer is: the `next` of what it read last; undefined to begin. */
+  readonly after: string | undefined;
+  readonly limit: number;
+  /** Milliseconds to wait for a change if there is none. */
+  readonly wait: number;
+  /** Aborts when nobody wants the result any more. */
+  readonly signal: AbortSignal;
+}
+
 export interface ReadChanges {
   /**
    * Reads the newest state of each plant that was created, changed or deleted after a position, or at all, in an order
-   * that never changes. At most so many, of about a mebibyte of text; none if nothing is new. Nothing is ever left out.
+   * that never changes: at most `limit` of them, of about a mebibyte of text. Nothing is ever left out. If nothing is
+   * new, waits for a change; resolves to nothing new at the end of `wait`, at the signal, and when the service shuts
+   * down.
    *
    * MUST reject with PlantStoreError `invalid_plant` if the position is not one of its own, `cursor_expired` if what
    * came after it cannot be told any more, `changes_unavailable` if this store has no such order, `store_unavailable`.
    */
-  readChanges(after: string | undefined, count: number): Promise<Changes>;
-  /**
-   * Waits for something to read after a position: resolves to true once there may be, to false after so many
-   * milliseconds, when the signal aborts, or when the service shuts down.
-   */
-  awaitChanges(after: string, milliseconds: number, signal: AbortSignal): Promise<boolean>;
+  readChanges(query: ChangesQuery): Promise<Changes>;
 }

@@ -1,14 +1,4 @@
-import type { Changes, ReadChanges as Feed } from './ports.ts';
-
-interface ChangesQuery {
-  /** Where the consumer is: the `next` of what it read last; undefined to begin. */
-  readonly after: string | undefined;
-  readonly limit: number;
-  /** Milliseconds to wait for a change if there is none. */
-  readonly wait: number;
-  /** Aborts when nobody wants the result any more. */
-  readonly signal: AbortSignal;
-}
+import type { Changes, ChangesQuery, ReadChanges as Feed } from './ports.ts';
 
 /**
  * Reads what has changed since, and waits for it if nothing has.
@@ -18,12 +8,5 @@ interface ChangesQuery {
 export type ReadChanges = (query: ChangesQuery) => Promise<Changes>;
 
 export function readChanges(feed: Feed): ReadChanges {
-  return async ({ after, limit, wait, signal }) => {
-    const end = performance.now() + wait;
-    let changes = await feed.readChanges(after, limit);
-    while (changes.lines === '' && (await feed.awaitChanges(changes.next, end - performance.now(), signal))) {
-      changes = await feed.readChanges(changes.next, limit);
-    }
-    return changes;
-  };
+  return (query) => feed.readChanges(query);
 }

@@ -2,11 +2,12 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { withAdvice } from '../adapters/postgres/advice.ts';
 import type { Database } from '../adapters/postgres/database.ts';
+import { requireEmbeddedDatabase } from '../adapters/postgres/embedded.ts';
 import { plantPurge } from '../adapters/postgres/plant-purge.ts';
 import { postgresPlants } from '../adapters/postgres/plant-repository.ts';
 import { requireMigrations } from '../adapters/postgres/schema-gate.ts';
 import { storeCalls } from '../adapters/postgres/store-call.ts';
-import { readDatabaseConfig } from '../config/config.ts';
+import { type DatabaseConfig, readDatabaseConfig } from '../config/config.ts';
 import { environment } from '../config/environment.ts';
 import { PlantStoreError } from '../domain/errors.ts';
 import { openDatabase } from './open-database.ts';
@@ -17,12 +18,24 @@ const STORE_TIMEOUT = 60_000;
 
 const BATCH_ROWS = 256;
 
+interface OfflineStoreOptions {
+  /** The database; that of the service unless another one is given. */
+  readonly config?: DatabaseConfig;
+  /** Whether to create an embedded database where there is none. */
+  readonly mayCreate?: boolean;
+}
+
 /**
- * Opens the plants of a database, that of the service unless another is given, for a command that works without it.
+ * Opens the plants of a database for a command that works without the service.
  *
  * @throws Error, saying what to do, if the database cannot be used
  */
-export async function openOfflineStore(config = readDatabaseConfig(environment())) {
+export async function openOfflineStore({
+  config = readDatabaseConfig(environment()),
+  mayCreate = false,
+}: OfflineStoreOptions = {}) {
+  // A mistyped DATA_DIR would otherwise be an empty store.
+  if (config.kind === 'embedded' && !mayCreate) await requireEmbeddedDatabase(config.dataDir);
   const database = await openDatabase({ ...config, ...DATABASE_TIMEOUTS }, pino({ level: 'silent' }));
   try {
     await requireMigrations(database);

@@ -4,7 +4,7 @@ import { parsePlantId, plantIdRule } from '../wire/plant-id.ts';
 import { listPath, parsedCommandLine } from './command-line.ts';
 import { type ListFormat, listFormat } from './list-format.ts';
 
-export const USAGE = `Usage: npm run export -- FILE [--format ndjson|csv] [--tag T] [--after ID] [--force]
+export const USAGE = `Usage: npm run export -- FILE [--format ndjson|csv] [--tag T] [--after=ID] [--force]
 
 Writes every plant in the database of DATABASE_URL, else in the embedded one in DATA_DIR, to a file that npm run import
 reads back. Deleted plants leave nothing in it, so it is not a backup.
@@ -12,7 +12,7 @@ reads back. Deleted plants leave nothing in it, so it is not a backup.
   FILE              the list to write; - is standard output, with npm run --silent export
   --format FORMAT   ndjson or csv, if FILE does not end with .ndjson, .jsonl or .csv
   --tag T           only the plants with this tag
-  --after ID        only the plants with larger ids
+  --after=ID        only the plants with larger ids
   --force           replaces FILE if it exists
   -h, --help        shows this
 

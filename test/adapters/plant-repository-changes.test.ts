@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Ports } from '../../src/application/use-cases.ts';
 import { isSamePlant, MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
 import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
-import { applyTo, changesOf, deletion, readToEnd, sorted } from '../support/changes.ts';
+import { applyTo, changesOf, deletion, readPage, readToEnd, sorted } from '../support/changes.ts';
 import { contentOf } from '../support/plant-lines.ts';
 import { implementations, postgres, type Repositories } from '../support/plant-repositories.ts';
 
@@ -342,7 +342,7 @@ describe.each(openers)('on %s', (_name, open) => {
       for (const each of all) await plants.add(each);
       expect((await readToEnd(plants, start)).changes).toEqual(all);
       await plants.remove(MIN_INT64 + 1n);
-      const last = await plants.readChanges((await readToEnd(plants, start, 1)).next, 1);
+      const last = await readPage(plants, (await readToEnd(plants, start, 1)).next, 1);
       expect(last.lines).toBe('');
       expect((await readToEnd(plants, start, 1)).changes.at(-1)).toEqual(deletion(MIN_INT64 + 1n));
     });
@@ -363,7 +363,7 @@ describe.each(openers)('on %s', (_name, open) => {
             if (kind === 'replace') await plants.replace({ id, name });
             if (kind === 'remove' && id % 3n === 0n) await plants.remove(id);
             if (kind !== 'read') continue;
-            const page = await plants.readChanges(next, limit);
+            const page = await readPage(plants, next, limit);
             applyTo(copy, changesOf(page.lines));
             next = page.next;
           }
@@ -379,21 +379,19 @@ describe.each(openers)('on %s', (_name, open) => {
 
     test('waits for a change until there is one, time is over, or nobody waits any more', async () => {
       const start = await now();
-      const never = new AbortController().signal;
-      expect(await plants.awaitChanges(start, 0, never)).toBe(false);
-      expect(await plants.awaitChanges(start, 5, never)).toBe(false);
-      expect(await plants.awaitChanges(start, 60_000, AbortSignal.abort())).toBe(false);
+      const nothing = { lines: '', next: start };
+      expect(await readPage(plants, start, 10, 5)).toEqual(nothing);
+      expect(await readPage(plants, start, 10, 60_000, AbortSignal.abort())).toEqual(nothing);
       const leaving = new AbortController();
-      const left = plants.awaitChanges(start, 60_000, leaving.signal);
+      const left = readPage(plants, start, 10, 60_000, leaving.signal);
       leaving.abort();
-      expect(await left).toBe(false);
+      expect(await left).toEqual(nothing);
 
-      const woken = plants.awaitChanges(start, 60_000, never);
+      const woken = readPage(plants, start, 10, 60_000);
       await plants.add(plant(600n));
-      expect(await woken).toBe(true);
-      expect(changesOf((await plants.readChanges(start, 10)).lines)).toEqual([plant(600n)]);
+      expect(changesOf((await woken).lines)).toEqual([plant(600n)]);
       // It is there already.
-      expect(await plants.awaitChanges(start, 60_000, never)).toBe(true);
+      expect(changesOf((await readPage(plants, start, 10, 60_000)).lines)).toEqual([plant(600n)]);
     });
 
     test.each([
@@ -403,7 +401,7 @@ describe.each(openers)('on %s', (_name, open) => {
       ['a character beyond ASCII', '\u00E4'],
       ['a megabyte', 'A'.repeat(MEBIBYTE)],
     ])('refuses %s as a position', async (_what, after) => {
-      await expect(plants.readChanges(after, 1)).rejects.toMatchObject({ code: 'invalid_plant' });
+      await expect(readPage(plants, after, 1)).rejects.toMatchObject({ code: 'invalid_plant' });
     });
   });
 });

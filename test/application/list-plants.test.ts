@@ -5,13 +5,15 @@ import type { ReadPlants } from '../../src/application/ports.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
 import { fakePlants } from '../support/fake-plants.ts';
-import { listBatchSize, plantsOf } from '../support/plant-lines.ts';
+import { linesOf, listBatchSize, plantsOf } from '../support/plant-lines.ts';
 
 const BATCH = await listBatchSize();
 
 const plant = (id: bigint, tag?: string): NewPlant => ({ id, name: `plant ${id}`, ...(tag !== undefined && { tag }) });
 const idsOf = (plants: readonly NewPlant[]) => plants.map(({ id }) => id);
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => plant(BigInt(n)));
+/** With so much text that a batch of them has a mebibyte, and a page of more is a stream. */
+const long = (each: NewPlant): NewPlant => ({ ...each, name: each.name.padEnd(Math.floor(1024 ** 2 / BATCH)) });
 
 /** A store with these plants, and the use case over it. */
 function store(plants: readonly NewPlant[], replaced: (store: ReadPlants) => Partial<ReadPlants> = () => ({})) {
@@ -72,9 +74,37 @@ test.each([
   [15_000, 15_000],
   [15_000, 15_001],
 ])('gives a page of up to %i of %i plants, and the next one only if there are more', async (limit, count) => {
-  const page = await store(upTo(count)).list({ limit });
-  expect(idsOf(await allOf(page))).toEqual(idsOf(upTo(Math.min(limit, count))));
-  expect(page.next).toBe(count > limit ? BigInt(limit - 1) : undefined);
+  for (const plants of [upTo(count), upTo(count).map(long)]) {
+    const page = await store(plants).list({ limit });
+    expect(idsOf(await allOf(page))).toEqual(idsOf(plants.slice(0, limit)));
+    expect(page.next).toBe(count > limit ? BigInt(limit - 1) : undefined);
+  }
+});
+
+describe('a page whose batches are cut short by the store', () => {
+  const cut = (plants: readonly NewPlant[]) =>
+    store(plants, ({ readBatch }) => ({ readBatch: (range, count) => readBatch(range, Math.min(count, 3)) })).list;
+
+  test.each([
+    [10, 9],
+    [10, 10],
+    [10, 11],
+    [12, 13],
+  ])('has up to %i of %i plants at once', async (limit, count) => {
+    expect(await cut(upTo(count))({ limit })).toEqual({
+      first: linesOf(upTo(Math.min(limit, count))),
+      others: undefined,
+      next: count > limit ? BigInt(limit - 1) : undefined,
+    });
+  });
+
+  test('is read on only after a mebibyte of text', async () => {
+    const plants = upTo(12).map(({ id }) => ({ id, name: 'x'.repeat(150_000) }));
+    const page = await cut(plants)({ limit: 11 });
+    expect(plantsOf(page.first)).toEqual(plants.slice(0, 9));
+    expect(page.next).toBe(10n);
+    expect(await allOf(page)).toEqual(plants.slice(0, 11));
+  });
 });
 
 test('begins after the id that is given, whether or not a plant has it, up to the ends of int64', async () => {
@@ -148,7 +178,7 @@ describe('while plants come and go between the statements', () => {
   }
 
   const limit = BATCH + 500;
-  const even = Array.from({ length: BATCH + 1_000 }, (_, n) => plant(BigInt(2 * n)));
+  const even = Array.from({ length: BATCH + 1_000 }, (_, n) => long(plant(BigInt(2 * n))));
   const add = (id: bigint) => (stored: Map<bigint, NewPlant>) => void stored.set(id, plant(id));
   const addOdd = (stored: Map<bigint, NewPlant>) => {
     for (let id = 1n; id < BigInt(2 * even.length); id += 2n) stored.set(id, plant(id));
@@ -211,6 +241,7 @@ describe('while plants come and go between the statements', () => {
 
 describe('when the store fails', () => {
   const failure = new PlantStoreError('store_unavailable', 'not now');
+  const all = upTo(4 * BATCH + 1_000).map(long);
   /** Its statement of this number fails, from 1. */
   function failingAt(number: number) {
     let count = 0;
@@ -220,7 +251,7 @@ describe('when the store fails', () => {
         return run(...args);
       };
     };
-    return store(upTo(4 * BATCH + 1_000), ({ readBatch, readIds }) => ({
+    return store(all, ({ readBatch, readIds }) => ({
       readBatch: orFail(readBatch),
       readIds: orFail(readIds),
     })).list;
@@ -243,7 +274,7 @@ describe('when the store fails', () => {
       for await (const lines of others ?? []) plants.push(...plantsOf(lines));
     })();
     await expect(reading).rejects.toBe(failure);
-    expect(plants).toEqual(upTo(BATCH * (number - (query.limit === undefined ? 1 : 2))));
+    expect(plants).toEqual(all.slice(0, BATCH * (number - (query.limit === undefined ? 1 : 2))));
   });
 
   test('while nobody reads on, nothing is left unhandled', async () => {

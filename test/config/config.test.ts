@@ -57,6 +57,7 @@ const defaults = {
   storeTimeout: 5_000,
   limits: { maxRequests: 1_000, maxRequestBytes: 64 * 1024 ** 2 },
   maxStreams: 4,
+  maxFollowers: 5_000,
   maxConnections: 10_000,
   logLevel: 'info',
   shutdownDelay: 5_000,
@@ -74,7 +75,7 @@ test('takes an empty variable for one that is not set', () => {
   names.push('SHUTDOWN_DELAY');
   names.push('CONNECT_TIMEOUT', 'STATEMENT_TIMEOUT', 'IDLE_TIMEOUT');
   names.push('JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_READ_SCOPE', 'JWT_WRITE_SCOPE');
-  names.push('READ_TOKENS', 'READ_TOKENS_FILE', 'MAX_STREAMS');
+  names.push('READ_TOKENS', 'READ_TOKENS_FILE', 'MAX_STREAMS', 'MAX_FOLLOWERS');
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toStrictEqual(defaults);
 });
 
@@ -120,6 +121,7 @@ test('reads every variable', () => {
     MAX_REQUESTS: '20',
     MAX_REQUEST_BYTES: '2mb',
     MAX_STREAMS: '7',
+    MAX_FOLLOWERS: '70',
     MAX_CONNECTIONS: '30',
     LOG_LEVEL: 'silent',
     SHUTDOWN_DELAY: '20s',
@@ -152,6 +154,7 @@ test('reads every variable', () => {
     storeTimeout: 3_000,
     limits: { maxRequests: 20, maxRequestBytes: 2 * 1024 ** 2 },
     maxStreams: 7,
+    maxFollowers: 70,
     maxConnections: 30,
     logLevel: 'silent',
     shutdownDelay: 20_000,
@@ -271,6 +274,7 @@ test.each([
   ['READ_TOKENS', ['fifteen-letters', ','], `must be ${TOKEN_RULE}`],
   ['READ_TOKENS_FILE', ['/no/such/file', '/'], FILE_RULE],
   ['MAX_STREAMS', ['0', '1001', 'all'], 'must be a number of lists from 1 to 1000'],
+  ['MAX_FOLLOWERS', ['0', '1000001', 'all'], 'must be a number of requests from 1 to 1000000'],
 ])('refuses a bad %s and says what it must be', (name, values, rule) => {
   for (const value of values) expect(mistakes({ ACCESS_TOKENS: TOKEN, [name]: value })).toEqual([`${name} ${rule}`]);
 });

@@ -10,6 +10,7 @@ interface Content {
 }
 
 interface Operation {
+  readonly operationId: string;
   readonly requestBody?: Content;
   /** A response without content has no body. */
   readonly responses: Readonly<Record<string, Partial<Content>>>;
@@ -27,38 +28,51 @@ export interface Answer {
 }
 
 export interface Contract {
-  /** Of the operation that takes a body. */
+  /** The operation that creates plants. */
   readonly path: string;
   readonly request: Schema;
+  /** The body of the one that changes them. */
+  readonly change: Schema;
   /** @returns what is wrong with an answer, undefined if nothing is */
   readonly faultOf: (answer: Answer) => string | undefined;
 }
 
 /**
- * Reads the document of a service of which one operation takes a body. Any of its operations may have been asked for:
- * what is wrong with a request can have changed the method or the path.
+ * Reads the document of a service. Any of its operations may have been asked for: what is wrong with a request can have
+ * changed the method or the path.
  */
 export async function contractOf(url: string): Promise<Contract> {
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as Document;
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.values(methods).map((operation) => ({ path, ...operation })),
   );
-  const [{ path, requestBody } = { path: '', requestBody: undefined }, ...others] = operations.filter(
-    (operation) => operation.requestBody !== undefined,
-  );
-  if (requestBody === undefined || others.length > 0) throw new TypeError('not one operation takes a body');
+  const bodyOf = (id: string) => {
+    const { path, requestBody } = operations.find(({ operationId }) => operationId === id) ?? {};
+    if (path === undefined || requestBody === undefined) throw new TypeError(`${id} takes no body`);
+    return { path, schema: schemaOf(requestBody) };
+  };
   const resolve = (schema: Reference): Schema => {
     if ('allOf' in schema && schema.allOf !== undefined) {
       const allOf = schema.allOf.map(resolve);
       return { allOf, properties: Object.assign({}, ...allOf.map(({ properties }) => properties)) };
     }
-    if ('items' in schema && schema.items !== undefined) return { ...schema, items: resolve(schema.items) };
-    if (!('$ref' in schema)) return schema as Schema;
+    if (!('$ref' in schema)) return withParts(schema as Schema);
     const name = schema.$ref.replace('#/components/schemas/', '');
     const found = document.components.schemas[name];
     if (found === undefined) throw new TypeError(`the document has no schema ${name}`);
-    return found;
+    return withParts(found);
   };
+  /** Its references have to be resolved, too. */
+  function withParts({ items, anyOf, properties, ...schema }: Schema): Schema {
+    return {
+      ...schema,
+      ...(items && { items: resolve(items) }),
+      ...(anyOf && { anyOf: anyOf.map(resolve) }),
+      ...(properties && {
+        properties: Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, resolve(part)])),
+      }),
+    };
+  }
   const schemaOf = ({ content }: Content) => resolve(content['application/json'].schema);
   const checkable = (schema: Schema) => ({ names: Object.keys(schema.properties ?? {}), validator: Compile(schema) });
   const error = checkable(resolve({ $ref: '#/components/schemas/Error' }));
@@ -67,16 +81,25 @@ export async function contractOf(url: string): Promise<Contract> {
       content ? [{ status: Number(status), ...checkable(schemaOf({ content })) }] : [],
     ),
   );
+  const bodiless = operations.flatMap(({ responses }) =>
+    Object.entries(responses).flatMap(([status, { content }]) => (content ? [] : [Number(status)])),
+  );
   // Of no operation: a path or a method that the document does not have.
   for (const status of [404, 405]) responses.push({ status, ...error });
   return {
-    path,
-    request: schemaOf(requestBody),
+    path: bodyOf('createPlant').path,
+    request: bodyOf('createPlant').schema,
+    change: bodyOf('changePlant').schema,
     faultOf({ status, headers, body }) {
+      if (bodiless.includes(status)) return body === '' ? undefined : `${status} has the body ${body}`;
       const documented = responses.filter((response) => response.status === status);
       if (documented.length === 0) return `the status ${status} is not in the document`;
       if (status >= 500) return `the status is ${status}`;
-      if (headers.get('content-type') !== 'application/json') return `the type is ${headers.get('content-type')}`;
+      const type = headers.get('content-type');
+      if (type === 'application/x-ndjson') return undefined;
+      if (type !== 'application/json') return `the type is ${type}`;
+      // The response to HEAD has none.
+      if (body === '') return undefined;
       const value: unknown = JSON.parse(body);
       const fitting = documented.filter(({ validator }) => validator.Check(value));
       if (fitting.length === 0) return `the body does not fit the document: ${body}`;

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { type Answer, type Contract, contractOf } from './contract.ts';
 import type { Meaning } from './meaning.ts';
+import { otherRequests } from './other-requests.ts';
 import { type Request, requests } from './requests.ts';
 
 export interface FuzzOptions {
@@ -30,25 +31,36 @@ export async function fuzz(options: FuzzOptions): Promise<{ sent: number; answer
   const contract = await contractOf(url);
   const answers = new Map<string, number>();
   let sent = 0;
-  const property = fc.asyncProperty(
-    fc.array(requests(contract.request, contract.path, token), { minLength: 1, maxLength: BATCH, size: 'max' }),
-    async (batch) => {
-      sent += batch.length;
-      const exchanges = await Promise.all(
-        batch.map(async (request) => ({ request, answers: await send(url, request.bytes) })),
-      );
-      for (const { status, body } of exchanges.flatMap(({ answers }) => answers)) {
-        const kind = `${status} ${/"error":(\d+)/.exec(body)?.[1] ?? ''}`.trim();
-        answers.set(kind, (answers.get(kind) ?? 0) + 1);
-      }
-      const rows = await query(`delete from plants returning id::text, name, tag`);
-      const faults = faultsOf(contract, exchanges, rows as unknown as Meaning[]);
-      if (faults.length > 0) throw new Error(faults.join('\n'));
-    },
-  );
+  async function exchange(batch: readonly Request[]): Promise<Exchanged[]> {
+    sent += batch.length;
+    const exchanges = await Promise.all(
+      batch.map(async (request) => ({ request, answers: await send(url, request.bytes) })),
+    );
+    for (const { status, body } of exchanges.flatMap(({ answers }) => answers)) {
+      const kind = `${status} ${/"error":(\d+)/.exec(body)?.[1] ?? ''}`.trim();
+      answers.set(kind, (answers.get(kind) ?? 0) + 1);
+    }
+    return exchanges;
+  }
+
+  const size = { minLength: 1, maxLength: BATCH, size: 'max' } as const;
+  const creating = fc.asyncProperty(fc.array(requests(contract.request, contract.path, token), size), async (batch) => {
+    const exchanges = await exchange(batch);
+    const rows = await query('delete from plants returning id::text, name, tag');
+    const faults = faultsOf(contract, exchanges, rows as unknown as Meaning[]);
+    if (faults.length > 0) throw new Error(faults.join('\n'));
+  });
+  const others = fc.asyncProperty(fc.array(otherRequests(contract.change, token), size), async (batch) => {
+    await query(`insert into plants (id, name) select n, 'plant ' || n from generate_series(0, 9) as n`);
+    const exchanges = await exchange(batch);
+    await query('delete from plants');
+    const faults = documentFaults(contract, exchanges);
+    if (faults.length > 0) throw new Error(faults.join('\n'));
+  });
   await query('delete from plants');
   for (let seed = options.seed; sent < options.requests; seed++) {
-    await fc.assert(property, { seed, numRuns: BATCHES });
+    await fc.assert(creating, { seed, numRuns: BATCHES });
+    await fc.assert(others, { seed, numRuns: BATCHES });
     onProgress?.(sent);
   }
   return { sent, answers };
@@ -59,25 +71,30 @@ interface Exchanged {
   readonly answers: readonly Answer[];
 }
 
+/** The answers that the document does not allow, and the requests without one. */
+function documentFaults({ faultOf }: Contract, exchanges: readonly Exchanged[]): string[] {
+  return exchanges.flatMap(({ request, answers }) => {
+    const text = request.bytes.toString('latin1');
+    // Line ends alone ask for nothing (RFC 9112 section 2.2).
+    const missing = answers.length === 0 && /[^\r\n]/.test(text) ? ['no answer'] : [];
+    const wrong = answers.flatMap((answer) => faultOf(answer) ?? []);
+    return [...missing, ...wrong].map((fault) => `${fault}\n  ${JSON.stringify(text)}`);
+  });
+}
+
 /** What breaks the contract in one batch, given the rows that it left in a table that was empty. */
-function faultsOf({ faultOf }: Contract, exchanges: readonly Exchanged[], rows: readonly Meaning[]): string[] {
-  const faults: string[] = [];
+function faultsOf(contract: Contract, exchanges: readonly Exchanged[], rows: readonly Meaning[]): string[] {
+  const faults = documentFaults(contract, exchanges);
   const stored = new Map(rows.map((row) => [row.id, row]));
   /** The rows that no 200 accounts for so far. */
   const unexplained = new Set(rows);
 
   for (const { request, answers } of exchanges) {
     const wrong = (fault: string) => faults.push(`${fault}\n  ${JSON.stringify(request.bytes.toString('latin1'))}`);
-    // Line ends alone ask for nothing (RFC 9112 section 2.2).
-    if (answers.length === 0 && /[^\r\n]/.test(request.bytes.toString('latin1'))) wrong('no answer');
-    for (const answer of answers) {
-      const fault = faultOf(answer);
-      if (fault !== undefined) wrong(fault);
-    }
     const { meaning } = request;
     if (meaning === 'open') {
-      // A list is what became of a request whose method is a different one now.
-      for (const { body } of answers.filter(({ status, body }) => status === 200 && !body.startsWith('['))) {
+      // Others are what became of a request whose method is a different one now.
+      for (const { body } of answers.filter(({ status, body }) => status === 200 && /^\{"name"/.test(body))) {
         const same = rows.filter((row) => tells(body, row));
         if (same.length === 0) wrong(`200 ${body}, and no such row`);
         for (const row of same) unexplained.delete(row);
@@ -130,7 +147,9 @@ function answersIn(bytes: Buffer): Answer[] {
   const headers = new Map(
     lines.map((line) => [line.split(':', 1).join().toLowerCase(), line.replace(/^[^:]*: */, '')]),
   );
-  const bodyEnd = end + 4 + Number(headers.get('content-length') ?? 0);
+  // The response to HEAD has no body, whatever its length.
+  const isHead = bytes.toString('latin1', end + 4).startsWith('HTTP/1.1 ');
+  const bodyEnd = end + 4 + (isHead ? 0 : Number(headers.get('content-length') ?? 0));
   const status = Number(first.split(' ')[1]);
   const rest = answersIn(bytes.subarray(bodyEnd));
   // 100 Continue is none yet.

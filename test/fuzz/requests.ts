@@ -2,7 +2,7 @@ import fc, { type Arbitrary } from 'fast-check';
 import { int64, writtenInteger, writtenString } from '../support/json-forms.ts';
 import { type Meaning, meaningOf } from './meaning.ts';
 
-/* Requests from the document's schema: as it says, with something wrong in the body, and with something wrong anywhere. */
+/* Requests to create plants, from the document's schema: as it says, with something wrong in the body, and with something wrong anywhere. */
 
 /** A JSON Schema as the document has them. */
 export interface Schema {
@@ -13,6 +13,7 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   /** As far as the document is concerned, it may be a reference. */
   readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
 }
 
 export interface Request {
@@ -27,7 +28,7 @@ interface Member {
   readonly text: string;
 }
 
-/** Any request to the operation with this request schema. */
+/** Any request to create a plant. @param schema of its body */
 export function requests(schema: Schema, path: string, token: string): Arbitrary<Request> {
   const body = fc.oneof({ weight: 3, arbitrary: validBody(schema) }, { weight: 2, arbitrary: spoiltBody(schema) });
   const wellFormed = fc.record({ body, type, pieces: fc.option(fc.array(fc.integer({ min: 1, max: 40 }))) }).map(
@@ -66,7 +67,7 @@ function validMember(schema: Schema, name: string): Arbitrary<Member | undefined
 }
 
 /** In any order, with members that the schema does not know, and with white space. */
-function validBody(schema: Schema): Arbitrary<string> {
+export function validBody(schema: Schema): Arbitrary<string> {
   const names = Object.keys(schema.properties ?? {});
   const extra = fc
     .tuple(
@@ -96,7 +97,7 @@ const oddTexts = ['"\\u0000"', '"\\ud800"', '"\\udc00\\ud800"', '"\ufeff"', '"\\
 const oddValue = fc.oneof(fc.json({ maxDepth: 2 }), fc.constantFrom(...oddNumbers, ...oddTexts), ids.map(String));
 
 /** Members missing, twice, of other types, or no JSON at all. */
-function spoiltBody(schema: Schema): Arbitrary<string> {
+export function spoiltBody(schema: Schema): Arbitrary<string> {
   const names = [...Object.keys(schema.properties ?? {}), 'ID', '__proto__', ''];
   const member = fc.record({
     name: fc.constantFrom(...names),
@@ -112,21 +113,25 @@ function objectText(members: readonly Member[], space: string): string {
 }
 
 interface Parts {
+  readonly method?: string;
   readonly path: string;
   readonly token: string;
   readonly type: string;
+  /** More lines of the head. */
+  readonly headers?: readonly string[];
   readonly body: Buffer;
   /** The lengths of its chunks, if it is chunked; what is left makes the last one. */
   readonly pieces: readonly number[] | null;
 }
 
-function httpRequest({ path, token, type, body, pieces }: Parts): Buffer {
+export function httpRequest({ method = 'POST', path, token, type, headers = [], body, pieces }: Parts): Buffer {
   const framing = pieces === null ? `Content-Length: ${body.length}` : 'Transfer-Encoding: chunked';
   const lines = [
-    `POST ${path} HTTP/1.1`,
+    `${method} ${path} HTTP/1.1`,
     'Host: a',
     `Authorization: Bearer ${token}`,
     `Content-Type: ${type}`,
+    ...headers,
     framing,
   ];
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), pieces === null ? body : chunked(body, pieces)]);
@@ -176,7 +181,7 @@ const inserted = fc.oneof(
 );
 
 /** Puts bytes in, in place of so many others; a part of the request itself at times. */
-const mutation: Arbitrary<(bytes: Buffer) => Buffer> = fc
+export const mutation: Arbitrary<(bytes: Buffer) => Buffer> = fc
   .record({
     at: fc.nat(9_999).map((tenthousandths) => tenthousandths / 10_000),
     removed: fc.oneof(fc.constant(0), fc.nat(4), fc.nat(400)),

@@ -35,8 +35,8 @@ const CHUNKED = 'Transfer-Encoding: chunked';
 const PLANT = '{"id":1,"name":"Monstera"}';
 const declared = (body: string | Uint8Array) => `Content-Length: ${body.length}`;
 
-function requestHead(lines: readonly string[]): string {
-  return ['POST /plants HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines, '', ''].join(CRLF);
+function requestHead(lines: readonly string[], target = 'POST /plants'): string {
+  return [`${target} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...lines, '', ''].join(CRLF);
 }
 
 function attackOf(name: string, insider: boolean, outcomes: string[], details: Details, send: Turn): Attack {
@@ -66,6 +66,19 @@ const insidersBody = (name: string, outcomes: string[], body: string | Uint8Arra
   insider(name, outcomes, [...lines, declared(body)], ({ send }) => send(body), { attackers: 4, turnsPerSecond: 20 });
 
 const nothing: Turn = async () => {};
+
+/** A request without a body. */
+const insidersRequest = (
+  name: string,
+  outcomes: string[],
+  target: string,
+  lines: string[] = [],
+  { afterwards = nothing, ...details }: Details & { afterwards?: Turn } = {},
+) =>
+  attackOf(name, true, outcomes, details, async (connection, to) => {
+    await connection.send(requestHead([`Authorization: Bearer ${to.token}`, ...lines], target));
+    await afterwards(connection, to);
+  });
 
 /** A byte now and then, for as long as it is borne. */
 const trickle =
@@ -238,6 +251,37 @@ export const attacks: readonly Attack[] = [
     'application/json\t,text/plain',
     `${'a'.repeat(10_000)}/json`,
   ].map((type) => insidersBody(`the type ${type.slice(0, 45)}`, ['400 40015'], PLANT, [`Content-Type: ${type}`])),
+  // Reads, changes and deletions.
+  insidersRequest('lists that nobody reads', ['200 ok', '503 50300', 'closed'], 'GET /plants', [], {
+    afterwards: async (connection) => {
+      connection.deafen();
+      await sleep(3_000);
+      connection.reset();
+    },
+    attackers: 64,
+  }),
+  insidersRequest('lists that are broken off', ['closed', '200 ok', '503 50300'], 'GET /plants', [], {
+    afterwards: async (connection) => {
+      await sleep(20);
+      connection.reset();
+    },
+    turnsPerSecond: 200,
+  }),
+  insidersRequest('3,000 parameters', ['400 40022'], `GET /plants?${'limit=1&'.repeat(1_500)}${'a&'.repeat(1_500)}`),
+  insidersRequest('an Accept of 15 KiB', ['406 40600'], 'GET /plants/1', [`Accept: ${'a/b;q=0.1,'.repeat(1_500)}`]),
+  insidersRequest('an If-None-Match of 15 KiB', ['200 ok', '404 40401', '410 41000'], 'GET /plants/1', [
+    `If-None-Match: ${'"x",'.repeat(3_700)}`,
+  ]),
+  insidersRequest('a tag of 15 KiB', ['200 ok'], `GET /plants?limit=1000&tag=${'x'.repeat(15_000)}`),
+  insidersRequest('a position of 15 KiB', ['400 40022'], `GET /changes?after=${'x'.repeat(15_000)}`),
+  insidersRequest('followers that leave', ['closed', '200 ok', '503 50300'], 'GET /changes?wait=30', [], {
+    afterwards: async (connection) => connection.reset(),
+    turnsPerSecond: 500,
+  }),
+  insidersRequest('deletions of one plant', ['204 ok', '404 40401'], 'DELETE /plants/2', ['If-Match: *'], {
+    attackers: 64,
+    turnsPerSecond: 500,
+  }),
   insidersBody('a second charset', ['200 ok'], PLANT, ['Content-Type: application/json;charset=utf-8;charset=utf-16']),
   insidersBody('a parameter of 10 KiB', ['200 ok'], PLANT, [`Content-Type: application/json; ${'a'.repeat(10_000)}`]),
 ];

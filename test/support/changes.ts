@@ -26,6 +26,13 @@ function changeOf(line: string): Change {
 
 export const deletion = (id: bigint): Change => ({ id, deleted: true });
 
+const never = new AbortController().signal;
+
+/** Reads a page. @param wait milliseconds */
+export function readPage(feed: ReadChanges, after: string | undefined, limit = 10, wait = 0, signal = never) {
+  return feed.readChanges({ after, limit, wait, signal });
+}
+
 /** Reads from a position until nothing is new. */
 export async function readToEnd(
   feed: ReadChanges,
@@ -34,7 +41,7 @@ export async function readToEnd(
 ): Promise<{ changes: Change[]; pages: Change[][]; next: string }> {
   const pages: Change[][] = [];
   for (let from = after; ; ) {
-    const { lines, next } = await feed.readChanges(from, typeof limit === 'number' ? limit : limit());
+    const { lines, next } = await readPage(feed, from, typeof limit === 'number' ? limit : limit());
     from = next;
     if (lines === '') return { changes: pages.flat(), pages, next };
     pages.push(changesOf(lines));
@@ -131,10 +138,10 @@ export function consumer(): Consumer {
 }
 
 /** Pages from a port. */
-export function pagesOf(feed: Pick<ReadChanges, 'readChanges'>): ReadPage {
+export function pagesOf(feed: ReadChanges): ReadPage {
   return async (after, limit) => {
     try {
-      const { lines, next } = await feed.readChanges(after, limit);
+      const { lines, next } = await readPage(feed, after, limit);
       return { changes: changesOf(lines), next };
     } catch (error) {
       if (error instanceof PlantStoreError && error.code === 'cursor_expired') return undefined;

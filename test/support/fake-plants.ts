@@ -56,21 +56,21 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
       within(range)
         .map(({ id }) => id)
         .slice(0, count),
-    async readChanges(after = '0', count) {
+    async readChanges({ after = '0', limit, wait, signal }) {
       if (!/^(0|[1-9]\d*)$/.test(after)) throw new PlantStoreError('invalid_plant', 'after must be a number');
-      const news = [...stored].filter(([id]) => (changed.get(id) ?? 0) > Number(after)).slice(0, count);
+      const read = () => [...stored].filter(([id]) => (changed.get(id) ?? 0) > Number(after)).slice(0, limit);
+      if (read().length === 0 && wait > 0 && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve);
+          setTimeout(resolve, wait).unref();
+          signal.addEventListener('abort', () => resolve());
+        });
+      }
+      const news = read();
       const page = news.slice(0, fitting(news.map(([, value]) => value)).length);
       const lines = page.map(([id, value]) => (value === 'deleted' ? `{"id":${id},"deleted":true}` : linesOf([value])));
       const last = page.at(-1);
       return { lines: lines.join('\n'), next: last === undefined ? after : `${changed.get(last[0])}` };
     },
-    awaitChanges: (after, milliseconds, signal) =>
-      new Promise((resolve) => {
-        if (milliseconds <= 0 || signal.aborted) return resolve(false);
-        if (Number(after) < changes) return resolve(true);
-        waiting.push(() => resolve(true));
-        setTimeout(resolve, milliseconds, false).unref();
-        signal.addEventListener('abort', () => resolve(false));
-      }),
   };
 }

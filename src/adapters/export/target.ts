@@ -1,4 +1,4 @@
-import { createWriteStream, lstatSync, realpathSync, renameSync, rmSync, type Stats } from 'node:fs';
+import { createWriteStream, lstatSync, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 
 /** Where an export is written. */
@@ -19,19 +19,18 @@ export function standardOutput(): Target {
  * A file that appears under its name only when it is complete: it is written beside, flushed to the disk, and renamed.
  *
  * @param force whether to replace a file that exists
- * @throws Error, saying what to do, if there is one and `force` is false, or if it is not a regular file
+ * @throws Error, saying what to do, if there is one and `force` is false, if it is not a regular file, or if it cannot
+ *   be created, as while another export writes it
  */
 export function fileTarget(path: string, force: boolean): Target {
-  requireFree(path, force);
-  // A link stays, and the file behind it is replaced.
-  const file = lstatOf(path)?.isSymbolicLink() ? realpathSync(path) : path;
+  const file = freePath(path, force);
   const partial = `${file}.partial`;
-  const stream = createWriteStream(partial, { flush: true });
+  const stream = createWriteStream(partial, { fd: create(partial, path), flush: true });
   return {
     stream,
     commit() {
       // It may have been created meanwhile.
-      requireFree(path, force);
+      freePath(path, force);
       renameSync(partial, file);
     },
     discard() {
@@ -41,15 +40,26 @@ export function fileTarget(path: string, force: boolean): Target {
   };
 }
 
-function requireFree(path: string, force: boolean): void {
-  const found = lstatOf(path);
-  if (found === undefined) return;
-  if (!found.isFile() && !found.isSymbolicLink()) {
-    throw new Error(`${path} is not a regular file: name another one, or - for standard output`);
-  }
+/** @returns the file to write: a link stays, and the file behind it is replaced */
+function freePath(path: string, force: boolean): string {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return path;
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new Error(`${path} is a link to nothing: remove it, or name another file`);
+  if (!found.isFile()) throw new Error(`${path} is not a regular file: name another one, or - for standard output`);
   if (!force) throw new Error(`${path} exists: name another file, or replace it with --force`);
+  return realpathSync(path);
 }
 
-function lstatOf(path: string): Stats | undefined {
-  return lstatSync(path, { throwIfNoEntry: false });
+/** Exclusively, since a second export would empty what the first one writes. @returns the descriptor */
+function create(partial: string, path: string): number {
+  try {
+    return openSync(partial, 'wx');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new Error(
+      code === 'EEXIST'
+        ? `${partial} exists: another export is writing ${path}, or one was killed; if none is running, remove it`
+        : `${path} cannot be written (${message}): fix that, or name another file`,
+    );
+  }
 }

@@ -16,11 +16,36 @@ export interface Cursor {
   readonly purged: Position;
 }
 
+/** The feed as one snapshot shows it. */
+export interface FeedState {
+  readonly epoch: string;
+  /** The last position that has been purged. */
+  readonly purged: Position;
+}
+
+/** The same, with the position of its last row. */
+export interface FeedEnd extends FeedState {
+  readonly position: Position;
+}
+
 /** Before every row. */
 export const START: Position = { changed: 0n, id: MIN_INT64 };
 
-export function isAfter(a: Position, b: Position): boolean {
+/** Behind every row. */
+export const LAST: Position = { changed: MAX_INT64, id: MAX_INT64 };
+
+function isAfter(a: Position, b: Position): boolean {
   return a.changed > b.changed || (a.changed === b.changed && a.id > b.id);
+}
+
+/** Whether there is something to read between the cursor and this end of the feed. */
+export function isBehind(cursor: Cursor, end: FeedEnd): boolean {
+  return cursor.epoch === end.epoch && isAfter(end.position, cursor.position);
+}
+
+/** Whether something after the cursor may be missing: the history has changed, or a deletion after it was purged. */
+export function isExpired({ epoch, position, purged }: Cursor, now: FeedState): boolean {
+  return epoch !== now.epoch || (isAfter(now.purged, position) && isAfter(now.purged, purged));
 }
 
 /** Encodes a cursor in the letters that a URL and JSON take as they are. */

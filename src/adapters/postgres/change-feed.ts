@@ -1,13 +1,22 @@
 import type { CompiledQuery } from 'kysely';
-import type { Changes, ReadChanges } from '../../application/ports.ts';
+import type { Changes, ChangesQuery } from '../../application/ports.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { type Cursor, decodeCursor, encodeCursor, isAfter, type Position, START } from './change-cursor.ts';
 import {
-  type ChangeRow,
+  type Cursor,
+  decodeCursor,
+  encodeCursor,
+  type FeedState,
+  isExpired,
+  LAST,
+  type Position,
+  START,
+} from './change-cursor.ts';
+import {
+  type EndRow,
   selectChanges,
   selectCitus,
   selectDistributed,
-  selectHead,
+  selectEnd,
   selectOldest,
   selectUnrepaired,
 } from './change-statements.ts';
@@ -37,47 +46,64 @@ export function changeFeed(database: Database, callStore: CallStore) {
     isChecked = true;
   }
 
+  const watch = changeWatch(async () => {
+    try {
+      const [row] = await callStore(() => rowsOf(selectEnd()));
+      return row && { ...stateOf(row), position: row.changed === null ? START : positionOf(row.changed, row.id ?? 0) };
+    } catch {
+      // While the database is unreachable nothing is new; readers learn of it when their time is over.
+      return undefined;
+    }
+  });
+
   const inProgress = new Map<string, Promise<Changes>>();
 
-  /** Readers at the same position share a statement, as all do that were waiting. */
-  async function shared(after: string | undefined, count: number): Promise<Changes> {
-    const key = `${count} ${after ?? ''}`;
-    const running = inProgress.get(key) ?? read(after, count).finally(() => inProgress.delete(key));
+  /** Readers of the same part share a statement, as all do that were waiting. */
+  function shared(cursor: Cursor | undefined, until: Position, count: number): Promise<Changes> {
+    const key = [count, cursor && encodeCursor(cursor), until.changed, until.id].join(' ');
+    const running = inProgress.get(key) ?? read(cursor, until, count).finally(() => inProgress.delete(key));
     inProgress.set(key, running);
     return running;
   }
 
-  async function read(after: string | undefined, count: number): Promise<Changes> {
-    const cursor = after === undefined ? undefined : decodeCursor(after);
-    const position = cursor?.position ?? START;
+  function read(cursor: Cursor | undefined, until: Position, count: number): Promise<Changes> {
+    const after = cursor?.position ?? START;
     return callStore((call) =>
       inTurn(async () => {
         await requireFeed();
-        const [row] = await rowsOf(selectChanges(position, count, PAGE_TEXT));
+        const [row] = await rowsOf(selectChanges(after, until, count, PAGE_TEXT));
         if (row === undefined) throw new SchemaError('the table change_feed has no row: run npm run migrate');
-        const { epoch, purged_changed, purged_id, changed, lines } = row;
-        const purged = cursor?.purged ?? positionOf(purged_changed, purged_id);
-        if (cursor !== undefined) requireValid(cursor, row);
-        const last = changed === null ? position : { changed: BigInt(changed), id: lastIdOf(lines ?? '') ?? 0n };
-        return { lines: lines ?? '', next: encodeCursor({ epoch, position: last, purged }) };
+        const state = stateOf(row);
+        if (cursor !== undefined) requireValid(cursor, state, row.is_ahead);
+        const lines = row.lines ?? '';
+        const position = row.changed === null ? after : positionOf(row.changed, lastIdOf(lines) ?? 0);
+        return { lines, next: encodeCursor({ ...state, ...cursor, position }) };
       }, call),
     );
   }
 
-  const watch = changeWatch(async () => {
-    const [head] = await callStore(() => rowsOf(selectHead()));
-    return head === undefined ? START : positionOf(head.changed, head.id);
-  });
+  async function readChanges({ after, limit, wait, signal }: ChangesQuery): Promise<Changes> {
+    const end = performance.now() + wait;
+    if (after === undefined || wait === 0) {
+      const changes = await shared(after === undefined ? undefined : decodeCursor(after), LAST, limit);
+      if (wait === 0 || changes.lines !== '') return changes;
+      return readChanges({ after: changes.next, limit, wait, signal });
+    }
+    const cursor = decodeCursor(after);
+    let until = watch.knownEnd(cursor);
+    for (;;) {
+      until ??= await watch.wait(cursor, end - performance.now(), signal);
+      const changes = await shared(cursor, until?.position ?? LAST, limit);
+      if (changes.lines !== '' || until === undefined) return changes;
+      until = undefined;
+    }
+  }
 
   /** Since when the oldest open transaction has been the oldest, as performance.now() counts. */
   let oldest = { id: '', since: 0 };
 
-  const feed: ReadChanges = {
-    readChanges: shared,
-    awaitChanges: (after, milliseconds, signal) => watch.wait(decodeCursor(after).position, milliseconds, signal),
-  };
   return {
-    ...feed,
+    readChanges,
     announce: watch.announce,
     stopWaiting: watch.stop,
     /** Seconds for which a transaction that is still open has held back the feed, as far as calls of this show. */
@@ -107,15 +133,18 @@ export async function requireChangeFeed({ sql }: Database): Promise<void> {
 }
 
 /** @throws PlantStoreError `cursor_expired` */
-function requireValid({ epoch, position, purged }: Cursor, now: ChangeRow): void {
-  const purgedNow = positionOf(now.purged_changed, now.purged_id);
-  const isPurged = isAfter(purgedNow, position) && isAfter(purgedNow, purged);
-  if (epoch === now.epoch && !now.is_ahead && !isPurged) return;
-  const reason = isPurged ? 'deleted plants after it were purged' : 'the database has changed servers';
+function requireValid(cursor: Cursor, state: FeedState, isAhead: boolean): void {
+  if (!isAhead && !isExpired(cursor, state)) return;
+  const reason =
+    isAhead || cursor.epoch !== state.epoch ? 'the database is another one' : 'a later deletion was purged';
   throw new PlantStoreError(
     'cursor_expired',
     `"after" is not valid any more, since ${reason}: start again without it, and drop what the new walk does not bring`,
   );
+}
+
+function stateOf({ epoch, purged_changed, purged_id }: Pick<EndRow, 'epoch' | 'purged_changed' | 'purged_id'>) {
+  return { epoch, purged: positionOf(purged_changed, purged_id) };
 }
 
 function positionOf(changed: Int8, id: Int8): Position {

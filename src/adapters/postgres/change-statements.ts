@@ -1,26 +1,32 @@
 import { CompiledQuery } from 'kysely';
 import type { Position } from './change-cursor.ts';
-import type { Int8 } from './plant-statements.ts';
+import { type Int8, SIZE } from './plant-statements.ts';
 
 /*
  * The statements that read the feed of changes. As plain text, like those in plant-statements.ts. `where single = 1` tells
  * the planner that change_feed has one row: it would expect a thousand, and take the trouble of JIT compilation.
  */
 
-/** What makes a cursor valid. */
-interface FeedState {
+/** The state of the feed. */
+interface StateRow {
   readonly epoch: string;
   readonly purged_changed: Int8;
   readonly purged_id: Int8;
-  /** Whether the position is beyond all transactions of this server. */
-  readonly is_ahead: boolean;
 }
 
-/** A part of the feed; `lines` is null and `changed` too if it is empty. */
-export interface ChangeRow extends FeedState {
+/** A part of the feed; `lines` and `changed` are null if it is empty. */
+export interface ChangesRow extends StateRow {
+  /** Whether the position is beyond all transactions of this server. */
+  readonly is_ahead: boolean;
   readonly lines: string | null;
   /** The transaction of the last line. */
   readonly changed: Int8 | null;
+}
+
+/** The last row of the feed, null if there is none. */
+export interface EndRow extends StateRow {
+  readonly changed: Int8 | null;
+  readonly id: Int8 | null;
 }
 
 /**
@@ -32,46 +38,53 @@ export const SETTLED = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint + 
 /**
  * The server's identity, the database, its timeline, the store and the table: after a restore, a promotion or an
  * upgrade, transaction ids may go on from an earlier one, and a table restored from a dump has its plants of then.
+ * 32 of the hexadecimal digits of a SHA-256.
  */
-const EPOCH = `md5(concat_ws('/', (select system_identifier from pg_control_system()),
+const EPOCH = `left(encode(sha256(convert_to(concat_ws('/',
+  (select system_identifier from pg_control_system()),
   (select oid from pg_database where datname = current_database()),
-  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), store, 'plants'::regclass::oid))`;
-
-const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)';
+  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), store, 'plants'::regclass::oid), 'UTF8')), 'hex'), 32)`;
 
 const LINE = `'{"id":' || id || case when deleted is null
   then ',"name":' || to_json(name) || coalesce(',"tag":' || to_json(tag), '') else ',"deleted":true' end || '}'`;
 
+/** The transaction id that the server will use next. */
+const NEXT = 'pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift';
+
+const STATE = `${EPOCH} as epoch, purged_changed, purged_id`;
+
 /**
- * The rows after a position, at most so many: one at least if there is one, more as long as their texts together have
- * no more than so many octets.
+ * The rows after a position and up to another one, at most so many: one at least if there is one, more as long as their
+ * texts together have no more than so many octets.
  */
-export function selectChanges({ changed, id }: Position, count: number, totalSize: number): CompiledQuery<ChangeRow> {
+export function selectChanges(
+  after: Position,
+  until: Position,
+  count: number,
+  totalSize: number,
+): CompiledQuery<ChangesRow> {
   return CompiledQuery.raw(
-    `select epoch, purged_changed, purged_id, is_ahead, page.* from (
-       select *, ${SETTLED} as settled, ${EPOCH} as epoch, $1::bigint >= ${NEXT} as is_ahead
-       from change_feed where single = 1
+    `select feed.*, page.* from (
+       select ${STATE}, ${SETTLED} as settled, $1::bigint >= ${NEXT} as is_ahead from change_feed where single = 1
      ) as feed, lateral (
        select max(changed) as changed, string_agg(${LINE}, E'\\n' order by changed, id) as lines from (
          select *, sum(size) over (order by changed, id rows unbounded preceding) as total from (
            select *, ${SIZE} as size from plants
-           where (changed, id) > ($1, $2) and changed < settled order by changed, id limit $3
+           where (changed, id) > ($1, $2) and (changed, id) <= ($3, $4) and changed < settled
+           order by changed, id limit $5
          ) as plant
-       ) as plant where total <= $4 or total = size
+       ) as plant where total <= $6 or total = size
      ) as page`,
-    [changed, id, count, totalSize],
+    [after.changed, after.id, until.changed, until.id, count, totalSize],
   );
 }
 
-/** The transaction id that the server will use next. */
-const NEXT = 'pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift';
-
-/** The position of the last row that can be read. One probe of the index. */
-export function selectHead(): CompiledQuery<{ readonly changed: Int8; readonly id: Int8 }> {
+/** The last row of the feed: one probe of the index. */
+export function selectEnd(): CompiledQuery<EndRow> {
   return CompiledQuery.raw(
-    `select head.* from change_feed, lateral (
+    `select ${STATE}, last.changed, last.id from change_feed left join lateral (
        select changed, id from plants where changed < ${SETTLED} order by changed desc, id desc limit 1
-     ) as head where single = 1`,
+     ) as last on true where single = 1`,
     [],
   );
 }

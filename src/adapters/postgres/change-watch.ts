@@ -1,8 +1,8 @@
-import { isAfter, type Position, START } from './change-cursor.ts';
+import { type Cursor, type FeedEnd, isBehind, isExpired } from './change-cursor.ts';
 
 interface Reader {
-  readonly after: Position;
-  readonly wake: (mayHaveMore: boolean) => void;
+  readonly cursor: Cursor;
+  readonly wake: (end: FeedEnd | undefined) => void;
   /** Its index among those waiting. */
   index: number;
 }
@@ -14,11 +14,12 @@ const INTERVAL = 40;
 const MIN_GAP = 50;
 
 /**
- * Wakes readers when the feed of changes has grown. All of them share one probe; without any there is none.
+ * Wakes readers when the feed of changes has grown. All of them share one probe; without any there is none. They are
+ * woken together and learn the same end of the feed, so that those who read up to it are at one position from then on.
  *
- * @param head resolves to the last position of the feed
+ * @param probe resolves to the end of the feed, undefined if it is not known now
  */
-export function changeWatch(head: () => Promise<Position>) {
+export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
   // An array in which the last one replaces one that has left; not a Set, as in store-call.ts.
   const waiting: Reader[] = [];
   let isStopped = false;
@@ -26,18 +27,27 @@ export function changeWatch(head: () => Promise<Position>) {
   let isProbing = false;
   let isAnnounced = false;
   let lastWoken = Number.NEGATIVE_INFINITY;
+  /** As the last probe has shown it. */
+  let known: FeedEnd | undefined;
 
-  async function probe(): Promise<void> {
+  async function wakeReady(): Promise<void> {
     timer = undefined;
     isProbing = true;
     isAnnounced = false;
-    // While the database is unreachable nothing is new; a reader learns of it when its time is over.
-    const last = await head().catch(() => START);
+    const end = await probe();
     isProbing = false;
-    const ready = waiting.filter(({ after }) => isAfter(last, after));
+    known = end;
+    const ready = waiting.filter(({ cursor }) => end && (isBehind(cursor, end) || isExpired(cursor, end)));
     if (ready.length > 0) lastWoken = performance.now();
-    for (const { wake } of ready) wake(true);
+    for (const { wake } of ready) wake(end);
     schedule(isAnnounced ? 0 : INTERVAL);
+  }
+
+  /** Probes after so many milliseconds, unless it will sooner. */
+  function schedule(milliseconds: number): void {
+    if (waiting.length === 0 || isProbing || (timer !== undefined && milliseconds > 0)) return;
+    clearTimeout(timer);
+    timer = setTimeout(wakeReady, Math.max(milliseconds, lastWoken + MIN_GAP - performance.now()));
   }
 
   function leave(reader: Reader): void {
@@ -47,27 +57,26 @@ export function changeWatch(head: () => Promise<Position>) {
     last.index = reader.index;
   }
 
-  /** Probes after so many milliseconds, unless it will sooner. */
-  function schedule(milliseconds: number): void {
-    if (waiting.length === 0 || isProbing || (timer !== undefined && milliseconds > 0)) return;
-    clearTimeout(timer);
-    timer = setTimeout(probe, Math.max(milliseconds, lastWoken + MIN_GAP - performance.now()));
-  }
-
   return {
-    /** Resolves to true once the feed goes beyond the position, to false if something else ends the wait. */
-    wait(after: Position, milliseconds: number, signal: AbortSignal): Promise<boolean> {
-      if (isStopped || milliseconds <= 0 || signal.aborted) return Promise.resolve(false);
+    /** The end of the feed, if a probe has shown that the cursor is behind it. */
+    knownEnd: (cursor: Cursor) => (known !== undefined && isBehind(cursor, known) ? known : undefined),
+    /**
+     * Waits until a probe shows that the cursor is behind the end of the feed, or is not valid any more.
+     *
+     * @returns that end; undefined after so many milliseconds, or when something else ends the wait
+     */
+    wait(cursor: Cursor, milliseconds: number, signal: AbortSignal): Promise<FeedEnd | undefined> {
+      if (isStopped || milliseconds <= 0 || signal.aborted) return Promise.resolve(undefined);
       return new Promise((resolve) => {
-        const reader = { after, wake, index: waiting.length };
-        const timeout = setTimeout(wake, milliseconds, false);
-        const abort = () => wake(false);
+        const reader = { cursor, wake, index: waiting.length };
+        const timeout = setTimeout(wake, milliseconds, undefined);
+        const abort = () => wake(undefined);
         signal.addEventListener('abort', abort);
-        function wake(mayHaveMore: boolean): void {
+        function wake(end: FeedEnd | undefined): void {
           clearTimeout(timeout);
           signal.removeEventListener('abort', abort);
           leave(reader);
-          resolve(mayHaveMore);
+          resolve(end);
         }
         waiting.push(reader);
         schedule(0);
@@ -78,13 +87,11 @@ export function changeWatch(head: () => Promise<Position>) {
       isAnnounced = true;
       schedule(0);
     },
-    /** How many readers are waiting. */
-    size: () => waiting.length,
     /** Ends all waits, and begins no more. */
     stop(): void {
       isStopped = true;
       clearTimeout(timer);
-      for (const { wake } of [...waiting]) wake(false);
+      for (const { wake } of [...waiting]) wake(undefined);
     },
   };
 }

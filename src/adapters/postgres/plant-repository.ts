@@ -39,7 +39,7 @@ export function postgresPlants(database: Database, { callStore, batchRows, onIns
     },
   });
   const updates = plantUpdates(database, callStore, feed.announce);
-  const { readChanges, awaitChanges, stopWaiting, lag } = feed;
+  const { readChanges, stopWaiting, lag } = feed;
   const { replace, remove } = updates;
   return {
     ...plantReader(database, callStore, () => inserts.running() + updates.running() > 0),
@@ -47,7 +47,6 @@ export function postgresPlants(database: Database, { callStore, batchRows, onIns
     replace,
     remove,
     readChanges,
-    awaitChanges,
     stopWaiting,
     changesLag: lag,
     waiting: inserts.waiting,

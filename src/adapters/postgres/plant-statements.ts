@@ -28,7 +28,8 @@ const MORE_SCANNED = 5_000;
 /** No JSON begins so. */
 export const LARGE = '!';
 
-const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)';
+/** The octets of the texts of a row. */
+export const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)';
 
 /** The plant that has the id. */
 export function selectPlant(id: bigint): CompiledQuery<PlantRow> {

@@ -15,7 +15,7 @@ import { storeCalls } from '../../../src/adapters/postgres/store-call.ts';
 import { readChanges } from '../../../src/application/read-changes.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { type PostgresServer, startPostgresServer } from '../../../tooling/postgres-server.ts';
-import { consumer, deletion, pagesOf, readToEnd, sorted } from '../../support/changes.ts';
+import { changesOf, consumer, deletion, pagesOf, readPage, readToEnd, sorted } from '../../support/changes.ts';
 import { putEmbeddedDatabase } from '../../support/embedded-template.ts';
 import { eventually } from '../../support/eventually.ts';
 import { connect, lockRows, migratedDatabase, plantsIn, storedPlants } from '../../support/test-database.ts';
@@ -86,9 +86,9 @@ test.each([
   const [own, other] = [storeIn(both[0]), storeIn(both[1])];
   for (const { add } of [own, other]) await add(1n, 2n, 3n);
   const [next, foreign] = [await own.end(), await other.end()];
-  await expect(own.plants.readChanges(foreign, 10)).rejects.toMatchObject(expired);
-  await expect(other.plants.readChanges(next, 10)).rejects.toMatchObject(expired);
-  expect(await own.plants.readChanges(next, 10)).toEqual({ lines: '', next });
+  await expect(readPage(own.plants, foreign, 10)).rejects.toMatchObject(expired);
+  await expect(readPage(other.plants, next, 10)).rejects.toMatchObject(expired);
+  expect(await readPage(own.plants, next, 10)).toEqual({ lines: '', next });
   for (const { database, undo } of both) {
     await database.close();
     await undo();
@@ -120,9 +120,9 @@ describe.each([
     await store.add(1n);
     const next = decodeCursor(await store.end());
     const ahead = { ...next, position: { ...next.position, changed: next.position.changed + 1_000n } };
-    await expect(store.plants.readChanges(encodeCursor(ahead), 10)).rejects.toMatchObject(expired);
+    await expect(readPage(store.plants, encodeCursor(ahead), 10)).rejects.toMatchObject(expired);
     // It is that of a cursor in an answer, and so never is.
-    expect(await store.plants.readChanges(encodeCursor(next), 10)).toMatchObject({ lines: '' });
+    expect(await readPage(store.plants, encodeCursor(next), 10)).toMatchObject({ lines: '' });
   });
 
   test('refuses every position of a table that has been restored from a dump since, on the same server', async () => {
@@ -136,7 +136,7 @@ describe.each([
     await query('create table plants (like lost including all)');
     await query('insert into plants select * from dump');
     await query('drop table lost, dump');
-    await expect(plants.readChanges(next, 10)).rejects.toMatchObject(expired);
+    await expect(readPage(plants, next, 10)).rejects.toMatchObject(expired);
     expect((await readToEnd(plants)).changes).toEqual([plant(1n)]);
     await database.close();
     await undo();
@@ -206,12 +206,12 @@ describe.each([
       await store.add(1n, 2n, 3n);
       const before = await store.end();
       await store.remove(2n);
-      const [first, after] = [(await store.plants.readChanges(undefined, 1)).next, await store.end()];
+      const [first, after] = [(await readPage(store.plants, undefined, 1)).next, await store.end()];
       await store.add(4n);
       expect(await store.purge()).toBe(1);
       // Who is at these does not know that 2 is gone.
       for (const position of [before, first]) {
-        await expect(store.plants.readChanges(position, 10)).rejects.toMatchObject(expired);
+        await expect(readPage(store.plants, position, 10)).rejects.toMatchObject(expired);
       }
       expect((await readToEnd(store.plants, after)).changes).toEqual([plant(4n)]);
     });
@@ -226,7 +226,7 @@ describe.each([
       // Also if another one forgets less than had been forgotten when it began.
       const query = `update change_feed set purged_changed = purged_changed + 1000`;
       await store.query(query);
-      const began = await store.plants.readChanges(undefined, 1);
+      const began = await readPage(store.plants, undefined, 1);
       await store.remove(4n);
       await store.purge();
       expect((await readToEnd(store.plants, began.next, 1)).changes).toEqual([plant(2n)]);
@@ -235,9 +235,9 @@ describe.each([
     test('ends a walk that began before it and is not there yet', async () => {
       await store.add(1n, 2n, 3n);
       await store.remove(3n);
-      const began = await store.plants.readChanges(undefined, 1);
+      const began = await readPage(store.plants, undefined, 1);
       await store.purge();
-      await expect(store.plants.readChanges(began.next, 1)).rejects.toMatchObject(expired);
+      await expect(readPage(store.plants, began.next, 1)).rejects.toMatchObject(expired);
       expect((await readToEnd(store.plants, undefined, 1)).changes).toEqual([plant(1n), plant(2n)]);
     });
 
@@ -308,7 +308,7 @@ describe.each([
 
     test('says so, refuses the feed, and goes on with all else', async () => {
       expect(await requireReady(opened.database)).toContain('run npm run migrate');
-      await expect(store.plants.readChanges(undefined, 10)).rejects.toMatchObject({
+      await expect(readPage(store.plants, undefined, 10)).rejects.toMatchObject({
         code: 'store_unavailable',
         cause: expect.objectContaining({ message: expect.stringContaining('run npm run migrate') }),
       });
@@ -331,9 +331,9 @@ describe.each([
       expect(await migrateUp(opened.database)).toEqual([]);
 
       // Waiting, purging and a second restore work, too.
-      const waiting = store.plants.awaitChanges(later.next, 10_000, never);
+      const waiting = readPage(store.plants, later.next, 10, 10_000);
       await store.add(5n);
-      expect(await waiting).toBe(true);
+      expect(changesOf((await waiting).lines)).toEqual([plant(5n)]);
       expect(await store.purge()).toBe(2);
       await store.query('update plants set changed = 2000000000000 where id = 5');
       expect(await damagedMigrations(opened.database)).toEqual([NAME]);
@@ -384,7 +384,8 @@ describe.each([
       const client = new AbortController();
       const left = read({ after, limit: 10, wait: 60_000, signal: client.signal });
       const stopped = read({ after, limit: 10, wait: 60_000, signal: never });
-      await eventually(async () => (await store.plants.awaitChanges(after, 1, never)) === false);
+      // By then these wait.
+      expect(await readPage(store.plants, after, 10, 1)).toEqual(nothing);
       client.abort();
       expect(await left).toEqual(nothing);
       store.plants.stopWaiting();
@@ -410,21 +411,19 @@ describe.each([
       const PROBE = 'order by changed desc';
       // Long enough for each to have probed many times.
       await eventually(() => count(PROBE) >= 8);
-      expect(count(PAGE)).toBe(1);
+      expect(count(PAGE)).toBe(0);
       expect(count(PROBE)).toBeLessThanOrEqual((performance.now() - start) / 40 + 2);
       expect(settled).toBe(0);
 
       await plants.add(plant(2n));
       const all = await Promise.all(reading);
       expect(new Set(all.map(({ lines }) => lines))).toEqual(new Set(['{"id":2,"name":"plant 2"}']));
-      expect(count(PAGE)).toBe(2);
+      expect(count(PAGE)).toBe(1);
       const probes = count(PROBE);
-      expect(await plants.awaitChanges(after, 10_000, never)).toBe(true);
-      expect(count(PROBE)).toBe(probes + 1);
       // Without readers there are none: that of the last one is answered before this add is.
       await plants.add(plant(3n));
       await plants.add(plant(4n));
-      expect(count(PROBE)).toBe(probes + 1);
+      expect(count(PROBE)).toBe(probes);
     });
   });
 });
@@ -458,7 +457,7 @@ describe('beside transactions that are open on Postgres', () => {
     const before = await readToEnd(store.plants);
     expect(before.changes).toEqual([]);
     await store.add(4n);
-    expect(await store.plants.readChanges(before.next, 10)).toEqual({ lines: '', next: before.next });
+    expect(await readPage(store.plants, before.next, 10)).toEqual({ lines: '', next: before.next });
     await open.query(`insert into plants values (5, 'not committed yet')`);
     await open.query('commit');
     const all = [late(2n), late(5n), plant(3n), plant(1n, 'changed'), plant(4n)];
@@ -488,7 +487,7 @@ describe('beside transactions that are open on Postgres', () => {
     const start = await store.end();
     await store.add(1n);
     const reading = readChanges(store.plants)({ after: start, limit: 10, wait: 30_000, signal: never });
-    expect(await store.plants.awaitChanges(start, 200, never)).toBe(false);
+    expect(await readPage(store.plants, start, 10, 200)).toMatchObject({ lines: '' });
     expect(await store.plants.changesLag()).toBe(0);
     await eventually(async () => (await store.plants.changesLag()) > 0);
     await elsewhere.query('commit');
@@ -503,7 +502,7 @@ describe('beside transactions that are open on Postgres', () => {
     await store.remove(2n);
     expect(await store.purge({ isDryRun: true })).toBe(1);
     expect(await store.purge()).toBe(1);
-    const began = await store.plants.readChanges(undefined, 1);
+    const began = await readPage(store.plants, undefined, 1);
     await open.query('commit');
     expect((await readToEnd(store.plants, began.next)).changes).toEqual([late(3n), deletion(2n)]);
     expect(await store.purge()).toBe(1);

@@ -5,7 +5,7 @@ import { noBody, type Operation, operation } from './operation.ts';
 import { decimal, type Parameter } from './parameters.ts';
 import { changesResponse } from './responses.ts';
 
-const tag = { name: 'Changes', description: 'What happens to the plants, for consumers that follow it.' };
+const tag = { name: 'Plants over time', description: 'What happens to them, for consumers that follow it.' };
 
 const DEFAULT_LIMIT = 100;
 

@@ -40,7 +40,7 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
     // Paths begin with a slash.
     servers: [{ url: baseUrl.replace(/\/$/, '') }],
     security: [{ bearerAuth: [] }],
-    tags: [...tags].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    tags: [...tags],
     paths,
     components: { securitySchemes: { bearerAuth }, schemas },
   };

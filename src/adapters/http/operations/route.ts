@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
@@ -36,7 +35,7 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
     await gates.authenticate(ctx, operation.permission);
     exchange.connection.isAuthenticated = true;
     const { accept, 'if-match': ifMatch } = ctx.req.headers;
-    const signal = () => closing(ctx.res);
+    const signal = () => leaving(ctx);
     const invoke = operation.prepare({ path: ctx.params, query: ctx.querystring, accept, ifMatch, signal });
     await admit(
       check(ctx),
@@ -57,10 +56,18 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
 const NEEDS_CHUNKS =
   'over HTTP/1.0 nothing would show that a stream of lines broke off: use HTTP/1.1, a smaller limit or application/json';
 
-/** Aborts when the response closes. */
-function closing(response: ServerResponse): AbortSignal {
+/**
+ * Aborts when the client leaves. One that has closed its side may still wait for a response, and gets one soon; more
+ * often it has gone, and nothing else would show that before something is sent.
+ */
+function leaving({ req: { socket }, res }: Context): AbortSignal {
   const controller = new AbortController();
-  response.once('close', () => controller.abort());
+  const abort = () => controller.abort();
+  socket.once('end', abort);
+  res.once('close', () => {
+    socket.off('end', abort);
+    abort();
+  });
   return controller.signal;
 }
 

@@ -20,7 +20,10 @@ export const serverLimits = {
   requestTimeout: 30_000,
   /** How often these two are checked: often, so that a flood of slow clients is refused in small portions. */
   connectionsCheckingInterval: 100,
-  /** How long a client may leave a response unread. */
+  /**
+   * How long a client may leave a response unread, at least. Up to twice as long: when the time is up, Node's sockets
+   * grant as much again if data was sent since it began (net.js, _onTimeout).
+   */
   responseTimeout: 30_000,
   /** Longer than the 60 s of common proxies, which would otherwise send a request on a connection just closed. */
   keepAliveTimeout: 75_000,
@@ -34,7 +37,7 @@ export interface HttpServer {
   readonly url: string;
   /**
    * Stops accepting connections after `acceptFor` milliseconds and closes those still open after `timeout`. Responses
-   * sent meanwhile carry `Connection: close`.
+   * sent meanwhile carry `Connection: close`. Resolves once every response has closed.
    */
   close(timeout: number, acceptFor?: number): Promise<void>;
 }
@@ -103,8 +106,8 @@ export async function serve(
     socket.on('error', () => {});
     refuseOn(socket as Socket, new Error('CONNECT'));
   });
-  // The socket has been idle for responseTimeout. Requests that the app still works on have deadlines of their own, but a list
-  // waits for its client.
+  // The socket has been idle for responseTimeout or longer. Requests that the app still works on have deadlines of their
+  // own, but a list waits for its client.
   server.setTimeout(responseTimeout, (socket) => {
     const connection = connections.get(socket);
     const response = (connection && pendingExchange(connection))?.response;
@@ -127,6 +130,8 @@ export async function serve(
       NetServer.prototype.close.call(server);
       await closed;
       clearTimeout(deadline);
+      // The server counts a connection as closed once it is destroyed; its responses, and so their log lines, follow.
+      await Promise.all([...connections.keys()].map((socket) => new Promise((end) => socket.once('close', end))));
     },
   };
 }

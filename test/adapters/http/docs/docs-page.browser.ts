@@ -123,6 +123,9 @@ test('shows the operations as a list, and unfolds the one that a link names', as
     'List plants',
     'Create a plant',
     'Read a plant',
+    'Change a plant',
+    'Delete a plant',
+    'Follow the changes',
   ]);
   expect(await shown()).toBe(0);
   await page.goto(`${server.url}/docs#/Plants/findPlant`);

@@ -152,6 +152,21 @@ describe('limit', () => {
   });
 });
 
+test('keeps a tag in the Link as short as its client wrote it, so that it can be followed', async () => {
+  const tag = "(~'!*-._) ".repeat(1_000);
+  const tagged = [1n, 2n].map((id) => ({ id, name: 'tagged', tag }));
+  const other = await startApiServer({ plants: fakePlants(new Map(tagged.map((plant) => [plant.id, plant]))) });
+  try {
+    const spelled = tag.replaceAll(' ', '+');
+    const next = nextOf(await get(other.url, `/plants?limit=1&tag=${spelled}`));
+    expect(next).toBe(`?limit=1&after=1&tag=${spelled}`);
+    const second = await get(other.url, `/plants${next}`);
+    expect([second.status, await second.text(), nextOf(second)]).toEqual([200, arrayOf(tagged.slice(1)), undefined]);
+  } finally {
+    await other.close(0);
+  }
+});
+
 describe('the query', () => {
   const LIMIT = 'limit must be an integer from 1 to 100000 in decimal digits';
   const ID =

@@ -29,13 +29,20 @@ afterEach(async () => {
   await server.close(0);
 });
 
+/** Plants of which a batch has a mebibyte of text, so that a page of more is a stream. */
 const upTo = (count: number) =>
-  Array.from({ length: count }, (_, n): NewPlant => ({ id: BigInt(n), name: `plant ${n}` }));
+  Array.from(
+    { length: count },
+    (_, n): NewPlant => ({ id: BigInt(n), name: `plant ${n}`.padEnd(Math.floor(1024 ** 2 / BATCH)) }),
+  );
 const storing = (plants: readonly NewPlant[]) => fakePlants(new Map(plants.map((plant) => [plant.id, plant])));
 
 const list = (query = '', headers: Record<string, string> = {}) => get(server.url, `/plants${query}`, headers);
 const request = (target = '/plants', more = '') =>
   `GET ${target} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n${more}\r\n`;
+
+const oldRequest = (target: string, accept: string) =>
+  request(target, `Accept: ${accept}\r\n`).replace('HTTP/1.1', 'HTTP/1.0');
 
 /** A connection that has sent these bytes and reads nothing until it is told to. */
 function send(bytes: string): Socket {
@@ -107,6 +114,17 @@ test.each([MANY, 6 * BATCH])('sends all of %i plants as one array, or as lines',
   expect(await page.text()).toBe(`[${items.slice(0, BATCH + 400).join()}]`);
 });
 
+test('a page with little text is no stream, however few of its plants the store gives at a time', async () => {
+  const stored = storing(upTo(30));
+  const readBatch: ReadPlants['readBatch'] = (range, count) => stored.readBatch(range, Math.min(count, 7));
+  server = await startApiServer({ plants: { ...stored, readBatch }, maxStreams: 0 });
+  const page = await list('?limit=20');
+  expect([page.status, page.headers.get('Link')]).toEqual([200, '<?limit=20&after=19>; rel="next"']);
+  expect(await page.json()).toHaveLength(20);
+  const lines = await rawRequest(server.url, oldRequest('/plants?limit=20', LINES.Accept));
+  expect(lines).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"id":19,.*\n$/);
+});
+
 test('the headers of a page, with the Link to the next, come before its plants are read', async () => {
   const { plants, waiting } = held();
   server = await startApiServer({ plants });
@@ -160,9 +178,6 @@ describe.each([
 });
 
 describe('over HTTP/1.0, which has no chunks', () => {
-  const oldRequest = (target: string, accept: string) =>
-    request(target, `Accept: ${accept}\r\n`).replace('HTTP/1.1', 'HTTP/1.0');
-
   test('a stream of lines is refused, since nothing would show that it broke off', async () => {
     server = await startApiServer({ plants: storing(upTo(MANY)), maxStreams: 1 });
     for (const target of ['/plants', LONG_PAGE.replace('?', '/plants?')]) {
@@ -178,6 +193,24 @@ describe('over HTTP/1.0, which has no chunks', () => {
     const page = await rawRequest(server.url, oldRequest('/plants?limit=2', LINES.Accept));
     expect(page).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\n\{"id":0,.*\n\{"id":1,.*\n$/);
   });
+});
+
+test('a stream is sent to its end though something that cannot be read follows its request, and that gets 400', async () => {
+  const { plants, waiting } = held();
+  server = await startApiServer({ plants });
+  const socket = send(request()).setEncoding('utf8').resume();
+  let answers = '';
+  socket.on('data', (text) => {
+    answers += text;
+  });
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  await eventually(() => answers !== '');
+  socket.write('garbage\r\n\r\n');
+  // The service reads the garbage before this, and so before the end of the stream.
+  await get(server.url, '/plants/1');
+  await releaseAll(waiting, closed);
+  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
+  expect(answers).toMatch(/\]\r\n0\r\n\r\nHTTP\/1\.1 400 [\s\S]*"error":40001,/);
 });
 
 test('an error before the 200 is a response like any other', async () => {
@@ -317,7 +350,7 @@ test('a list that waits for the store is not taken for one whose client does not
   const start = performance.now();
   await eventually(() => performance.now() - start > 200);
   await releaseAll(waiting, text);
-  expect(await text).toMatch(new RegExp(`^\\[{"id":0,.*"plant ${MANY - 1}"}\\]$`));
+  expect(await text).toMatch(new RegExp(`^\\[{"id":0,.*"plant ${MANY - 1} *"}\\]$`));
 });
 
 test('HEAD of a long list reads the first batch only', async () => {
@@ -327,6 +360,19 @@ test('HEAD of a long list reads the first batch only', async () => {
     const response = await get(server.url, '/plants', {}, 'HEAD');
     expect([response.status, await response.text(), state.reads]).toEqual([200, '', times]);
   }
+});
+
+test('requests that the end of the service cuts have their log lines once it has ended', async () => {
+  const { plants, waiting } = held();
+  const lines: string[] = [];
+  server = await startApiServer({ plants, onLog: (line) => lines.push(line) });
+  send(request());
+  send(request().repeat(2));
+  await eventually(() => waiting.length === 3);
+  await server.close(0);
+  const logged = lines.map((line) => JSON.parse(line));
+  expect(logged).toEqual(Array(3).fill(expect.objectContaining({ msg: 'request', path: '/plants', aborted: true })));
+  server = await startApiServer();
 });
 
 test('the end of the service cuts a list at the deadline, and it does not look complete', async () => {
