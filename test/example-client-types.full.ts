@@ -56,6 +56,13 @@ describe('the types of the TypeScript client', () => {
       "Type '40009' is not comparable",
     ],
     [
+      'an error of changes that is forgotten',
+      'change-plant',
+      "    case 41200:\n      return 'do it again';\n",
+      '',
+      'Function lacks ending return statement',
+    ],
+    [
       'an id to read that is no bigint',
       'read-plants',
       'BigInt(id)',

@@ -1,7 +1,4 @@
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { HttpServer } from '../src/adapters/http/sockets/server.ts';
@@ -10,11 +7,21 @@ import { PlantStoreError } from '../src/domain/errors.ts';
 import type { NewPlant } from '../src/domain/plant.ts';
 import { freePort } from '../tooling/free-port.ts';
 import { startApiServer, TOKEN } from './support/api-server.ts';
+import {
+  otherResponses,
+  runExample,
+  said,
+  saidNotPlantStore,
+  saidToken,
+  saidUnreachable,
+  saidUsage,
+  withResponse,
+} from './support/example-programs.ts';
 import { fakePlants } from './support/fake-plants.ts';
 import { run } from './support/run-program.ts';
 import { projectFile, temporaryFolder } from './support/service-process.ts';
 
-/* The programs in examples that create a plant, run against the service. Needs curl and python3, which every Debian has. */
+/* The programs in examples that create a plant, run against the service. */
 
 interface Client {
   readonly language: string;
@@ -44,7 +51,7 @@ const clients: Client[] = [
 const pine: NewPlant = { id: 2n ** 63n - 1n, name: 'Pinus "longaeva"', tag: 'Nadelbäume' };
 
 describe.each(clients)('the client in $language', ({ language, program, file, args, wrongArgs }) => {
-  let stored: Map<bigint, NewPlant>;
+  let stored: Map<bigint, NewPlant | 'deleted'>;
   let plants: AddPlant;
   let server: HttpServer;
   beforeEach(async () => {
@@ -54,18 +61,10 @@ describe.each(clients)('the client in $language', ({ language, program, file, ar
   });
   afterEach(() => server.close(0));
 
-  const runWith = (args: readonly string[], env: Record<string, string>) =>
-    run(program, [projectFile(`examples/${file}`), ...args], env);
+  const runWith = (args: readonly string[], env: Record<string, string>) => runExample({ program, file }, args, env);
 
   const create = (plant: NewPlant, { url = server.url, token = TOKEN } = {}) =>
     runWith(args(plant), { PLANT_STORE_URL: url, ACCESS_TOKEN: token });
-
-  /** What it says of an error. */
-  const said = (error: number, remedy: string) => ({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringMatching(`^${error}: \\S.* \\(${remedy}; request [\\w-]{36}\\)\\n$`),
-  });
 
   test('creates a plant, its id exact, and may do so again', async () => {
     for (let times = 1; times <= 2; times++) {
@@ -85,21 +84,22 @@ describe.each(clients)('the client in $language', ({ language, program, file, ar
     await create(pine);
     expect(await create({ ...pine, name: 'Pinus' })).toEqual(said(40009, 'give it another id'));
     expect(await create({ ...pine, id: 2n ** 63n })).toEqual(said(40022, 'fix the plant'));
+    stored.set(pine.id, 'deleted');
+    expect(await create(pine)).toEqual(said(40010, 'give it another id'));
   });
 
   test('says how to use it when its arguments are wrong, and sends nothing', async () => {
     for (const wrong of wrongArgs) {
       const outcome = await runWith(wrong, { PLANT_STORE_URL: server.url, ACCESS_TOKEN: TOKEN });
-      expect([wrong, outcome]).toEqual([wrong, { code: 2, stdout: '', stderr: expect.stringMatching(/^usage: /) }]);
+      expect([wrong, outcome]).toEqual([wrong, saidUsage]);
     }
     expect(stored.size).toBe(0);
   });
 
   test('says in one line that there is no token, or one that no header can carry', async () => {
-    const refused = { code: 1, stdout: '', stderr: expect.stringMatching(/^ACCESS_TOKEN must be .*\n$/) };
-    expect(await runWith(args(pine), { PLANT_STORE_URL: server.url })).toEqual(refused);
-    expect(await create(pine, { token: '' })).toEqual(refused);
-    expect(await create(pine, { token: `${TOKEN}\r\nX-Request-Id: 1` })).toEqual(refused);
+    expect(await runWith(args(pine), { PLANT_STORE_URL: server.url })).toEqual(saidToken);
+    expect(await create(pine, { token: '' })).toEqual(saidToken);
+    expect(await create(pine, { token: `${TOKEN}\r\nX-Request-Id: 1` })).toEqual(saidToken);
   });
 
   test('says that the token is refused', async () => {
@@ -109,39 +109,13 @@ describe.each(clients)('the client in $language', ({ language, program, file, ar
   test('says in one line that the service is down', async () => {
     for (const host of ['127.0.0.1', 'localhost']) {
       const url = `http://${host}:${await freePort()}`;
-      const stderr = expect.stringMatching(`^cannot reach ${url} \\(.+\\): is the service running there\\?\n$`);
-      expect(await create(pine, { url })).toEqual({ code: 1, stdout: '', stderr });
+      expect(await create(pine, { url })).toEqual(saidUnreachable(url));
     }
   });
 
-  test('says in one line that a proxy before a service that is down, another service or nothing has responded', async () => {
-    const responses = [
-      ['text/html', '<html>\n<h1>502 Bad Gateway</h1>\n</html>\n'],
-      ['application/json', '{"error":"not found","message":"it is not here"}'],
-      ['application/json', ''],
-    ] as const;
-    // All at once, since curl waits before it tries again.
-    const outcomes = await Promise.all(responses.map(createAtAnother));
-    for (const { url, ...outcome } of outcomes) {
-      const stderr = `${url} does not respond as Plant Store does: is that its address?\n`;
-      expect(outcome).toEqual({ code: 1, stdout: '', stderr });
-    }
+  test.each(otherResponses)('says in one line that %s has responded', async (...other) => {
+    await withResponse(other, async (url) => expect(await create(pine, { url })).toEqual(saidNotPlantStore(url)));
   });
-
-  /** Sends a plant to another program, which responds 502 with such a body. */
-  async function createAtAnother([type, body]: readonly [type: string, body: string]) {
-    const other = createServer((request, response) => {
-      request.resume();
-      response.writeHead(502, { 'Content-Type': type, 'Content-Length': body.length }).end(body);
-    }).listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-    try {
-      return { url, ...(await create(pine, { url })) };
-    } finally {
-      other.close();
-    }
-  }
 
   test('says that there is nothing at the address', async () => {
     const url = `${server.url}/v1`;

@@ -1,19 +1,28 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { HttpServer } from '../src/adapters/http/sockets/server.ts';
 import type { Ports } from '../src/application/use-cases.ts';
 import { PlantStoreError } from '../src/domain/errors.ts';
 import type { NewPlant } from '../src/domain/plant.ts';
 import { startApiServer, TOKEN } from './support/api-server.ts';
+import {
+  otherResponses,
+  runExample,
+  said,
+  saidNotPlantStore,
+  saidToken,
+  saidUnreachable,
+  saidUsage,
+  withResponse,
+  withServer,
+} from './support/example-programs.ts';
 import { fakePlants } from './support/fake-plants.ts';
 import { freePort } from './support/free-port.ts';
 import { plantsOf } from './support/plant-lines.ts';
 import { run } from './support/run-program.ts';
 import { projectFile } from './support/service-process.ts';
 
-/* The programs in examples that read plants, run against the service. Needs curl and python3, which every Debian has. */
+/* The programs in examples that read plants, run against the service. */
 
 const readers = [
   { language: 'TypeScript', program: process.execPath, file: 'client/read-plants.ts' },
@@ -33,7 +42,7 @@ function plantsIn(lines: string): NewPlant[] {
 }
 
 describe.each(readers)('the reader in $language', ({ language, program, file }) => {
-  let stored: Map<bigint, NewPlant>;
+  let stored: Map<bigint, NewPlant | 'deleted'>;
   let plants: Ports;
   let server: HttpServer;
   beforeEach(async () => {
@@ -50,31 +59,13 @@ describe.each(readers)('the reader in $language', ({ language, program, file }) 
   afterEach(() => server.close(0));
 
   const runWith = (args: readonly unknown[], env: Record<string, string>) =>
-    run(program, [projectFile(`examples/${file}`), ...args.map(String)], env);
+    runExample({ program, file }, args.map(String), env);
 
   const read = (args: readonly unknown[] = [], { url = server.url, token = TOKEN } = {}) =>
     runWith(args, { PLANT_STORE_URL: url, ACCESS_TOKEN: token });
 
   function store(...all: readonly NewPlant[]): void {
     for (const plant of all) stored.set(plant.id, plant);
-  }
-
-  /** What it says of an error. */
-  const said = (error: number, remedy: string) => ({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringMatching(`^${error}: \\S.* \\(${remedy}; request [\\w-]{36}\\)\\n$`),
-  });
-
-  async function withServer(listener: RequestListener, work: (url: string) => Promise<void>): Promise<void> {
-    const other = createServer(listener).listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    try {
-      await work(`http://127.0.0.1:${(other.address() as AddressInfo).port}`);
-    } finally {
-      other.closeAllConnections();
-      other.close();
-    }
   }
 
   /** Passes requests on to the service; fetch makes the names of headers lower case. */
@@ -108,6 +99,8 @@ describe.each(readers)('the reader in $language', ({ language, program, file }) 
   });
 
   test('says that no plant has the id, or that none can', async () => {
+    stored.set(6n, 'deleted');
+    expect(await read([6])).toEqual(said(41000, 'check the id'));
     expect(await read([5])).toEqual(said(40401, 'check the id'));
     expect(await read([2n ** 63n])).toEqual(said(40022, 'check the id'));
   });
@@ -115,14 +108,13 @@ describe.each(readers)('the reader in $language', ({ language, program, file }) 
   test('says how to use it when its arguments are wrong', async () => {
     for (const wrong of [['one'], ['1', '2'], ['1.5'], ['']]) {
       const outcome = await read(wrong);
-      expect([wrong, outcome]).toEqual([wrong, { code: 2, stdout: '', stderr: expect.stringMatching(/^usage: /) }]);
+      expect([wrong, outcome]).toEqual([wrong, saidUsage]);
     }
   });
 
   test('says in one line that there is no token, or one that no header can carry', async () => {
-    const refused = { code: 1, stdout: '', stderr: expect.stringMatching(/^ACCESS_TOKEN must be .*\n$/) };
-    expect(await runWith([], { PLANT_STORE_URL: server.url })).toEqual(refused);
-    expect(await read([], { token: `${TOKEN}\r\nX-Request-Id: 1` })).toEqual(refused);
+    expect(await runWith([], { PLANT_STORE_URL: server.url })).toEqual(saidToken);
+    expect(await read([], { token: `${TOKEN}\r\nX-Request-Id: 1` })).toEqual(saidToken);
   });
 
   test('says that the token is refused', async () => {
@@ -131,23 +123,11 @@ describe.each(readers)('the reader in $language', ({ language, program, file }) 
 
   test('says in one line that the service is down', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
-    const stderr = expect.stringMatching(`^cannot reach ${url} \\(.+\\): is the service running there\\?\n$`);
-    expect(await read([], { url })).toEqual({ code: 1, stdout: '', stderr });
+    expect(await read([], { url })).toEqual(saidUnreachable(url));
   });
 
-  test.each<[string, number, string, string]>([
-    ['a proxy in front of a service that is down', 502, 'text/html', '<html>\n<h1>502 Bad Gateway</h1>\n</html>\n'],
-    ['another service', 404, 'application/json', '{"error":"not found","message":"it is not here"}'],
-    ['a web site', 200, 'text/html', '<html>\n<h1>Welcome</h1>\n</html>\n'],
-    ['nothing', 502, 'application/json', ''],
-  ])('says in one line that %s has responded', async (_who, status, type, body) => {
-    const respond: RequestListener = (_request, response) => {
-      response.writeHead(status, { 'Content-Type': type, 'Content-Length': body.length }).end(body);
-    };
-    await withServer(respond, async (url) => {
-      const stderr = `${url} does not respond as Plant Store does: is that its address?\n`;
-      expect(await read([], { url })).toEqual({ code: 1, stdout: '', stderr });
-    });
+  test.each(otherResponses)('says in one line that %s has responded', async (...other) => {
+    await withResponse(other, async (url) => expect(await read([], { url })).toEqual(saidNotPlantStore(url)));
   });
 
   test('says that there is nothing at the address', async () => {

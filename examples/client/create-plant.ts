@@ -29,6 +29,7 @@ function remedyOf({ error }: CreatePlantError): Remedy {
     case 50300:
       return 'send it again';
     case 40009:
+    case 40010:
       return 'give it another id';
     case 40013:
     case 40022:

@@ -1,6 +1,6 @@
-import { exactJson, parseExactly } from './exact-json.ts';
+import { exactJson } from './exact-json.ts';
 import type { components, operations } from './plant-store.ts';
-import { connect, type Outcome, send, stop } from './service.ts';
+import { connect, type Failures, parsed, send, stop } from './service.ts';
 
 /*
  * Prints all plants, or the one with an id, as lines of JSON that `npm run import` takes:
@@ -11,12 +11,7 @@ import { connect, type Outcome, send, stop } from './service.ts';
  */
 
 type NewPlant = components['schemas']['NewPlant'];
-type Failures<Responses> = {
-  [Status in Exclude<keyof Responses, 200>]: Responses[Status] extends { content: { 'application/json': infer Body } }
-    ? Body
-    : never;
-}[Exclude<keyof Responses, 200>];
-type ReadError = Failures<operations['listPlants']['responses']> | Failures<operations['findPlant']['responses']>;
+type ReadError = Failures<operations['listPlants' | 'findPlant']['responses']>;
 
 type Remedy = 'send it again' | 'check the id' | 'get a token' | 'fix this program' | 'report it';
 
@@ -28,6 +23,7 @@ function remedyOf({ error }: ReadError): Remedy {
       return 'send it again';
     case 40022:
     case 40401:
+    case 41000:
       return 'check the id';
     case 40100:
     case 40101:
@@ -48,7 +44,7 @@ const PAGE = 1_000;
 async function findPlant(id: bigint): Promise<NewPlant> {
   const options = { params: { path: { id } }, parseAs: 'text' } as const;
   const { data } = await send(
-    (signal) => parsed<NewPlant>(client.GET('/plants/{id}', { ...options, signal })),
+    (signal) => parsed<NewPlant, ReadError>(client.GET('/plants/{id}', { ...options, signal })),
     remedyOf,
   );
   return data;
@@ -61,18 +57,12 @@ async function* listPlants(): AsyncIterable<NewPlant[]> {
     const query = { limit: PAGE, ...(after !== undefined && { after }) };
     const options = { params: { query }, parseAs: 'text' } as const;
     const { data, response } = await send(
-      (signal) => parsed<NewPlant[]>(client.GET('/plants', { ...options, signal })),
+      (signal) => parsed<NewPlant[], ReadError>(client.GET('/plants', { ...options, signal })),
       remedyOf,
     );
     yield data;
     after = nextAfter(response.headers.get('Link'));
   } while (after !== undefined);
-}
-
-/** openapi-fetch itself would use JSON.parse. */
-async function parsed<Data>(outcome: Promise<Outcome<string, ReadError>>): Promise<Outcome<Data, ReadError>> {
-  const { data, ...others } = await outcome;
-  return data === undefined ? others : { ...others, data: parseExactly(data) as Data };
 }
 
 /** The last page has no link to another. */

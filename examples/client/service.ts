@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import createClient from 'openapi-fetch';
-import { exactJson } from './exact-json.ts';
+import { exactJson, parseExactly } from './exact-json.ts';
 import type { paths } from './plant-store.ts';
 
 /* The service that PLANT_STORE_URL and ACCESS_TOKEN name. */
@@ -22,6 +22,17 @@ export function connect() {
     bodySerializer: exactJson,
   });
 }
+
+/** The errors among the responses of an operation, one type for each number. */
+export type Failures<Responses> = Responses extends unknown
+  ? {
+      [Status in Exclude<keyof Responses, 200>]: Responses[Status] extends {
+        content: { 'application/json': infer Body };
+      }
+        ? Body
+        : never;
+    }[Exclude<keyof Responses, 200>]
+  : never;
 
 export interface Outcome<Data, Failure> {
   readonly data?: Data;
@@ -57,6 +68,14 @@ export async function send<Data, Failure extends { error: number; message: strin
     }
     await setTimeout(Number(outcome?.response.headers.get('Retry-After') ?? 1) * 1000);
   }
+}
+
+/** The outcome of a request with parseAs: 'text', its ids exact; openapi-fetch itself would use JSON.parse. */
+export async function parsed<Data, Failure>(
+  outcome: Promise<Outcome<string, Failure>>,
+): Promise<Outcome<Data, Failure>> {
+  const { data, ...others } = await outcome;
+  return data === undefined ? others : { ...others, data: parseExactly(data) as Data };
 }
 
 /** What stands in front of the service has errors of its own. */

@@ -11,16 +11,9 @@ import {
   type Position,
   START,
 } from './change-cursor.ts';
-import {
-  type EndRow,
-  selectChanges,
-  selectCitus,
-  selectDistributed,
-  selectEnd,
-  selectOldest,
-  selectUnrepaired,
-} from './change-statements.ts';
+import { type EndRow, selectChanges, selectEnd, selectOldest, selectUnrepaired } from './change-statements.ts';
 import { changeWatch } from './change-watch.ts';
+import type { IsDistributed } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError } from './errors.ts';
 import { lastIdOf } from './plant-batch.ts';
@@ -35,14 +28,14 @@ const PAGE_TEXT = 1024 ** 2;
 const SHARE = 0.3;
 
 /** The table `plants` as a feed of changes: its rows in the order of the transactions that wrote them last. */
-export function changeFeed(database: Database, callStore: CallStore) {
+export function changeFeed(database: Database, callStore: CallStore, isDistributed: IsDistributed) {
   const inTurn = turns(Math.ceil(database.connections * SHARE));
   const rowsOf = async <T>(query: CompiledQuery<T>) => (await database.sql.executeQuery(query)).rows;
   let isChecked = false;
 
   async function requireFeed(): Promise<void> {
     if (isChecked) return;
-    await requireChangeFeed(database);
+    await requireChangeFeed(database, isDistributed);
     isChecked = true;
   }
 
@@ -122,12 +115,12 @@ export function changeFeed(database: Database, callStore: CallStore) {
  *
  * @throws PlantStoreError `changes_unavailable`, or SchemaError, saying what to do
  */
-export async function requireChangeFeed({ sql }: Database): Promise<void> {
-  const isThere = async (query: CompiledQuery) => (await sql.executeQuery(query)).rows.length > 0;
-  if ((await isThere(selectCitus())) && (await isThere(selectDistributed()))) {
+export async function requireChangeFeed({ sql }: Database, isDistributed: IsDistributed): Promise<void> {
+  if (await isDistributed()) {
     throw new PlantStoreError('changes_unavailable', 'there is no feed of changes: the table is distributed by Citus');
   }
-  if (await isThere(selectUnrepaired())) {
+  const { rows } = await sql.executeQuery(selectUnrepaired());
+  if (rows.length > 0) {
     throw new SchemaError('the plants come from another server, whose transactions were ahead: run npm run migrate');
   }
 }

@@ -98,16 +98,6 @@ export function selectOldest(): CompiledQuery<{ readonly oldest: string; readonl
   );
 }
 
-/** Whether there is a Citus on this server, and the table may be distributed. */
-export function selectCitus(): CompiledQuery {
-  return CompiledQuery.raw(`select where to_regclass('pg_catalog.pg_dist_partition') is not null`, []);
-}
-
-/** A row if Citus has distributed the table over servers, whose transactions have no common order. */
-export function selectDistributed(): CompiledQuery {
-  return CompiledQuery.raw(`select from pg_catalog.pg_dist_partition where logicalrelid = 'plants'::regclass`, []);
-}
-
 /** A row if the table has rows that are newer than this server's transactions, as after pg_restore. */
 export function selectUnrepaired(): CompiledQuery {
   return CompiledQuery.raw(`select from plants, change_feed where single = 1 and changed >= ${NEXT} limit 1`, []);

@@ -1,6 +1,7 @@
 import { CompiledQuery } from 'kysely';
 import { MAX_INT64, MIN_INT64 } from '../../domain/plant.ts';
 import { SETTLED } from './change-statements.ts';
+import { distribution } from './citus.ts';
 import type { Database } from './database.ts';
 import type { Int8 } from './plant-statements.ts';
 import type { CallStore } from './store-call.ts';
@@ -21,13 +22,19 @@ const SCANNED = 5_000;
  * `isDryRun`. It throws PlantStoreError `store_unavailable`.
  */
 export function plantPurge(database: Database, callStore: CallStore) {
+  const isDistributed = distribution(database);
+
+  async function purgePart(isDryRun: boolean, parameters: readonly unknown[]): Promise<Part> {
+    const [count, purge] = (await isDistributed()) ? [COUNT_DISTRIBUTED, PURGE_DISTRIBUTED] : [COUNT, PURGE];
+    const query: CompiledQuery<Part> = CompiledQuery.raw(isDryRun ? count : purge, [...parameters]);
+    const { rows } = await database.sql.executeQuery(query);
+    return rows[0] ?? { count: 0, reached: null };
+  }
+
   return async function* purge({ minAge, id }: PurgeSelection, isDryRun: boolean): AsyncIterable<number> {
-    const text = isDryRun ? COUNT : PURGE;
     const to = id ?? MAX_INT64;
     for (let from = id ?? MIN_INT64; ; ) {
-      const query: CompiledQuery<PurgedRow> = CompiledQuery.raw(text, [from, to, SCANNED, minAge]);
-      const { rows } = await callStore(() => database.sql.executeQuery(query));
-      const { count = 0, reached = null } = rows[0] ?? {};
+      const { count, reached } = await callStore(() => purgePart(isDryRun, [from, to, SCANNED, minAge]));
       yield Number(count);
       if (reached === null || BigInt(reached) === to) return;
       from = BigInt(reached) + 1n;
@@ -35,15 +42,17 @@ export function plantPurge(database: Database, callStore: CallStore) {
   };
 }
 
-interface PurgedRow {
+interface Part {
   readonly count: Int8;
   /** The last id that was scanned; null if that was all. */
   readonly reached: Int8 | null;
 }
 
+const IS_OLD = 'deleted < now() - make_interval(secs => $4)';
+
 /** One whose deletion may still be overtaken in the feed of changes by a transaction that is open stays. */
 const OLD = `with scanned as (
-    select id, deleted < now() - make_interval(secs => $4) and changed < ${SETTLED} as is_old
+    select id, ${IS_OLD} and changed < ${SETTLED} as is_old
     from plants, change_feed where single = 1 and id between $1 and $2 order by id limit $3
   )`;
 
@@ -60,5 +69,17 @@ const PURGE = `${OLD}, purged as (
   ), noted as (
     update change_feed set purged_changed = last.changed, purged_id = last.id
     from last where (last.changed, last.id) > (purged_changed, purged_id)
+  )
+  select (select count(*) from purged) as count, ${REACHED}`;
+
+/** On Citus there is no feed, and one statement deletes from all servers. */
+const OLD_DISTRIBUTED = `with scanned as (
+    select id, ${IS_OLD} as is_old from plants where id between $1 and $2 order by id limit $3
+  )`;
+
+const COUNT_DISTRIBUTED = `${OLD_DISTRIBUTED} select (select count(*) from scanned where is_old) as count, ${REACHED}`;
+
+const PURGE_DISTRIBUTED = `${OLD_DISTRIBUTED}, purged as (
+    delete from plants where id in (select id from scanned where is_old) and deleted is not null returning 1
   )
   select (select count(*) from purged) as count, ${REACHED}`;

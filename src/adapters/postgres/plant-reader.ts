@@ -5,6 +5,7 @@ import type { Stored } from '../../domain/plant.ts';
 import { jsonEncoder } from '../../wire/json-encoder.ts';
 import { NewPlant as NewPlantSchema } from '../../wire/schemas.ts';
 import { batcher } from './batcher.ts';
+import type { IsDistributed } from './citus.ts';
 import type { Database } from './database.ts';
 import { batchOf } from './plant-batch.ts';
 import {
@@ -51,6 +52,7 @@ const MAX_PAUSE = 100;
 export function plantReader(
   { sql, connections }: Database,
   callStore: CallStore,
+  isDistributed: IsDistributed,
   isWriting: () => boolean,
 ): FindPlant & ReadPlants {
   const rowsOf = async <T>(query: CompiledQuery<T>) => (await sql.executeQuery(query)).rows;
@@ -103,12 +105,15 @@ export function plantReader(
 
   /** Reads rows that may all be those of deleted plants. @param most how many, if the first plant is a large one */
   async function scan(range: PlantRange, count: number, most: number, call: StoreCall): Promise<PlantBatch> {
-    // One more than wanted shows whether there are more.
-    const lines = await linesOf({ range, count: count + 1 }, call);
-    const batch = batchOf(lines, count, range.to);
-    if (batch.lastId !== undefined || batch.isLast) return batch;
-    // The first plant is a large one.
-    const rows = await inTurnRowsOf(selectSized(range, most, BATCH_TEXT), call);
+    const distributed = await isDistributed();
+    if (!distributed) {
+      // One more than wanted shows whether there are more.
+      const lines = await linesOf({ range, count: count + 1 }, call);
+      const batch = batchOf(lines, count, range.to);
+      if (batch.lastId !== undefined || batch.isLast) return batch;
+    }
+    // The first plant is a large one, or Citus could not run that statement.
+    const rows = await inTurnRowsOf(selectSized(range, most, BATCH_TEXT, distributed), call);
     let found = 0;
     const cut = rows.findIndex(({ name, is_deleted }) => name === null || (!is_deleted && ++found > count));
     const scanned = cut < 0 ? rows : rows.slice(0, cut);
@@ -143,7 +148,9 @@ export function plantReader(
       const ids: bigint[] = [];
       let most = count;
       for (let { from } = range; ; ) {
-        const rows = await callStore((call) => inTurnRowsOf(selectIds({ ...range, from }, most), call));
+        const rows = await callStore(async (call) =>
+          inTurnRowsOf(selectIds({ ...range, from }, most, await isDistributed()), call),
+        );
         for (const { id, is_deleted } of rows) if (!is_deleted && ids.length < count) ids.push(BigInt(id));
         const last = rows.at(-1);
         if (ids.length === count || rows.length < most || last === undefined) return ids;

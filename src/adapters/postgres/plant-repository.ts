@@ -1,5 +1,6 @@
 import type { Ports } from '../../application/use-cases.ts';
 import { changeFeed } from './change-feed.ts';
+import { distribution } from './citus.ts';
 import type { Database } from './database.ts';
 import { plantInserts } from './plant-inserts.ts';
 import { plantReader } from './plant-reader.ts';
@@ -27,7 +28,8 @@ export interface PostgresPlants extends Ports {
 
 /** Plants in the table `plants`. */
 export function postgresPlants(database: Database, { callStore, batchRows, onInsert }: PlantsOptions): PostgresPlants {
-  const feed = changeFeed(database, callStore);
+  const isDistributed = distribution(database);
+  const feed = changeFeed(database, callStore, isDistributed);
   let inserted = 0;
   const inserts = plantInserts(database, {
     callStore,
@@ -38,11 +40,11 @@ export function postgresPlants(database: Database, { callStore, batchRows, onIns
       feed.announce();
     },
   });
-  const updates = plantUpdates(database, callStore, feed.announce);
+  const updates = plantUpdates(database, callStore, isDistributed, feed.announce);
   const { readChanges, stopWaiting, lag } = feed;
   const { replace, remove } = updates;
   return {
-    ...plantReader(database, callStore, () => inserts.running() + updates.running() > 0),
+    ...plantReader(database, callStore, isDistributed, () => inserts.running() + updates.running() > 0),
     add: inserts.add,
     replace,
     remove,

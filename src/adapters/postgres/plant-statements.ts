@@ -84,12 +84,17 @@ export function selectLines(requests: readonly RangeRequest[], maxSize: number):
 }
 
 /** The first rows of a range, until their texts together have more than so many octets; the first one in any case. */
-export function selectSized(range: PlantRange, count: number, totalSize: number): CompiledQuery<PlantRow> {
+export function selectSized(
+  range: PlantRange,
+  count: number,
+  totalSize: number,
+  isDistributed: boolean,
+): CompiledQuery<PlantRow> {
   const fits = 'total <= $4 or total = size';
   return rangeQuery(
     `select id, case when ${fits} then name end as name, case when ${fits} then tag end as tag, is_deleted from (
        select *, sum(size) over (order by id rows unbounded preceding) as total
-       from (select *, ${SIZE} as size from ${candidates(range, '$5')}) as measured
+       from (select *, ${SIZE} as size from ${candidates(range, '$5', isDistributed)}) as measured
      ) as added order by id`,
     range,
     count,
@@ -98,20 +103,28 @@ export function selectSized(range: PlantRange, count: number, totalSize: number)
 }
 
 /** The ids of the first rows of a range. */
-export function selectIds(range: PlantRange, count: number): CompiledQuery<Pick<PlantRow, 'id' | 'is_deleted'>> {
-  return rangeQuery(`select id, is_deleted from ${candidates(range, '$4')} order by id`, range, count, []);
+export function selectIds(
+  range: PlantRange,
+  count: number,
+  isDistributed: boolean,
+): CompiledQuery<Pick<PlantRow, 'id' | 'is_deleted'>> {
+  const rows = candidates(range, '$4', isDistributed);
+  return rangeQuery(`select id, is_deleted from ${rows} order by id`, range, count, []);
 }
 
 /**
  * The first rows of a range. Through unnest, as in selectLines: if the planner knew the count, it would rather sort all
- * plants of a frequent tag, since it misjudges how many have the hash.
+ * plants of a frequent tag, since it misjudges how many have the hash. Citus needs the plain form to send it to shards.
  */
-function candidates({ tag }: PlantRange, place: string): string {
+function candidates({ tag }: PlantRange, place: string, isDistributed: boolean): string {
   const tagged = tag === undefined ? '' : `and ${hasTag(place)}`;
-  return `unnest($1::bigint[], $2::bigint[], $3::bigint[]) as wanted (low, high, most), lateral (
+  const select = (low: string, high: string, most: string) => `(
     select id, name, tag, deleted is not null as is_deleted
-    from plants where id between low and high ${tagged} order by id limit most
+    from plants where id between ${low} and ${high} ${tagged} order by id limit ${most}
   ) as plant`;
+  if (isDistributed) return select('($1::bigint[])[1]', '($2::bigint[])[1]', '($3::bigint[])[1]');
+  const wanted = 'unnest($1::bigint[], $2::bigint[], $3::bigint[]) as wanted (low, high, most)';
+  return `${wanted}, lateral ${select('low', 'high', 'most')}`;
 }
 
 /** The index of tags has their hashes only, since a text may be longer than a btree allows (migration 0002). */

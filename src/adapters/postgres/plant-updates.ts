@@ -3,6 +3,7 @@ import { CompiledQuery } from 'kysely';
 import type { ChangePlant } from '../../application/ports.ts';
 import type { NewPlant, Stored } from '../../domain/plant.ts';
 import { batcher } from './batcher.ts';
+import type { IsDistributed } from './citus.ts';
 import type { Database } from './database.ts';
 import { shouldRetryAlone } from './errors.ts';
 import { lookUp } from './plant-lookup.ts';
@@ -30,6 +31,7 @@ const TOMBSTONE = `name = '', tag = $1, deleted = now(), changed = default`;
 export function plantUpdates(
   database: Database,
   callStore: CallStore,
+  isDistributed: IsDistributed,
   onUpdate: () => void,
 ): ChangePlant & { readonly running: () => number } {
   const inTurn = turns(Math.ceil(database.connections * SHARE));
@@ -44,7 +46,8 @@ export function plantUpdates(
 
   const removeInBatch = batcher<bigint, Stored>({
     async run(ids) {
-      const removed = await update(REMOVE, [randomUUID(), `{${ids.join()}}`]);
+      const text = (await isDistributed()) ? REMOVE_DISTRIBUTED : REMOVE;
+      const removed = await update(text, [randomUUID(), `{${ids.join()}}`]);
       const others = ids.filter((id) => !removed.has(id));
       const found = others.length > 0 ? await lookUp(database, others) : new Map<bigint, Stored>();
       return ids.map((id) => (removed.has(id) ? 'deleted' : found.get(id)));
@@ -91,6 +94,10 @@ const REMOVE = `with found as (
     select id from plants where id = any($2::bigint[]) and deleted is null order by id for update
   )
   update plants set ${TOMBSTONE} from found where plants.id = found.id returning plants.id`;
+
+/** Citus has no such lock for several servers. It detects deadlocks, and then the statement is sent again. */
+const REMOVE_DISTRIBUTED = `update plants set ${TOMBSTONE}
+  where id = any($2::bigint[]) and deleted is null returning id`;
 
 const REMOVE_ONE = `update plants set ${TOMBSTONE} where id = $2 and deleted is null ${isAs(3)}`;
 

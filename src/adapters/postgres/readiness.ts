@@ -2,6 +2,7 @@ import { CompiledQuery, sql } from 'kysely';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { withAdvice } from './advice.ts';
 import { requireChangeFeed } from './change-feed.ts';
+import { distribution } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError } from './errors.ts';
 import { requireMigrations } from './schema-gate.ts';
@@ -39,7 +40,7 @@ async function missingPrivileges({ sql: database }: Database): Promise<string | 
 
 /** Why there is no feed of changes, if there is none. */
 async function feedProblem(database: Database): Promise<string | undefined> {
-  return requireChangeFeed(database).then(
+  return requireChangeFeed(database, distribution(database)).then(
     () => undefined,
     (error) => {
       if (error instanceof PlantStoreError || error instanceof SchemaError) return error.message;

@@ -59,7 +59,12 @@ function setUp({ isWriting = false } = {}) {
     },
   });
   const database = { sql, connections: 10, description: '', close: nothing };
-  const reader = plantReader(database, storeCalls({ schemaReady: () => undefined, timeout: 60_000 }), () => isWriting);
+  const reader = plantReader(
+    database,
+    storeCalls({ schemaReady: () => undefined, timeout: 60_000 }),
+    async () => false,
+    () => isWriting,
+  );
   return { running, reader };
 }
 
