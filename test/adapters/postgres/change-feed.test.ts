@@ -241,6 +241,16 @@ describe.each([
       expect((await readToEnd(store.plants, undefined, 1)).changes).toEqual([plant(1n), plant(2n)]);
     });
 
+    test('ends the same positions when it then forgets older deletions', async () => {
+      await store.add(1n, 2n);
+      await store.remove(1n);
+      const { next } = await readToEnd(store.plants);
+      await store.remove(2n);
+      expect(await store.purge({ id: 2n })).toBe(1);
+      expect(await store.purge({ id: 1n })).toBe(1);
+      await expect(readPage(store.plants, next)).rejects.toMatchObject(expired);
+    });
+
     test('leaves every consumer with what is stored, wherever it was', async () => {
       const consumers = Array.from({ length: 4 }, consumer);
       const pages = pagesOf(store.plants);
