@@ -39,9 +39,12 @@ export async function down(database: Kysely<unknown>): Promise<void> {
   await sql`drop table change_feed`.execute(database);
 }
 
-/** Whether the index is complete, and no row is newer than the server's own transactions. */
+/** Whether the index and the row are there, and no plant is newer than the server's own transactions. */
 export async function isIntact(database: Kysely<unknown>): Promise<boolean> {
-  return (await isIndexed(database)) && !(await isAhead(database));
+  const { rows } = await sql`select where to_regclass('change_feed') is not null`.execute(database);
+  if (rows.length === 0 || !(await isIndexed(database))) return false;
+  const { rows: state } = await sql`select from change_feed`.execute(database);
+  return state.length === 1 && !(await isAhead(database));
 }
 
 async function isIndexed(database: Kysely<unknown>): Promise<boolean> {
@@ -51,11 +54,13 @@ async function isIndexed(database: Kysely<unknown>): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Whether rows come from a server that had more transactions, as after pg_dump and pg_restore. */
+/** The last transaction of which the feed knows: that of a plant, or of a deletion that was purged. */
+const LAST = sql`greatest(purged_changed, (select max(changed) from plants))`;
+
+/** Whether it is that of a server that had more transactions, as after pg_dump and pg_restore. */
 async function isAhead(database: Kysely<unknown>): Promise<boolean> {
   const { rows } = await sql`
-    select from plants, change_feed
-    where changed >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift limit 1
+    select from change_feed where ${LAST} >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift
   `.execute(database);
   return rows.length > 0;
 }
@@ -66,7 +71,7 @@ async function raiseTransactions(database: Kysely<unknown>): Promise<void> {
     // Writers have to wait: theirs must come after the old ones, too.
     await sql`lock table plants in access exclusive mode`.execute(transaction);
     const { rows } = await sql<{ shift: string | number | bigint }>`
-      update change_feed set shift = (select max(changed) from plants) - pg_current_xact_id()::text::bigint
+      update change_feed set shift = ${LAST} - pg_current_xact_id()::text::bigint
       returning shift
     `.execute(transaction);
     const shift = sql.lit(BigInt(rows[0]?.shift ?? 0));

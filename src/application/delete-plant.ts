@@ -1,4 +1,4 @@
-import { type Condition, requireCondition } from './change-plant.ts';
+import { ATTEMPTS, type Condition, changedTooOften, requireCondition } from './change-plant.ts';
 import { existing } from './find-plant.ts';
 import type { ChangePlant, FindPlant } from './ports.ts';
 
@@ -8,7 +8,7 @@ import type { ChangePlant, FindPlant } from './ports.ts';
  *
  * @param condition which plant may be deleted; undefined for any
  * @throws PlantStoreError `plant_not_found` if there never was one, `plant_differs` if the condition is not met,
- * `store_unavailable` as the port does
+ * `store_unavailable` as the port does, or if others change it all the time
  */
 export type DeletePlant = (id: bigint, condition?: Condition) => Promise<void>;
 
@@ -17,12 +17,13 @@ export function deletePlant(plants: ChangePlant & FindPlant): DeletePlant {
     let expected = condition && (await plants.find(id));
     // Deleting what another client may create now would ignore the condition.
     if (condition !== undefined && expected === undefined) existing(id, expected);
-    for (;;) {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if (typeof expected === 'object') requireCondition(expected, condition);
-      const stored = await plants.remove(id, expected === 'deleted' ? undefined : expected);
+      const stored = await plants.remove(id, expected);
       if (stored === 'deleted') return;
       // Somebody else has changed it meanwhile.
       expected = existing(id, stored);
     }
+    throw changedTooOften(id);
   };
 }

@@ -28,8 +28,11 @@ export interface ChangePlant {
    * durable, to what is stored then: the given record, or what was found instead, unchanged.
    */
   replace(plant: NewPlant, expected?: NewPlant): Promise<Stored>;
-  /** Deletes the plant in the same way: resolves to `deleted`, or to what was found instead. Its id stays taken. */
-  remove(id: bigint, expected?: NewPlant): Promise<Stored>;
+  /**
+   * Deletes the plant in the same way: resolves to `deleted`, or to what was found instead. Its id stays taken. If it
+   * is expected to be deleted, nothing is changed.
+   */
+  remove(id: bigint, expected?: NewPlant | 'deleted'): Promise<Stored>;
 }
 
 /** A part of the store: the plants whose ids are from `from` to `to`, of those only the ones with the tag, if given. */

@@ -46,7 +46,8 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
       const isNew = typeof now === 'object' && !isSamePlant(now, plant);
       return isNew && isAs(plant.id, expected) ? set(plant.id, plant) : now;
     },
-    remove: async (id, expected) => (isAs(id, expected) ? set(id, 'deleted') : stored.get(id)),
+    remove: async (id, expected) =>
+      expected !== 'deleted' && isAs(id, expected) ? set(id, 'deleted') : stored.get(id),
     async readBatch(range, count) {
       const all = within(range);
       const plants = fitting(all.slice(0, count));

@@ -13,6 +13,11 @@ export interface Entry {
   readonly content: NewPlant | PlantStoreError;
 }
 
+/** Whether a plant was refused because its id belongs to another one, which may have been deleted. */
+export function isConflict(code: PlantStoreError['code']): boolean {
+  return code === 'id_taken' || code === 'id_retired';
+}
+
 /** Creates an entry from the plant that `read` returns or the PlantStoreError that it throws. */
 export function entry(line: number, lastLine: number, bytes: Buffer, read: () => NewPlant): Entry {
   try {

@@ -1,7 +1,7 @@
 import type { CreatePlant } from '../../application/create-plant.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
 import type { NewPlant } from '../../domain/plant.ts';
-import type { Entry } from './entry.ts';
+import { type Entry, isConflict } from './entry.ts';
 
 /** The outcomes of the entries so far. */
 export interface Tally {
@@ -57,7 +57,7 @@ export async function importPlants(
   function refuse(entry: Entry, reason: unknown): void {
     if (!(reason instanceof PlantStoreError) || reason.code === 'store_unavailable') throw reason;
     reject(entry, reason);
-    if (reason.code === 'id_taken') tally.conflicting++;
+    if (isConflict(reason.code)) tally.conflicting++;
     else tally.invalid++;
   }
 

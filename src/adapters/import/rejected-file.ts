@@ -1,6 +1,6 @@
 import { type BigIntStats, closeSync, constants, lstatSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import type { PlantStoreError } from '../../domain/errors.ts';
-import type { Entry } from './entry.ts';
+import { type Entry, isConflict } from './entry.ts';
 
 /** Where refused entries are written, to be corrected and imported again. */
 export interface RejectedFile {
@@ -26,7 +26,7 @@ export function rejectedFile(path: string, list: BigIntStats): RejectedFile {
   }
   return {
     add({ line, lastLine, bytes }, { code, message }) {
-      const outcome = code === 'id_taken' ? 'conflicting' : 'invalid';
+      const outcome = isConflict(code) ? 'conflicting' : 'invalid';
       const joined = lastLine > line ? `; lines ${line} to ${lastLine} are one record, joined by a quote` : '';
       const refused = { line, outcome, reason: message + joined, text: bytes.toString() };
       // Exclusively: never overwrites a file created meanwhile.

@@ -21,6 +21,8 @@ export interface FeedState {
   readonly epoch: string;
   /** The last position that has been purged. */
   readonly purged: Position;
+  /** The next transaction of the server. */
+  readonly next: bigint;
 }
 
 /** The same, with the position of its last row. */
@@ -43,9 +45,13 @@ export function isBehind(cursor: Cursor, end: FeedEnd): boolean {
   return cursor.epoch === end.epoch && isAfter(end.position, cursor.position);
 }
 
-/** Whether something after the cursor may be missing: the history has changed, or a deletion after it was purged. */
+/**
+ * Whether something after the cursor may be missing: the history has changed, the server has not reached it, as after a
+ * restore, or a deletion after it was purged.
+ */
 export function isExpired({ epoch, position, purged }: Cursor, now: FeedState): boolean {
-  return epoch !== now.epoch || (isAfter(now.purged, position) && isAfter(now.purged, purged));
+  const isAhead = position.changed >= now.next;
+  return epoch !== now.epoch || isAhead || (isAfter(now.purged, position) && isAfter(now.purged, purged));
 }
 
 /** Encodes a cursor in the letters that a URL and JSON take as they are. */

@@ -11,11 +11,12 @@ import {
   type Position,
   START,
 } from './change-cursor.ts';
-import { type EndRow, selectChanges, selectEnd, selectOldest, selectUnrepaired } from './change-statements.ts';
+import { type StateRow, selectChanges, selectEnd, selectOldest, selectRestored } from './change-statements.ts';
 import { changeWatch } from './change-watch.ts';
 import type { IsDistributed } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError } from './errors.ts';
+import { inGroups } from './in-groups.ts';
 import { lastIdOf } from './plant-batch.ts';
 import type { Int8 } from './plant-statements.ts';
 import type { CallStore } from './store-call.ts';
@@ -23,6 +24,9 @@ import { turns } from './turns.ts';
 
 /** Octets of text in one response, unless a single plant has more. */
 const PAGE_TEXT = 1024 ** 2;
+
+/** Readers that get a response in one turn of the event loop, which takes some milliseconds. */
+const READERS_PER_TURN = 50;
 
 /** The share of the connections that readers of changes may use at once. */
 const SHARE = 0.3;
@@ -51,6 +55,8 @@ export function changeFeed(database: Database, callStore: CallStore, isDistribut
 
   const inProgress = new Map<string, Promise<Changes>>();
 
+  const myTurn = inGroups(READERS_PER_TURN);
+
   /** Readers of the same part share a statement, as all do that were waiting. */
   function shared(cursor: Cursor | undefined, until: Position, count: number): Promise<Changes> {
     const key = [count, cursor && encodeCursor(cursor), until.changed, until.id].join(' ');
@@ -65,9 +71,9 @@ export function changeFeed(database: Database, callStore: CallStore, isDistribut
       inTurn(async () => {
         await requireFeed();
         const [row] = await rowsOf(selectChanges(after, until, count, PAGE_TEXT));
-        if (row === undefined) throw new SchemaError('the table change_feed has no row: run npm run migrate');
+        if (row === undefined) throw new SchemaError(NO_STATE);
         const state = stateOf(row);
-        if (cursor !== undefined) requireValid(cursor, state, row.is_ahead);
+        if (cursor !== undefined) requireValid(cursor, state);
         const lines = row.lines ?? '';
         const position = row.changed === null ? after : positionOf(row.changed, lastIdOf(lines) ?? 0);
         return { lines, next: encodeCursor({ ...state, ...cursor, position }) };
@@ -87,6 +93,8 @@ export function changeFeed(database: Database, callStore: CallStore, isDistribut
     for (;;) {
       until ??= await watch.wait(cursor, end - performance.now(), signal);
       const changes = await shared(cursor, until?.position ?? LAST, limit);
+      // One change may be for thousands of them.
+      await myTurn();
       if (changes.lines !== '' || until === undefined) return changes;
       until = undefined;
     }
@@ -110,6 +118,8 @@ export function changeFeed(database: Database, callStore: CallStore, isDistribut
   };
 }
 
+const NO_STATE = 'the table change_feed has no row: run npm run migrate';
+
 /**
  * Checks that the table can be read in the order of its changes.
  *
@@ -119,25 +129,27 @@ export async function requireChangeFeed({ sql }: Database, isDistributed: IsDist
   if (await isDistributed()) {
     throw new PlantStoreError('changes_unavailable', 'there is no feed of changes: the table is distributed by Citus');
   }
-  const { rows } = await sql.executeQuery(selectUnrepaired());
-  if (rows.length > 0) {
+  const { rows } = await sql.executeQuery(selectRestored());
+  const [state] = rows;
+  if (state === undefined) throw new SchemaError(NO_STATE);
+  if (state.is_restored) {
     throw new SchemaError('the plants come from another server, whose transactions were ahead: run npm run migrate');
   }
 }
 
 /** @throws PlantStoreError `cursor_expired` */
-function requireValid(cursor: Cursor, state: FeedState, isAhead: boolean): void {
-  if (!isAhead && !isExpired(cursor, state)) return;
-  const reason =
-    isAhead || cursor.epoch !== state.epoch ? 'the database is another one' : 'a later deletion was purged';
+function requireValid(cursor: Cursor, state: FeedState): void {
+  if (!isExpired(cursor, state)) return;
+  const isSame = cursor.epoch === state.epoch && cursor.position.changed < state.next;
+  const reason = isSame ? 'a later deletion was purged' : 'the database is another one';
   throw new PlantStoreError(
     'cursor_expired',
     `"after" is not valid any more, since ${reason}: start again without it, and drop what the new walk does not bring`,
   );
 }
 
-function stateOf({ epoch, purged_changed, purged_id }: Pick<EndRow, 'epoch' | 'purged_changed' | 'purged_id'>) {
-  return { epoch, purged: positionOf(purged_changed, purged_id) };
+function stateOf({ epoch, purged_changed, purged_id, next }: StateRow): FeedState {
+  return { epoch, purged: positionOf(purged_changed, purged_id), next: BigInt(next) };
 }
 
 function positionOf(changed: Int8, id: Int8): Position {

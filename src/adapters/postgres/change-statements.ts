@@ -8,16 +8,16 @@ import { type Int8, SIZE } from './plant-statements.ts';
  */
 
 /** The state of the feed. */
-interface StateRow {
+export interface StateRow {
   readonly epoch: string;
   readonly purged_changed: Int8;
   readonly purged_id: Int8;
+  /** The next transaction. */
+  readonly next: Int8;
 }
 
 /** A part of the feed; `lines` and `changed` are null if it is empty. */
 export interface ChangesRow extends StateRow {
-  /** Whether the position is beyond all transactions of this server. */
-  readonly is_ahead: boolean;
   readonly lines: string | null;
   /** The transaction of the last line. */
   readonly changed: Int8 | null;
@@ -51,7 +51,7 @@ const LINE = `'{"id":' || id || case when deleted is null
 /** The transaction id that the server will use next. */
 const NEXT = 'pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift';
 
-const STATE = `${EPOCH} as epoch, purged_changed, purged_id`;
+const STATE = `${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next`;
 
 /**
  * The rows after a position and up to another one, at most so many: one at least if there is one, more as long as their
@@ -65,7 +65,7 @@ export function selectChanges(
 ): CompiledQuery<ChangesRow> {
   return CompiledQuery.raw(
     `select feed.*, page.* from (
-       select ${STATE}, ${SETTLED} as settled, $1::bigint >= ${NEXT} as is_ahead from change_feed where single = 1
+       select ${STATE}, ${SETTLED} as settled from change_feed where single = 1
      ) as feed, lateral (
        select max(changed) as changed, string_agg(${LINE}, E'\\n' order by changed, id) as lines from (
          select *, sum(size) over (order by changed, id rows unbounded preceding) as total from (
@@ -98,7 +98,11 @@ export function selectOldest(): CompiledQuery<{ readonly oldest: string; readonl
   );
 }
 
-/** A row if the table has rows that are newer than this server's transactions, as after pg_restore. */
-export function selectUnrepaired(): CompiledQuery {
-  return CompiledQuery.raw(`select from plants, change_feed where single = 1 and changed >= ${NEXT} limit 1`, []);
+/** Whether the feed knows of transactions that this server has not reached, as after pg_restore. */
+export function selectRestored(): CompiledQuery<{ readonly is_restored: boolean }> {
+  return CompiledQuery.raw(
+    `select greatest(purged_changed, (select max(changed) from plants)) >= ${NEXT} as is_restored
+     from change_feed where single = 1`,
+    [],
+  );
 }

@@ -42,19 +42,20 @@ export class MissingRowError extends Error {
 
 /*
  * By SQLSTATE (PostgreSQL's appendix A). Transient: connection lost, resources, operator intervention, system error;
- * read-only (a demoted primary); serialization failure, deadlock.
+ * read-only, or in recovery (a demoted primary); serialization failure, deadlock.
  */
-const TRANSIENT = /^(08|53|57P|58|25006|40001|40P01)/;
+const TRANSIENT = /^(08|53|57P|58|25006|55000|40001|40P01)/;
 const REFUSED_VALUE = /^(22|23)/;
 /** The server's limits for statements, locks and transactions. */
 const SERVER_TIMEOUT = /^(57014|55P03|25P04)/;
-const READ_ONLY = '25006';
+/** A standby, or a demoted primary: it writes nothing, and has no position in the WAL of its own. */
+const READ_ONLY = /^(25006|55000)/;
 /** The server has also closed the connection. */
 const CLOSED = /^(57P|25P04)/;
 export const UNDEFINED_TABLE = '42P01';
 const PROTOCOL_VIOLATION = '08P01';
-/** No such table, database or role, a wrong password, no privilege: an operator has to act, so retrying is useless. */
-const NOT_SET_UP = /^(42P01|42501|3D|28)/;
+/** No such table, column, database or role, a wrong password, no privilege: an operator has to act, so retrying is useless. */
+const NOT_SET_UP = /^(42P01|42703|42501|3D|28)/;
 
 const NOT_RETRYABLE = [DeadlineError, SchemaError, PlantStoreError];
 const RETRYABLE = [ConnectionError, UnconfirmedError];
@@ -92,12 +93,12 @@ function unavailable(cause: unknown): PlantStoreError {
 export function breaksConnection(error: unknown): boolean {
   if (error instanceof UnconfirmedError) return false;
   const state = sqlState(error);
-  return state === undefined || state === READ_ONLY || CLOSED.test(state);
+  return state === undefined || READ_ONLY.test(state) || CLOSED.test(state);
 }
 
 /** Whether this error suggests that connections opened before it are dead, too, or lead to the wrong server. */
 export function invalidatesOlderConnections(error: unknown): boolean {
-  return error instanceof ConnectionError || sqlState(error) === READ_ONLY;
+  return error instanceof ConnectionError || READ_ONLY.test(sqlState(error) ?? '');
 }
 
 /** Whether PgBouncer refused a start-up parameter; it uses this SQLSTATE for other errors, too. */

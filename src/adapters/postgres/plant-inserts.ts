@@ -5,6 +5,7 @@ import { batcher } from './batcher.ts';
 import type { Database } from './database.ts';
 import { MissingRowError, shouldRetryAlone } from './errors.ts';
 import { lookUp } from './plant-lookup.ts';
+import type { Int8 } from './plant-statements.ts';
 import type { CallStore } from './store-call.ts';
 
 interface InsertOptions {
@@ -36,7 +37,7 @@ export function plantInserts(database: Database, { callStore, batchRows, onInser
   return { add, waiting: addInBatch.waiting, running: addInBatch.running };
 }
 
-type BatchInsert = (plants: readonly NewPlant[]) => CompiledQuery;
+type BatchInsert = (plants: readonly NewPlant[]) => CompiledQuery<{ readonly id: Int8 }>;
 
 /** Compiles the insert for each number of rows once: its text depends on nothing else. */
 function compiledInserts({ sql }: Database): BatchInsert {
@@ -46,6 +47,7 @@ function compiledInserts({ sql }: Database): BatchInsert {
       .insertInto('plants')
       .values(plants.map(({ id, name }) => ({ id, name, tag: null })))
       .onConflict((conflict) => conflict.column('id').doNothing())
+      .returning('id')
       .compile().sql;
     const parameters = plants.flatMap(({ id, name, tag }) => [id, name, tag ?? null]);
     return CompiledQuery.raw(texts[plants.length] as string, parameters);
@@ -64,10 +66,9 @@ async function insertBatch(
   for (const plant of plants) if (!firsts.has(plant.id)) firsts.set(plant.id, plant);
   // In a fixed order: two statements that insert the same ids in different orders would deadlock.
   const rows = [...firsts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-  const { numAffectedRows } = await database.sql.executeQuery(insert(rows));
-  onInsert(plants.length, Number(numAffectedRows));
-  const isComplete = numAffectedRows === BigInt(rows.length);
-  const holders = isComplete ? firsts : await lookUp(database, [...firsts.keys()]);
+  const { rows: inserted } = await database.sql.executeQuery(insert(rows));
+  onInsert(plants.length, inserted.length);
+  const holders = inserted.length === rows.length ? firsts : await holdersOf(database, firsts, inserted);
   const missing = rows.find(({ id }) => !holders.has(id));
   if (missing === undefined) return plants.flatMap(({ id }) => holders.get(id) ?? []);
   if (isRepeated) {
@@ -75,4 +76,21 @@ async function insertBatch(
   }
   // A deleted plant held its id, and was purged before the look-up.
   return insertBatch(database, insert, plants, onInsert, true);
+}
+
+/** What holds each id: the plant itself if it was inserted, whatever has become of it since. */
+async function holdersOf(
+  database: Database,
+  plants: ReadonlyMap<bigint, NewPlant>,
+  inserted: readonly { readonly id: Int8 }[],
+): Promise<ReadonlyMap<bigint, NewPlant | 'deleted'>> {
+  const own = new Map(plants);
+  for (const { id } of inserted) own.delete(BigInt(id));
+  const found = await lookUp(database, [...own.keys()]);
+  return new Map(
+    [...plants].flatMap(([id, plant]) => {
+      const holder = own.has(id) ? found.get(id) : plant;
+      return holder === undefined ? [] : [[id, holder] as const];
+    }),
+  );
 }

@@ -6,6 +6,7 @@ import { batcher } from './batcher.ts';
 import type { IsDistributed } from './citus.ts';
 import type { Database } from './database.ts';
 import { shouldRetryAlone } from './errors.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { lookUp } from './plant-lookup.ts';
 import type { Int8 } from './plant-statements.ts';
 import type { CallStore } from './store-call.ts';
@@ -59,14 +60,28 @@ export function plantUpdates(
     maxRunning: Math.ceil(database.connections * SHARE),
   });
 
+  const oneForEach = oneAtATime<bigint>();
+
   /** Runs an update of one row, and returns what is stored then. */
   function updateOne(id: bigint, text: string, parameters: readonly unknown[], result: Stored): Promise<Stored> {
     return callStore((call) =>
-      inTurn(async () => {
-        const changed = await update(`${text} returning id`, parameters);
-        return changed.has(id) ? result : (await lookUp(database, [id])).get(id);
-      }, call),
+      // Those that wait for one locked row would otherwise take every turn.
+      oneForEach(id, call, () =>
+        inTurn(async () => {
+          const changed = await update(`${text} returning id`, parameters);
+          return changed.has(id) ? result : (await lookUp(database, [id])).get(id);
+        }, call),
+      ),
     );
+  }
+
+  const removing = new Map<bigint, Promise<Stored>>();
+
+  /** Deletions of one plant at the same time are one. */
+  function removeOnce(id: bigint): Promise<Stored> {
+    const running = removing.get(id) ?? callStore((call) => removeInBatch(id, call)).finally(() => removing.delete(id));
+    removing.set(id, running);
+    return running;
   }
 
   return {
@@ -77,10 +92,11 @@ export function plantUpdates(
         ? updateOne(id, REPLACE, replacing, plant)
         : updateOne(id, `${REPLACE} ${isAs(4)}`, [...replacing, ...textsOf(expected)], plant);
     },
-    remove: (id, expected) =>
-      expected === undefined
-        ? callStore((call) => removeInBatch(id, call))
-        : updateOne(id, REMOVE_ONE, [randomUUID(), id, ...textsOf(expected)], 'deleted'),
+    async remove(id, expected) {
+      if (expected === undefined) return removeOnce(id);
+      if (expected === 'deleted') return callStore(async () => (await lookUp(database, [id])).get(id));
+      return updateOne(id, REMOVE_ONE, [randomUUID(), id, ...textsOf(expected)], 'deleted');
+    },
     running: removeInBatch.running,
   };
 }

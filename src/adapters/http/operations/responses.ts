@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import type { Changes } from '../../../application/ports.ts';
 import { jsonEncoder } from '../../../wire/json-encoder.ts';
 import { preferredType } from './accept.ts';
 import { etagOf } from './etag.ts';
@@ -78,12 +79,19 @@ export const emptyResponse: ResponseKind<void> = {
 };
 
 /** The next part of the feed of changes, whose lines are JSON values. */
-export function changesResponse(schema: TSchema): ResponseKind<{ readonly lines: string; readonly next: string }> {
+export function changesResponse(schema: TSchema): ResponseKind<Changes> {
+  /** Followers that waited get the same part, which is encoded once. */
+  const replies = new WeakMap<Changes, Reply>();
   return {
     content: { [JSON_TYPE]: schema },
     headers: {},
     negotiate: (accept) => preferredType(accept, [JSON_TYPE]),
-    reply: ({ lines, next }) => ({ headers: {}, body: `{"changes":[${commas(lines)}],"next":"${next}"}` }),
+    reply(changes) {
+      const { lines, next } = changes;
+      const reply = replies.get(changes) ?? { headers: {}, body: `{"changes":[${commas(lines)}],"next":"${next}"}` };
+      replies.set(changes, reply);
+      return reply;
+    },
   };
 }
 

@@ -63,6 +63,8 @@ const NEEDS_CHUNKS =
 function leaving({ req: { socket }, res }: Context): AbortSignal {
   const controller = new AbortController();
   const abort = () => controller.abort();
+  // One for each request that the client has sent at once, of which there may be 16.
+  socket.setMaxListeners(32);
   socket.once('end', abort);
   res.once('close', () => {
     socket.off('end', abort);
