@@ -20,8 +20,8 @@ export function follow(url: string, after: string, signal: AbortSignal): Followe
     for (let next = after; !signal.aborted; ) {
       const page = await read(url, next, 30, agent, signal);
       next = page.next;
-      if (page.changes.length === 0) continue;
-      count += page.changes.length;
+      if (page.changes === 0) continue;
+      count += page.changes;
       const now = performance.now();
       const woken = waiting;
       waiting = [];
@@ -43,7 +43,7 @@ export async function endOf(url: string, signal: AbortSignal): Promise<string> {
   try {
     for (let next = ''; ; ) {
       const page = await read(url, next, 0, agent, signal);
-      if (page.changes.length === 0) return page.next;
+      if (page.changes === 0) return page.next;
       next = page.next;
     }
   } finally {
@@ -52,11 +52,12 @@ export async function endOf(url: string, signal: AbortSignal): Promise<string> {
 }
 
 interface Page {
-  readonly changes: readonly unknown[];
+  /** How many there are. */
+  readonly changes: number;
   readonly next: string;
 }
 
-/** Not by fetch, which would take more of the machine than the service. */
+/** Not by fetch, nor by JSON.parse: both would take more of the machine than the service. */
 function read(url: string, after: string, wait: number, agent: Agent, signal: AbortSignal): Promise<Page> {
   const query = `limit=1000&wait=${wait}${after && `&after=${after}`}`;
   const headers = { Authorization: `Bearer ${TOKEN}` };
@@ -65,7 +66,8 @@ function read(url: string, after: string, wait: number, agent: Agent, signal: Ab
       try {
         const body = await text(response);
         if (response.statusCode !== 200) throw new Error(`/changes: ${response.statusCode} ${body}`);
-        resolve(JSON.parse(body));
+        const [, next = ''] = /"next":"([\w-]+)"\}$/.exec(body) ?? [];
+        resolve({ changes: body.split('{"id":').length - 1, next });
       } catch (error) {
         reject(error);
       }
