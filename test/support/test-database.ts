@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { CompiledQuery } from 'kysely';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import type { Database } from '../../src/adapters/postgres/database.ts';
@@ -95,4 +96,21 @@ export async function execute(url: string, text: string, values: readonly unknow
   } finally {
     await client.end();
   }
+}
+
+/** The same database. @param after called with the text of each statement once it has its result */
+export function observed(database: Database, after: (text: string) => unknown): Database {
+  const sql = new Proxy(database.sql, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== 'function') return value;
+      if (key !== 'executeQuery') return value.bind(target);
+      return async (statement: CompiledQuery) => {
+        const result: unknown = await Reflect.apply(value, target, [statement]);
+        await after(statement.sql);
+        return result;
+      };
+    },
+  });
+  return { ...database, sql };
 }

@@ -4,7 +4,7 @@ import { withAdvice } from './advice.ts';
 import { requireChangeFeed } from './change-feed.ts';
 import { distribution } from './citus.ts';
 import type { Database } from './database.ts';
-import { SchemaError } from './errors.ts';
+import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
 import { requireMigrations } from './schema-gate.ts';
 
 /**
@@ -29,7 +29,7 @@ export async function requireReady(database: Database): Promise<string | undefin
 async function missingPrivileges({ sql: database }: Database): Promise<string | undefined> {
   const { rows } = await sql<{ canUpdate: boolean; canFollow: boolean }>`
     select has_table_privilege('plants', 'update') as "canUpdate",
-      has_table_privilege('change_feed', 'select') as "canFollow"
+      coalesce(has_table_privilege(to_regclass('change_feed'), 'select'), true) as "canFollow"
   `.execute(database);
   const missing = rows.flatMap(({ canUpdate, canFollow }) => [
     ...(canUpdate ? [] : ['UPDATE on plants, to change and delete']),
@@ -44,6 +44,7 @@ async function feedProblem(database: Database): Promise<string | undefined> {
     () => undefined,
     (error) => {
       if (error instanceof PlantStoreError || error instanceof SchemaError) return error.message;
+      if (sqlState(error) === UNDEFINED_TABLE) return 'the table change_feed is missing: run npm run migrate';
       throw error;
     },
   );

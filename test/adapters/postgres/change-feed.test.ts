@@ -18,7 +18,7 @@ import { type PostgresServer, startPostgresServer } from '../../../tooling/postg
 import { changesOf, consumer, deletion, pagesOf, readPage, readToEnd, sorted } from '../../support/changes.ts';
 import { putEmbeddedDatabase } from '../../support/embedded-template.ts';
 import { eventually } from '../../support/eventually.ts';
-import { connect, lockRows, migratedDatabase, plantsIn, storedPlants } from '../../support/test-database.ts';
+import { connect, lockRows, migratedDatabase, observed, plantsIn, storedPlants } from '../../support/test-database.ts';
 
 /* What only a database can show of the feed of changes, and purging. The rest is in ../plant-repository-changes.test.ts. */
 
@@ -121,6 +121,10 @@ describe.each([
     const next = decodeCursor(await store.end());
     const ahead = { ...next, position: { ...next.position, changed: next.position.changed + 1_000n } };
     await expect(readPage(store.plants, encodeCursor(ahead), 10)).rejects.toMatchObject(expired);
+    // At once, however long it would wait.
+    const start = performance.now();
+    await expect(readPage(store.plants, encodeCursor(ahead), 10, 30_000)).rejects.toMatchObject(expired);
+    expect(performance.now() - start).toBeLessThan(5_000);
     // It is that of a cursor in an answer, and so never is.
     expect(await readPage(store.plants, encodeCursor(next), 10)).toMatchObject({ lines: '' });
   });
@@ -343,6 +347,35 @@ describe.each([
     });
   });
 
+  test('needs its table and the row in it: says so, and a migration makes them again', async () => {
+    const { database, undo } = await open();
+    const { add, query, plants } = storeIn({ database, undo });
+    await add(1n);
+    for (const damage of ['delete from change_feed', 'drop table change_feed']) {
+      await query(damage);
+      expect(await requireReady(database)).toContain('run npm run migrate');
+      await expect(readPage(plantsIn(database), undefined)).rejects.toMatchObject({ code: 'store_unavailable' });
+      expect(await plants.find(1n)).toEqual(plant(1n));
+      expect(await damagedMigrations(database)).toEqual(['0003_track_changes']);
+      expect(await migrateUp(database)).toEqual(['0003_track_changes']);
+      expect(await requireReady(database)).toBeUndefined();
+      expect((await readToEnd(plants)).changes).toEqual([plant(1n)]);
+    }
+    await database.close();
+    await undo();
+  });
+
+  test('is restored, too, if only what was purged is ahead of the server', async () => {
+    await store.add(1n, 2n);
+    await store.query('update change_feed set purged_changed = 1000000000000, purged_id = 9');
+    expect(await damagedMigrations(opened.database)).toEqual(['0003_track_changes']);
+    await migrateUp(opened.database);
+    const began = await readPage(store.plants, undefined, 1);
+    await store.remove(2n);
+    await store.purge();
+    await expect(readPage(store.plants, began.next)).rejects.toMatchObject(expired);
+  });
+
   describe('waiting', () => {
     const writers: [string, (database: Database) => Database][] =
       name === 'Postgres'
@@ -397,7 +430,7 @@ describe.each([
       await store.add(1n);
       const after = await store.end();
       const statements: string[] = [];
-      const plants = plantsIn(withStatements(opened.database, statements));
+      const plants = plantsIn(observed(opened.database, (text) => statements.push(text)));
       const read = readChanges(plants);
       const count = (part: string) => statements.filter((text) => text.includes(part)).length;
       const start = performance.now();
@@ -524,18 +557,3 @@ describe('beside transactions that are open on Postgres', () => {
     expect(read).toEqual(expect.arrayContaining([plant(1n), plant(2n), late(3n)]));
   });
 });
-
-/** The same database, which keeps the text of each statement. */
-function withStatements(database: Database, statements: string[]): Database {
-  const sql = new Proxy(database.sql, {
-    get(target, key) {
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== 'function') return value;
-      return (...args: unknown[]) => {
-        if (key === 'executeQuery') statements.push((args[0] as CompiledQuery).sql);
-        return Reflect.apply(value, target, args);
-      };
-    },
-  });
-  return { ...database, sql };
-}

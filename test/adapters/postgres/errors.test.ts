@@ -18,6 +18,7 @@ describe.each([
   ['53300', 'too many connections', 'transient'],
   ['57P01', 'admin shutdown', 'transient'],
   ['25006', 'read-only', 'transient'],
+  ['55000', 'recovery is in progress', 'transient'],
   ['40001', 'serialization failure', 'transient'],
   ['40P01', 'deadlock', 'transient'],
   ['57014', 'cancelled', 'rows_fault'],
