@@ -60,12 +60,12 @@ export function plantUpdates(
     maxRunning: Math.ceil(database.connections * SHARE),
   });
 
+  /** Those that wait for one locked row would otherwise take every turn. */
   const oneForEach = oneAtATime<bigint>();
 
   /** Runs an update of one row, and returns what is stored then. */
   function updateOne(id: bigint, text: string, parameters: readonly unknown[], result: Stored): Promise<Stored> {
     return callStore((call) =>
-      // Those that wait for one locked row would otherwise take every turn.
       oneForEach(id, call, () =>
         inTurn(async () => {
           const changed = await update(`${text} returning id`, parameters);
@@ -73,15 +73,6 @@ export function plantUpdates(
         }, call),
       ),
     );
-  }
-
-  const removing = new Map<bigint, Promise<Stored>>();
-
-  /** Deletions of one plant at the same time are one. */
-  function removeOnce(id: bigint): Promise<Stored> {
-    const running = removing.get(id) ?? callStore((call) => removeInBatch(id, call)).finally(() => removing.delete(id));
-    removing.set(id, running);
-    return running;
   }
 
   return {
@@ -93,7 +84,9 @@ export function plantUpdates(
         : updateOne(id, `${REPLACE} ${isAs(4)}`, [...replacing, ...textsOf(expected)], plant);
     },
     async remove(id, expected) {
-      if (expected === undefined) return removeOnce(id);
+      if (expected === undefined) {
+        return callStore((call) => oneForEach(id, call, () => removeInBatch(id, call)));
+      }
       if (expected === 'deleted') return callStore(async () => (await lookUp(database, [id])).get(id));
       return updateOne(id, REMOVE_ONE, [randomUUID(), id, ...textsOf(expected)], 'deleted');
     },
