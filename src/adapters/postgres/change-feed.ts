@@ -57,9 +57,9 @@ export function changeFeed(database: Database, callStore: CallStore, isDistribut
 
   const myTurn = inGroups(READERS_PER_TURN);
 
-  /** Readers of the same part share a statement, as all do that were waiting. */
-  function shared(cursor: Cursor | undefined, until: Position, count: number): Promise<Changes> {
-    const key = [count, cursor && encodeCursor(cursor), until.changed, until.id].join(' ');
+  /** Readers that waited for the same part share a statement. */
+  function shared(cursor: Cursor, until: Position, count: number): Promise<Changes> {
+    const key = [count, encodeCursor(cursor), until.changed, until.id].join(' ');
     const running = inProgress.get(key) ?? read(cursor, until, count).finally(() => inProgress.delete(key));
     inProgress.set(key, running);
     return running;
@@ -84,7 +84,8 @@ export function changeFeed(database: Database, callStore: CallStore, isDistribut
   async function readChanges({ after, limit, wait, signal }: ChangesQuery): Promise<Changes> {
     const end = performance.now() + wait;
     if (after === undefined || wait === 0) {
-      const changes = await shared(after === undefined ? undefined : decodeCursor(after), LAST, limit);
+      // Not shared: a statement that has begun may not see what this client has just written.
+      const changes = await read(after === undefined ? undefined : decodeCursor(after), LAST, limit);
       if (wait === 0 || changes.lines !== '') return changes;
       return readChanges({ after: changes.next, limit, wait, signal });
     }
