@@ -23,17 +23,13 @@ function respondRefused(
   const closing = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
   const { socket } = connection;
   const pending = pendingExchange(connection);
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  if (error.code === 'ECONNRESET' || !socket.writable || pending?.response.headersSent) {
     socket.destroy();
     return;
   }
   if (pending?.request.complete) {
     // The refused bytes followed a valid request, which gets its own response first.
     pending.response.once('close', () => respondRefused(error, connection, log, observer));
-    return;
-  }
-  if (pending?.response.headersSent) {
-    socket.destroy();
     return;
   }
   if (pending) {
