@@ -48,7 +48,7 @@ interface Part {
   readonly reached: Int8 | null;
 }
 
-const IS_OLD = 'deleted < now() - make_interval(secs => $4)';
+const IS_OLD = 'deleted <= now() - make_interval(secs => $4)';
 
 /** One whose deletion may still be overtaken in the feed of changes by a transaction that is open stays. */
 const OLD = `with scanned as (
