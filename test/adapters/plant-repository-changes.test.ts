@@ -9,7 +9,7 @@ import { implementations, postgres, type Repositories } from '../support/plant-r
 
 /*
  * What the ports for changing plants and for following the changes promise, held against every implementation. What only
- * a database can show is in postgres/change-feed.test.ts.
+ * a database can show is in postgres/change-feed.full.ts.
  */
 
 const MEBIBYTE = 1024 ** 2;

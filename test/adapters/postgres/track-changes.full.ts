@@ -4,7 +4,7 @@ import { migrateDown, migrateUp } from '../../../src/adapters/postgres/migrator.
 import { eventually } from '../../support/eventually.ts';
 import { connect, emptyDatabase, plantsIn, storedPlants } from '../../support/test-database.ts';
 
-/* Migration 0003, applied to a table that has plants and is in use. Its repairs are in test/adapters/change-feed.test.ts. */
+/* Migration 0003, applied to a table that has plants and is in use. Its repairs are in change-feed.full.ts. */
 
 const THIRD = '0003_track_changes';
 

@@ -6,7 +6,7 @@ import { get, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 
-/* Changing, deleting and following plants over HTTP. What the store does is in test/adapters/change-feed.test.ts. */
+/* Changing, deleting and following plants over HTTP. For the store, see plant-repository-changes.test.ts. */
 
 const READER = 'a-token-that-reads';
 const CREATOR = 'a-token-that-creates';
