@@ -101,10 +101,17 @@ describe('the role of the service', () => {
     expect(await post(service, plant)).toEqual({ status: 200, name: plant.name });
     expect(await post(service, plant)).toEqual({ status: 200, name: plant.name });
     expect(await post(service, { ...plant, name: 'another' })).toMatchObject({ status: 400, error: 40009 });
+    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+    const send = (method: string, path: string, body?: string) =>
+      fetch(`${service.apiUrl}${path}`, { method, headers, ...(body && { body }) });
+    expect((await send('PUT', '/plants/1', '{"name":"another"}')).status).toBe(200);
+    expect(await (await send('GET', '/changes')).json()).toMatchObject({ changes: [{ id: 1, name: 'another' }] });
+    expect((await send('DELETE', '/plants/1')).status).toBe(204);
   });
 
   test.each([
-    "UPDATE plants SET name = 'another'",
+    'UPDATE change_feed SET shift = 1',
+    'DELETE FROM change_feed',
     'DELETE FROM plants',
     'TRUNCATE plants',
     'DROP TABLE plants',

@@ -257,19 +257,26 @@ describe('a server that asks for passwords', () => {
       ACCESS_TOKENS: TOKEN,
     });
     const advice =
-      'the service needs SELECT on kysely_migration, and SELECT and INSERT on plants; ' +
-      'migrations need the owner: docs/security.md has the statements';
+      'the service needs SELECT on kysely_migration and change_feed, and SELECT, INSERT and UPDATE on plants; ' +
+      'migrations and npm run purge need the owner: docs/security.md has the statements';
     expect(await databaseCheck(service)).toBe(`permission denied for table kysely_migration: ${advice}`);
     expect((await post(service.apiUrl, plant)).status).toBe(503);
     await database.query('grant select on kysely_migration to plants');
     expect(await databaseCheck(service)).toBe(`permission denied for table plants: ${advice}`);
     await database.query('grant select, insert on plants to plants');
-    expect(await databaseCheck(service)).toBe('ok');
+    // That is what a version without changes and deletions needed.
+    expect(await databaseCheck(service)).toBe(
+      'ok, but the role lacks UPDATE on plants, to change and delete, and SELECT on change_feed, for /changes: ' +
+        'run GRANT as the owner',
+    );
     expect((await post(service.apiUrl, plant)).status).toBe(200);
+    await database.query('grant update on plants to plants; grant select on change_feed to plants');
+    expect(await databaseCheck(service)).toBe('ok');
   });
 
   test('row-level security that applies to the service is told, and noticed once it does not', async () => {
-    await database.query('grant select on kysely_migration to plants; grant select, insert on plants to plants');
+    await database.query('grant select on kysely_migration, change_feed to plants');
+    await database.query('grant select, insert, update on plants to plants');
     await database.query('alter table plants enable row level security');
     const service = await startService(await temporaryFolder(), {
       DATABASE_URL: urlFor('plants', 'right-password'),

@@ -14,9 +14,7 @@ export function createPlant(plants: AddPlant): CreatePlant {
   return async (newPlant) => {
     checkNewPlant(newPlant);
     const stored = await plants.add(newPlant);
-    if (stored === 'deleted') {
-      throw new PlantStoreError('id_retired', `id ${newPlant.id} belongs to a deleted plant`);
-    }
+    if (stored === 'deleted') throw new PlantStoreError('id_retired', `id ${newPlant.id} belongs to a deleted plant`);
     if (!isSamePlant(stored, newPlant)) {
       throw new PlantStoreError('id_taken', `id ${newPlant.id} belongs to a different plant`);
     }
