@@ -11,7 +11,9 @@ import {
   type Position,
   START,
 } from './change-cursor.ts';
-import { type StateRow, selectChanges, selectEnd, selectOldest, selectRestored } from './change-statements.ts';
+import { NO_STATE, requireChangeFeed } from './change-feed-check.ts';
+import { changesLag } from './change-lag.ts';
+import { type StateRow, selectChanges, selectEnd } from './change-statements.ts';
 import { changeWatch } from './change-watch.ts';
 import type { IsDistributed } from './citus.ts';
 import type { Database } from './database.ts';
@@ -101,41 +103,12 @@ export function changeFeed(database: Database, callStore: CallStore, isDistribut
     }
   }
 
-  /** Since when the oldest open transaction has been the oldest, as performance.now() counts. */
-  let oldest = { id: '', since: 0 };
-
   return {
     readChanges,
     announce: watch.announce,
     stopWaiting: watch.stop,
-    /** Seconds for which a transaction that is still open has held back the feed, as far as calls of this show. */
-    async lag(): Promise<number> {
-      const [row] = await callStore(() => rowsOf(selectOldest()));
-      const now = performance.now();
-      if (row === undefined || !row.is_behind) oldest = { id: '', since: now };
-      else if (row.oldest !== oldest.id) oldest = { id: row.oldest, since: now };
-      return (now - oldest.since) / 1_000;
-    },
+    lag: changesLag(database, callStore),
   };
-}
-
-const NO_STATE = 'the table change_feed has no row: run npm run migrate';
-
-/**
- * Checks that the table can be read in the order of its changes.
- *
- * @throws PlantStoreError `changes_unavailable`, or SchemaError, saying what to do
- */
-export async function requireChangeFeed({ sql }: Database, isDistributed: IsDistributed): Promise<void> {
-  if (await isDistributed()) {
-    throw new PlantStoreError('changes_unavailable', 'there is no feed of changes: the table is distributed by Citus');
-  }
-  const { rows } = await sql.executeQuery(selectRestored());
-  const [state] = rows;
-  if (state === undefined) throw new SchemaError(NO_STATE);
-  if (state.is_restored) {
-    throw new SchemaError('the plants come from another server, whose transactions were ahead: run npm run migrate');
-  }
 }
 
 /** @throws PlantStoreError `cursor_expired` */

@@ -1,6 +1,7 @@
 import { sql as fragment } from 'kysely';
 import type { NewPlant } from '../../domain/plant.ts';
 import type { Database } from './database.ts';
+import { storedIn } from './plant-statements.ts';
 
 /**
  * Makes the commit of this SELECT, and so its response, wait for the synchronous standby if one is configured: after a
@@ -23,13 +24,9 @@ export async function lookUp(
 ): Promise<ReadonlyMap<bigint, NewPlant | 'deleted'>> {
   const rows = await sql
     .selectFrom('plants')
-    .select(['id', 'name', 'tag', 'deleted', AWAIT_STANDBY.as('awaited')])
+    .select(['id', 'name', 'tag', AWAIT_STANDBY.as('awaited')])
+    .select(({ eb }) => eb('deleted', 'is not', null).as('is_deleted'))
     .where('id', 'in', ids)
     .execute();
-  return new Map(
-    rows.map(({ id, name, tag, deleted }) => [
-      BigInt(id),
-      deleted === null ? { id: BigInt(id), name, ...(tag !== null && { tag }) } : 'deleted',
-    ]),
-  );
+  return new Map(rows.map((row) => [BigInt(row.id), storedIn({ ...row, is_deleted: Boolean(row.is_deleted) })]));
 }

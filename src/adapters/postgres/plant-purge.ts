@@ -48,17 +48,20 @@ interface Part {
   readonly reached: Int8 | null;
 }
 
-const IS_OLD = 'deleted <= now() - make_interval(secs => $4)';
-
-/** One whose deletion may still be overtaken in the feed of changes by a transaction that is open stays. */
-const OLD = `with scanned as (
-    select id, ${IS_OLD} and changed < ${SETTLED} as is_old
-    from plants, change_feed where single = 1 and id between $1 and $2 order by id limit $3
+/** Scans a part of the ids. @param isOld which rows are to be forgotten @param state of the feed, to join */
+const scanned = (isOld: string, state: string) => `with scanned as (
+    select id, deleted <= now() - make_interval(secs => $4) ${isOld} as is_old
+    from plants ${state} where id between $1 and $2 order by id limit $3
   )`;
 
 const REACHED = '(select case when count(*) = $3 then max(id) end from scanned) as reached';
 
-const COUNT = `${OLD} select (select count(*) from scanned where is_old) as count, ${REACHED}`;
+const counted = (old: string) => `${old} select (select count(*) from scanned where is_old) as count, ${REACHED}`;
+
+/** One whose deletion may still be overtaken in the feed of changes by a transaction that is open stays. */
+const OLD = scanned(`and changed < ${SETTLED}`, 'join change_feed on single = 1');
+
+const COUNT = counted(OLD);
 
 /** In the statement that deletes them, it keeps the last position in the feed that is missing from then on. */
 const PURGE = `${OLD}, purged as (
@@ -73,11 +76,9 @@ const PURGE = `${OLD}, purged as (
   select (select count(*) from purged) as count, ${REACHED}`;
 
 /** On Citus there is no feed, and one statement deletes from all servers. */
-const OLD_DISTRIBUTED = `with scanned as (
-    select id, ${IS_OLD} as is_old from plants where id between $1 and $2 order by id limit $3
-  )`;
+const OLD_DISTRIBUTED = scanned('', '');
 
-const COUNT_DISTRIBUTED = `${OLD_DISTRIBUTED} select (select count(*) from scanned where is_old) as count, ${REACHED}`;
+const COUNT_DISTRIBUTED = counted(OLD_DISTRIBUTED);
 
 const PURGE_DISTRIBUTED = `${OLD_DISTRIBUTED}, purged as (
     delete from plants where id in (select id from scanned where is_old) and deleted is not null returning 1

@@ -1,7 +1,6 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompiledQuery } from 'kysely';
 import type { FindPlant, PlantBatch, PlantRange, ReadPlants } from '../../application/ports.ts';
-import type { Stored } from '../../domain/plant.ts';
 import { jsonEncoder } from '../../wire/json-encoder.ts';
 import { NewPlant as NewPlantSchema } from '../../wire/schemas.ts';
 import { batcher } from './batcher.ts';
@@ -17,6 +16,7 @@ import {
   selectPlant,
   selectPlants,
   selectSized,
+  storedIn,
 } from './plant-statements.ts';
 import type { CallStore, StoreCall } from './store-call.ts';
 import { turns } from './turns.ts';
@@ -131,7 +131,7 @@ export function plantReader(
       callStore(async (call) => {
         let row = await findInGroup(id, call);
         if (row?.name === null) [row] = await inTurnRowsOf(selectPlant(id), call);
-        return storedIn(row);
+        return row && storedIn(row);
       }),
 
     async readBatch(range, count) {
@@ -165,9 +165,3 @@ export function plantReader(
 const NO_LINES: PlantLines = { lines: null, count: 0, reached: null };
 
 const encode = jsonEncoder(NewPlantSchema);
-
-function storedIn(row: PlantRow | undefined): Stored {
-  if (row === undefined) return undefined;
-  const { id, name, tag, is_deleted } = row;
-  return is_deleted ? 'deleted' : { id: BigInt(id), name: name ?? '', ...(tag !== null && { tag }) };
-}

@@ -1,5 +1,6 @@
 import { CompiledQuery } from 'kysely';
 import type { PlantRange } from '../../application/ports.ts';
+import type { NewPlant } from '../../domain/plant.ts';
 
 /* The statements that read plants. As plain text: Kysely would take longer to compile one than Postgres to run it. */
 
@@ -12,6 +13,11 @@ export interface PlantRow {
   readonly name: string | null;
   readonly tag: string | null;
   readonly is_deleted: boolean;
+}
+
+/** What a row that has its texts stands for. */
+export function storedIn({ id, name, tag, is_deleted }: PlantRow): NewPlant | 'deleted' {
+  return is_deleted ? 'deleted' : { id: BigInt(id), name: name ?? '', ...(tag !== null && { tag }) };
 }
 
 /** The records of a range in one text, separated by line feeds; LARGE stands for a large plant. */

@@ -1,7 +1,7 @@
 import { CompiledQuery, sql } from 'kysely';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { withAdvice } from './advice.ts';
-import { requireChangeFeed } from './change-feed.ts';
+import { requireChangeFeed } from './change-feed-check.ts';
 import { distribution } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
