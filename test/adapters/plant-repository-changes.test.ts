@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { PlantRange } from '../../src/application/ports.ts';
 import type { Ports } from '../../src/application/use-cases.ts';
 import { isSamePlant, MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
 import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
 import { applyTo, changesOf, deletion, readPage, readToEnd, sorted } from '../support/changes.ts';
-import { contentOf } from '../support/plant-lines.ts';
+import { contentOf, plantsOf } from '../support/plant-lines.ts';
 import { implementations, postgres, type Repositories } from '../support/plant-repositories.ts';
 
 /*
@@ -24,7 +25,7 @@ const openers = implementations.map(([name, open]) =>
   name === 'Postgres' ? ([name, () => postgres(server.url)] as const) : ([name, open] as const),
 );
 
-describe.each(openers)('on %s', (_name, open) => {
+describe.each(openers)('on %s', (name, open) => {
   let subject: Repositories;
   let plants: Ports;
   beforeAll(async () => {
@@ -211,6 +212,14 @@ describe.each(openers)('on %s', (_name, open) => {
     });
   });
 
+  /** Of a range, in as many batches as it takes. */
+  async function firstPlants(range: PlantRange, count: number): Promise<NewPlant[]> {
+    const { lines, lastId, isLast } = await plants.readBatch(range, count);
+    const found = plantsOf(lines);
+    if (isLast || lastId === undefined || found.length === count) return found;
+    return [...found, ...(await firstPlants({ ...range, from: lastId + 1n }, count - found.length))];
+  }
+
   test('lists the plants behind 12,000 deleted ones, small and large', async () => {
     const first = 100_000n;
     const deleted = Array.from({ length: 12_000 }, (_, n) => first + BigInt(n));
@@ -225,16 +234,23 @@ describe.each(openers)('on %s', (_name, open) => {
       for (const [count, tag] of [[1], [1, 'behind'], [2], [2_000], [2_000, 'behind']] as const) {
         const range = { from: first, to: last, tag };
         const wanted = behind.slice(0, count);
-        expect(contentOf(await plants.readBatch(range, count)).plants).toEqual(wanted);
+        expect(await firstPlants(range, count)).toEqual(wanted);
         expect(await plants.readIds(range, count)).toEqual(wanted.map(({ id }) => id));
       }
     }
     const nothing = { from: first, to: first + 11_999n };
-    expect(contentOf(await plants.readBatch(nothing, 5))).toEqual({ plants: [], isLast: true });
+    expect(await firstPlants(nothing, 5)).toEqual([]);
     expect(await plants.readIds(nothing, 5)).toEqual([]);
   }, 60_000);
 
-  describe('following the changes', () => {
+  /** The servers of Citus number their transactions independently. */
+  const hasFeed = name !== 'Citus';
+
+  (hasFeed ? test.skip : test)('refuses to follow the changes, and says why', async () => {
+    await expect(readPage(plants, undefined)).rejects.toMatchObject({ code: 'changes_unavailable' });
+  });
+
+  (hasFeed ? describe : describe.skip)('following the changes', () => {
     const plant = (id: bigint, name = `plant ${id}`): NewPlant => ({ id, name });
 
     test('reads the newest state of each plant once, in the order of their last changes', async () => {

@@ -3,12 +3,14 @@ import { afterAll, beforeAll, test } from '@jest/globals';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
-import { crashRounds, type MortalService, startMortalService } from '../support/crash-rounds.ts';
+import { crashRounds, emptyHistory, type MortalService, startMortalService } from '../support/crash-rounds.ts';
 import { connect, execute, storedPlants } from '../support/test-database.ts';
 
 /* One round each in npm test, twenty in npm run test:faults. Every round also checks all rounds before it. */
 
 let postgres: PostgresServer;
+/** Of all tests, which share the table. */
+const history = emptyHistory();
 beforeAll(async () => {
   // As its users run it: with fsync.
   postgres = await startPostgresServer();
@@ -57,7 +59,7 @@ test.each<{ killed: string; serviceLives: boolean; crash: (service: MortalServic
   'loses nothing and serves again: $killed',
   async ({ killed, serviceLives, crash }) => {
     const service = await startMortalService(() => ({ DATABASE_URL: postgres.url }));
-    await crashRounds({ killed, url: service.url, serviceLives, crash: () => crash(service), rows });
+    await crashRounds({ killed, urls: [service.url], serviceLives, crash: () => crash(service), rows, history });
   },
   30 * 60_000,
 );

@@ -1,7 +1,7 @@
 import { test } from '@jest/globals';
 import { embeddedDatabase } from '../../src/adapters/postgres/embedded.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
-import { crashRounds, startMortalService } from '../support/crash-rounds.ts';
+import { crashRounds, emptyHistory, startMortalService } from '../support/crash-rounds.ts';
 import { temporaryFolder } from '../support/service-process.ts';
 import { storedPlants } from '../support/test-database.ts';
 
@@ -29,7 +29,7 @@ test(
     }
 
     const killed = 'service on the embedded database, SIGKILL';
-    await crashRounds({ killed, url: service.url, serviceLives: false, crash, rows });
+    await crashRounds({ killed, urls: [service.url], serviceLives: false, crash, rows, history: emptyHistory() });
   },
   30 * 60_000,
 );

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { crashRounds, startMortalService } from '../support/crash-rounds.ts';
+import { crashRounds, emptyHistory, startMortalService } from '../support/crash-rounds.ts';
 import { debianProgram } from '../support/debian-program.ts';
 import { eventually } from '../support/eventually.ts';
 import { startPgBouncer } from '../support/pgbouncer.ts';
@@ -25,10 +25,11 @@ behindPgBouncer(
     const direct = connect(database.directUrl);
     await crashRounds({
       killed: 'PgBouncer, SIGTERM',
-      url: service.url,
+      urls: [service.url],
       crash: pooler.restart,
       serviceLives: true,
       rows: () => storedPlants(direct),
+      history: emptyHistory(),
     });
     await direct.close();
   },

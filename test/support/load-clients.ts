@@ -36,13 +36,18 @@ export async function send(url: string, plant: NewPlant, agent = new Agent()): P
   return promise;
 }
 
-/** Of nine in a row: five new plants, two replays, one with the id of another, and one that no store may hold. */
-export function mixedPlant(n: number): NewPlant {
+/**
+ * Of nine in a row: five new plants, two replays, one with the id of another, and one that no store may hold.
+ *
+ * @param rival in half of the names, for a load that races with another one
+ */
+export function mixedPlant(n: number, rival = ''): NewPlant {
   const place = n % 9;
   const first = n - place;
-  if (place === 5 || place === 6) return mixedPlant(first + place - 5);
-  if (place === 7) return { ...mixedPlant(first + 2), name: 'another plant' };
-  const plant = { id: (BigInt(n) * 9_007_199_254_740_993n) % 2n ** 63n, name: `plant ${n}`, tag: `tag ${n}` };
+  if (place === 5 || place === 6) return mixedPlant(first + place - 5, rival);
+  if (place === 7) return { ...mixedPlant(first + 2, rival), name: 'another plant' };
+  const name = `plant ${n}${n % 2 === 0 ? '' : rival}`;
+  const plant = { id: (BigInt(n) * 9_007_199_254_740_993n) % 2n ** 63n, name, tag: `tag ${n}` };
   return place === 8 ? { ...plant, name: '\0' } : plant;
 }
 
@@ -76,13 +81,19 @@ export function judge(answers: readonly Answer[], rows: readonly NewPlant[]): Ve
 
 export const faultless: Verdict = { lost: [], misjudged: [], unasked: [] };
 
+/** When it began and ended, as performance.now() counts. */
+export interface Outage {
+  readonly from: number;
+  readonly to: number;
+}
+
 export interface Load {
   /** How many requests got 200. */
   acknowledged(): number;
   /** Requests that got no answer since their connection failed, and that got 503. */
   readonly unsettled: { lost: number; unavailable: number };
-  /** The longest time without a 200 so far, in milliseconds. */
-  longestOutage(): number;
+  /** The longest time without a 200 so far. */
+  longestOutage(): Outage;
   /** Sends nothing new, waits until every request has its answer, and resolves to these. */
   stop(): Promise<Answer[]>;
 }
@@ -99,14 +110,16 @@ const CLIENTS = 16;
  *
  * @param url where the service listens
  * @param numbers of the plants
+ * @param pause of each client before a plant, in milliseconds
+ * @param rival see mixedPlant
  */
-export function startLoad(url: string, numbers: Iterator<number>): Load {
+export function startLoad(url: string, numbers: Iterator<number>, { pause = 0, rival = '' } = {}): Load {
   const agent = new Agent({ keepAlive: true });
   const answers: Answer[] = [];
   const unsettled = { lost: 0, unavailable: 0 };
   let acknowledged = 0;
   let last = performance.now();
-  let longest = 0;
+  let longest: Outage = { from: last, to: last };
   let stopping = false;
 
   async function settle(plant: NewPlant): Promise<Answer> {
@@ -126,11 +139,12 @@ export function startLoad(url: string, numbers: Iterator<number>): Load {
 
   async function client(): Promise<void> {
     while (!stopping) {
-      const answer = await settle(mixedPlant(numbers.next().value));
+      if (pause > 0) await delay(pause);
+      const answer = await settle(mixedPlant(numbers.next().value, rival));
       answers.push(answer);
       if (answer.status !== 200) continue;
       const now = performance.now();
-      longest = Math.max(longest, now - last);
+      if (now - last > longest.to - longest.from) longest = { from: last, to: now };
       last = now;
       acknowledged++;
     }

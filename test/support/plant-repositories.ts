@@ -5,6 +5,7 @@ import { embeddedDatabase } from '../../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
 import type { Ports } from '../../src/application/use-cases.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
+import { citusDatabase } from './citus-cluster.ts';
 import { putEmbeddedDatabase } from './embedded-template.ts';
 import { fakePlants } from './fake-plants.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from './test-database.ts';
@@ -18,12 +19,14 @@ export interface Repositories {
   close(): Promise<void>;
 }
 
-/** Every implementation of the repository ports. */
-export const implementations: [string, () => Promise<Repositories>][] = [
-  ['the fake', fake],
-  ['the embedded database', embedded],
-  ['Postgres', () => postgres()],
-];
+/** Every implementation of the repository ports, or only that on the Citus cluster at CITUS_URL if there is one. */
+export const implementations: [string, () => Promise<Repositories>][] = process.env.CITUS_URL
+  ? [['Citus', citus]]
+  : [
+      ['the fake', fake],
+      ['the embedded database', embedded],
+      ['Postgres', () => postgres()],
+    ];
 
 async function fake(): Promise<Repositories> {
   const stored = new Map<bigint, NewPlant | 'deleted'>();
@@ -48,7 +51,14 @@ async function embedded(): Promise<Repositories> {
 
 /** On the tests' server, unless the address of one is given. */
 export async function postgres(server?: string): Promise<Repositories> {
-  const { url, drop } = await migratedDatabase(server);
+  return onServer(await migratedDatabase(server));
+}
+
+async function citus(): Promise<Repositories> {
+  return onServer(await citusDatabase());
+}
+
+async function onServer({ url, drop }: { url: string; drop(): Promise<void> }): Promise<Repositories> {
   const [one, two] = [connect(url), connect(url)];
   return {
     instances: [plantsIn(one), plantsIn(two)],

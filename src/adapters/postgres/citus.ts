@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery } from 'kysely';
 import type { Database } from './database.ts';
+import { sqlState } from './errors.ts';
 
 /** Whether Citus has distributed the table `plants` over several servers. */
 export type IsDistributed = () => Promise<boolean>;
@@ -19,4 +21,33 @@ async function isDistributed({ sql }: Database): Promise<boolean> {
     (await isThere(`select where to_regclass('pg_catalog.pg_dist_partition') is not null`)) &&
     (await isThere(`select from pg_catalog.pg_dist_partition where logicalrelid = 'plants'::regclass`))
   );
+}
+
+/** Postgres's own for an internal error; Citus's also for a connection to one of its nodes that broke. */
+const INTERNAL_ERROR = 'XX000';
+
+type Query = (text: string) => Promise<{ readonly rows: readonly unknown[] }>;
+
+/** Whether a statement failed since Citus has lost a node. @param query on the same connection */
+export async function isLostNode(error: unknown, query: Query): Promise<boolean> {
+  if (sqlState(error) !== INTERNAL_ERROR) return false;
+  return (await query(`select from pg_extension where extname = 'citus'`)).rows.length > 0;
+}
+
+/** Milliseconds that all nodes together have to respond: less than a probe of /ready waits. */
+const NODES_TIMEOUT = 500;
+
+/** The first plant of every shard. */
+const ASK_ALL_NODES = 'select id from plants order by id limit 1';
+
+/** Why not all plants of a distributed table can be stored and read now, in words; undefined if they can. */
+export async function nodesProblem(database: Database, isDistributed: IsDistributed): Promise<string | undefined> {
+  if (!(await isDistributed())) return undefined;
+  const timeout = delay(NODES_TIMEOUT, `no response within ${NODES_TIMEOUT} ms`, { ref: false });
+  const response = database.sql.executeQuery(CompiledQuery.raw(ASK_ALL_NODES)).then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
+  const problem = await Promise.race([response, timeout]);
+  return problem && `a node of Citus does not respond, and requests for its plants get 503: ${problem}`;
 }

@@ -35,6 +35,11 @@ export class UnconfirmedError extends Error {
   override readonly name = 'UnconfirmedError';
 }
 
+/** Citus lost its connection to a node: a retry determines the outcome. The connection to Citus itself is intact. */
+export class LostNodeError extends Error {
+  override readonly name = 'LostNodeError';
+}
+
 /** The row neither existed nor was stored: something in the database dropped it, or it was deleted concurrently. */
 export class MissingRowError extends Error {
   override readonly name = 'MissingRowError';
@@ -58,7 +63,8 @@ const PROTOCOL_VIOLATION = '08P01';
 const NOT_SET_UP = /^(42P01|42703|42501|3D|28)/;
 
 const NOT_RETRYABLE = [DeadlineError, SchemaError, PlantStoreError];
-const RETRYABLE = [ConnectionError, UnconfirmedError];
+const INTACT = [UnconfirmedError, LostNodeError];
+const RETRYABLE = [ConnectionError, ...INTACT];
 
 export function classify(error: unknown): FailureClass {
   if (NOT_RETRYABLE.some((kind) => error instanceof kind)) return 'unavailable';
@@ -91,7 +97,7 @@ function unavailable(cause: unknown): PlantStoreError {
 
 /** Whether the connection with this error is closed, in an unknown state, or will keep failing the same way. */
 export function breaksConnection(error: unknown): boolean {
-  if (error instanceof UnconfirmedError) return false;
+  if (INTACT.some((kind) => error instanceof kind)) return false;
   const state = sqlState(error);
   return state === undefined || READ_ONLY.test(state) || CLOSED.test(state);
 }

@@ -2,7 +2,7 @@ import { CompiledQuery, sql } from 'kysely';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { withAdvice } from './advice.ts';
 import { requireChangeFeed } from './change-feed-check.ts';
-import { distribution } from './citus.ts';
+import { distribution, type IsDistributed, nodesProblem } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
 import { requireMigrations } from './schema-gate.ts';
@@ -19,7 +19,12 @@ export async function requireReady(database: Database): Promise<string | undefin
     await database.verify?.();
     await requireSafeTable(database);
     await database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING));
-    return (await missingPrivileges(database)) ?? (await feedProblem(database));
+    const isDistributed = distribution(database);
+    return (
+      (await missingPrivileges(database)) ??
+      (await nodesProblem(database, isDistributed)) ??
+      (await feedProblem(database, isDistributed))
+    );
   } catch (error) {
     throw withAdvice(error);
   }
@@ -39,8 +44,8 @@ async function missingPrivileges({ sql: database }: Database): Promise<string | 
 }
 
 /** Why there is no feed of changes, if there is none. */
-async function feedProblem(database: Database): Promise<string | undefined> {
-  return requireChangeFeed(database, distribution(database)).then(
+async function feedProblem(database: Database, isDistributed: IsDistributed): Promise<string | undefined> {
+  return requireChangeFeed(database, isDistributed).then(
     () => undefined,
     (error) => {
       if (error instanceof PlantStoreError || error instanceof SchemaError) return error.message;

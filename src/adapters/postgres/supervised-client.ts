@@ -1,8 +1,10 @@
 import type { PoolClient, QueryResult } from 'pg';
+import { isLostNode } from './citus.ts';
 import {
   breaksConnection,
   connectionError,
   invalidatesOlderConnections,
+  LostNodeError,
   NoResponseError,
   UnconfirmedError,
 } from './errors.ts';
@@ -59,7 +61,7 @@ export function supervised(connection: Connection, supervisor: Supervisor) {
   const { client } = connection;
   let isBroken = false;
 
-  async function query(sql: string, parameters: unknown[]): Promise<QueryResult> {
+  async function query(sql: string, parameters: unknown[] = []): Promise<QueryResult> {
     const sent = performance.now();
     connection.isWarned = false;
     try {
@@ -67,11 +69,19 @@ export function supervised(connection: Connection, supervisor: Supervisor) {
       requireConfirmed(result, connection);
       return result;
     } catch (thrown) {
-      const error = connection.isLost ? connectionError(thrown) : thrown;
+      const error = await explained(thrown);
       if (breaksConnection(error)) isBroken = true;
       if (invalidatesOlderConnections(error)) supervisor.invalidateOpenedBefore(sent);
       throw error;
     }
+  }
+
+  /** The error with its cause, where the driver's or the server's own is ambiguous. */
+  async function explained(thrown: unknown): Promise<unknown> {
+    // It cannot be asked in a transaction that has failed, as in migrations.
+    const hasLostNode = await isLostNode(thrown, query).catch(() => false);
+    if (connection.isLost) return connectionError(thrown);
+    return hasLostNode ? new LostNodeError((thrown as Error).message, { cause: thrown }) : thrown;
   }
 
   return { query, release: () => (isBroken ? supervisor.discard(client) : client.release()) };

@@ -203,6 +203,14 @@ test('rejects with a defect at once, instead of trying it again until the deadli
   expect(performance.now() - start).toBeLessThan(5_000);
 });
 
+// Where there is no Citus, whose lost connections to nodes have the first of these codes.
+test.each(['XX000', 'XX001', 'XX002'])('rejects with the defect at once: %s, an internal error', async (code) => {
+  await beforeEachInsert(`raise exception using errcode = '${code}';`);
+  const start = performance.now();
+  await expect(plantsIn(database).add({ id: 1n, name: 'x' })).rejects.toMatchObject({ code });
+  expect(performance.now() - start).toBeLessThan(5_000);
+});
+
 test('keeps its connections though a trigger warns at every row', async () => {
   await beforeEachInsert("raise warning 'dry';");
   const plants = plantsIn(database);

@@ -1,0 +1,160 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { NewPlant } from '../../src/domain/plant.ts';
+import { TOKEN } from '../support/api-server.ts';
+import { type CitusDatabase, citusDatabase } from '../support/citus-cluster.ts';
+import { crashRounds, emptyHistory } from '../support/crash-rounds.ts';
+import { eventually } from '../support/eventually.ts';
+import { type LifeCycles, negatives, startLifeCycles } from '../support/life-cycle-clients.ts';
+import { send } from '../support/load-clients.ts';
+import { type LocalProcess, listenerAt } from '../support/local-process.ts';
+import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
+import { connect, execute, storedPlants } from '../support/test-database.ts';
+
+/* Servers of a Citus cluster die or freeze under the load of two instances that race for the same ids. */
+
+/** Milliseconds that a server stays away. */
+const ABSENCE = 3_000;
+/** Milliseconds that the service may need once it is back. */
+const RECOVERY = 1_000;
+/** Milliseconds that each client waits before a plant. */
+const PAUSE = Number(process.env.PAUSE ?? 25);
+
+let database: CitusDatabase;
+let services: readonly Service[];
+beforeAll(async () => {
+  database = await citusDatabase();
+  await setting(`set citus.recover_2pc_interval = '1s'`);
+});
+afterAll(async () => {
+  await setting('reset citus.recover_2pc_interval');
+  await database.drop();
+});
+
+beforeEach(async () => {
+  services = [await start(), await start()];
+});
+
+/** Of all tests, which share the table. */
+const history = emptyHistory(2);
+const ids = negatives();
+const deleted: bigint[] = [];
+
+const start = async () => startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
+
+async function setting(change: string): Promise<void> {
+  await execute(database.url, `alter system ${change}`);
+  await execute(database.url, 'select pg_reload_conf()');
+}
+
+async function rows(): Promise<NewPlant[]> {
+  const connection = connect(database.url);
+  const plants = await storedPlants(connection);
+  await connection.close();
+  return plants;
+}
+
+/** Resolves once a server executes statements. */
+async function serves(port: number): Promise<void> {
+  const url = new URL(database.url);
+  url.port = `${port}`;
+  await eventually(() =>
+    execute(url.href, 'select').then(
+      () => true,
+      () => false,
+    ),
+  );
+}
+
+async function killed(server: LocalProcess): Promise<void> {
+  await server.kill();
+  await delay(ABSENCE);
+  server.start();
+}
+
+async function frozen(server: LocalProcess): Promise<void> {
+  const resume = server.freeze();
+  await delay(ABSENCE);
+  resume();
+}
+
+test.each<[string, (server: LocalProcess) => Promise<void>, () => number | undefined]>([
+  ['a worker of Citus, SIGKILL', killed, () => database.ports.workers[0]],
+  ['a worker of Citus, SIGSTOP', frozen, () => database.ports.workers[1]],
+  ['the coordinator of Citus, SIGKILL', killed, () => database.ports.coordinator],
+  ['the coordinator of Citus, SIGSTOP', frozen, () => database.ports.coordinator],
+])(
+  'loses nothing, and serves again soon after: %s',
+  async (name, spoil, portOf) => {
+    const port = portOf() ?? 0;
+    const urls = services.map(({ apiUrl }) => apiUrl);
+    let lifeCycles: readonly LifeCycles[];
+    let absence = 0;
+    await crashRounds({
+      killed: name,
+      urls,
+      serviceLives: true,
+      pause: PAUSE,
+      async crash() {
+        lifeCycles = urls.map((url) => startLifeCycles(url, ids, PAUSE));
+        const began = performance.now();
+        await spoil(listenerAt(port));
+        await serves(port);
+        absence = performance.now() - began;
+      },
+      async survived(outages) {
+        for (const one of lifeCycles) deleted.push(...(await one.stop()));
+        for (const { from, to } of outages) expect(to - from).toBeLessThan(absence + RECOVERY);
+      },
+      async rows() {
+        const tombstones = await execute(database.url, 'select id from plants where id < 0 and deleted is not null');
+        expect(new Set(tombstones.map(({ id }) => BigInt(id)))).toEqual(new Set(deleted));
+        return rows();
+      },
+      history,
+    });
+  },
+  30 * 60_000,
+);
+
+/** Makes a trigger on every shard that refuses its first rows, as many as that, as Citus does if a node is lost. */
+async function refuseFirst(rows: number): Promise<void> {
+  const onNodes = (command: string) => execute(database.url, 'select run_command_on_all_nodes($1)', [command]);
+  await onNodes('create sequence refused');
+  await onNodes(`create function refuse() returns trigger language plpgsql as $$begin
+    if nextval('refused') <= ${rows} then
+      raise exception 'SSL SYSCALL error: EOF detected' using errcode = 'XX000';
+    end if;
+    return new;
+  end$$`);
+  await execute(`${database.url}?options=-ccitus.enable_unsafe_triggers=on`, TRIGGER);
+}
+
+const TRIGGER = 'create trigger refusing before insert on plants for each row execute function refuse()';
+
+test('sends a statement again that Citus reports as an internal error, since it lost a node', async () => {
+  await refuseFirst(2);
+  const { status } = await send(services[0]?.apiUrl ?? '', { id: 2n ** 62n + 1n, name: 'refused at first' });
+  expect(status).toBe(200);
+});
+
+test('says in /ready that a node is away, and stays ready for the others', async () => {
+  const [service] = services;
+  const ready = async () => {
+    const response = await fetch(`${service?.managementUrl}/ready`);
+    return `${response.status} ${await response.text()}`;
+  };
+  expect(await ready()).toMatch(/^200 .*there is no feed of changes/s);
+  const [worker] = database.ports.workers.map(listenerAt);
+  const resume = worker?.freeze();
+  try {
+    expect(await ready()).toMatch(/^200 .*a node of Citus does not respond/s);
+  } finally {
+    resume?.();
+  }
+  await eventually(async () => !(await ready()).includes('does not respond'));
+  await worker?.kill();
+  expect(await ready()).toMatch(/^200 .*a node of Citus does not respond/s);
+  worker?.start();
+  await eventually(async () => !(await ready()).includes('does not respond'));
+});

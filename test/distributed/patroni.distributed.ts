@@ -1,0 +1,191 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
+import type { NewPlant } from '../../src/domain/plant.ts';
+import { apiClient } from '../support/api-client.ts';
+import { TOKEN } from '../support/api-server.ts';
+import { crashRounds, emptyHistory } from '../support/crash-rounds.ts';
+import { eventually } from '../support/eventually.ts';
+import { type LifeCycles, negatives, startLifeCycles } from '../support/life-cycle-clients.ts';
+import { send } from '../support/load-clients.ts';
+import { type PatroniCluster, type PatroniNode, patroniCluster } from '../support/patroni-cluster.ts';
+import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
+import { type Probe, startProbe } from '../support/synchronous-probe.ts';
+import { connect, execute, storedPlants } from '../support/test-database.ts';
+
+/*
+ * Failover on a real Patroni cluster in strict synchronous mode, behind a proxy, under the load of two instances that race
+ * for the same ids.
+ */
+
+/** Milliseconds that each client waits before a plant. */
+const PAUSE = 50;
+/** Milliseconds that the proxy is away. */
+const PROXY_ABSENCE = 3_000;
+/** Long enough for the primary to step down. */
+const ETCD_ABSENCE = 8_000;
+/** Milliseconds for which a standby is cut off before the primary dies. */
+const CUT_OFF = 1_000;
+
+/** Milliseconds that an outage may take, beyond the time after which a primary has lost its lock. */
+const RECOVERY = 5_000;
+/** Milliseconds in which the service has to serve once the database commits. */
+const RECONNECTION = 1_000;
+/** Milliseconds by which the probe may notice later than the service that the database commits. */
+const PROBE_DELAY = 250;
+
+let cluster: PatroniCluster;
+let services: readonly Service[];
+beforeEach(async () => {
+  cluster = await patroniCluster();
+  const database = connect(cluster.url);
+  await migrateUp(database);
+  await database.close();
+  services = [await start(), await start()];
+}, 240_000);
+afterEach(() => cluster.drop());
+
+const start = async () => startService(await temporaryFolder(), { DATABASE_URL: cluster.url, ACCESS_TOKENS: TOKEN });
+
+async function rows(): Promise<NewPlant[]> {
+  const connection = connect(cluster.url);
+  const plants = await storedPlants(connection);
+  await connection.close();
+  return plants;
+}
+
+const faults: Record<string, () => Promise<unknown>> = {
+  async 'the machine of the primary, SIGKILL'() {
+    const { primary } = await cluster.nodes();
+    await primary.machine.kill();
+    await cluster.hasOtherPrimary(primary);
+    primary.patroni.start();
+  },
+  async 'the machine of the primary, SIGSTOP'() {
+    const { primary } = await cluster.nodes();
+    const resume = primary.machine.freeze();
+    await cluster.hasOtherPrimary(primary);
+    resume();
+  },
+  async 'the primary, SIGKILL'() {
+    const { primary } = await cluster.nodes();
+    await primary.postgres.kill();
+  },
+  'a switchover': () => cluster.switchOver(),
+  async 'the proxy, SIGSTOP'() {
+    const resume = cluster.proxy.freeze();
+    await delay(PROXY_ABSENCE);
+    resume();
+  },
+  async 'the standby cut off, and then the machine of the primary, SIGKILL'() {
+    const { primary } = await cluster.nodes();
+    await cutStandbyOff();
+    await delay(CUT_OFF);
+    await primary.machine.kill();
+    await cluster.hasOtherPrimary(primary);
+    primary.patroni.start();
+  },
+  async 'etcd, SIGSTOP'() {
+    const resume = cluster.etcd.freeze();
+    await delay(ETCD_ABSENCE);
+    resume();
+  },
+};
+
+/** Lets the primary send nothing more to its standbys, on connections that stay open. */
+async function cutStandbyOff(): Promise<void> {
+  const senders = await execute(cluster.url, 'select pid from pg_stat_replication');
+  for (const { pid } of senders) process.kill(Number(pid), 'SIGSTOP');
+}
+
+test.each(Object.entries(faults))(
+  'loses nothing, and serves again as soon as the cluster does: %s',
+  async (name, spoil) => {
+    const urls = services.map(({ apiUrl }) => apiUrl);
+    const ids = negatives();
+    const deleted: bigint[] = [];
+    let probe: Probe;
+    let lifeCycles: readonly LifeCycles[];
+    await crashRounds({
+      killed: name,
+      urls,
+      serviceLives: true,
+      pause: PAUSE,
+      history: emptyHistory(2),
+      async crash() {
+        probe = await startProbe(cluster.url);
+        lifeCycles = urls.map((url) => startLifeCycles(url, ids, PAUSE));
+        await spoil();
+        await cluster.isWhole();
+      },
+      async survived(outages) {
+        for (const one of lifeCycles) deleted.push(...(await one.stop()));
+        const { to: commits } = probe.longestOutage();
+        await probe.stop();
+        for (const { from, to } of outages) {
+          expect(to - from).toBeLessThan(cluster.ttl * 1_000 + RECOVERY);
+          expect(to).toBeGreaterThan(commits - PROBE_DELAY);
+          expect(to).toBeLessThan(commits + RECONNECTION);
+        }
+      },
+      async rows() {
+        const tombstones = await execute(cluster.url, 'select id from plants where id < 0 and deleted is not null');
+        expect(new Set(tombstones.map(({ id }) => BigInt(id)))).toEqual(new Set(deleted));
+        return rows();
+      },
+    });
+  },
+  60 * 60_000,
+);
+
+const hidden = { id: 1n, name: 'not on the standby yet' };
+const other = { id: 1n, name: 'another plant' };
+const early = { id: 2n, name: 'to be deleted' };
+
+/** What makes commits visible that still wait for the standby. */
+const ways: Record<string, (primary: PatroniNode) => Promise<unknown>> = {
+  'a crash of the primary': ({ postgres }) => postgres.kill(),
+  pg_terminate_backend: (primary) => endWaiting(primary, 'pg_terminate_backend'),
+  pg_cancel_backend: (primary) => endWaiting(primary, 'pg_cancel_backend'),
+};
+
+async function endWaiting(primary: PatroniNode, end: string): Promise<void> {
+  await execute(cluster.urlOf(primary), `select ${end}(pid) from pg_stat_activity where wait_event = 'SyncRep'`);
+}
+
+/** The plants that exist on a node. @returns undefined while it does not respond */
+async function visibleOn(node: PatroniNode): Promise<bigint[] | undefined> {
+  const rows = await execute(cluster.urlOf(node), 'select id from plants where deleted is null').catch(() => undefined);
+  return rows?.map(({ id }) => BigInt(id));
+}
+
+test.each(Object.entries(ways))(
+  'confirms nothing that %s made visible, until the standby has it',
+  async (_name, end) => {
+    const url = services[0]?.apiUrl ?? '';
+    const client = apiClient(url);
+    const create = async (plant: NewPlant) => (await send(url, plant)).status;
+    const remove = async () => (await client.send('DELETE', '/plants/2')).status;
+    const requests = () => Promise.all([create(hidden), create(other), remove(), create(early)]);
+    expect(await create(early)).toBe(200);
+
+    const { primary, standby, other: third } = await cluster.nodes();
+    const resumes = [standby, third].map(({ postgres }) => postgres.freeze());
+    try {
+      expect(await Promise.all([create(hidden), remove()])).toEqual([503, 503]);
+      expect(await visibleOn(primary)).toEqual([2n]);
+      await end(primary);
+      await eventually(async () => (await visibleOn(primary))?.join() === '1');
+      expect(await requests()).toEqual([503, 503, 503, 503]);
+      expect(await requests()).toEqual([503, 503, 503, 503]);
+    } finally {
+      for (const resume of resumes) resume();
+      client.close();
+    }
+    await cluster.isWhole();
+    await eventually(async () => (await create(hidden)) === 200);
+    expect(await requests()).toEqual([200, 400, 204, 400]);
+    expect(await visibleOn(standby)).toEqual([1n]);
+  },
+  300_000,
+);

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
+import { connect, execute } from './test-database.ts';
+
+/* Databases on the Citus cluster at CITUS_URL, the address of its coordinator. */
+
+export interface CitusDatabase {
+  /** At the coordinator, where the service finds it. */
+  readonly url: string;
+  /** The port of the coordinator, and those of the servers that hold the shards. */
+  readonly ports: { readonly coordinator: number; readonly workers: readonly number[] };
+  /** Removes it from every server, whoever is still connected. */
+  drop(): Promise<void>;
+}
+
+/** Makes a database with every migration applied and `plants` distributed by its id. */
+export async function citusDatabase(shards = 32): Promise<CitusDatabase> {
+  const coordinator = new URL(citusUrl());
+  const workers = (await execute(coordinator.href, WORKERS)).map(({ nodename, nodeport }) => {
+    const worker = new URL(coordinator);
+    worker.host = `${nodename}:${nodeport}`;
+    return worker;
+  });
+  const name = `plants_${randomBytes(6).toString('hex')}`;
+  const servers = [coordinator, ...workers];
+  const inDatabase = (server: URL) => Object.assign(new URL(server), { pathname: name }).href;
+  for (const server of servers) {
+    // Since Citus 13 the coordinator may do it for all.
+    await execute(server.href, `create database ${name}`);
+    await execute(inDatabase(server), 'create extension citus');
+  }
+  const url = inDatabase(coordinator);
+  await execute(url, 'select citus_set_coordinator_host($1, $2)', [coordinator.hostname, Number(coordinator.port)]);
+  for (const { hostname, port } of workers)
+    await execute(url, 'select citus_add_node($1, $2)', [hostname, Number(port)]);
+  const database = connect(url);
+  await migrateUp(database);
+  await database.close();
+  await execute(url, `select create_distributed_table('plants', 'id', shard_count := $1)`, [shards]);
+  return {
+    url,
+    ports: { coordinator: Number(coordinator.port), workers: workers.map(({ port }) => Number(port)) },
+    async drop() {
+      for (const server of servers) await execute(server.href, `drop database ${name} with (force)`);
+    },
+  };
+}
+
+const WORKERS = `select nodename, nodeport from pg_dist_node where groupid > 0 and noderole = 'primary' order by nodeid`;
+
+/** @throws Error, saying what to do, if it is not set */
+function citusUrl(): string {
+  const url = process.env.CITUS_URL;
+  if (!url) throw new Error('CITUS_URL must name a Citus cluster: see CONTRIBUTING.md');
+  return url;
+}
