@@ -233,26 +233,68 @@ test.each([
   ['DATABASE_URL', ['postgres://plants:%E0%A4@db.example/plants'], 'cannot be used: URI malformed'],
   [
     'DATABASE_URL',
+    ['postgres://user:secret@one:5432,two:5432/plants', 'postgres://one,two/plants', 'postgres://[::1],two/plants'],
+    'must have target_session_attrs=read-write if it names several hosts: the first may be a standby, which takes no writes',
+  ],
+  [
+    'DATABASE_URL',
     [
-      'postgres://user:secret@one:5432,two:5432/plants',
-      'postgres://one,two/plants',
-      'postgres://one,two:5432/plants?target_session_attrs=read-write',
       'postgres:///plants?host=one,two',
+      'postgres:///plants?host=one,two&target_session_attrs=read-write',
       'postgres:///plants?host=one&host=two',
+      'postgres://one%2Ctwo/plants?target_session_attrs=read-write',
+      'postgres://one/plants?port=5432,5433',
+      'postgres://user:secret@one,two/plants?target_session_attrs=read-write&host=three',
+      'postgres://one,/plants?target_session_attrs=read-write',
+      'postgres://,two/plants?target_session_attrs=read-write',
     ],
-    'must name one host: the address that leads to the primary, for example a proxy',
+    'must name several hosts like postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write',
+  ],
+  [
+    'DATABASE_URL',
+    ['any', 'read-only', 'standby', 'prefer-standby', 'abc', '', 'read-write&target_session_attrs=any'].flatMap(
+      (value) =>
+        ['one', 'one,two'].map((hosts) => `postgres://user:secret@${hosts}/plants?target_session_attrs=${value}`),
+    ),
+    'must have a target_session_attrs of read-write or primary, since the service writes',
+  ],
+  [
+    'DATABASE_URL',
+    [
+      'postgres://user:secret@one:port,two:5432/plants?target_session_attrs=read-write',
+      'postgres://user:secret@one,two:70000/plants?target_session_attrs=read-write',
+      'postgres://user:secret@one, two/plants?target_session_attrs=read-write',
+      'postgres://user:secret@one,,two/plants?target_session_attrs=read-write',
+      'mysql://user:secret@one,two/plants?target_session_attrs=read-write',
+    ],
+    DATABASE_RULE,
+  ],
+  [
+    'DATABASE_URL',
+    ['postgres://one,two/plants?target_session_attrs=read-write&sslmode=verify_full'],
+    'must have an sslmode of disable, no-verify, prefer, require, verify-ca, verify-full',
+  ],
+  [
+    'DATABASE_URL',
+    ['postgres://one,two/plants?target_session_attrs=read-write&sslrootcert=/dev/null'],
+    'must have a PEM certificate as its sslrootcert',
+  ],
+  [
+    'DATABASE_URL',
+    ['postgres://plants:%E0%A4@one,two/plants?target_session_attrs=primary'],
+    'cannot be used: URI malformed',
   ],
   [
     'DATABASE_URL',
     ['postgres://plants:2024?hush@db.example/plants', 'postgres://plants:2024?hush=x@db.example/plants'],
     'must not have other parameters (a ? in a password is written %3F): only host, port, user, password, ' +
-      'application_name, options, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation are known',
+      'application_name, options, target_session_attrs, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation are known',
   ],
-  ...['query_timeout', 'target_session_attrs', 'statement_timeout'].map((name): [string, string[], string] => [
+  ...['query_timeout', 'load_balance_hosts', 'statement_timeout'].map((name): [string, string[], string] => [
     'DATABASE_URL',
-    [`postgres://db.example/plants?${name}=abc`],
-    `must not have the parameter ${name}: only host, port, user, password, application_name, options, sslmode, ` +
-      'sslrootcert, sslcert, sslkey, sslnegotiation are known',
+    ['db.example', 'one,two:5433'].map((hosts) => `postgres://${hosts}/plants?${name}=abc`),
+    `must not have the parameter ${name}: only host, port, user, password, application_name, options, ` +
+      'target_session_attrs, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation are known',
   ]),
   ['POOL_SIZE', ['0', '1001', '-1', 'ten'], 'must be a number of connections from 1 to 1000'],
   ['BODY_LIMIT', ['0mb', '1', '1.5mb', '-1kb', '1gb', 'mb', '512mb', '523265kb'], sizeRule('511mb')],
@@ -308,6 +350,16 @@ test('lists several mistakes all at once', () => {
   expect(mistakes(environment, readMigrationConfig)).toEqual([
     'POOL_SIZE must be a number of connections from 1 to 1000',
   ]);
+});
+
+test.each([
+  'postgres://one/plants?target_session_attrs=read-write',
+  'postgres://user:pa,ss@one:5432,two/plants?target_session_attrs=read-write&sslmode=verify-full',
+  'postgresql://user@[::1]:5432,[::1]:5433,three:5434/plants?target_session_attrs=primary',
+  'postgres://one,two/plants?port=5433&target_session_attrs=read-write',
+])('takes %s for a DATABASE_URL, of the service and of migrations', (url) => {
+  expect(readConfig({ DATABASE_URL: url, ACCESS_TOKENS: TOKEN })).toMatchObject({ database: { url } });
+  expect(readMigrationConfig({ MIGRATION_DATABASE_URL: url })).toMatchObject({ url });
 });
 
 test('gives migrations a URL of their own if there is one, and then needs no other', () => {

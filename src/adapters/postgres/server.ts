@@ -4,14 +4,17 @@ import { Client, Pool, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import { abandonedStatements } from './abandoned-statements.ts';
 import type { Database, Tables } from './database.ts';
-import { connectionError, refusesParameters } from './errors.ts';
+import { classify, connectionError, refusesParameters } from './errors.ts';
+import { nextPrimary, requireReadWrite } from './primary.ts';
 import { requireServerLimits } from './server-limits.ts';
 import { type Connection, observed, supervised } from './supervised-client.ts';
+import { addressOf, requiresReadWrite, singleHostUrls } from './url.ts';
 
 export interface PostgresOptions {
+  /** Without a problem (`postgresUrlProblem`). Of several hosts, one that takes writes is used. */
   readonly url: string;
   readonly poolSize: number;
-  /** Milliseconds to wait for a free or a new connection. */
+  /** Milliseconds to wait for a free or a new connection, at each host. */
   readonly connectTimeout: number;
   /**
    * Milliseconds until the server cancels a statement, or its wait for a lock. After twice as long without a response
@@ -28,8 +31,11 @@ const KEEP_ALIVE = 10_000;
 /** Creates a pool of connections to a Postgres server. It connects when first used, so the server may start later. */
 export function postgresServer(options: PostgresOptions, log: Logger): Database {
   const { url, poolSize, connectTimeout, statementTimeout, idleTimeout } = options;
+  const urls = singleHostUrls(url);
+  /** Where new connections go to. */
+  let currentUrl = urls[0];
   const pool = new Pool({
-    connectionString: url,
+    connectionString: currentUrl,
     application_name: 'plant-store',
     max: poolSize,
     connectionTimeoutMillis: connectTimeout,
@@ -39,6 +45,9 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     lock_timeout: statementTimeout,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE,
+    ...(requiresReadWrite(url) && {
+      verify: (client, done) => requireReadWrite(client, connectTimeout).then(() => done(), done),
+    }),
   });
   const connections = new Map<PoolClient, Connection>();
   pool.on('connect', (client) => {
@@ -73,13 +82,44 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     closeAtOnce(client);
   }
 
+  const connectAnywhere = urls.length > 1 ? connectToPrimary : connect;
+
   async function validClient() {
     for (;;) {
-      const client = await connect();
+      const client = await connectAnywhere();
       const connection = connections.get(client) ?? observed(client);
       if (connection.openedAt >= validSince) return supervised(connection, supervisor);
       discard(client);
     }
+  }
+
+  /** Concurrent callers share one search. */
+  let changingHost: Promise<void> | undefined;
+
+  async function connectToPrimary(): Promise<PoolClient> {
+    const triedUrl = currentUrl;
+    try {
+      return await connect();
+    } catch (error) {
+      if (classify(error) !== 'transient') throw error;
+      if (triedUrl === currentUrl) {
+        changingHost ??= changeHost(error);
+        await changingHost;
+      }
+      return connect();
+    }
+  }
+
+  async function changeHost(failure: unknown): Promise<void> {
+    try {
+      currentUrl = await nextPrimary(urls, currentUrl, failure, pool.options);
+    } finally {
+      changingHost = undefined;
+    }
+    // The pool reads it for each new connection.
+    pool.options.connectionString = currentUrl;
+    validSince = performance.now();
+    log.warn({ err: failure, host: addressOf(currentUrl) }, 'changed to another host of the database');
   }
 
   async function connect(): Promise<PoolClient> {
@@ -108,7 +148,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
       idle: pool.idleCount,
       unused: poolSize - pool.totalCount,
     }),
-    description: describe(url),
+    description: describe(urls),
     verify: () => requireServerLimits(database, statementTimeout),
     close() {
       abandoned.allowAll();
@@ -125,8 +165,7 @@ function closeAtOnce(client: PoolClient): void {
   connection.stream.destroy();
 }
 
-/** As pg parses the URL: a socket's folder, for example, is in its query. */
-function describe(url: string): string {
-  const { host, port, database } = new Client({ connectionString: url });
-  return `Postgres at ${host}:${port}/${database}`;
+function describe(urls: readonly [string, ...string[]]): string {
+  const { database } = new Client({ connectionString: urls[0] });
+  return `Postgres at ${urls.map(addressOf).join()}/${database}`;
 }

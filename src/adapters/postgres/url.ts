@@ -5,11 +5,32 @@ import { Client } from 'pg';
 /** In pg's present reading, all but `disable` and `no-verify` check the certificate and the host name. */
 const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
-/** The query parameters that pg reads from a URL and that this service does not set itself. */
+/** libpq's names for a server that takes writes; `primary` without a difference here, since the service writes. */
+const READ_WRITE = ['read-write', 'primary'];
+
+/** The query parameters that pg or this adapter reads from a URL and that this service does not set itself. */
 const PARAMETERS = [
-  ...['host', 'port', 'user', 'password', 'application_name', 'options'],
+  ...['host', 'port', 'user', 'password', 'application_name', 'options', 'target_session_attrs'],
   ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'],
 ];
+
+/** Splits a URL like `postgres://user@a:1,b:2/plants` into one for each host, which pg can use. */
+export function singleHostUrls(url: string): readonly [string, ...string[]] {
+  const [, start = '', hosts = '', end = ''] = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url) ?? [];
+  const [first = '', ...others] = hosts.split(',').map((host) => `${start}${host}${end}`);
+  return others.length > 0 ? [first, ...others] : [url];
+}
+
+/** Whether a URL without a problem asks for a server that takes writes. */
+export function requiresReadWrite(url: string): boolean {
+  return URL.parse(singleHostUrls(url)[0])?.searchParams.has('target_session_attrs') ?? false;
+}
+
+/** The host and port of a URL with one host, as pg parses it: a socket's folder, for example, is in its query. */
+export function addressOf(url: string): string {
+  const { host, port } = new Client({ connectionString: url });
+  return `${host}:${port}`;
+}
 
 /**
  * Finds what pg would reject at every connection, or silently ignore, in a Postgres URL. It does not connect.
@@ -17,7 +38,23 @@ const PARAMETERS = [
  * @returns the problem, in words that complete "<variable> ..." and never contain the password
  */
 export function postgresUrlProblem(url: string): string | undefined {
-  if (namesSeveralHosts(url)) return 'must name one host: the address that leads to the primary, for example a proxy';
+  const urls = singleHostUrls(url);
+  const problem = urls.map(singleHostProblem).find((one) => one !== undefined);
+  if (problem !== undefined || urls.length === 1) return problem;
+  const parsed = urls.map((one) => new URL(one));
+  if (parsed.some(({ hostname, searchParams }) => hostname === '' || searchParams.has('host'))) return SEVERAL_HOSTS;
+  if (requiresReadWrite(url)) return undefined;
+  return (
+    'must have target_session_attrs=read-write if it names several hosts: ' +
+    'the first may be a standby, which takes no writes'
+  );
+}
+
+const SEVERAL_HOSTS =
+  'must name several hosts like ' +
+  'postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write';
+
+function singleHostProblem(url: string): string | undefined {
   const { protocol, searchParams } = URL.parse(url) ?? {};
   if (searchParams === undefined || !/^postgres(ql)?:$/.test(protocol ?? '')) {
     return 'must be a URL like postgres://user:password@host:5432/database';
@@ -30,10 +67,19 @@ export function postgresUrlProblem(url: string): string | undefined {
     return `must not have ${which}: only ${PARAMETERS.join(', ')} are known`;
   }
   // As in pg, the last one counts.
-  const { sslmode } = Object.fromEntries(searchParams);
+  const { sslmode, target_session_attrs: attributes } = Object.fromEntries(searchParams);
   if (sslmode !== undefined && !SSL_MODES.includes(sslmode)) return `must have an sslmode of ${SSL_MODES.join(', ')}`;
+  if (attributes !== undefined && !READ_WRITE.includes(attributes)) {
+    return `must have a target_session_attrs of ${READ_WRITE.join(' or ')}, since the service writes`;
+  }
   try {
-    const { ssl } = new Client({ connectionString: url }) as { readonly ssl?: boolean | ConnectionOptions };
+    const { host, ssl } = new Client({ connectionString: url }) as {
+      readonly host: string;
+      readonly ssl?: boolean | ConnectionOptions;
+    };
+    // libpq's other forms of several hosts. pg would look up `a,b`, and use one of two parameters.
+    const named = [host, ...['host', 'port'].map((name) => searchParams.getAll(name).join())];
+    if (named.some((name) => name.includes(','))) return SEVERAL_HOSTS;
     if (typeof ssl !== 'object') return undefined;
     createSecureContext(ssl);
     // It ignores what is not a certificate, and the usual authorities would be trusted instead.
@@ -42,13 +88,6 @@ export function postgresUrlProblem(url: string): string | undefined {
   } catch (error) {
     return `cannot be used: ${(error as Error).message}`;
   }
-}
-
-/** In libpq's forms, which URL parsing covers only in part: `a:1,b:2` and `?host=a,b`. */
-function namesSeveralHosts(url: string): boolean {
-  const authority = /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? '';
-  const host = URL.parse(url)?.searchParams.getAll('host').join() ?? '';
-  return `${authority.slice(authority.lastIndexOf('@') + 1)}${host}`.includes(',');
 }
 
 function isCertificate(pem: string): boolean {
