@@ -1,8 +1,8 @@
 import { base, testTimeout } from './jest.config.js';
 
 /*
- * npm run test:distributed: on the clusters that CITUS_URL, PATRONI_URL, PATRONI_API and ETCD_URL name (CONTRIBUTING.md). FAULT_ROUNDS says how often each
- * fault is done.
+ * npm run test:distributed: on the clusters that CITUS_URL, PATRONI_URL, PATRONI_API and ETCD_URL name
+ * (CONTRIBUTING.md). FAULT_ROUNDS says how often each fault is done.
  *
  * @type {import('jest').Config}
  */

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /*
  * The load where wrk is not installed, as a process of its own. Arguments: the address, connections, seconds, the file of
- * plants, the token, the kind of request, how many plants there are to read (see Load in load.ts). Raw sockets, since an HTTP client would cost more than
- * the servers that it measures. Prints the same line of JSON as wrk.lua.
+ * plants, the token, the kind of request, how many plants there are to read (see Load in load.ts). Raw sockets, since an
+ * HTTP client would cost more than the servers that it measures. Prints the same line of JSON as wrk.lua.
  */
 
 const [address = '', connections = '', seconds = '', plantsFile = '', token = '', kind, stored] = process.argv.slice(2);
@@ -72,11 +72,17 @@ function nextRequest(): string {
   if (kind === 'plant') return `GET /plants/${randomStored()}${common}\r\n`;
   if (kind === 'page') return `GET /plants?limit=100&after=${randomStored()}${common}\r\n`;
   if (kind === 'delete') return `DELETE /plants/${++deleted}${common}\r\n`;
-  const body = `{"id":${randomId()},${plants[Math.floor(Math.random() * plants.length)]}}`;
+  const body =
+    kind === 'replay' ? storedPlant() : `{"id":${randomId()},${plants[Math.floor(Math.random() * plants.length)]}}`;
   return `POST /plants${common}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
 let deleted = 0;
+
+function storedPlant(): string {
+  const id = randomStored();
+  return `{"id":${id},"name":"Plant number ${id}"}`;
+}
 
 function randomStored(): number {
   return 1 + Math.floor(Math.random() * Number(stored));

@@ -3,22 +3,28 @@ import { parseArgs } from 'node:util';
 import { positive } from '../tooling/options.ts';
 import { type ServerProgram, startServer } from '../tooling/server-process.ts';
 import { session } from '../tooling/session.ts';
-import { createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
+import { type BenchDatabase, createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
 import { median } from '../tooling/statistics.ts';
 import { runLoad } from './load.ts';
 import { type Figures, measure } from './measure.ts';
 
 /*
- * npm run bench:versions -- FOLDER [--connections 64] [--rounds 7] [--seconds 4]
+ * npm run bench:versions -- FOLDER [--connections 64] [--rounds 7] [--seconds 4] [--replays]
  *
  * This version beside the one that is checked out in FOLDER, with its packages installed. The other one has two
  * processes, so that its ratio to itself shows what chance does. In each round each process has its turn on a table that
- * was just emptied, in an order that changes; ratios are made within a round.
+ * was just emptied, in an order that changes; ratios are made within a round. With --replays, the plants that are created
+ * are there already.
  */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { connections: { type: 'string' }, rounds: { type: 'string' }, seconds: { type: 'string' } },
+  options: {
+    connections: { type: 'string' },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    replays: { type: 'boolean' },
+  },
 });
 const [folder, ...rest] = positionals;
 if (folder === undefined || rest.length > 0) throw new Error('name the folder of the other version, and nothing else');
@@ -27,6 +33,9 @@ const rounds = positive(values.rounds, 7);
 const seconds = positive(values.seconds, 4);
 
 const WARM_UP_SECONDS = 10;
+
+/** To create again. */
+const REPLAYED = 100_000;
 
 const here = resolve(import.meta.dirname, '..');
 const other = relative(here, resolve(folder, 'src/main.ts'));
@@ -51,7 +60,9 @@ await session(async (session) => {
       if (server === undefined) continue;
       await database.countSettledPlants();
       await startAfresh(database);
-      figures[index] = await measure(server, database, { connections, seconds, signal });
+      if (values.replays) await addReplayed(database);
+      const load = values.replays ? ({ request: 'replay', plants: REPLAYED } as const) : {};
+      figures[index] = await measure(server, database, { ...load, connections, seconds, signal });
       console.error(`round ${round + 1}/${rounds}: ${server.title} ${Math.round(figures[index].requestsPerSecond)}/s`);
     }
     runs.push(figures);
@@ -66,3 +77,10 @@ await session(async (session) => {
     }
   }
 });
+
+async function addReplayed({ query }: BenchDatabase): Promise<void> {
+  await query(`insert into plants (id, name) select n, 'Plant number ' || n from generate_series(1, $1::bigint) as n`, [
+    REPLAYED,
+  ]);
+  await query('vacuum analyze plants');
+}

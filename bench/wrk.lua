@@ -44,6 +44,11 @@ function request()
   if kind == 'delete' then
     return 'DELETE /plants/' .. (requests - 1) * threads + number .. get
   end
+  if kind == 'replay' then
+    local id = random(stored)
+    local body = '{"id":' .. id .. ',"name":"Plant number ' .. id .. '"}'
+    return head .. #body .. '\r\n\r\n' .. body
+  end
   local sign = random(2) == 1 and '-' or ''
   local id = format('%s%d%06d%06d', sign, random(1, 9223371), random(0, 999999), random(0, 999999))
   local body = '{"id":' .. id .. plants[random(#plants)]

@@ -13,19 +13,33 @@ interface StandIns {
   /** `undefined` leaves it out. */
   readonly engine?: string | undefined;
   readonly container?: string;
+  readonly aptGet?: string;
+  /** `undefined` leaves it out. */
+  readonly citus?: string | undefined;
+  readonly patroni?: string;
 }
 
 /** Runs .ci/run in a project of stand-ins. */
-async function runCi({ npm = ON_CONTAINER, chromium = '', container = '', ...others }: StandIns) {
+async function runCi({
+  npm = ON_CONTAINER,
+  chromium = '',
+  container = '',
+  aptGet = '',
+  patroni = '',
+  ...others
+}: StandIns) {
   const folder = await temporaryFolder();
-  const engine = 'engine' in others ? others.engine : '';
+  const { engine, citus } = { engine: '', citus: '', ...others };
   const programs = {
     'bin/npm': npm,
     'bin/chromium': chromium,
+    'bin/apt-get': aptGet,
     'project/.ci/container': container,
+    'shared/distributed/patroni.sh': patroni,
+    ...(citus !== undefined && { 'shared/distributed/citus.sh': citus }),
     ...(engine !== undefined && { 'shared/containers/up': engine }),
   };
-  for (const parts of ['bin', 'project/.ci', 'shared/containers'])
+  for (const parts of ['bin', 'project/.ci', 'shared/containers', 'shared/distributed'])
     await mkdir(join(folder, parts), { recursive: true });
   await cp(projectFile('.ci/run'), join(folder, 'project/.ci/run'));
   for (const [path, script] of Object.entries(programs)) {
@@ -50,6 +64,11 @@ test.each<[string, StandIns]>([
   ['npm run test:full', { npm: '[ "$2" != test:full ]' }],
   ['npm run check', { npm: '[ "$2" != check ]' }],
   ['npm run test:browser', { npm: '[ "$2" != test:browser ]' }],
+  ['clusters', { citus: undefined }],
+  ['clusters', { aptGet: 'exit 1' }],
+  ['clusters', { citus: '[ $1 != up ]' }],
+  ['clusters', { patroni: '[ $1 != up ]' }],
+  ['npm run test:distributed', { npm: '[ "$2" != test:distributed ]' }],
   ['container engine', { engine: 'exit 1' }],
   ['container engine', { engine: undefined }],
   ['.ci/container', { container: 'exit 1' }],
@@ -61,6 +80,15 @@ test.each<[string, StandIns]>([
   expect(lastLine).toMatch(/^\.ci\/run: failed after \d+ s in: /);
   expect(lastLine?.endsWith(step)).toBe(true);
 });
+
+test.each(['exit 0', '[ "$2" != test:distributed ]'])(
+  '.ci/run takes the clusters down again if npm is: %s',
+  async (npm) => {
+    const say = (name: string) => `[ $1 = up ] && echo ${name}://localhost || echo "${name} $1"`;
+    const { stdout } = await runCi({ npm: `${ON_CONTAINER}; ${npm}`, citus: say('citus'), patroni: say('patroni') });
+    expect(stdout.match(/^(citus|patroni) down$/gm)).toEqual(['citus down', 'patroni down']);
+  },
+);
 
 test('.ci/run shows what the failing step wrote', async () => {
   const { stdout } = await runCi({ npm: `${ON_CONTAINER}; [ $# != 4 ] || { echo "a test failed"; exit 1; }` });

@@ -10,7 +10,7 @@ import type { NewPlant } from '../src/domain/plant.ts';
 import { eventually } from './support/eventually.ts';
 import { runImport } from './support/import-process.ts';
 import { projectFile, startNode, temporaryFolder } from './support/service-process.ts';
-import { connect, migratedDatabase, plantsIn, storedPlants, type TestDatabase } from './support/test-database.ts';
+import { connect, migratedDatabase, plantsIn, storedPlantsAt, type TestDatabase } from './support/test-database.ts';
 
 /* npm run export as its own process, as people meet it. */
 
@@ -38,9 +38,7 @@ async function store(plants: readonly NewPlant[], { url } = database): Promise<v
 }
 
 async function stored({ url }: TestDatabase): Promise<NewPlant[]> {
-  const connection = connect(url);
-  const plants = await storedPlants(connection);
-  await connection.close();
+  const plants = await storedPlantsAt(url);
   return plants.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 

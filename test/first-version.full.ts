@@ -5,7 +5,7 @@ import { TOKEN } from './support/api-server.ts';
 import { eventually } from './support/eventually.ts';
 import { faultless, judge, naturals, startLoad } from './support/load-clients.ts';
 import { projectFile, startNode, startProgram, startService, temporaryFolder } from './support/service-process.ts';
-import { connect, emptyDatabase, storedPlants } from './support/test-database.ts';
+import { emptyDatabase, storedPlantsAt } from './support/test-database.ts';
 
 /* Instances of the first version, commit b65af0d, while this one migrates their database and takes over. */
 
@@ -58,9 +58,7 @@ test('instances of the first version serve on, and start, while this one migrate
     await more();
     const answers = await load.stop();
 
-    const connection = connect(database.directUrl);
-    const stored = await storedPlants(connection);
-    await connection.close();
+    const stored = await storedPlantsAt(database.directUrl);
     expect(load.unsettled).toEqual({ lost: 0, unavailable: 0 });
     expect(judge(answers, stored)).toEqual(faultless);
     const list = await fetch(`${current.apiUrl}/plants`, {

@@ -8,7 +8,7 @@ import { TOKEN } from './support/api-server.ts';
 import { putEmbeddedDatabase } from './support/embedded-template.ts';
 import { firstWrong, type State, type Step } from './support/histories.ts';
 import { startService, temporaryFolder } from './support/service-process.ts';
-import { connect, migratedDatabase, storedPlants } from './support/test-database.ts';
+import { migratedDatabase, storedPlants, storedPlantsAt } from './support/test-database.ts';
 
 /*
  * Creations, changes, deletions and their late retries, racing for few ids: what all clients have seen must be what one
@@ -41,9 +41,7 @@ async function onPostgres(): Promise<Running> {
         service.kill('SIGTERM');
         await service.exited;
       }
-      const database = connect(url);
-      const plants = await storedPlants(database);
-      await database.close();
+      const plants = await storedPlantsAt(url);
       await drop();
       return plants;
     },

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { TOKEN } from './support/api-server.ts';
 import { type Answer, faultless, judge, mixedPlant, send } from './support/load-clients.ts';
 import { startService, temporaryFolder } from './support/service-process.ts';
-import { connect, migratedDatabase, storedPlants } from './support/test-database.ts';
+import { migratedDatabase, storedPlantsAt } from './support/test-database.ts';
 
 /* The promises under load: two processes share a database, and every answer is checked against the table. */
 
@@ -36,9 +36,7 @@ test('answers 200 to exactly those whose record the table holds, though a third 
   );
   agent.destroy();
 
-  const connection = connect(database.url);
-  const rows = await storedPlants(connection);
-  await connection.close();
+  const rows = await storedPlantsAt(database.url);
   await database.drop();
   expect(judge(answers, rows)).toEqual(faultless);
   expect(answers).toHaveLength(REQUESTS);

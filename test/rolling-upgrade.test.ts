@@ -3,7 +3,7 @@ import { TOKEN } from './support/api-server.ts';
 import { eventually } from './support/eventually.ts';
 import { faultless, judge, naturals, startLoad } from './support/load-clients.ts';
 import { projectFile, type Service, startNode, startService, temporaryFolder } from './support/service-process.ts';
-import { connect, emptyDatabase, migratedDatabase, storedPlants, type TestDatabase } from './support/test-database.ts';
+import { emptyDatabase, migratedDatabase, storedPlantsAt, type TestDatabase } from './support/test-database.ts';
 
 /* Instances and a schema that do not change at the same moment. */
 
@@ -41,9 +41,7 @@ test('old instances serve on, and start, while a newer version has migrated the 
   await more();
   const answers = await load.stop();
 
-  const connection = connect(database.directUrl);
-  const verdict = judge(answers, await storedPlants(connection));
-  await connection.close();
+  const verdict = judge(answers, await storedPlantsAt(database.directUrl));
   expect(load.unsettled).toEqual({ lost: 0, unavailable: 0 });
   expect(verdict).toEqual(faultless);
 }, 120_000);

@@ -1,15 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import type { NewPlant } from '../../src/domain/plant.ts';
+import { type CitusDatabase, citusDatabase } from '../../tooling/citus-cluster.ts';
 import { TOKEN } from '../support/api-server.ts';
-import { type CitusDatabase, citusDatabase } from '../support/citus-cluster.ts';
 import { crashRounds, emptyHistory } from '../support/crash-rounds.ts';
 import { eventually } from '../support/eventually.ts';
 import { type LifeCycles, negatives, startLifeCycles } from '../support/life-cycle-clients.ts';
 import { send } from '../support/load-clients.ts';
 import { type LocalProcess, listenerAt } from '../support/local-process.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
-import { connect, execute, storedPlants } from '../support/test-database.ts';
+import { execute, storedPlantsAt } from '../support/test-database.ts';
 
 /* Servers of a Citus cluster die or freeze under the load of two instances that race for the same ids. */
 
@@ -18,7 +17,7 @@ const ABSENCE = 3_000;
 /** Milliseconds that the service may need once it is back. */
 const RECOVERY = 1_000;
 /** Milliseconds that each client waits before a plant. */
-const PAUSE = Number(process.env.PAUSE ?? 25);
+const PAUSE = 25;
 
 let database: CitusDatabase;
 let services: readonly Service[];
@@ -43,15 +42,8 @@ const deleted: bigint[] = [];
 const start = async () => startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
 
 async function setting(change: string): Promise<void> {
-  await execute(database.url, `alter system ${change}`);
-  await execute(database.url, 'select pg_reload_conf()');
-}
-
-async function rows(): Promise<NewPlant[]> {
-  const connection = connect(database.url);
-  const plants = await storedPlants(connection);
-  await connection.close();
-  return plants;
+  await database.query(`alter system ${change}`);
+  await database.query('select pg_reload_conf()');
 }
 
 /** Resolves once a server executes statements. */
@@ -107,9 +99,9 @@ test.each<[string, (server: LocalProcess) => Promise<void>, () => number | undef
         for (const { from, to } of outages) expect(to - from).toBeLessThan(absence + RECOVERY);
       },
       async rows() {
-        const tombstones = await execute(database.url, 'select id from plants where id < 0 and deleted is not null');
-        expect(new Set(tombstones.map(({ id }) => BigInt(id)))).toEqual(new Set(deleted));
-        return rows();
+        const tombstones = await database.query('select id from plants where id < 0 and deleted is not null');
+        expect(new Set(tombstones.map(({ id = '' }) => BigInt(id)))).toEqual(new Set(deleted));
+        return storedPlantsAt(database.url);
       },
       history,
     });
@@ -119,7 +111,7 @@ test.each<[string, (server: LocalProcess) => Promise<void>, () => number | undef
 
 /** Makes a trigger on every shard that refuses its first rows, as many as that, as Citus does if a node is lost. */
 async function refuseFirst(rows: number): Promise<void> {
-  const onNodes = (command: string) => execute(database.url, 'select run_command_on_all_nodes($1)', [command]);
+  const onNodes = (command: string) => database.query('select run_command_on_all_nodes($1)', [command]);
   await onNodes('create sequence refused');
   await onNodes(`create function refuse() returns trigger language plpgsql as $$begin
     if nextval('refused') <= ${rows} then

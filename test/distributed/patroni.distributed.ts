@@ -7,11 +7,11 @@ import { TOKEN } from '../support/api-server.ts';
 import { crashRounds, emptyHistory } from '../support/crash-rounds.ts';
 import { eventually } from '../support/eventually.ts';
 import { type LifeCycles, negatives, startLifeCycles } from '../support/life-cycle-clients.ts';
-import { send } from '../support/load-clients.ts';
+import { type Outage, send } from '../support/load-clients.ts';
 import { type PatroniCluster, type PatroniNode, patroniCluster } from '../support/patroni-cluster.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { type Probe, startProbe } from '../support/synchronous-probe.ts';
-import { connect, execute, storedPlants } from '../support/test-database.ts';
+import { connect, execute, storedPlantsAt } from '../support/test-database.ts';
 
 /*
  * Failover on a real Patroni cluster in strict synchronous mode, behind a proxy, under the load of two instances that race
@@ -35,33 +35,29 @@ const RECONNECTION = 1_000;
 const PROBE_DELAY = 250;
 
 let cluster: PatroniCluster;
-let services: readonly Service[];
 beforeEach(async () => {
   cluster = await patroniCluster();
   const database = connect(cluster.url);
   await migrateUp(database);
   await database.close();
-  services = [await start(), await start()];
 }, 240_000);
 afterEach(() => cluster.drop());
 
-const start = async () => startService(await temporaryFolder(), { DATABASE_URL: cluster.url, ACCESS_TOKENS: TOKEN });
+const start = async (DATABASE_URL = cluster.url) =>
+  startService(await temporaryFolder(), { DATABASE_URL, ACCESS_TOKENS: TOKEN });
 
-async function rows(): Promise<NewPlant[]> {
-  const connection = connect(cluster.url);
-  const plants = await storedPlants(connection);
-  await connection.close();
-  return plants;
-}
+const PRIMARY_KILLED = 'the machine of the primary, SIGKILL';
+const PRIMARY_FROZEN = 'the machine of the primary, SIGSTOP';
+const SWITCHOVER = 'a switchover';
 
 const faults: Record<string, () => Promise<unknown>> = {
-  async 'the machine of the primary, SIGKILL'() {
+  async [PRIMARY_KILLED]() {
     const { primary } = await cluster.nodes();
     await primary.machine.kill();
     await cluster.hasOtherPrimary(primary);
     primary.patroni.start();
   },
-  async 'the machine of the primary, SIGSTOP'() {
+  async [PRIMARY_FROZEN]() {
     const { primary } = await cluster.nodes();
     const resume = primary.machine.freeze();
     await cluster.hasOtherPrimary(primary);
@@ -71,7 +67,7 @@ const faults: Record<string, () => Promise<unknown>> = {
     const { primary } = await cluster.nodes();
     await primary.postgres.kill();
   },
-  'a switchover': () => cluster.switchOver(),
+  [SWITCHOVER]: () => cluster.switchOver(),
   async 'the proxy, SIGSTOP'() {
     const resume = cluster.proxy.freeze();
     await delay(PROXY_ABSENCE);
@@ -98,42 +94,69 @@ async function cutStandbyOff(): Promise<void> {
   for (const { pid } of senders) process.kill(Number(pid), 'SIGSTOP');
 }
 
-test.each(Object.entries(faults))(
+/**
+ * @param title for the report
+ * @param survived called in each round with the outages of both instances and the longest time without any commit
+ */
+async function faultRoundsOn(
+  services: readonly Service[],
+  name: string,
+  title: string,
+  survived: (outages: readonly Outage[], withoutCommit: Outage) => void,
+): Promise<void> {
+  const urls = services.map(({ apiUrl }) => apiUrl);
+  const ids = negatives();
+  const deleted: bigint[] = [];
+  let probe: Probe;
+  let lifeCycles: readonly LifeCycles[];
+  await crashRounds({
+    killed: title,
+    urls,
+    serviceLives: true,
+    pause: PAUSE,
+    history: emptyHistory(2),
+    async crash() {
+      probe = await startProbe(cluster.url);
+      lifeCycles = urls.map((url) => startLifeCycles(url, ids, PAUSE));
+      await faults[name]?.();
+      await cluster.isWhole();
+    },
+    async survived(outages) {
+      for (const one of lifeCycles) deleted.push(...(await one.stop()));
+      survived(outages, probe.longestOutage());
+      await probe.stop();
+    },
+    async rows() {
+      const tombstones = await execute(cluster.url, 'select id from plants where id < 0 and deleted is not null');
+      expect(new Set(tombstones.map(({ id }) => BigInt(id)))).toEqual(new Set(deleted));
+      return storedPlantsAt(cluster.url);
+    },
+  });
+}
+
+function expectShort({ from, to }: Outage): void {
+  expect(to - from).toBeLessThan(cluster.ttl * 1_000 + RECOVERY);
+}
+
+test.each(Object.keys(faults))(
   'loses nothing, and serves again as soon as the cluster does: %s',
-  async (name, spoil) => {
-    const urls = services.map(({ apiUrl }) => apiUrl);
-    const ids = negatives();
-    const deleted: bigint[] = [];
-    let probe: Probe;
-    let lifeCycles: readonly LifeCycles[];
-    await crashRounds({
-      killed: name,
-      urls,
-      serviceLives: true,
-      pause: PAUSE,
-      history: emptyHistory(2),
-      async crash() {
-        probe = await startProbe(cluster.url);
-        lifeCycles = urls.map((url) => startLifeCycles(url, ids, PAUSE));
-        await spoil();
-        await cluster.isWhole();
-      },
-      async survived(outages) {
-        for (const one of lifeCycles) deleted.push(...(await one.stop()));
-        const { to: commits } = probe.longestOutage();
-        await probe.stop();
-        for (const { from, to } of outages) {
-          expect(to - from).toBeLessThan(cluster.ttl * 1_000 + RECOVERY);
-          expect(to).toBeGreaterThan(commits - PROBE_DELAY);
-          expect(to).toBeLessThan(commits + RECONNECTION);
-        }
-      },
-      async rows() {
-        const tombstones = await execute(cluster.url, 'select id from plants where id < 0 and deleted is not null');
-        expect(new Set(tombstones.map(({ id }) => BigInt(id)))).toEqual(new Set(deleted));
-        return rows();
-      },
+  async (name) => {
+    await faultRoundsOn([await start(), await start()], name, name, (outages, { to: commits }) => {
+      for (const outage of outages) {
+        expectShort(outage);
+        expect(outage.to).toBeGreaterThan(commits - PROBE_DELAY);
+        expect(outage.to).toBeLessThan(commits + RECONNECTION);
+      }
     });
+  },
+  60 * 60_000,
+);
+
+test.each([PRIMARY_KILLED, PRIMARY_FROZEN, SWITCHOVER])(
+  'loses nothing, and finds the new primary itself if DATABASE_URL names every node: %s',
+  async (name) => {
+    const services = [await start(cluster.hostsUrl), await start(cluster.hostsUrl)];
+    await faultRoundsOn(services, name, `${name}, without the proxy`, (outages) => outages.forEach(expectShort));
   },
   60 * 60_000,
 );
@@ -162,7 +185,7 @@ async function visibleOn(node: PatroniNode): Promise<bigint[] | undefined> {
 test.each(Object.entries(ways))(
   'confirms nothing that %s made visible, until the standby has it',
   async (_name, end) => {
-    const url = services[0]?.apiUrl ?? '';
+    const { apiUrl: url } = await start();
     const client = apiClient(url);
     const create = async (plant: NewPlant) => (await send(url, plant)).status;
     const remove = async () => (await client.send('DELETE', '/plants/2')).status;

@@ -15,7 +15,7 @@ import { type MortalService, startMortalService } from '../support/crash-rounds.
 import { putEmbeddedDatabase } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
 import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
-import { connect, execute, storedPlants } from '../support/test-database.ts';
+import { connect, execute, storedPlants, storedPlantsAt } from '../support/test-database.ts';
 
 /*
  * The feed of changes under fire: whatever happens to writers, services, backends and to the consumers themselves, a
@@ -214,9 +214,7 @@ test(
         await fire(activities, count, { writes: 1_500, kills: 4, forgotten: 0 });
         count.rounds++;
         await settle(consumers, clients, count);
-        const database = connect(postgres.url);
-        const table = await storedPlants(database);
-        await database.close();
+        const table = await storedPlantsAt(postgres.url);
         for (const { copy } of consumers) lost += differences(copy, table).length;
         for (const { copy } of consumers) expect(differences(copy, table)).toEqual([]);
         for (const { copy } of consumers) expect(sorted(copy.values())).toEqual(sorted(table));

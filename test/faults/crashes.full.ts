@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, test } from '@jest/globals';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
-import type { NewPlant } from '../../src/domain/plant.ts';
 import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
 import { crashRounds, emptyHistory, type MortalService, startMortalService } from '../support/crash-rounds.ts';
-import { connect, execute, storedPlants } from '../support/test-database.ts';
+import { connect, execute, storedPlantsAt } from '../support/test-database.ts';
 
 /* One round each in npm test, twenty in npm run test:faults. Every round also checks all rounds before it. */
 
@@ -19,13 +18,6 @@ beforeAll(async () => {
   await database.close();
 });
 afterAll(() => postgres.stop());
-
-async function rows(): Promise<NewPlant[]> {
-  const database = connect(postgres.url);
-  const plants = await storedPlants(database);
-  await database.close();
-  return plants;
-}
 
 async function killBackend(): Promise<void> {
   const backends = "select pid from pg_stat_activity where application_name = 'plant-store' order by random()";
@@ -59,6 +51,7 @@ test.each<{ killed: string; serviceLives: boolean; crash: (service: MortalServic
   'loses nothing and serves again: $killed',
   async ({ killed, serviceLives, crash }) => {
     const service = await startMortalService(() => ({ DATABASE_URL: postgres.url }));
+    const rows = () => storedPlantsAt(postgres.url);
     await crashRounds({ killed, urls: [service.url], serviceLives, crash: () => crash(service), rows, history });
   },
   30 * 60_000,

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { type Instance, startHaproxy } from '../support/haproxy.ts';
 import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
-import { connect, migratedDatabase, storedPlants, type TestDatabase } from '../support/test-database.ts';
+import { migratedDatabase, storedPlantsAt, type TestDatabase } from '../support/test-database.ts';
 
 /* Deploys as clients see them: not at all. */
 
@@ -62,9 +62,7 @@ behindHaproxy.each([
     const answers = await load.stop();
     process.stdout.write(`${replaced} instances replaced during ${answers.length} requests\n`);
 
-    const connection = connect(database.url);
-    const verdict = judge(answers, await storedPlants(connection));
-    await connection.close();
+    const verdict = judge(answers, await storedPlantsAt(database.url));
     expect(load.unsettled).toEqual({ lost: 0, unavailable: 0 });
     expect(verdict).toEqual(faultless);
   },

@@ -8,7 +8,7 @@ import { send } from '../support/load-clients.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { isSynchronous, type SynchronousPair, shutDown, startSynchronousPair } from '../support/synchronous-pair.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
-import { connect, execute, storedPlants } from '../support/test-database.ts';
+import { execute, storedPlantsAt } from '../support/test-database.ts';
 
 /* 200 means that the synchronous standby has the plant, too: losing the primary then loses nothing. */
 
@@ -42,9 +42,7 @@ const plant = (id: number): NewPlant => ({ id: BigInt(id), name: `plant ${id}` }
 const create = async (id: number) => (await send(service.apiUrl, plant(id))).status;
 
 async function onStandby(): Promise<bigint[]> {
-  const database = connect(pair.standby.url);
-  const plants = await storedPlants(database);
-  await database.close();
+  const plants = await storedPlantsAt(pair.standby.url);
   return plants.map(({ id }) => id);
 }
 

@@ -1,5 +1,6 @@
 import { eventually } from './eventually.ts';
 import { type LocalProcess, listenerAt, together } from './local-process.ts';
+import { severalHosts } from './several-hosts.ts';
 import { emptyDatabase, type TestDatabase } from './test-database.ts';
 
 /*
@@ -27,7 +28,10 @@ export interface PatroniNode {
 }
 
 export interface PatroniCluster {
+  /** Through the proxy. */
   readonly url: string;
+  /** Without it, naming every node. */
+  readonly hostsUrl: string;
   /** Seconds after which a leader that does not renew its lock has lost it. */
   readonly ttl: number;
   readonly proxy: LocalProcess;
@@ -73,8 +77,11 @@ export async function patroniCluster(): Promise<PatroniCluster> {
     return { name, port, postgres, patroni, machine: together(patroni, postgres) };
   }
 
+  const urlAt = ({ port }: { readonly port: number }) => Object.assign(new URL(url), { port: `${port}` }).href;
+
   const cluster: PatroniCluster = {
     url,
+    hostsUrl: severalHosts(...(await members()).map(urlAt)),
     ttl: (await ask<{ ttl: number }>(`${apis[0]}/config`)).ttl,
     proxy: listenerAt(Number(new URL(url).port)),
     etcd: listenerAt(Number(new URL(etcdUrl ?? '').port)),
@@ -102,9 +109,7 @@ export async function patroniCluster(): Promise<PatroniCluster> {
       await eventually(() => isWhole().catch(() => false), 180_000);
       apis = (await members()).map(({ api_url }) => new URL(api_url).origin);
     },
-    urlOf({ port }) {
-      return Object.assign(new URL(url), { port: `${port}` }).href;
-    },
+    urlOf: urlAt,
     drop: () => database.drop(),
   };
   await cluster.isWhole();

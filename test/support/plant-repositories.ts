@@ -5,7 +5,7 @@ import { embeddedDatabase } from '../../src/adapters/postgres/embedded.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
 import type { Ports } from '../../src/application/use-cases.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
-import { citusDatabase } from './citus-cluster.ts';
+import { citusDatabase } from '../../tooling/citus-cluster.ts';
 import { putEmbeddedDatabase } from './embedded-template.ts';
 import { fakePlants } from './fake-plants.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from './test-database.ts';

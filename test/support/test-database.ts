@@ -78,6 +78,16 @@ export async function storedPlants({ sql }: Database): Promise<NewPlant[]> {
   return plants.map(({ id, name, tag }) => ({ id: BigInt(id), name, ...(tag !== null && { tag }) }));
 }
 
+/** The same, on a connection of its own. */
+export async function storedPlantsAt(url: string): Promise<NewPlant[]> {
+  const database = connect(url);
+  try {
+    return await storedPlants(database);
+  } finally {
+    await database.close();
+  }
+}
+
 /** Adds rows on a connection of its own, in a transaction that stays open. */
 export async function lockRows(url: string, ids: readonly bigint[]): Promise<Client> {
   const client = new Client({ connectionString: url });

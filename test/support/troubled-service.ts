@@ -7,7 +7,7 @@ import { eventually } from './eventually.ts';
 import { type Answer, faultless, judge, send } from './load-clients.ts';
 import { type Service, startService, temporaryFolder } from './service-process.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
-import { connect, execute, storedPlants } from './test-database.ts';
+import { connect, execute, storedPlantsAt } from './test-database.ts';
 
 /* The service as a process, on a Postgres of its own behind a network of its own, for tests that spoil one of them. */
 
@@ -136,9 +136,7 @@ export async function recovers(): Promise<void> {
   }
   answers = answers.filter(({ status }) => status === 200);
   expect(await sendAll(refused.map(({ plant }) => plant))).toEqual(all(refused.length, 200));
-  const database = connect(postgres.url);
-  const rows = await storedPlants(database);
-  await database.close();
+  const rows = await storedPlantsAt(postgres.url);
   expect(judge(answers, rows)).toEqual(faultless);
 
   // A connection that the pool has forgotten would not be closed when idle.

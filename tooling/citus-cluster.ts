@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
-import { connect, execute } from './test-database.ts';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
 
 /* Databases on the Citus cluster at CITUS_URL, the address of its coordinator. */
 
@@ -9,6 +11,8 @@ export interface CitusDatabase {
   readonly url: string;
   /** The port of the coordinator, and those of the servers that hold the shards. */
   readonly ports: { readonly coordinator: number; readonly workers: readonly number[] };
+  /** Runs one statement on the coordinator. */
+  query(text: string, values?: readonly unknown[]): Promise<Record<string, string>[]>;
   /** Removes it from every server, whoever is still connected. */
   drop(): Promise<void>;
 }
@@ -16,30 +20,27 @@ export interface CitusDatabase {
 /** Makes a database with every migration applied and `plants` distributed by its id. */
 export async function citusDatabase(shards = 32): Promise<CitusDatabase> {
   const coordinator = new URL(citusUrl());
-  const workers = (await execute(coordinator.href, WORKERS)).map(({ nodename, nodeport }) => {
-    const worker = new URL(coordinator);
-    worker.host = `${nodename}:${nodeport}`;
-    return worker;
-  });
+  const workers = (await execute(coordinator.href, WORKERS)).map(({ nodename, nodeport }) =>
+    Object.assign(new URL(coordinator), { host: `${nodename}:${nodeport}` }),
+  );
   const name = `plants_${randomBytes(6).toString('hex')}`;
   const servers = [coordinator, ...workers];
   const inDatabase = (server: URL) => Object.assign(new URL(server), { pathname: name }).href;
   for (const server of servers) {
-    // Since Citus 13 the coordinator may do it for all.
     await execute(server.href, `create database ${name}`);
     await execute(inDatabase(server), 'create extension citus');
   }
   const url = inDatabase(coordinator);
-  await execute(url, 'select citus_set_coordinator_host($1, $2)', [coordinator.hostname, Number(coordinator.port)]);
-  for (const { hostname, port } of workers)
-    await execute(url, 'select citus_add_node($1, $2)', [hostname, Number(port)]);
-  const database = connect(url);
-  await migrateUp(database);
-  await database.close();
-  await execute(url, `select create_distributed_table('plants', 'id', shard_count := $1)`, [shards]);
+  const query: CitusDatabase['query'] = (text, values) => execute(url, text, values);
+  await query('select citus_set_coordinator_host($1, $2)', [coordinator.hostname, coordinator.port]);
+  for (const { hostname, port } of workers) await query('select citus_add_node($1, $2)', [hostname, port]);
+  const migrate = join(import.meta.dirname, '../src/migrate.ts');
+  await promisify(execFile)(process.execPath, [migrate, 'up'], { env: { DATABASE_URL: url } });
+  await query(`select create_distributed_table('plants', 'id', shard_count := $1)`, [shards]);
   return {
     url,
     ports: { coordinator: Number(coordinator.port), workers: workers.map(({ port }) => Number(port)) },
+    query,
     async drop() {
       for (const server of servers) await execute(server.href, `drop database ${name} with (force)`);
     },
@@ -53,4 +54,14 @@ function citusUrl(): string {
   const url = process.env.CITUS_URL;
   if (!url) throw new Error('CITUS_URL must name a Citus cluster: see CONTRIBUTING.md');
   return url;
+}
+
+async function execute(url: string, text: string, values: readonly unknown[] = []): Promise<Record<string, string>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(text, [...values])).rows;
+  } finally {
+    await client.end();
+  }
 }
