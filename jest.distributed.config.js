@@ -16,5 +16,5 @@ export default {
   ],
   maxWorkers: 1,
   verbose: true,
-  globals: { faultRounds: Number(process.env.FAULT_ROUNDS ?? 1) },
+  globals: { onClusters: true, faultRounds: Number(process.env.FAULT_ROUNDS ?? 1) },
 };

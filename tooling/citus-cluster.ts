@@ -42,7 +42,10 @@ export async function citusDatabase(shards = 32): Promise<CitusDatabase> {
     ports: { coordinator: Number(coordinator.port), workers: workers.map(({ port }) => Number(port)) },
     query,
     async drop() {
-      for (const server of servers) await execute(server.href, `drop database ${name} with (force)`);
+      // A database with a prepared transaction cannot be dropped.
+      await query('select recover_prepared_transactions()');
+      const drops = servers.map((server) => execute(server.href, `drop database ${name} with (force)`));
+      await Promise.all(drops);
     },
   };
 }

@@ -4,7 +4,7 @@ import { management } from '../adapters/http/management.ts';
 import { operationsOn } from '../adapters/http/operations/operations.ts';
 import { serve } from '../adapters/http/sockets/server.ts';
 import { postgresPlants } from '../adapters/postgres/plant-repository.ts';
-import { requireReady } from '../adapters/postgres/readiness.ts';
+import { readiness } from '../adapters/postgres/readiness.ts';
 import { migrationGate } from '../adapters/postgres/schema-gate.ts';
 import { storeCalls } from '../adapters/postgres/store-call.ts';
 import { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
@@ -81,7 +81,7 @@ async function start(
     if (state !== 'serving') throw new Error(state);
     return undefined;
   };
-  const ready = () => requireReady(database);
+  const ready = readiness(database);
 
   // Driving side: the management server and the public API.
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type CitusDatabase, citusDatabase } from '../../tooling/citus-cluster.ts';
+import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { crashRounds, emptyHistory } from '../support/crash-rounds.ts';
 import { eventually } from '../support/eventually.ts';
@@ -130,6 +131,42 @@ test('sends a statement again that Citus reports as an internal error, since it 
   expect(status).toBe(200);
 });
 
+/** The first of these ids whose plants are on a node, as many as wanted. */
+async function idsOn(port: number, count: number): Promise<bigint[]> {
+  const rows = await database.query(
+    `select id from generate_series(1000000, 1001000) as id
+     join pg_dist_placement as placement on shardid = get_shard_id_for_distribution_column('plants', id)
+     join pg_dist_node as node using (groupid) where nodeport = $1 order by id limit $2`,
+    [port, count],
+  );
+  return rows.map(({ id = '' }) => BigInt(id));
+}
+
+test('creates, finds and deletes the plants of one node while another is away, in requests sent together', async () => {
+  const url = services[0]?.apiUrl ?? '';
+  const [away = 0, here = 0] = database.ports.workers;
+  const [lost, served] = [await idsOn(away, 40), await idsOn(here, 40)];
+  const client = apiClient(url);
+  const all = lost.flatMap((id, n) => [id, served[n] ?? 0n]);
+  const statusesOf = async (request: (id: bigint) => Promise<{ readonly status: number }>) => {
+    const statuses = await Promise.all(all.map(async (id) => [id, (await request(id)).status] as const));
+    const of = (ids: readonly bigint[]) => statuses.filter(([id]) => ids.includes(id)).map(([, status]) => status);
+    return { lost: [...new Set(of(lost))], served: [...new Set(of(served))] };
+  };
+  const worker = listenerAt(away);
+  await worker.kill();
+  try {
+    const create = (id: bigint) => client.send('POST', '/plants', { body: `{"id":${id},"name":"on a node"}` });
+    expect(await statusesOf(create)).toEqual({ lost: [503], served: [200] });
+    expect(await statusesOf((id) => client.send('GET', `/plants/${id}`))).toEqual({ lost: [503], served: [200] });
+    expect(await statusesOf((id) => client.send('DELETE', `/plants/${id}`))).toEqual({ lost: [503], served: [204] });
+  } finally {
+    client.close();
+    worker.start();
+  }
+  await serves(away);
+});
+
 test('says in /ready that a node is away, and stays ready for the others', async () => {
   const [service] = services;
   const ready = async () => {
@@ -140,13 +177,13 @@ test('says in /ready that a node is away, and stays ready for the others', async
   const [worker] = database.ports.workers.map(listenerAt);
   const resume = worker?.freeze();
   try {
-    expect(await ready()).toMatch(/^200 .*a node of Citus does not respond/s);
+    expect(await ready()).toMatch(/^200 .*not every node of Citus responds/s);
   } finally {
     resume?.();
   }
-  await eventually(async () => !(await ready()).includes('does not respond'));
+  await eventually(async () => !(await ready()).includes('not every node'));
   await worker?.kill();
-  expect(await ready()).toMatch(/^200 .*a node of Citus does not respond/s);
+  expect(await ready()).toMatch(/^200 .*not every node of Citus responds/s);
   worker?.start();
-  await eventually(async () => !(await ready()).includes('does not respond'));
+  await eventually(async () => !(await ready()).includes('not every node'));
 });

@@ -19,8 +19,13 @@ export interface Repositories {
   close(): Promise<void>;
 }
 
-/** Every implementation of the repository ports, or only that on the Citus cluster at CITUS_URL if there is one. */
-export const implementations: [string, () => Promise<Repositories>][] = process.env.CITUS_URL
+declare global {
+  /** Whether the tests run on clusters, from jest.distributed.config.js. */
+  var onClusters: boolean | undefined;
+}
+
+/** Every implementation of the repository ports, or only that on Citus if the tests run on clusters. */
+export const implementations: [string, () => Promise<Repositories>][] = globalThis.onClusters
   ? [['Citus', citus]]
   : [
       ['the fake', fake],

@@ -28,8 +28,8 @@ const INTERNAL_ERROR = 'XX000';
 
 type Query = (text: string) => Promise<{ readonly rows: readonly unknown[] }>;
 
-/** Whether a statement failed since Citus has lost a node. @param query on the same connection */
-export async function isLostNode(error: unknown, query: Query): Promise<boolean> {
+/** Whether a statement may have failed because Citus has lost a node. @param query on the same connection */
+export async function mayBeLostNode(error: unknown, query: Query): Promise<boolean> {
   if (sqlState(error) !== INTERNAL_ERROR) return false;
   return (await query(`select from pg_extension where extname = 'citus'`)).rows.length > 0;
 }
@@ -40,14 +40,30 @@ const NODES_TIMEOUT = 500;
 /** The first plant of every shard. */
 const ASK_ALL_NODES = 'select id from plants order by id limit 1';
 
-/** Why not all plants of a distributed table can be stored and read now, in words; undefined if they can. */
-export async function nodesProblem(database: Database, isDistributed: IsDistributed): Promise<string | undefined> {
-  if (!(await isDistributed())) return undefined;
-  const timeout = delay(NODES_TIMEOUT, `no response within ${NODES_TIMEOUT} ms`, { ref: false });
-  const response = database.sql.executeQuery(CompiledQuery.raw(ASK_ALL_NODES)).then(
-    () => undefined,
-    (error: Error) => error.message,
-  );
-  const problem = await Promise.race([response, timeout]);
-  return problem && `a node of Citus does not respond, and requests for its plants get 503: ${problem}`;
+/**
+ * Creates a check whether all plants of a distributed table can be read now. It resolves to why not, in words, or to
+ * undefined.
+ */
+export function nodesCheck({ sql }: Database, isDistributed: IsDistributed): () => Promise<string | undefined> {
+  // A statement that waits for a node takes a connection, so there is one at most.
+  let asking: Promise<string | undefined> | undefined;
+
+  async function ask(): Promise<string | undefined> {
+    try {
+      await sql.executeQuery(CompiledQuery.raw(ASK_ALL_NODES));
+      return undefined;
+    } catch (error) {
+      return (error as Error).message;
+    } finally {
+      asking = undefined;
+    }
+  }
+
+  return async () => {
+    if (!(await isDistributed())) return undefined;
+    asking ??= ask();
+    const timeout = delay(NODES_TIMEOUT, `no response within ${NODES_TIMEOUT} ms`, { ref: false });
+    const problem = await Promise.race([asking, timeout]);
+    return problem && `not every node of Citus responds, and requests for plants of the others get 503: ${problem}`;
+  };
 }

@@ -35,7 +35,7 @@ export class UnconfirmedError extends Error {
   override readonly name = 'UnconfirmedError';
 }
 
-/** Citus lost its connection to a node: a retry determines the outcome. The connection to Citus itself is intact. */
+/** Citus may have lost its connection to a node: a retry determines the outcome. That to Citus itself is intact. */
 export class LostNodeError extends Error {
   override readonly name = 'LostNodeError';
 }
@@ -59,6 +59,8 @@ const READ_ONLY = /^(25006|55000)/;
 const CLOSED = /^(57P|25P04)/;
 export const UNDEFINED_TABLE = '42P01';
 const PROTOCOL_VIOLATION = '08P01';
+/** From a server: of its own connection to another one. */
+const CONNECTION_FAILURE = '08006';
 /** No such table, column, database or role, a wrong password, no privilege: an operator has to act, so retrying is useless. */
 const NOT_SET_UP = /^(42P01|42703|42501|3D|28)/;
 
@@ -80,7 +82,12 @@ export function classify(error: unknown): FailureClass {
 /** Whether a batch failed in a way that may concern only some of its rows, so that each should be retried alone. */
 export function shouldRetryAlone(error: unknown): boolean {
   // Without the server's own limits a locked row shows only as a statement without a response.
-  return error instanceof NoResponseError || classify(error) === 'rows_fault';
+  return error instanceof NoResponseError || classify(error) === 'rows_fault' || isLostNode(error);
+}
+
+/** Whether a node of Citus could not be reached, so that the rows of other nodes could be. */
+export function isLostNode(error: unknown): boolean {
+  return error instanceof LostNodeError || sqlState(error) === CONNECTION_FAILURE;
 }
 
 /** Translates a failure of the database into the rejection that the port promises. */

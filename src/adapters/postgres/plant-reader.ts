@@ -6,6 +6,7 @@ import { NewPlant as NewPlantSchema } from '../../wire/schemas.ts';
 import { batcher } from './batcher.ts';
 import type { IsDistributed } from './citus.ts';
 import type { Database } from './database.ts';
+import { isLostNode } from './errors.ts';
 import { batchOf } from './plant-batch.ts';
 import {
   type PlantLines,
@@ -64,7 +65,7 @@ export function plantReader(
       const found = new Map((await rowsOf(query)).map((row) => [BigInt(row.id), row]));
       return ids.map((id) => found.get(id));
     },
-    shouldRetryAlone: () => false,
+    shouldRetryAlone: isLostNode,
     maxItems: FIND_IDS,
     maxSize: FIND_IDS,
     sizeOf: () => 1,

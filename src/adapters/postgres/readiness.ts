@@ -2,32 +2,31 @@ import { CompiledQuery, sql } from 'kysely';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { withAdvice } from './advice.ts';
 import { requireChangeFeed } from './change-feed-check.ts';
-import { distribution, type IsDistributed, nodesProblem } from './citus.ts';
+import { distribution, type IsDistributed, nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
 import { requireMigrations } from './schema-gate.ts';
 
 /**
- * Checks that plants can be stored and read now and would be durable.
- *
- * @returns what does not work even so, and what to do; undefined if everything works
- * @throws Error, saying what to do, if not
+ * Creates the check that plants can be stored and read now and would be durable. It resolves to what does not work even
+ * so, and what to do, or to undefined if everything works. It rejects, saying what to do, if they cannot.
  */
-export async function requireReady(database: Database): Promise<string | undefined> {
-  await requireMigrations(database);
-  try {
-    await database.verify?.();
-    await requireSafeTable(database);
-    await database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING));
-    const isDistributed = distribution(database);
-    return (
-      (await missingPrivileges(database)) ??
-      (await nodesProblem(database, isDistributed)) ??
-      (await feedProblem(database, isDistributed))
-    );
-  } catch (error) {
-    throw withAdvice(error);
-  }
+export function readiness(database: Database): () => Promise<string | undefined> {
+  const isDistributed = distribution(database);
+  const nodesProblem = nodesCheck(database, isDistributed);
+  return async () => {
+    await requireMigrations(database);
+    try {
+      await database.verify?.();
+      await requireSafeTable(database);
+      await database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING));
+      return (
+        (await missingPrivileges(database)) ?? (await nodesProblem()) ?? (await feedProblem(database, isDistributed))
+      );
+    } catch (error) {
+      throw withAdvice(error);
+    }
+  };
 }
 
 /** A version without changes and deletions needed fewer, and its role can still create and read. */

@@ -82,11 +82,11 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     closeAtOnce(client);
   }
 
-  const connectAnywhere = urls.length > 1 ? connectToPrimary : connect;
+  const openConnection = urls.length > 1 ? connectToPrimary : connect;
 
   async function validClient() {
     for (;;) {
-      const client = await connectAnywhere();
+      const client = await openConnection();
       const connection = connections.get(client) ?? observed(client);
       if (connection.openedAt >= validSince) return supervised(connection, supervisor);
       discard(client);

@@ -1,5 +1,5 @@
 import type { PoolClient, QueryResult } from 'pg';
-import { isLostNode } from './citus.ts';
+import { mayBeLostNode } from './citus.ts';
 import {
   breaksConnection,
   connectionError,
@@ -61,11 +61,14 @@ export function supervised(connection: Connection, supervisor: Supervisor) {
   const { client } = connection;
   let isBroken = false;
 
-  async function query(sql: string, parameters: unknown[] = []): Promise<QueryResult> {
+  const send = (sql: string, parameters: unknown[] = []): Promise<QueryResult> =>
+    withinDeadline(client.query(sql, parameters), supervisor);
+
+  async function query(sql: string, parameters: unknown[]): Promise<QueryResult> {
     const sent = performance.now();
     connection.isWarned = false;
     try {
-      const result = await withinDeadline(client.query(sql, parameters), supervisor);
+      const result = await send(sql, parameters);
       requireConfirmed(result, connection);
       return result;
     } catch (thrown) {
@@ -79,9 +82,9 @@ export function supervised(connection: Connection, supervisor: Supervisor) {
   /** The error with its cause, where the driver's or the server's own is ambiguous. */
   async function explained(thrown: unknown): Promise<unknown> {
     // It cannot be asked in a transaction that has failed, as in migrations.
-    const hasLostNode = await isLostNode(thrown, query).catch(() => false);
+    const isLostNode = await mayBeLostNode(thrown, send).catch(() => false);
     if (connection.isLost) return connectionError(thrown);
-    return hasLostNode ? new LostNodeError((thrown as Error).message, { cause: thrown }) : thrown;
+    return isLostNode ? new LostNodeError((thrown as Error).message, { cause: thrown }) : thrown;
   }
 
   return { query, release: () => (isBroken ? supervisor.discard(client) : client.release()) };

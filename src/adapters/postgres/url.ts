@@ -55,8 +55,9 @@ const SEVERAL_HOSTS =
   'postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write';
 
 function singleHostProblem(url: string): string | undefined {
-  const { protocol, searchParams } = URL.parse(url) ?? {};
-  if (searchParams === undefined || !/^postgres(ql)?:$/.test(protocol ?? '')) {
+  const { searchParams } = URL.parse(url) ?? {};
+  // URL.parse also takes one without slashes, or with a space before it.
+  if (searchParams === undefined || !/^postgres(ql)?:\/\//i.test(url)) {
     return 'must be a URL like postgres://user:password@host:5432/database';
   }
   const unknown = [...searchParams.keys()].find((name) => !PARAMETERS.includes(name));

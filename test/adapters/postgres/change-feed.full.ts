@@ -10,7 +10,7 @@ import type { Database } from '../../../src/adapters/postgres/database.ts';
 import { embeddedDatabase } from '../../../src/adapters/postgres/embedded.ts';
 import { damagedMigrations, migrateUp } from '../../../src/adapters/postgres/migrator.ts';
 import { plantPurge } from '../../../src/adapters/postgres/plant-purge.ts';
-import { requireReady } from '../../../src/adapters/postgres/readiness.ts';
+import { readiness } from '../../../src/adapters/postgres/readiness.ts';
 import { storeCalls } from '../../../src/adapters/postgres/store-call.ts';
 import { readChanges } from '../../../src/application/read-changes.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
@@ -311,7 +311,7 @@ describe.each([
     });
 
     test('says so, refuses the feed, and goes on with all else', async () => {
-      expect(await requireReady(opened.database)).toContain('run npm run migrate');
+      expect(await readiness(opened.database)()).toContain('run npm run migrate');
       await expect(readPage(store.plants, undefined, 10)).rejects.toMatchObject({
         code: 'store_unavailable',
         cause: expect.objectContaining({ message: expect.stringContaining('run npm run migrate') }),
@@ -324,7 +324,7 @@ describe.each([
     test('is repaired by a migration: what changes then comes after what was there', async () => {
       expect(await migrateUp(opened.database)).toEqual([NAME]);
       expect(await damagedMigrations(opened.database)).toEqual([]);
-      expect(await requireReady(opened.database)).toBeUndefined();
+      expect(await readiness(opened.database)()).toBeUndefined();
       const walk = await readToEnd(store.plants, undefined, 2);
       expect(walk.changes).toEqual([plant(1n), deletion(2n), plant(3n)]);
       await store.add(4n);
@@ -353,12 +353,12 @@ describe.each([
     await add(1n);
     for (const damage of ['delete from change_feed', 'drop table change_feed']) {
       await query(damage);
-      expect(await requireReady(database)).toContain('run npm run migrate');
+      expect(await readiness(database)()).toContain('run npm run migrate');
       await expect(readPage(plantsIn(database), undefined)).rejects.toMatchObject({ code: 'store_unavailable' });
       expect(await plants.find(1n)).toEqual(plant(1n));
       expect(await damagedMigrations(database)).toEqual(['0003_track_changes']);
       expect(await migrateUp(database)).toEqual(['0003_track_changes']);
-      expect(await requireReady(database)).toBeUndefined();
+      expect(await readiness(database)()).toBeUndefined();
       expect((await readToEnd(plants)).changes).toEqual([plant(1n)]);
     }
     await database.close();

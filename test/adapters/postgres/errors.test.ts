@@ -3,6 +3,7 @@ import {
   classify,
   connectionError,
   DeadlineError,
+  LostNodeError,
   MissingRowError,
   NoResponseError,
   shouldRetryAlone,
@@ -51,8 +52,12 @@ test('names every address of a host when all of them refuse', () => {
 test('tries the rows of a batch alone after a timeout on either side, a refused value or a missing row', () => {
   const alone = [new NoResponseError('late'), postgres('55P03'), postgres('23514'), new MissingRowError('dropped')];
   expect(alone.map(shouldRetryAlone)).toEqual([true, true, true, true]);
-  const together = [connectionError(system('EPIPE')), postgres('08006'), postgres('42601'), new Error('a defect')];
+  const together = [connectionError(system('EPIPE')), postgres('08P01'), postgres('42601'), new Error('a defect')];
   expect(together.map(shouldRetryAlone)).toEqual([false, false, false, false]);
+});
+
+test('tries the rows of a batch alone after a node of Citus was lost', () => {
+  expect([postgres('08006'), new LostNodeError('SSL SYSCALL error')].map(shouldRetryAlone)).toEqual([true, true]);
 });
 
 test('does not try again what was refused for good, such as pending migrations', () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
 import { withAdvice } from '../../../src/adapters/postgres/advice.ts';
 import type { Database } from '../../../src/adapters/postgres/database.ts';
-import { requireReady } from '../../../src/adapters/postgres/readiness.ts';
+import { readiness } from '../../../src/adapters/postgres/readiness.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { freePort } from '../../../tooling/free-port.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -101,7 +101,7 @@ test('says of each host why it cannot be used, without the password', async () =
   const message = new RegExp(
     `^${refused}: (Error: )?connect ECONNREFUSED ${refused}; ${readOnly}: the server is read-only$`,
   );
-  await expect(requireReady(database)).rejects.toThrow(message);
+  await expect(readiness(database)()).rejects.toThrow(message);
   await expect(plantsIn(database, { timeout: 200 }).add(plant(1))).rejects.toMatchObject({ code: 'store_unavailable' });
   expect(database.description).toBe(`Postgres at ${refused},${readOnly}/${nameOf(server)}`);
 });
@@ -113,7 +113,7 @@ test('reads nothing from a single host that is read-only', async () => {
 test("reports an operator's mistake on one host instead of hiding it behind the next", async () => {
   const missing = `no_such_${'x'.repeat(nameOf(server).length - 8)}`;
   const mistaken = await network(missing);
-  await expect(requireReady(open([mistaken, second]))).rejects.toThrow(
+  await expect(readiness(open([mistaken, second]))()).rejects.toThrow(
     `database "${missing}" does not exist: create it`,
   );
   const refused = await refusing();
