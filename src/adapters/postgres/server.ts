@@ -7,7 +7,7 @@ import type { Database, Tables } from './database.ts';
 import { classify, connectionError, refusesParameters } from './errors.ts';
 import { nextPrimary, requireReadWrite } from './primary.ts';
 import { requireServerLimits } from './server-limits.ts';
-import { type Connection, observed, supervised } from './supervised-client.ts';
+import { type SupervisedClient, supervised } from './supervised-client.ts';
 import { addressOf, requiresReadWrite, singleHostUrls } from './url.ts';
 
 export interface PostgresOptions {
@@ -49,9 +49,9 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
       verify: (client, done) => requireReadWrite(client, connectTimeout).then(() => done(), done),
     }),
   });
-  const connections = new Map<PoolClient, Connection>();
+  const connections = new Map<PoolClient, SupervisedClient>();
   pool.on('connect', (client) => {
-    connections.set(client, observed(client));
+    connections.set(client, supervised(client, supervisor));
     // The pool listens to idle clients only; an error of one that is checked out would end the process.
     client.on('error', (error) => log.warn({ err: error }, 'database connection lost'));
   });
@@ -87,8 +87,8 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
   async function validClient() {
     for (;;) {
       const client = await openConnection();
-      const connection = connections.get(client) ?? observed(client);
-      if (connection.openedAt >= validSince) return supervised(connection, supervisor);
+      const connection = connections.get(client) ?? supervised(client, supervisor);
+      if (connection.openedAt >= validSince) return connection;
       discard(client);
     }
   }

@@ -9,16 +9,15 @@ import {
   UnconfirmedError,
 } from './errors.ts';
 
-/** A connection of the pool and its observed state. */
-export interface Connection {
-  readonly client: PoolClient;
+/** A connection of the pool, as Kysely uses it. */
+export interface SupervisedClient {
   /** Its backend's process id, or PgBouncer's own number. */
   readonly processId: number;
   /** As performance.now() counts. */
   readonly openedAt: number;
-  isLost: boolean;
-  /** Whether the server has sent a warning since the last statement began. */
-  isWarned: boolean;
+  query(sql: string, parameters?: unknown[]): Promise<QueryResult>;
+  /** Returns it to the pool, or closes it if it is broken or is to be destroyed. */
+  release(destroy?: boolean): void;
 }
 
 /** The pool's part in supervising a statement. */
@@ -36,40 +35,41 @@ export interface Supervisor {
 /** The SQLSTATE of a plain warning. */
 const WARNING = '01000';
 
-/** Tracks what the driver reports about a connection outside of its statements, for as long as it is open. */
-export function observed(client: PoolClient): Connection {
-  // Not in pg's types.
-  const { processID: processId } = client as unknown as { processID: number };
-  const connection = { client, processId, openedAt: performance.now(), isLost: false, isWarned: false };
-  client.on('notice', ({ code }) => {
-    if (code === WARNING) connection.isWarned = true;
-  });
-  // Emitted before the running statement fails.
-  client.on('error', () => {
-    connection.isLost = true;
-  });
-  return connection;
-}
-
 /**
  * A client for Kysely that closes a broken connection: Kysely itself returns every one to the pool as healthy.
  *
  * It never sends a cancel request: a commit that waits for its synchronous standby would then report success. The
  * server's own limits cancel statements; the deadline here only stops waiting and closes the connection.
+ *
+ * One for each connection, made when it opens: Kysely keeps each client that it is given in a WeakMap, from which V8
+ * removes only in a major garbage collection what was allocated for a request.
  */
-export function supervised(connection: Connection, supervisor: Supervisor) {
-  const { client } = connection;
+export function supervised(client: PoolClient, supervisor: Supervisor): SupervisedClient {
+  // Not in pg's types.
+  const { processID: processId } = client as unknown as { processID: number };
+  const openedAt = performance.now();
   let isBroken = false;
+  let isLost = false;
+  /** Whether the server has sent a warning since the last statement began. */
+  let isWarned = false;
+
+  client.on('notice', ({ code }) => {
+    if (code === WARNING) isWarned = true;
+  });
+  // Emitted before the running statement fails.
+  client.on('error', () => {
+    isLost = true;
+  });
 
   const send = (sql: string, parameters: unknown[] = []): Promise<QueryResult> =>
-    withinDeadline(client.query(sql, parameters), supervisor);
+    withinDeadline(queried(client, sql, parameters), supervisor);
 
   async function query(sql: string, parameters: unknown[]): Promise<QueryResult> {
     const sent = performance.now();
-    connection.isWarned = false;
+    isWarned = false;
     try {
       const result = await send(sql, parameters);
-      requireConfirmed(result, connection);
+      if (isWarned) requireConfirmed(result);
       return result;
     } catch (thrown) {
       const error = await explained(thrown);
@@ -83,11 +83,29 @@ export function supervised(connection: Connection, supervisor: Supervisor) {
   async function explained(thrown: unknown): Promise<unknown> {
     // It cannot be asked in a transaction that has failed, as in migrations.
     const isLostNode = await mayBeLostNode(thrown, send).catch(() => false);
-    if (connection.isLost) return connectionError(thrown);
+    if (isLost) return connectionError(thrown);
     return isLostNode ? new LostNodeError((thrown as Error).message, { cause: thrown }) : thrown;
   }
 
-  return { query, release: () => (isBroken ? supervisor.discard(client) : client.release()) };
+  return {
+    processId,
+    openedAt,
+    query,
+    release(destroy = false) {
+      if (isBroken || destroy) supervisor.discard(client);
+      else client.release();
+    },
+  };
+}
+
+/**
+ * By pg's callback: with the promises that pg makes itself, the statement and its result outlive the next collection of
+ * V8's young generation, so that with few requests most of the time of such a collection went into copying them.
+ */
+function queried(client: PoolClient, sql: string, parameters: unknown[]): Promise<QueryResult> {
+  return new Promise((resolve, reject) => {
+    client.query(sql, parameters, (error, result) => (error ? reject(error) : resolve(result)));
+  });
 }
 
 /** @throws NoResponseError at the deadline, or later if the supervisor does not allow that yet */
@@ -105,10 +123,11 @@ async function withinDeadline<T>(response: Promise<T>, { deadline, tryAbandon }:
 }
 
 /**
- * If an administrator cancels a commit that waits for its synchronous standby, Postgres reports success with a warning.
- * An insert that stored nothing has no commit to wait for, so its warnings come from a trigger.
+ * For a result with a warning: if an administrator cancels a commit that waits for its synchronous standby, Postgres
+ * reports success with one. An insert that stored nothing has no commit to wait for, so its warnings come from
+ * a trigger.
  */
-function requireConfirmed(result: QueryResult, { isWarned }: Connection): void {
-  if (!isWarned || (result.command === 'INSERT' && result.rowCount === 0)) return;
+function requireConfirmed(result: QueryResult): void {
+  if (result.command === 'INSERT' && result.rowCount === 0) return;
   throw new UnconfirmedError('Postgres warned that the commit may not be on the synchronous standby');
 }
