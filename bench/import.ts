@@ -120,7 +120,7 @@ async function runImport(
   const script = join(import.meta.dirname, '../src/import.ts');
   const child = spawn(process.execPath, [script, list], {
     cwd: folder,
-    env: { NODE_ENV: 'production', DATABASE_URL: database.url },
+    env: { DATABASE_URL: database.url },
     stdio: ['ignore', 'ignore', 'pipe'],
     signal,
   });

@@ -1,4 +1,4 @@
-import { cpuTime, cpuTimeOfFamily, resetPeakMemory, residentMemory } from '../tooling/linux-process.ts';
+import { childrenOf, cpuTime, cpuTimeOfFamily, resetPeakMemory, residentMemory } from '../tooling/linux-process.ts';
 import type { Server } from '../tooling/server-process.ts';
 import type { BenchDatabase } from '../tooling/session-database.ts';
 import { type Load, runLoad } from './load.ts';
@@ -9,11 +9,12 @@ export interface Figures {
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** Microseconds of CPU time per request: of the server, of all of Postgres, of the load generator. */
+  /** Microseconds of CPU time per request: of the server, of all of Postgres, of both, of the load generator. */
   readonly serverCpu: number;
   readonly postgresCpu: number;
+  readonly cpu: number;
   readonly generatorCpu: number;
-  /** The most resident memory of the server in MiB. */
+  /** The most resident memory of the server in MiB: of each of its processes, added up. */
   readonly memory: number;
   /** Answers of 200, other answers and failed connections, rows that came into the table. */
   readonly answers: number;
@@ -33,9 +34,10 @@ export async function measure(
 ): Promise<Figures> {
   const creates = stores && (load.request ?? 'create') === 'create';
   const before = creates ? await database.countSettledPlants() : 0;
-  resetPeakMemory(pid);
+  const processes = [pid, ...childrenOf(pid)];
+  processes.forEach(resetPeakMemory);
   const meter = () => ({
-    server: cpuTime(pid).own,
+    server: cpuTimeOfFamily(pid),
     postgres: stores ? cpuTimeOfFamily(database.postmaster) : Number.NaN,
     generator: cpuTime(process.pid).endedChildren,
   });
@@ -52,14 +54,17 @@ export async function measure(
   }
 
   const perRequest = (from: number, to: number) => ((to - from) * 1e6) / (answers + failures);
+  const serverCpu = perRequest(start.server, end.server);
+  const postgresCpu = perRequest(start.postgres, end.postgres);
   return {
     requestsPerSecond: answers / took,
     p50,
     p99,
-    serverCpu: perRequest(start.server, end.server),
-    postgresCpu: perRequest(start.postgres, end.postgres),
+    serverCpu,
+    postgresCpu,
+    cpu: serverCpu + postgresCpu,
     generatorCpu: perRequest(start.generator, end.generator),
-    memory: residentMemory(pid, 'peak') / 1024 ** 2,
+    memory: processes.reduce((sum, process) => sum + residentMemory(process, 'peak') / 1024 ** 2, 0),
     answers,
     failures,
     rows,

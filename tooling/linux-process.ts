@@ -22,10 +22,16 @@ export function cpuTime(pid: number): CpuTime {
 /** CPU time in seconds of a process and all its children, living or ended. */
 export function cpuTimeOfFamily(pid: number): number {
   const { own, endedChildren } = cpuTime(pid);
-  const living = read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean);
   // One that has ended since the list was read is left out: its parent's figure has it next time.
-  const times = living.map((child) => cpuTime(Number(child)).own).filter((time) => !Number.isNaN(time));
+  const times = childrenOf(pid)
+    .map((child) => cpuTime(child).own)
+    .filter((time) => !Number.isNaN(time));
   return times.reduce((sum, time) => sum + time, own + endedChildren);
+}
+
+export function childrenOf(pid: number): number[] {
+  const children = read(`/proc/${pid}/task/${pid}/children`);
+  return children.split(' ').filter(Boolean).map(Number);
 }
 
 export function parentOf(pid: number): number {

@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdtemp, open } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
+import { promisify } from 'node:util';
 import type { Session } from './session.ts';
 
 /** What every server accepts; it guards nothing. */
@@ -11,7 +12,7 @@ export const TOKEN = 'token-for-the-bench';
 /** A server to be measured. */
 export interface ServerProgram {
   readonly title: string;
-  /** What Node runs, from the project's folder. */
+  /** What Node runs, from the project's folder; or a program that was built, by its absolute path. */
   readonly script: string;
   readonly environment?: Readonly<Record<string, string>>;
   /** Whether each response of 200 promises a row in the table. */
@@ -30,24 +31,26 @@ export interface Server extends ServerProgram {
 
 interface StartOptions {
   readonly nodeFlags?: readonly string[];
-  /** The file of its log; /dev/null if none is given, since a disk that Postgres needs is not to be measured. */
+  /** The file of its log. Without one, it is a pipe that another process reads, as a log collector would. */
   readonly log?: string;
 }
 
-/** Starts a server as in production, on free ports, until the session ends. */
+/** Starts a server with its defaults, on free ports, until the session ends. */
 export async function startServer(
   program: ServerProgram,
   databaseUrl: string,
   { folder, opened }: Session,
-  { nodeFlags = [], log = '/dev/null' }: StartOptions = {},
+  { nodeFlags = [], log }: StartOptions = {},
 ): Promise<Server> {
   const { title, script, environment } = program;
-  const stdout = await open(log, 'w');
-  const child = spawn(process.execPath, [...nodeFlags, join(import.meta.dirname, '..', script)], {
+  const stdout = await open(log ?? (await readPipe(folder)), 'w');
+  const [command, ...args] = isAbsolute(script)
+    ? [script]
+    : [process.execPath, ...nodeFlags, join(import.meta.dirname, '..', script)];
+  const child = spawn(command, args, {
     // No settings but these: not the caller's environment, nor the .env of the caller's folder.
     cwd: folder,
     env: {
-      NODE_ENV: 'production',
       PORT: '0',
       MANAGEMENT_PORT: '0',
       SHUTDOWN_DELAY: '0',
@@ -79,4 +82,12 @@ export async function startServer(
   });
   lines.removeAllListeners('line');
   return { ...program, url, pid: child.pid ?? 0, lines };
+}
+
+/** @returns a named pipe. What is written to it is read and dropped; that ends when its last writer does. */
+async function readPipe(folder: string): Promise<string> {
+  const pipe = join(await mkdtemp(join(folder, 'log-')), 'pipe');
+  await promisify(execFile)('mkfifo', [pipe]);
+  spawn('sh', ['-c', 'exec cat < "$0" > /dev/null', pipe], { stdio: 'ignore' });
+  return pipe;
 }
