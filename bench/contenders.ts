@@ -1,24 +1,16 @@
 import { plantStore, type ServerProgram } from '../tooling/server-process.ts';
 
-export type ContenderKey = 'ours' | 'fastify' | 'single' | 'instant' | 'together' | 'bare';
+export type ContenderKey = 'ours' | 'two' | 'fastify' | 'fastifyTwo' | 'go' | 'single' | 'bare';
 
 /** In the order in which they take their turns. */
 export const contenders: Readonly<Record<ContenderKey, ServerProgram>> = {
   ours: plantStore,
+  two: { ...plantStore, title: 'Plant Store, two processes', environment: { PROCESSES: '2' } },
   fastify: { title: 'Fastify + pg', script: 'bench/contenders/fastify-pg.ts', stores: true },
-  single: {
-    title: 'Plant Store, batches of one',
-    script: 'src/main.ts',
-    environment: { BATCH_ROWS: '1' },
-    stores: true,
-  },
-  instant: { title: 'Plant Store, instant store', script: 'bench/contenders/instant-store.ts', stores: false },
-  together: {
-    title: 'Plant Store, instant store, answers together',
-    script: 'bench/contenders/instant-store.ts',
-    environment: { ANSWERS: 'together' },
-    stores: false,
-  },
+  fastifyTwo: { title: 'Fastify + pg, two processes', script: 'bench/contenders/fastify-two.ts', stores: true },
+  // Built from Go's source: see go-program.ts.
+  go: { title: 'Go net/http + pgx', script: 'bench/contenders/go-pgx/main.go', stores: true },
+  single: { ...plantStore, title: 'Plant Store, batches of one', environment: { BATCH_ROWS: '1' } },
   bare: { title: 'bare node:http, no store', script: 'bench/contenders/bare-http.ts', stores: false },
 };
 

@@ -2,7 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { markdownTable, number } from '../tooling/markdown-table.ts';
 import type { Claim } from './claims.ts';
-import type { ContenderKey } from './contenders.ts';
+import { type ContenderKey, contenders } from './contenders.ts';
+import type { Figures } from './measure.ts';
+import { medianOf, medianRatio, type Place, type Run } from './runs.ts';
 import type { Summary } from './summary.ts';
 import { claimTable } from './tables.ts';
 
@@ -42,9 +44,10 @@ export function writeFigures(): void {
 
 /** What the tables and the chart take from results.json. */
 export interface BenchResults {
-  readonly machine: { readonly cores: number };
+  readonly machine: { readonly cpu: string; readonly cores: number };
   readonly settings: { readonly rounds: number; readonly seconds: number };
   readonly summary: readonly Summary[];
+  readonly runs: readonly Run[];
 }
 
 interface ImportResults {
@@ -67,25 +70,66 @@ const writers = {
   'bench/changes.json': claims,
   'bench/soak.json': claims,
   'bench/overload.json': claims,
-  'bench/results.json': ({ machine, settings, summary }: BenchResults) => {
-    const counts = [...new Set(summary.map(({ connections }) => connections))];
+  'bench/results.json': ({ machine, settings, runs }: BenchResults) => {
+    const counts = [...new Set(runs.map(({ connections }) => connections))];
     const many = counts.filter((count) => count >= 64);
-    const row = (what: string, contender: ContenderKey, figure: keyof Summary, at: readonly number[]) => [
-      what,
-      at.join(' / '),
-      at.map((count) => ratio(summary, contender, figure, count)).join(' / '),
-    ];
+    const row = (
+      what: string,
+      figure: keyof Figures,
+      other: ContenderKey,
+      at: readonly number[] = many,
+      ours: ContenderKey = 'ours',
+    ) => [what, at.join(' / '), at.map((count) => ratio(runs, figure, [ours, count], [other, count])).join(' / ')];
     const rows = [
-      row('creates per second, Fastify + pg with an INSERT per request', 'fastify', 'oursByThroughput', many),
-      row('creates per second, Plant Store, batches of one', 'single', 'oursByThroughput', many),
-      row('p99, Fastify + pg', 'fastify', 'oursByP99', many),
-      row('p50, Fastify + pg', 'fastify', 'oursByP50', counts.slice(0, 1)),
+      row('CPU of service and Postgres per create, Fastify + pg with an INSERT per request', 'cpu', 'fastify'),
+      row('the same, Go net/http + pgx with an INSERT per request', 'cpu', 'go'),
+      row('creates per second, Fastify + pg', 'requestsPerSecond', 'fastify'),
+      row('creates per second, Go net/http + pgx', 'requestsPerSecond', 'go'),
+      row('creates per second, Plant Store, batches of one', 'requestsPerSecond', 'single'),
+      row('creates per second of two processes, Fastify + pg in one', 'requestsPerSecond', 'fastify', many, 'two'),
+      row('creates per second of two processes, Fastify + pg in two', 'requestsPerSecond', 'fastifyTwo', many, 'two'),
+      row('p99, Fastify + pg', 'p99', 'fastify'),
+      row('p50, Fastify + pg', 'p50', 'fastify', counts.slice(0, 1)),
+      row('p99, Fastify + pg', 'p99', 'fastify', counts.slice(0, 1)),
     ];
     return [
       `Of ${settings.rounds} rounds of ${settings.seconds} s each, on ${machine.cores} cores shared with Postgres and the load, medians of the`,
       'ratios within a round:',
       '',
       markdownTable(['', 'connections', 'Plant Store ÷ it'], rows),
+    ].join('\n');
+  },
+  'bench/results.json#cores': ({ machine, runs }: BenchResults) => {
+    const CONNECTIONS = 64;
+    const keys = (['ours', 'fastify', 'go'] as const).filter((key) => runs.some(({ contender }) => contender === key));
+    const perSecond = (figure: keyof Figures, key: ContenderKey) => 1e6 / medianOf(runs, figure, [key, CONNECTIONS]);
+    const row = (what: string, figure: (key: ContenderKey) => number, digits = 0) => [
+      what,
+      ...keys.map((key) => number(figure(key), digits)),
+    ];
+    return [
+      `On one core of this machine (${machine.cpu}), from CPU time per create at ${CONNECTIONS} connections:`,
+      '',
+      markdownTable(
+        ['by calculation', ...keys.map((key) => contenders[key].title)],
+        [
+          row('CPU of the service per create, µs', (key) => medianOf(runs, 'serverCpu', [key, CONNECTIONS]), 1),
+          row('CPU of Postgres per create, µs', (key) => medianOf(runs, 'postgresCpu', [key, CONNECTIONS]), 1),
+          ...[1, 2, 4, 8, 16].map((cores) =>
+            row(
+              `creates/s of ${cores} ${cores === 1 ? 'core' : 'cores'}, Postgres included`,
+              (key) => cores * perSecond('cpu', key),
+            ),
+          ),
+          row('creates/s of a core that only the service uses', (key) => perSecond('serverCpu', key)),
+          row('creates/s of a core that only Postgres uses', (key) => perSecond('postgresCpu', key)),
+          row(
+            'cores of the service that fill one of Postgres',
+            (key) => perSecond('postgresCpu', key) / perSecond('serverCpu', key),
+            1,
+          ),
+        ],
+      ),
     ].join('\n');
   },
   'bench/import.json': ({ settings, summary, longRun }: ImportResults) => {
@@ -105,12 +149,8 @@ const writers = {
   },
 };
 
-function ratio(
-  summary: readonly Summary[],
-  contender: ContenderKey,
-  figure: keyof Summary,
-  connections: number,
-): string {
-  const found = summary.find((row) => row.contender === contender && row.connections === connections);
-  return Number(found?.[figure]).toPrecision(2);
+function ratio(runs: readonly Run[], figure: keyof Figures, over: Place, under: Place): string {
+  const found = medianRatio(runs, figure, over, under);
+  // Not every machine can start every contender.
+  return Number.isNaN(found) ? '–' : found.toPrecision(2);
 }

@@ -7,8 +7,10 @@ const keys = Object.keys(contenders) as ContenderKey[];
 /** What the tables and the chart show: medians over the rounds, and ratios made within each round. */
 export function summarize(runs: readonly Run[]) {
   const counts = [...new Set(runs.map(({ connections }) => connections))];
+  // Those that this machine could start.
+  const measured = keys.filter((key) => runs.some(({ contender }) => contender === key));
   return counts.flatMap((connections) =>
-    keys.map((contender) => {
+    measured.map((contender) => {
       const of = (figure: keyof Figures) => medianOf(runs, figure, [contender, connections]);
       const oursOver = (figure: keyof Figures) =>
         medianRatio(runs, figure, ['ours', connections], [contender, connections]);
@@ -20,8 +22,10 @@ export function summarize(runs: readonly Run[]) {
         p99: of('p99'),
         serverCpu: of('serverCpu'),
         postgresCpu: of('postgresCpu'),
+        cpu: of('cpu'),
         memory: of('memory'),
         oursByThroughput: oursOver('requestsPerSecond'),
+        oursByCpu: oursOver('cpu'),
         oursByP50: oursOver('p50'),
         oursByP99: oursOver('p99'),
       };

@@ -8,8 +8,8 @@ import { Pool } from 'pg';
  * and the same plant sent again is refused.
  */
 
-const { ACCESS_TOKENS, DATABASE_URL } = process.env;
-const pool = new Pool({ connectionString: DATABASE_URL, max: 10 });
+const { ACCESS_TOKENS, DATABASE_URL, POOL_SIZE = 10 } = process.env;
+const pool = new Pool({ connectionString: DATABASE_URL, max: Number(POOL_SIZE) });
 const fastify = Fastify({ logger: true });
 
 const name = { type: 'string' };

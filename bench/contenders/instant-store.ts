@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { api } from '../../src/adapters/http/api.ts';
 import { operationsOn } from '../../src/adapters/http/operations/operations.ts';
 import { serve } from '../../src/adapters/http/sockets/server.ts';
@@ -12,31 +11,15 @@ import { readConfig } from '../../src/config/config.ts';
 import { fakePlants } from '../../test/support/fake-plants.ts';
 
 /*
- * The service as src/composition/app.ts builds it, over a store that answers at once: what its HTTP side can do by itself. With
- * ANSWERS=together it answers all that came in one turn of the event loop at the turn's end, as a store that commits in
- * groups does.
+ * The service as src/composition/app.ts builds it, over a store that responds at once: its HTTP side by itself, for
+ * profiles.
  */
 
 const { api: address, bodyLimit, limits, maxStreams, maxFollowers, logLevel, tokens } = readConfig(process.env);
 const log = await createLog(logLevel);
 const metrics = prometheusMetrics();
 
-const together = process.env.ANSWERS === 'together';
-let turnEnd: Promise<void> | undefined;
-const plants: AddPlant = {
-  async add(plant) {
-    if (together) {
-      turnEnd ??= endOfTurn();
-      await turnEnd;
-    }
-    return plant;
-  },
-};
-
-async function endOfTurn(): Promise<void> {
-  await setImmediate();
-  turnEnd = undefined;
-}
+const plants: AddPlant = { add: async (plant) => plant };
 
 const app = api({
   operations: operationsOn(useCases({ ...fakePlants(), ...plants })),
