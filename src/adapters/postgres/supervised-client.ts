@@ -15,7 +15,7 @@ export interface SupervisedClient {
   readonly processId: number;
   /** As performance.now() counts. */
   readonly openedAt: number;
-  query(sql: string, parameters?: unknown[]): Promise<QueryResult>;
+  query(sql: string, parameters: unknown[]): Promise<QueryResult>;
   /** Returns it to the pool, or closes it if it is broken or is to be destroyed. */
   release(destroy?: boolean): void;
 }
