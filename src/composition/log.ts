@@ -1,6 +1,7 @@
 import { type Logger, pino } from 'pino';
-import { lineWriter } from '../process/line-writer.ts';
+import { ATOMIC_WRITE, lineWriter } from '../process/line-writer.ts';
 import { say } from '../process/say.ts';
+import { shortenedLine } from './shortened-line.ts';
 
 /** Characters to collect before writing. */
 const GROUP = 4_096;
@@ -11,11 +12,13 @@ const GROUP = 4_096;
  * loses them. A log that cannot be written stops nothing: that is reported once on stderr, and lines are dropped.
  *
  * @param onDrop called for each dropped line
+ * @param isShared whether other processes write to this stdout too; long lines are then shortened, so that none is torn
  */
-export async function createLog(level: string, onDrop = () => {}): Promise<Logger> {
-  const stdout = lineWriter(process.stdout, { group: GROUP, onDrop, onFailure: reportOnce() });
+export async function createLog(level: string, onDrop = () => {}, isShared = false): Promise<Logger> {
+  const stdout = lineWriter(process.stdout, { group: GROUP, isShared, onDrop, onFailure: reportOnce() });
   process.on('exit', stdout.flush);
-  const render = process.stdout.isTTY ? await readable() : (line: string) => line;
+  const whole = (line: string) => (isShared ? shortenedLine(line, ATOMIC_WRITE) : line);
+  const render = process.stdout.isTTY ? await readable() : whole;
   const log = pino(
     { level, base: null, serializers: { err: describe } },
     { write: (line) => stdout.write(render(line)) },

@@ -26,9 +26,19 @@ export interface LineWriter {
   flush(): void;
 }
 
+/**
+ * Bytes that a pipe takes whole or not at all, so that the lines of several writers do not mix: Linux's PIPE_BUF. POSIX
+ * guarantees 512.
+ */
+export const ATOMIC_WRITE = 4_096;
+
+const LINE_FEED = 0x0a;
+
 interface Options {
   /** Characters to collect before writing, since a system call for each line would cost too much. */
   readonly group: number;
+  /** Whether other processes write to the stream too: each write is then whole lines of ATOMIC_WRITE bytes at most. */
+  readonly isShared?: boolean;
   /** Called for each dropped line. */
   readonly onDrop?: () => void;
   /** Called with the reason whenever a write fails or a line is dropped. */
@@ -39,7 +49,10 @@ interface Options {
  * Writes lines to stdout or stderr so that nothing can stop the process: neither a full disk, nor a reader that stalls
  * or exits, nor a terminal paused with Ctrl-S. Failed writes are retried; only whole lines are dropped.
  */
-export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onFailure }: Options): LineWriter {
+export function lineWriter(
+  stream: { readonly fd: number },
+  { group, isShared = false, onDrop, onFailure }: Options,
+): LineWriter {
   const fd = nonBlocking(stream.fd);
   // Files have no non-blocking writes, so a thread waits for the disk.
   const byThread = fstatSync(fd).isFile();
@@ -64,22 +77,41 @@ export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onF
   }
 
   function writeGroup(): void {
-    if (current.length === 0) takeQueued();
-    if (current.length === 0) return;
-    writing = true;
-    if (byThread) write(fd, current, written);
-    else writeNow();
+    do {
+      if (current.length === 0) takeQueued();
+      if (current.length === 0) return;
+      writing = true;
+      if (byThread) {
+        write(fd, current, writtenByThread);
+        return;
+      }
+      writeNow();
+    } while (!blocked && hasMore());
   }
 
   function writeNow(): void {
     let bytes = 0;
     let failure: NodeJS.ErrnoException | null = null;
     try {
-      bytes = writeSync(fd, current);
+      bytes = writeSync(fd, nextWrite());
     } catch (error) {
       failure = error as NodeJS.ErrnoException;
     }
     written(failure, bytes);
+  }
+
+  function writtenByThread(error: NodeJS.ErrnoException | null, bytes: number): void {
+    written(error, bytes);
+    if (!blocked && hasMore()) writeGroup();
+  }
+
+  const hasMore = () => current.length > 0 || queued.length >= group;
+
+  /** Never all of a line that is longer than an atomic write: nothing keeps others from writing within that one. */
+  function nextWrite(): Buffer {
+    if (!isShared || byThread || current.length <= ATOMIC_WRITE) return current;
+    const end = current.lastIndexOf(LINE_FEED, ATOMIC_WRITE - 1) + 1;
+    return current.subarray(0, end === 0 ? ATOMIC_WRITE : end);
   }
 
   function takeQueued(): void {
@@ -99,7 +131,6 @@ export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onF
     }
     retry = RETRY_DELAY.first;
     current = current.subarray(bytes);
-    if (current.length > 0 || queued.length >= group) writeGroup();
   }
 
   function drop(): void {
@@ -122,7 +153,7 @@ export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onF
       const end = performance.now() + FLUSH_TIMEOUT;
       while (current.length > 0) {
         try {
-          current = current.subarray(writeSync(fd, current));
+          current = current.subarray(writeSync(fd, nextWrite()));
         } catch (error) {
           if (!isSlow(error as NodeJS.ErrnoException) || performance.now() > end) return;
           blockFor(FLUSH_RETRY_DELAY);
