@@ -1,24 +1,25 @@
-import { setFlagsFromString } from 'node:v8';
 import { type App, startApp } from './composition/app.ts';
 import { createLog } from './composition/log.ts';
+import { startWorkers } from './composition/workers.ts';
 import { readConfig } from './config/config.ts';
 import { ConfigError } from './config/config-reader.ts';
 import { environment } from './config/environment.ts';
 import { say } from './process/say.ts';
 import { stopOnSignals } from './process/stop-on-signals.ts';
+import { keepObjectsYoung } from './process/young-objects.ts';
 
-// V8 allocates objects in the old generation once many from the same place have survived. Under load those of requests in
-// flight do, and from then on every request with all that it refers to would last until the next full collection: each
-// collection of the young generation took 10 ms instead of 1 (docs/performance.md).
-setFlagsFromString('--no-allocation-site-pretenuring');
+keepObjectsYoung();
 
 let running: App | undefined;
-stopOnSignals(() => running);
+const stop = stopOnSignals(() => running);
 try {
   const config = readConfig(environment());
   let droppedLines = 0;
-  const log = await createLog(config.logLevel, () => droppedLines++);
-  const app = await startApp(config, log, () => droppedLines);
+  const severalProcesses = config.processes > 1;
+  const log = await createLog(config.logLevel, () => droppedLines++, severalProcesses);
+  const app = severalProcesses
+    ? await startWorkers(config, log, stop)
+    : await startApp(config, log, () => droppedLines);
   running = app;
   say(`Plant Store listens at ${app.apiUrl}, management at ${app.managementUrl}`);
   say(`API documentation: ${app.apiUrl}/docs`);
@@ -43,7 +44,8 @@ function explain(error: unknown): string {
   const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };
   if (code === 'EADDRINUSE')
     return `Port ${port} is in use: stop the process that listens there, or set PORT or MANAGEMENT_PORT.`;
-  if (syscall === 'listen' || syscall === 'getaddrinfo') {
+  // A worker process calls it bind.
+  if (syscall === 'listen' || syscall === 'bind' || syscall === 'getaddrinfo') {
     return `${message}: change HOST and PORT, or MANAGEMENT_HOST and MANAGEMENT_PORT.`;
   }
   return message;

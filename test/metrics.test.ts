@@ -1,13 +1,11 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { parse } from 'yaml';
 import { eventually } from './support/eventually.ts';
-import { mistakesIn, type Sample, samplesIn, sampleValue } from './support/prometheus.ts';
+import { mistakesIn, queries, type Sample, samplesIn, sampleValue } from './support/prometheus.ts';
 import { rawRequest } from './support/raw-request.ts';
-import { projectFile, type Service, startService, temporaryFolder } from './support/service-process.ts';
+import { type Service, startService, temporaryFolder } from './support/service-process.ts';
 import { migratedDatabase, type TestDatabase } from './support/test-database.ts';
 
 /* What a real service tells Prometheus, and whether the dashboard and the alerts ask for what it tells. */
@@ -133,28 +131,6 @@ test('tells no token, be it good or wrong', async () => {
   const text = await metricsText(service);
   for (const token of [TOKEN, wrong]) expect(text).not.toContain(token);
 });
-
-interface Panel {
-  readonly title: string;
-  readonly targets?: readonly { readonly expr: string }[];
-}
-
-/** Every query of the dashboard and of the alerts, by where it stands. */
-async function queries(): Promise<[where: string, query: string][]> {
-  const dashboard: { panels: Panel[] } = JSON.parse(
-    await readFile(projectFile('deploy/grafana-dashboard.json'), 'utf8'),
-  );
-  const rules: { groups: { rules: { alert: string; expr: string }[] }[] } = parse(
-    await readFile(projectFile('deploy/prometheus-rules.yaml'), 'utf8'),
-  );
-  return [
-    ...dashboard.panels.flatMap(({ title, targets = [] }) =>
-      // As Grafana fills it in.
-      targets.map(({ expr }): [string, string] => [title, expr.replaceAll('$__rate_interval', '1m')]),
-    ),
-    ...rules.groups.flatMap((group) => group.rules.map(({ alert, expr }): [string, string] => [alert, expr])),
-  ];
-}
 
 test('tells everything that the dashboard and the alerts ask for', async () => {
   const service = await start(ONE_AT_A_TIME);

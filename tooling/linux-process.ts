@@ -34,6 +34,11 @@ export function childrenOf(pid: number): number[] {
   return children.split(' ').filter(Boolean).map(Number);
 }
 
+/** The command and its arguments. */
+export function commandOf(pid: number): string[] {
+  return read(`/proc/${pid}/cmdline`).split('\0').slice(0, -1);
+}
+
 export function parentOf(pid: number): number {
   return Number(afterName(read(`/proc/${pid}/stat`))[1]);
 }

@@ -16,7 +16,8 @@ import { tokenVerifier } from './token-verifier.ts';
 /** A running service. */
 export interface App {
   readonly apiUrl: string;
-  readonly managementUrl: string;
+  /** Undefined for one of several processes: the first one has the port. */
+  readonly managementUrl: string | undefined;
   /** Which database it uses, in words. */
   readonly database: string;
   /** The token that the service generated because none is configured. */
@@ -37,12 +38,21 @@ export interface App {
   close(acceptFor: number): Promise<void>;
 }
 
+/** The configuration of one process; without a management port, the app has none. */
+type ProcessConfig = Omit<Config, 'management'> & Partial<Pick<Config, 'management'>>;
+
+/** A running service of a single process, or one of several processes. */
+interface ProcessApp extends App {
+  /** Its metrics in Prometheus's text format. */
+  metrics(): Promise<string>;
+}
+
 /**
  * Plugs the adapters into the application and starts it. On failure it closes everything it has opened.
  *
  * @param droppedLines returns how many log lines have been dropped so far
  */
-export async function startApp(config: Config, log: Logger, droppedLines: () => number): Promise<App> {
+export async function startApp(config: ProcessConfig, log: Logger, droppedLines: () => number): Promise<ProcessApp> {
   const opened = new AsyncDisposableStack();
   try {
     return await start(config, log, droppedLines, opened);
@@ -53,11 +63,11 @@ export async function startApp(config: Config, log: Logger, droppedLines: () => 
 }
 
 async function start(
-  config: Config,
+  config: ProcessConfig,
   log: Logger,
   droppedLines: () => number,
   opened: AsyncDisposableStack,
-): Promise<App> {
+): Promise<ProcessApp> {
   const metrics = prometheusMetrics();
 
   // Driven side: the database and its repository.
@@ -85,9 +95,13 @@ async function start(
 
   // Driving side: the management server and the public API.
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
-  const { host, port } = config.management;
-  const managementServer = await serve(management({ service, database: ready }, metrics, log), host, port, log);
-  opened.defer(() => managementServer.close(0));
+  let managementUrl: string | undefined;
+  if (config.management !== undefined) {
+    const { host, port } = config.management;
+    const managementServer = await serve(management({ service, database: ready }, metrics, log), host, port, log);
+    opened.defer(() => managementServer.close(0));
+    managementUrl = managementServer.url;
+  }
   const baseUrl = () => config.api.baseUrl ?? apiServer.url;
   const { bodyLimit, limits, maxStreams, maxFollowers, maxConnections } = config;
   const { corsOrigins } = config.api;
@@ -110,12 +124,13 @@ async function start(
 
   return {
     apiUrl: apiServer.url,
-    managementUrl: managementServer.url,
+    managementUrl,
     database: database.description,
     ownToken,
     shutdownDelay: config.shutdownDelay,
     shutdownTimeout: config.shutdownTimeout,
     ready,
+    metrics: metrics.text,
     close(milliseconds) {
       state = 'shutting down';
       plants.stopWaiting();

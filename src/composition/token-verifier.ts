@@ -14,7 +14,7 @@ import { tokens as tokensRule } from '../config/config-rules.ts';
  * identity provider signed; and `ownToken`, the only accepted one, generated because none of these is configured
  */
 export async function tokenVerifier(
-  { database, tokens, tokensFile, readTokens, readTokensFile, jwt }: Config,
+  { database, tokens, tokensFile, readTokens, readTokensFile, jwt }: Omit<Config, 'management'>,
   log: Logger,
   opened: AsyncDisposableStack,
 ): Promise<{ verifyToken: TokenVerifier; ownToken: string | undefined }> {

@@ -1,4 +1,5 @@
 import { constants } from 'node:buffer';
+import { availableParallelism } from 'node:os';
 
 /** A rule: its wording for errors, and a parser that returns undefined for invalid input. */
 export interface Rule<T> {
@@ -30,6 +31,13 @@ function quantity(noun: string, units: Record<string, number>, most: number): Ru
     },
   };
 }
+
+/** As many as POOL_SIZE can have connections for, at 2 each. */
+const processNumber = integer('a number of processes', 1, 500);
+export const processes: Rule<number> = {
+  mustBe: `auto or ${processNumber.mustBe}`,
+  parse: (text) => (text === 'auto' ? availableParallelism() : processNumber.parse(text)),
+};
 
 const MEGABYTE = 1024 ** 2;
 

@@ -1,7 +1,7 @@
 import type { PostgresOptions } from '../adapters/postgres/server.ts';
 import { postgresUrlProblem } from '../adapters/postgres/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
-import type { TokensFile } from '../adapters/tokens/tokens-file.ts';
+import { isPipe, type TokensFile } from '../adapters/tokens/tokens-file.ts';
 import { checked, type Environment, type Problem, type Read } from './config-reader.ts';
 import {
   bodySize,
@@ -12,12 +12,14 @@ import {
   origins,
   pause,
   port,
+  processes,
   scope,
   text,
   time,
   tokens,
   totalSize,
 } from './config-rules.ts';
+import { sharingProblems } from './shares.ts';
 import { TOKENS_FILE, tokensIn } from './tokens-file.ts';
 
 export type DatabaseConfig =
@@ -52,7 +54,9 @@ export function readConfig(environment: Environment) {
       problem('READ_TOKENS and READ_TOKENS_FILE must not have a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE');
     }
     const shutdownTimeout = read('SHUTDOWN_TIMEOUT', time, '10s');
-    return {
+    const config = {
+      /** How many serve the API together. Only a single one can have the embedded database. */
+      processes: read('PROCESSES', processes, '1'),
       api: {
         host: read('HOST', text, '127.0.0.1'),
         port: read('PORT', port, '3000'),
@@ -98,6 +102,13 @@ export function readConfig(environment: Environment) {
       /** Milliseconds that stopping may take, including that. */
       shutdownTimeout,
     };
+    if (config.processes > 1) {
+      for (const line of sharingProblems(config)) problem(line);
+      for (const file of [accessTokensFile, readTokensFile]) {
+        if (file && isPipe(file.path)) problem(`${file.variable} must not be a pipe with more than one of PROCESSES`);
+      }
+    }
+    return config;
   });
 }
 

@@ -2,15 +2,16 @@ import { constants } from 'node:buffer';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/config/config-reader.ts';
+import { shareOf } from '../../src/config/shares.ts';
 import { readWithin } from '../../src/process/bounded-read.ts';
-import { projectFile, startMain, startNode } from '../support/service-process.ts';
+import { projectFile, startMain, startNode, startProgram } from '../support/service-process.ts';
 
 const TOKEN = 'token-for-the-tests';
 const OTHER_TOKEN = 'another-token~for+the/tests==';
@@ -44,6 +45,7 @@ function mistakes(
 }
 
 const defaults = {
+  processes: 1,
   api: { host: '127.0.0.1', port: 3000, baseUrl: undefined, corsOrigins: [] },
   management: { host: '127.0.0.1', port: 3001 },
   database: { kind: 'embedded', dataDir: './data' },
@@ -75,7 +77,7 @@ test('takes an empty variable for one that is not set', () => {
   names.push('SHUTDOWN_DELAY');
   names.push('CONNECT_TIMEOUT', 'STATEMENT_TIMEOUT', 'IDLE_TIMEOUT');
   names.push('JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_READ_SCOPE', 'JWT_WRITE_SCOPE');
-  names.push('READ_TOKENS', 'READ_TOKENS_FILE', 'MAX_STREAMS', 'MAX_FOLLOWERS');
+  names.push('READ_TOKENS', 'READ_TOKENS_FILE', 'MAX_STREAMS', 'MAX_FOLLOWERS', 'PROCESSES');
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toStrictEqual(defaults);
 });
 
@@ -95,6 +97,7 @@ test('reads every variable', () => {
   const tokensFile = file('every-variable', `${OTHER_TOKEN}\n`);
   const readTokensFile = file('every-read-variable', `${READ_TOKEN}-of-the-file\n`);
   const environment = {
+    PROCESSES: '3',
     HOST: '::',
     PORT: '0',
     BASE_URL: 'https://plants.example',
@@ -130,6 +133,7 @@ test('reads every variable', () => {
   const timeouts = { connectTimeout: 1_000, statementTimeout: 200, idleTimeout: 60_000 };
   const database = { kind: 'postgres', url: DATABASE_URL, poolSize: 1_000, ...timeouts };
   expect(readConfig(environment)).toStrictEqual({
+    processes: 3,
     api: {
       host: '::',
       port: 0,
@@ -296,6 +300,7 @@ test.each([
     `must not have the parameter ${name}: only host, port, user, password, application_name, options, ` +
       'target_session_attrs, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation are known',
   ]),
+  ['PROCESSES', ['0', '501', '-1', '1.5', 'Auto', 'all'], 'must be auto or a number of processes from 1 to 500'],
   ['POOL_SIZE', ['0', '1001', '-1', 'ten'], 'must be a number of connections from 1 to 1000'],
   ['BODY_LIMIT', ['0mb', '1', '1.5mb', '-1kb', '1gb', 'mb', '512mb', '523265kb'], sizeRule('511mb')],
   ['BATCH_ROWS', ['0', '1001'], 'must be a number of rows from 1 to 1000'],
@@ -370,6 +375,75 @@ test('gives migrations a URL of their own if there is one, and then needs no oth
   expect(readConfig({ MIGRATION_DATABASE_URL })).toStrictEqual(defaults);
   const wrong = { MIGRATION_DATABASE_URL: 'db.example', DATABASE_URL };
   expect(mistakes(wrong, readMigrationConfig)).toEqual([`MIGRATION_DATABASE_URL ${DATABASE_RULE}`]);
+});
+
+describe('several processes', () => {
+  const given = { DATABASE_URL, ACCESS_TOKENS: TOKEN };
+
+  test('are as many as there are CPUs with auto', () => {
+    const most = availableParallelism() * 10;
+    const limits = { POOL_SIZE: `${most}`, MAX_STREAMS: `${most}`, MAX_REQUEST_BYTES: '1024mb' };
+    expect(readConfig({ ...given, ...limits, PROCESSES: 'auto' }).processes).toBe(availableParallelism());
+  });
+
+  test('divide the limits of the instance, rounded down, and nothing else', () => {
+    const limits = {
+      POOL_SIZE: '11',
+      MAX_REQUESTS: '100',
+      MAX_STREAMS: '5',
+      MAX_FOLLOWERS: '7',
+      MAX_CONNECTIONS: '32',
+    };
+    const config = readConfig({ ...given, ...limits, MAX_REQUEST_BYTES: '4mb', PROCESSES: '3' });
+    expect(shareOf(config)).toStrictEqual({
+      ...config,
+      database: { ...config.database, poolSize: 3 },
+      limits: { maxRequests: 33, maxRequestBytes: Math.floor((4 * 1024 ** 2) / 3) },
+      maxStreams: 1,
+      maxFollowers: 2,
+      maxConnections: 10,
+    });
+  });
+
+  test('need two connections each, and one of everything else, at least', () => {
+    const least = {
+      POOL_SIZE: '8',
+      MAX_REQUESTS: '4',
+      MAX_STREAMS: '4',
+      MAX_FOLLOWERS: '4',
+      MAX_CONNECTIONS: '4',
+      MAX_REQUEST_BYTES: '4mb',
+    };
+    expect(() => readConfig({ ...given, ...least, PROCESSES: '4' })).not.toThrow();
+    const forEach = (name: string, sum: number, one: number) =>
+      `${name} must be at least ${sum}, ${one} for each of 5 PROCESSES`;
+    expect(mistakes({ ...given, ...least, POOL_SIZE: '9', PROCESSES: '5' })).toEqual([
+      forEach('POOL_SIZE', 10, 2),
+      ...['MAX_REQUESTS', 'MAX_STREAMS', 'MAX_FOLLOWERS', 'MAX_CONNECTIONS'].map((name) => forEach(name, 5, 1)),
+      'MAX_REQUEST_BYTES must be at least 5 times BODY_LIMIT, once for each of PROCESSES',
+    ]);
+  });
+
+  test('cannot open the embedded database', () => {
+    expect(mistakes({ PROCESSES: '2' })).toEqual([
+      'PROCESSES must be 1 with the embedded database in DATA_DIR, which one process can open: set DATABASE_URL',
+    ]);
+    expect(readConfig({ PROCESSES: '1' }).database.kind).toBe('embedded');
+  });
+
+  test.each(['ACCESS_TOKENS_FILE', 'READ_TOKENS_FILE'])('cannot all read %s from a pipe', async (name) => {
+    const path = join(folder, `${name}-pipe`);
+    await promisify(execFile)('mkfifo', [path]);
+    // It is read to its end, so its writer must leave.
+    const writer = startProgram(
+      'sh',
+      ['-c', `exec 3<>"$0"; echo ${OTHER_TOKEN} >&3; echo written; sleep 0.2`, path],
+      {},
+    );
+    await writer.until(() => writer.stdout() === 'written\n');
+    const line = `${name} must not be a pipe with more than one of PROCESSES`;
+    expect(mistakes({ ...given, [name]: path, PROCESSES: '2' })).toEqual([line]);
+  });
 });
 
 describe('access tokens', () => {

@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { parser } from '@prometheus-io/lezer-promql';
+import { parse } from 'yaml';
+import { projectFile } from './service-process.ts';
 
 /* What Prometheus would make of a page of metrics and of the queries on it. */
 
@@ -50,4 +53,26 @@ export function mistakesIn(query: string, samples: readonly Sample[]): string[] 
     if (!known.some((sample) => label in sample.labels)) mistakes.push(`unknown label ${label}`);
   }
   return mistakes;
+}
+
+interface Panel {
+  readonly title: string;
+  readonly targets?: readonly { readonly expr: string }[];
+}
+
+/** Every query of the dashboard and of the alerts, by where it stands. */
+export async function queries(): Promise<[where: string, query: string][]> {
+  const dashboard: { panels: Panel[] } = JSON.parse(
+    await readFile(projectFile('deploy/grafana-dashboard.json'), 'utf8'),
+  );
+  const rules: { groups: { rules: { alert: string; expr: string }[] }[] } = parse(
+    await readFile(projectFile('deploy/prometheus-rules.yaml'), 'utf8'),
+  );
+  return [
+    ...dashboard.panels.flatMap(({ title, targets = [] }) =>
+      // As Grafana fills it in.
+      targets.map(({ expr }): [string, string] => [title, expr.replaceAll('$__rate_interval', '1m')]),
+    ),
+    ...rules.groups.flatMap((group) => group.rules.map(({ alert, expr }): [string, string] => [alert, expr])),
+  ];
 }

@@ -45,10 +45,20 @@ export async function temporaryFolder(): Promise<string> {
 /** What every Node.js process gets, so that only the first in a run compiles what they share. */
 export const compileCache = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE };
 
-/** Runs Node.js in a folder, with these variables, PATH and the compile cache as its whole environment. */
-export function startNode(args: readonly string[], cwd: string, environment: Record<string, string> = {}): NodeProcess {
+/**
+ * Runs Node.js in a folder, with these variables, PATH and the compile cache as its whole environment.
+ *
+ * @param detached whether it leads a process group of its own, for signals to it and all that it starts
+ */
+export function startNode(
+  args: readonly string[],
+  cwd: string,
+  environment: Record<string, string> = {},
+  detached = false,
+): NodeProcess {
   return startProgram(process.execPath, args, {
     cwd,
+    detached,
     env: { PATH: process.env.PATH, ...compileCache, ...environment },
   });
 }
@@ -91,14 +101,18 @@ export function startProgram(command: string, args: readonly string[], options: 
 }
 
 /** The service on free ports, which nothing has to notice its end, unless the environment says otherwise. */
-export function startMain(cwd: string, environment: Record<string, string> = {}): NodeProcess {
+export function startMain(cwd: string, environment: Record<string, string> = {}, detached = false): NodeProcess {
   const defaults = { PORT: '0', MANAGEMENT_PORT: '0', SHUTDOWN_DELAY: '0' };
-  return startNode([projectFile('src/main.ts')], cwd, { ...defaults, ...environment });
+  return startNode([projectFile('src/main.ts')], cwd, { ...defaults, ...environment }, detached);
 }
 
 /** The same, once it listens. */
-export async function startService(cwd: string, environment: Record<string, string> = {}): Promise<Service> {
-  const service = startMain(cwd, environment);
+export async function startService(
+  cwd: string,
+  environment: Record<string, string> = {},
+  detached = false,
+): Promise<Service> {
+  const service = startMain(cwd, environment, detached);
   const found = async (pattern: RegExp) => {
     await service.until(() => pattern.test(service.stderr()));
     return pattern.exec(service.stderr()) ?? [];

@@ -17,6 +17,9 @@ const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 /** Up to the largest BATCH_ROWS. */
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000];
 
+/** The media type of Prometheus's text format. */
+export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE;
+
 /**
  * The service's metrics beside prom-client's defaults for Node.js. Each method takes less than a microsecond, except for
  * `text`. Label values are a fixed set, never a path or other
@@ -53,7 +56,7 @@ export function prometheusMetrics() {
   });
 
   return {
-    contentType: registry.contentType,
+    contentType: metricsContentType,
     /** All current values in Prometheus's text format. */
     text: () => registry.metrics(),
     /** Counts a request: without a status if its client disconnected, without a duration if the parser refused it. */

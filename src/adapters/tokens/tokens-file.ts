@@ -76,6 +76,7 @@ function textOf(path: string): Promise<string> {
   return readFile(path, { encoding: 'utf8', flag: constants.O_RDONLY | constants.O_NONBLOCK });
 }
 
-function isPipe(path: string): boolean {
+/** Whether it can be read only once. */
+export function isPipe(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFIFO() ?? false;
 }
