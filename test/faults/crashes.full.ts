@@ -5,7 +5,12 @@ import { type PostgresServer, startPostgresServer } from '../../tooling/postgres
 import { crashRounds, emptyHistory, type MortalService, startMortalService } from '../support/crash-rounds.ts';
 import { connect, execute, storedPlantsAt } from '../support/test-database.ts';
 
-/* One round each in npm test, twenty in npm run test:faults. Every round also checks all rounds before it. */
+/*
+ * One round each in npm run test:full, twenty in npm run test:faults. Every round also checks all rounds before it.
+ * With FAULT_PROCESSES=2 every service has so many processes.
+ */
+
+const PROCESSES = process.env.FAULT_PROCESSES ?? '';
 
 let postgres: PostgresServer;
 /** Of all tests, which share the table. */
@@ -37,8 +42,21 @@ async function killService(service: MortalService): Promise<void> {
   await service.start();
 }
 
-test.each<{ killed: string; serviceLives: boolean; crash: (service: MortalService) => Promise<unknown> }>([
+interface Crash {
+  readonly killed: string;
+  readonly serviceLives: boolean;
+  readonly crash: (service: MortalService) => Promise<unknown>;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+test.each<Crash>([
   { killed: 'service, SIGKILL', serviceLives: false, crash: killService },
+  {
+    killed: 'one of two processes, SIGKILL',
+    serviceLives: false,
+    crash: (service) => service.killWorker(),
+    environment: { PROCESSES: '2' },
+  },
   { killed: 'one Postgres backend, SIGKILL', serviceLives: true, crash: killBackend },
   { killed: 'Postgres, SIGQUIT', serviceLives: true, crash: () => killPostgres('SIGQUIT') },
   { killed: 'Postgres, SIGKILL', serviceLives: true, crash: () => killPostgres('SIGKILL') },
@@ -49,8 +67,8 @@ test.each<{ killed: string; serviceLives: boolean; crash: (service: MortalServic
   },
 ])(
   'loses nothing and serves again: $killed',
-  async ({ killed, serviceLives, crash }) => {
-    const service = await startMortalService(() => ({ DATABASE_URL: postgres.url }));
+  async ({ killed, serviceLives, crash, environment }) => {
+    const service = await startMortalService(() => ({ DATABASE_URL: postgres.url, PROCESSES, ...environment }));
     const rows = () => storedPlantsAt(postgres.url);
     await crashRounds({ killed, urls: [service.url], serviceLives, crash: () => crash(service), rows, history });
   },

@@ -8,7 +8,7 @@ import { faultless, judge, naturals, startLoad } from '../support/load-clients.t
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase, storedPlantsAt, type TestDatabase } from '../support/test-database.ts';
 
-/* Deploys as clients see them: not at all. */
+/* Deploys as clients see them: not at all. With FAULT_PROCESSES=2 every instance has so many processes. */
 
 declare global {
   var faultRounds: number;
@@ -26,6 +26,7 @@ async function start({ apiPort, managementPort }: Instance): Promise<Service> {
   return startService(await temporaryFolder(), {
     DATABASE_URL: database.url,
     ACCESS_TOKENS: TOKEN,
+    PROCESSES: process.env.FAULT_PROCESSES ?? '',
     PORT: String(apiPort),
     MANAGEMENT_PORT: String(managementPort),
     // The default.

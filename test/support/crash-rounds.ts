@@ -7,6 +7,7 @@ import { TOKEN } from './api-server.ts';
 import { eventually } from './eventually.ts';
 import { type Answer, faultless, judge, naturals, type Outage, startLoad } from './load-clients.ts';
 import { type Service, startService, temporaryFolder } from './service-process.ts';
+import { killWorker } from './worker-processes.ts';
 
 /* Kills at random moments under load, and holds every answer that was ever given against the table. */
 
@@ -18,6 +19,8 @@ declare global {
 /** A service that is killed and comes back on the same port, as a supervisor would start it. */
 export interface MortalService {
   readonly url: string;
+  /** Kills one of its several processes, which it replaces by itself. */
+  killWorker(): Promise<unknown>;
   kill(): Promise<void>;
   start(): Promise<void>;
 }
@@ -29,6 +32,7 @@ export async function startMortalService(environment: () => Record<string, strin
   let running: Service;
   const service = {
     url: `http://127.0.0.1:${port}`,
+    killWorker: () => killWorker(1, running),
     async kill() {
       running.kill('SIGKILL');
       await running.exited;
