@@ -87,6 +87,12 @@ export function lineWriter(
       }
       writeNow();
     } while (!blocked && hasMore());
+    scheduleRest();
+  }
+
+  /** What came while the reader was slow may be less than a group. */
+  function scheduleRest(): void {
+    if (queued.length > 0 && timer === undefined) schedule(DELAY);
   }
 
   function writeNow(): void {
@@ -103,6 +109,7 @@ export function lineWriter(
   function writtenByThread(error: NodeJS.ErrnoException | null, bytes: number): void {
     written(error, bytes);
     if (!blocked && hasMore()) writeGroup();
+    else scheduleRest();
   }
 
   const hasMore = () => current.length > 0 || queued.length >= group;
