@@ -386,6 +386,14 @@ describe('stopping', () => {
     await eventually(() => !all.some(isAlive));
   });
 
+  test('does not wait for silent connections longer than SHUTDOWN_TIMEOUT', async () => {
+    const service = await start({ SHUTDOWN_TIMEOUT: '6s' });
+    await Promise.all([open(service.apiUrl), open(service.apiUrl)]);
+    service.kill('SIGTERM');
+    // It would be 1 after the time is over.
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+  });
+
   test('waits for a process that is being started', async () => {
     const service = await start();
     await killWorker(1, service);

@@ -10,6 +10,9 @@ import type { WorkerStart } from './workers.ts';
 
 /* One of the processes that serve the API together; workers.ts starts it. */
 
+/** The part of SHUTDOWN_TIMEOUT in which it must be ready to end. Its end takes time, too, and the first process waits. */
+const CLOSE_WITHIN = 0.9;
+
 keepObjectsYoung();
 
 // A terminal or service manager may send them to all processes of the service; only the first process acts on them.
@@ -21,7 +24,8 @@ try {
   let droppedLines = 0;
   const log = await createLog(config.logLevel, () => droppedLines++, true);
   const { management: _, ...withoutPort } = config;
-  const app = await startApp(withoutPort, log, () => droppedLines);
+  const shutdownTimeout = config.shutdownTimeout * CLOSE_WITHIN;
+  const app = await startApp({ ...withoutPort, shutdownTimeout }, log, () => droppedLines);
   let stopping: Promise<void> | undefined;
   const stop = (acceptFor: number) => {
     stopping ??= app.close(acceptFor).finally(() => setImmediate(() => process.exit()));
