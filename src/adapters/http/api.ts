@@ -11,6 +11,7 @@ import { responseLimits } from './operations/response-limits.ts';
 import { routeOperation } from './operations/route.ts';
 import { cors } from './pipeline/cors.ts';
 import { koaApp } from './pipeline/koa-app.ts';
+import { requestLog } from './pipeline/request-log.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import type { ServedApp } from './sockets/server.ts';
 
@@ -56,5 +57,5 @@ export function api(options: ApiOptions): ServedApp {
   const methods = new Set(['GET', ...operations.map(({ method }) => method)]);
   const beforeRoutes = corsOrigins.length > 0 ? [cors(corsOrigins, [...methods])] : [];
   const freeSlots = () => Math.min(admissions.read.freeSlots(), admissions.write.freeSlots());
-  return { koa: koaApp(router, log, { observer, beforeRoutes }), freeSlots, observer };
+  return { koa: koaApp(router, log, beforeRoutes), logExchange: requestLog(log, observer), freeSlots, observer };
 }

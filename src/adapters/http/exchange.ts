@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -23,6 +24,10 @@ export interface Exchange {
   readonly connection: Connection;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** When the headers had arrived, as performance.now() counts. */
+  readonly start: number;
+  /** Sent as X-Request-Id, and in every line of the log about this exchange. */
+  readonly requestId: string;
   /** The requested operation's operationId; undefined if the request matched none. */
   operation: string | undefined;
   failure: Failure | undefined;
@@ -35,25 +40,49 @@ export interface Exchange {
 
 const EXCHANGE = Symbol('exchange');
 
-/** Begins an exchange, which ends when its response closes. */
-export function beginExchange(connection: Connection, request: IncomingMessage, response: ServerResponse): Exchange {
+interface ServedRequest extends IncomingMessage {
+  [EXCHANGE]?: Exchange;
+}
+
+/**
+ * Begins an exchange, which ends when its response closes.
+ *
+ * @param ended called then: the only listener, since each costs as much as a middleware
+ */
+export function beginExchange(
+  connection: Connection,
+  request: ServedRequest,
+  response: ServerResponse,
+  ended: (exchange: Exchange) => void,
+): void {
   const exchange: Exchange = {
     connection,
     request,
     response,
+    start: performance.now(),
+    requestId: validId(request.headers['x-request-id']) ?? randomUUID(),
     operation: undefined,
     failure: undefined,
     resume: 'after this iteration',
   };
-  Object.assign(request, { [EXCHANGE]: exchange });
+  request[EXCHANGE] = exchange;
   connection.exchanges.push(exchange);
-  response.once('close', () => connection.exchanges.splice(connection.exchanges.indexOf(exchange), 1));
-  return exchange;
+  response.on('close', () => {
+    connection.exchanges.splice(connection.exchanges.indexOf(exchange), 1);
+    ended(exchange);
+  });
+}
+
+/** A client's own request id is kept if it is short and safe in a log and a header. */
+const VALID_ID = /^[\w.-]{1,64}$/;
+
+function validId(offered: string | string[] | undefined): string | undefined {
+  return typeof offered === 'string' && VALID_ID.test(offered) ? offered : undefined;
 }
 
 /** The exchange of a request that came through `serve`. Attached to the request, since Koa passes on nothing else. */
-export function exchangeOf(request: IncomingMessage): Exchange {
-  const { [EXCHANGE]: exchange } = request as { [EXCHANGE]?: Exchange };
+export function exchangeOf(request: ServedRequest): Exchange {
+  const exchange = request[EXCHANGE];
   if (exchange === undefined) throw new TypeError('the request did not come through serve()');
   return exchange;
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { exchangeOf } from './exchange.ts';
 import { errorKinds } from './pipeline/errors.ts';
 import { koaApp, respondJson } from './pipeline/koa-app.ts';
+import { requestLog } from './pipeline/request-log.ts';
 import type { ServedApp } from './sockets/server.ts';
 
 /**
@@ -46,8 +47,8 @@ export function management(
     respondJson(ctx, { error, message, status: 'not ready', checks });
   });
   // Probes come every few seconds: only failures are logged.
-  const koa = koaApp(router, log.isLevelEnabled('warn') ? log.child({}, { level: 'warn' }) : log);
-  return { koa, freeSlots: () => Number.POSITIVE_INFINITY };
+  const warnings = log.isLevelEnabled('warn') ? log.child({}, { level: 'warn' }) : log;
+  return { koa: koaApp(router, warnings), logExchange: requestLog(warnings), freeSlots: () => Number.POSITIVE_INFINITY };
 }
 
 /** A check that runs once at a time: probes come while one that has timed out still runs, and all get its result. */

@@ -4,22 +4,14 @@ import type { Logger } from 'pino';
 import { exchangeOf } from '../exchange.ts';
 import { commonHeaders, type ErrorResponse, errorResponse, HttpError } from './errors.ts';
 import { refuseMalformed } from './request-checks.ts';
-import { requestLog } from './request-log.ts';
-import type { RequestObserver } from './request-observer.ts';
 
-interface AppOptions {
-  readonly observer?: RequestObserver | undefined;
-  readonly beforeRoutes?: readonly Middleware[];
-}
-
-/** The Koa app of one port, public or management: request log, Error bodies and these routes. */
-export function koaApp(router: Router, log: Logger, { observer, beforeRoutes = [] }: AppOptions = {}): Koa {
+/** The Koa app of one port, public or management: Error bodies and these routes. */
+export function koaApp(router: Router, log: Logger, beforeRoutes: readonly Middleware[] = []): Koa {
   const app = new Koa();
   // Why a response broke off; Koa reports it twice, the first time before the response closes, and would print it.
   app.on('error', (error: NodeJS.ErrnoException, ctx: Context) => {
     if (!DISCONNECTED.has(error.code ?? '')) noteFailure(ctx, error, log);
   });
-  app.use(requestLog(log, observer));
   app.use(handleErrors(log));
   app.use(refuseMalformed);
   for (const middleware of beforeRoutes) app.use(middleware);
@@ -37,6 +29,7 @@ const commonHeaderEntries = Object.entries(commonHeaders);
 /** Turns everything thrown downstream into an Error body: Koa's own would be plain text. */
 function handleErrors(log: Logger): Middleware {
   return async (ctx, next) => {
+    ctx.res.setHeader('X-Request-Id', exchangeOf(ctx.req).requestId);
     for (const [name, value] of commonHeaderEntries) ctx.res.setHeader(name, value);
     try {
       await next();
@@ -60,7 +53,7 @@ function noteFailure({ req, res }: Context, thrown: unknown, log: Logger): Error
   const response = errorResponse(thrown);
   const exchange = exchangeOf(req);
   if (res.closed && response.status === 500 && exchange.failure?.thrown !== thrown) {
-    log.error({ requestId: res.getHeader('X-Request-Id'), err: thrown }, 'unexpected error after the client left');
+    log.error({ requestId: exchange.requestId, err: thrown }, 'unexpected error after the client left');
   }
   exchange.failure = { error: response.error, thrown };
   return response;

@@ -1,48 +1,40 @@
-import { randomUUID } from 'node:crypto';
-import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
-import { type Exchange, exchangeOf } from '../exchange.ts';
+import type { Exchange } from '../exchange.ts';
 import type { RequestObserver } from './request-observer.ts';
 import { traceOf } from './trace-context.ts';
 
-/** A client's own request id is kept if it is short and safe in a log and a header. */
-const VALID_ID = /^[\w.-]{1,64}$/;
-
 /**
- * Gives each request an id, returns it as X-Request-Id, and logs one line when the exchange ends. Query strings, other
- * headers and bodies are never logged: they may hold secrets.
+ * Logs one line for each exchange that has ended. Query strings, headers other than those below and bodies are never
+ * logged: they may hold secrets.
  *
  * @param observer notified of each exchange as well
  */
-export function requestLog(log: Logger, observer?: RequestObserver): Middleware {
-  return (ctx, next) => {
-    const start = performance.now();
-    const requestId = validId(ctx.req.headers['x-request-id']) ?? randomUUID();
-    ctx.res.setHeader('X-Request-Id', requestId);
-    ctx.res.once('close', () => {
-      const { status, res } = ctx;
-      const { operation, failure } = exchangeOf(ctx.req);
-      const milliseconds = performance.now() - start;
-      // Koa's default status is not a response.
-      const sentStatus = res.headersSent ? status : undefined;
-      observer?.requestEnded(operation, sentStatus, failure?.error, milliseconds);
-      const line = {
-        requestId,
-        ...traceOf(ctx.req.headers.traceparent),
-        operation,
-        method: ctx.method,
-        path: pathOf(ctx.req.url ?? ''),
-        status: sentStatus,
-        error: failure?.error,
-        durationMs: Math.round(milliseconds * 1000) / 1000,
-        bytesIn: bytesOf(ctx.req.headers['content-length']),
-        bytesOut: bytesOf(res.getHeader('Content-Length')),
-        aborted: res.writableFinished ? undefined : true,
-        ...errorDetails(failure),
-      };
-      log[levelOf(failure)](line, 'request');
-    });
-    return next();
+export function requestLog(log: Logger, observer?: RequestObserver): (exchange: Exchange) => void {
+  return ({ request, response, start, requestId, operation, failure }) => {
+    const milliseconds = performance.now() - start;
+    // Koa's default status is not a response.
+    const status = response.headersSent ? response.statusCode : undefined;
+    observer?.requestEnded(operation, status, failure?.error, milliseconds);
+    const trace = traceOf(request.headers.traceparent);
+    const { reason, err } = errorDetails(failure);
+    // The log omits what is undefined.
+    const line = {
+      requestId,
+      traceId: trace?.traceId,
+      spanId: trace?.spanId,
+      operation,
+      method: request.method,
+      path: pathOf(request.url ?? ''),
+      status,
+      error: failure?.error,
+      durationMs: Math.round(milliseconds * 1000) / 1000,
+      bytesIn: bytesOf(request.headers['content-length']),
+      bytesOut: bytesOf(response.getHeader('Content-Length')),
+      aborted: response.writableFinished ? undefined : true,
+      reason,
+      err,
+    };
+    log[levelOf(failure)](line, 'request');
   };
 }
 
@@ -51,21 +43,18 @@ function bytesOf(contentLength: unknown): number | undefined {
   return contentLength === undefined ? undefined : Number(contentLength);
 }
 
-function validId(offered: string | string[] | undefined): string | undefined {
-  return typeof offered === 'string' && VALID_ID.test(offered) ? offered : undefined;
-}
-
 /** Without the query, the fragment, and the user and password of an absolute target. */
 function pathOf(target: string): string {
   const path = target.startsWith('/') ? target : (URL.parse(target)?.pathname ?? '');
-  return /^[^?#]*/.exec(path)?.[0] ?? '';
+  const end = path.search(/[?#]/);
+  return end < 0 ? path : path.slice(0, end);
 }
 
 /**
  * The details of a 5xx for operators. An expected one has its cause's stack only: formatting its own, which says
  * nothing, would take longer than everything else about refusing a request under overload.
  */
-function errorDetails(failure: Exchange['failure']): { readonly err?: unknown; readonly reason?: string } {
+function errorDetails(failure: Exchange['failure']): { readonly reason?: string; readonly err?: unknown } {
   const level = levelOf(failure);
   if (level === 'error') return { err: failure?.thrown };
   if (level === 'info' || !(failure?.thrown instanceof Error)) return {};

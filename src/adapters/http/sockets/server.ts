@@ -4,7 +4,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
-import { beginExchange, type Connection, pendingExchange } from '../exchange.ts';
+import { beginExchange, type Connection, type Exchange, pendingExchange } from '../exchange.ts';
 import { MAX_HEADERS } from '../pipeline/request-checks.ts';
 import type { RequestObserver } from '../pipeline/request-observer.ts';
 import { backPressure } from './back-pressure.ts';
@@ -45,6 +45,8 @@ export interface HttpServer {
 /** A Koa app and what the socket layer needs to know about it. */
 export interface ServedApp {
   readonly koa: Koa;
+  /** Called with each exchange that has ended. */
+  readonly logExchange: (exchange: Exchange) => void;
   /** How many more requests can be admitted. */
   readonly freeSlots: () => number;
   readonly observer?: RequestObserver | undefined;
@@ -56,7 +58,7 @@ export interface ServedApp {
  * @throws Node's own error if it cannot listen there.
  */
 export async function serve(
-  { koa, freeSlots, observer }: ServedApp,
+  { koa, logExchange, freeSlots, observer }: ServedApp,
   host: string,
   port: number,
   log: Logger,
@@ -80,10 +82,14 @@ export async function serve(
   function begin(request: IncomingMessage, response: ServerResponse): void {
     const connection = connections.get(request.socket);
     if (connection === undefined || exceedsPipeline(connection)) return;
-    const exchange = beginExchange(connection, request, response);
+    beginExchange(connection, request, response, end);
     if (isClosing) response.setHeader('Connection', 'close');
-    response.once('close', () => pause(exchange));
     void respond(request, response);
+  }
+
+  function end(exchange: Exchange): void {
+    logExchange(exchange);
+    pause(exchange);
   }
 
   function refuseOn(socket: Socket, error: Error): void {

@@ -110,7 +110,7 @@ test('closes a connection whose client leaves an answer unread', async () => {
   const koa = new Koa().use((ctx) => {
     ctx.body = Buffer.alloc(64 * 1024 ** 2);
   });
-  const server = await serve({ koa, freeSlots: () => 1 }, '127.0.0.1', 0, pino({ level: 'silent' }), {
+  const server = await serve({ koa, logExchange() {}, freeSlots: () => 1 }, '127.0.0.1', 0, pino({ level: 'silent' }), {
     responseTimeout: 50,
   });
   cleanUps.push(() => server.close(0));
@@ -129,7 +129,7 @@ test('leaves a connection alone on which the service itself takes its time', asy
     await setTimeout(200);
     ctx.body = 'x';
   });
-  const server = await serve({ koa, freeSlots: () => 1 }, '127.0.0.1', 0, pino({ level: 'silent' }), {
+  const server = await serve({ koa, logExchange() {}, freeSlots: () => 1 }, '127.0.0.1', 0, pino({ level: 'silent' }), {
     responseTimeout: 50,
   });
   cleanUps.push(() => server.close(0));
