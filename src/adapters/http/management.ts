@@ -48,7 +48,11 @@ export function management(
   });
   // Probes come every few seconds: only failures are logged.
   const warnings = log.isLevelEnabled('warn') ? log.child({}, { level: 'warn' }) : log;
-  return { koa: koaApp(router, warnings), logExchange: requestLog(warnings), freeSlots: () => Number.POSITIVE_INFINITY };
+  return {
+    koa: koaApp(router, warnings),
+    logExchange: requestLog(warnings),
+    freeSlots: () => Number.POSITIVE_INFINITY,
+  };
 }
 
 /** A check that runs once at a time: probes come while one that has timed out still runs, and all get its result. */

@@ -83,12 +83,9 @@ function send(ctx: Context, { headers, body }: Reply): void {
   ctx.status = body === undefined ? 204 : 200;
   for (const [name, value] of Object.entries(headers)) ctx.res.setHeader(name, value);
   if (isKnown(ctx, headers.ETag)) ctx.status = 304;
-  else if (body === undefined) ctx.res.removeHeader('Content-Type');
   else if (typeof body === 'string') ctx.body = body;
   // HEAD asks for no part of it.
-  else if (ctx.method !== 'HEAD') {
-    // Koa and Node.js add seven 'close' listeners for a stream to the four of src/adapters/http, and ten bring a warning.
-    ctx.res.setMaxListeners(20);
+  else if (body !== undefined && ctx.method !== 'HEAD') {
     // One part at a time, so that a client that reads slowly holds no more than that.
     ctx.body = Readable.from(body, { highWaterMark: 1 });
   }
