@@ -7,11 +7,14 @@ export interface AdmissionLimits {
   readonly maxRequestBytes: number;
 }
 
+/** The slot of a request. */
 interface Ticket {
   /** The declared size of its body or, without one, what has arrived so far. */
   bytes: number;
   /** As performance.now() counts. */
   readonly since: number;
+  /** Whether its body is declared to have these bytes; otherwise they are counted as they arrive. */
+  readonly isDeclared: boolean;
   /** Ends the wait for its body; undefined once that has arrived. */
   abort: ((reason: HttpError) => void) | undefined;
 }
@@ -38,6 +41,7 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
     ticket.abort = undefined;
   }
 
+  /** Gives the slot back. */
   function leave(ticket: Ticket): void {
     arrive(ticket);
     if (inFlight.delete(ticket)) allBytes -= ticket.bytes;
@@ -58,19 +62,30 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
     return true;
   }
 
-  function enter(bytes: number): Ticket {
+  /**
+   * Takes a slot, which has to be given back.
+   *
+   * @param declared the bytes of the body, if the request tells
+   * @throws HttpError `overloaded` if a limit is reached
+   */
+  function enter(declared: number | undefined): Ticket {
+    const bytes = declared ?? 0;
     while (inFlight.size >= maxRequests || allBytes + bytes > maxRequestBytes) {
       if (!makeRoom(bytes)) throw new HttpError('overloaded');
     }
-    const ticket: Ticket = { bytes, since: performance.now(), abort: undefined };
+    const ticket = { bytes, since: performance.now(), isDeclared: declared !== undefined, abort: undefined };
     inFlight.add(ticket);
     arriving.add(ticket);
     allBytes += bytes;
     return ticket;
   }
 
+  /**
+   * Counts bytes of the body that have arrived, unless they were declared. The wait for it ends with HttpError `overloaded`
+   * if that is too much.
+   */
   function grow(ticket: Ticket, bytes: number): void {
-    if (!arriving.has(ticket)) return;
+    if (ticket.isDeclared || !arriving.has(ticket)) return;
     ticket.bytes += bytes;
     allBytes += bytes;
     while (allBytes > maxRequestBytes && arriving.has(ticket)) {
@@ -80,31 +95,26 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
     }
   }
 
-  return {
-    /**
-     * Reads the body of a request and does its work, if there is capacity.
-     *
-     * @param declared the bytes of its body; if undefined, they are counted as they arrive
-     * @param read reads the body, and calls its argument with the size of each chunk
-     * @throws HttpError `overloaded` if a limit is reached, `request_too_slow` if a slow body loses its slot to another
-     */
-    async admit<Body>(
-      declared: number | undefined,
-      read: (received: (bytes: number) => void) => Promise<Body>,
-      work: (body: Body) => Promise<void>,
-    ): Promise<void> {
-      const ticket = enter(declared ?? 0);
-      try {
-        const body = await new Promise<Body>((resolve, reject) => {
-          ticket.abort = reject;
-          read((bytes) => declared === undefined && grow(ticket, bytes)).then(resolve, reject);
-        });
+  /**
+   * Waits for the body.
+   *
+   * @throws HttpError `request_too_slow` if the slot is lost to another request meanwhile
+   */
+  function arrival<Body>(ticket: Ticket, reading: Promise<Body>): Promise<Body> {
+    return new Promise((resolve, reject) => {
+      ticket.abort = reject;
+      reading.then((body) => {
         arrive(ticket);
-        await work(body);
-      } finally {
-        leave(ticket);
-      }
-    },
+        resolve(body);
+      }, reject);
+    });
+  }
+
+  return {
+    enter,
+    grow,
+    arrival,
+    leave,
     /** How many more requests can be admitted, if their bodies are no larger than the last refused one. */
     freeSlots: () => (allBytes + lastRefused > maxRequestBytes ? 0 : maxRequests - inFlight.size),
   };

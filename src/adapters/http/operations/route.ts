@@ -27,7 +27,7 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
   const path = operation.path.replace(/\{(\w+)\}/g, ':$1');
   const { check, read } = operation.requestBody ? gates.body : noBody;
   const kind = operation.permission === 'read' ? 'read' : 'write';
-  const { admit } = gates.admissions[operation.mayWait ? 'wait' : kind];
+  const { enter, grow, arrival, leave } = gates.admissions[operation.mayWait ? 'wait' : kind];
 
   router.register(path, [operation.method], async (ctx) => {
     const exchange = exchangeOf(ctx.req);
@@ -37,19 +37,22 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
     const { accept, 'if-match': ifMatch } = ctx.req.headers;
     const signal = () => leaving(ctx);
     const invoke = operation.prepare({ path: ctx.params, query: ctx.querystring, accept, ifMatch, signal });
-    await admit(
-      check(ctx),
-      (received) => read(ctx, received),
-      async (body) => {
-        exchange.resume = 'at once';
-        const reply = await invoke(body);
-        // The parser refused what followed meanwhile, and that response is sent (parser-refusals.ts).
-        if (ctx.res.headersSent) return;
-        if (reply.needsChunks && ctx.req.httpVersion === '1.0') throw new HttpError('not_acceptable', NEEDS_CHUNKS);
-        gates.limitResponse(ctx.res, reply.body);
-        send(ctx, reply);
-      },
-    );
+    const ticket = enter(check(ctx));
+    try {
+      const body = await arrival(
+        ticket,
+        read(ctx, (bytes) => grow(ticket, bytes)),
+      );
+      exchange.resume = 'at once';
+      const reply = await invoke(body);
+      // The parser refused what followed meanwhile, and that response is sent (parser-refusals.ts).
+      if (ctx.res.headersSent) return;
+      if (reply.needsChunks && ctx.req.httpVersion === '1.0') throw new HttpError('not_acceptable', NEEDS_CHUNKS);
+      gates.limitResponse(ctx.res, reply.body);
+      send(ctx, reply);
+    } finally {
+      leave(ticket);
+    }
   });
 }
 
