@@ -9,47 +9,12 @@ import { refuseMalformed } from './request-checks.ts';
 /** The Koa app of one port, public or management: Error bodies and these routes. */
 export function koaApp(router: Router, log: Logger, beforeRoutes: readonly Middleware[] = []): Koa {
   const app = new Koa();
-  Object.assign(app, { handleRequest });
-  // Why a response broke off; Koa's own listener would print it.
-  app.on('error', (error: NodeJS.ErrnoException, ctx: Context) => {
-    if (!DISCONNECTED.has(error.code ?? '')) noteFailure(ctx, error, log);
-  });
-  app.use(handleErrors(log));
+  Object.assign(app, { handleRequest: requestHandler(log) });
   app.use(refuseMalformed);
   for (const middleware of beforeRoutes) app.use(middleware);
   app.use(router.routes());
   app.use(refuseUnrouted);
   return app;
-}
-
-/**
- * Replaces Koa's own, which also watches the response and its socket with on-finished: an AsyncResource and four listeners
- * for each request, an eighth of what a create costs, to report errors of connections, which are of no interest here.
- */
-async function handleRequest(ctx: Context, middleware: (ctx: Context) => Promise<void>): Promise<void> {
-  try {
-    await middleware(ctx);
-    respond(ctx);
-  } catch (error) {
-    ctx.onerror(error as Error);
-  }
-}
-
-/** Sends the body that the middleware has set: a text, bytes, a stream, or none. */
-function respond(ctx: Context): void {
-  const { res, body, method, status } = ctx;
-  // The client has left, or the response is to what followed the request (parser-refusals.ts).
-  if (!ctx.writable) {
-    res.end();
-    return;
-  }
-  if (status === 204 || status === 304) res.removeHeader('Content-Type');
-  if (method === 'HEAD') res.end();
-  else if (body instanceof Readable) {
-    // Reported here, since pipeline's callback comes after the response has closed and its line is in the log.
-    body.once('error', (error) => ctx.onerror(error));
-    pipeline(body, res, () => {});
-  } else res.end(body);
 }
 
 export function respondJson(ctx: Context, value: unknown): void {
@@ -58,13 +23,17 @@ export function respondJson(ctx: Context, value: unknown): void {
 
 const commonHeaderEntries = Object.entries(commonHeaders);
 
-/** Turns everything thrown downstream into an Error body: Koa's own would be plain text. */
-function handleErrors(log: Logger): Middleware {
-  return async (ctx, next) => {
-    ctx.res.setHeader('X-Request-Id', exchangeOf(ctx.req).requestId);
-    for (const [name, value] of commonHeaderEntries) ctx.res.setHeader(name, value);
+/**
+ * Replaces Koa's own handleRequest, whose errors are plain text, and which watches each response and its socket with
+ * on-finished: an AsyncResource and four listeners, an eighth of what a create costs.
+ */
+function requestHandler(log: Logger) {
+  return async (ctx: Context, middleware: (ctx: Context) => Promise<void>): Promise<void> => {
     try {
-      await next();
+      ctx.res.setHeader('X-Request-Id', exchangeOf(ctx.req).requestId);
+      for (const [name, value] of commonHeaderEntries) ctx.res.setHeader(name, value);
+      await middleware(ctx);
+      respond(ctx, log);
     } catch (thrown) {
       const { status, headers, body } = noteFailure(ctx, thrown, log);
       if (thrown instanceof HttpError && thrown.code === 'overloaded') {
@@ -73,8 +42,28 @@ function handleErrors(log: Logger): Middleware {
       ctx.status = status;
       ctx.set(headers);
       ctx.body = body;
+      respond(ctx, log);
     }
   };
+}
+
+/** Sends the body that the middleware has set: a text, bytes, a stream, or none. */
+function respond(ctx: Context, log: Logger): void {
+  const { req, res, body } = ctx;
+  // The client has left, or the response is to what followed the request (parser-refusals.ts).
+  if (!ctx.writable) {
+    res.end();
+    return;
+  }
+  if (res.statusCode === 204 || res.statusCode === 304) res.removeHeader('Content-Type');
+  if (req.method === 'HEAD') res.end();
+  else if (body instanceof Readable) {
+    // Why it broke off. The callback of pipeline comes too late: the response has closed by then, and is in the log.
+    body.once('error', (error: NodeJS.ErrnoException) => {
+      if (!DISCONNECTED.has(error.code ?? '')) noteFailure(ctx, error, log);
+    });
+    pipeline(body, res, () => {});
+  } else res.end(body);
 }
 
 /** Errors that say only that the connection has closed, which the request log shows as `aborted`. */
