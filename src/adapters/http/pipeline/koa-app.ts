@@ -10,7 +10,6 @@ import { refuseMalformed } from './request-checks.ts';
 export function koaApp(router: Router, log: Logger, beforeRoutes: readonly Middleware[] = []): Koa {
   const app = new Koa();
   Object.assign(app, { handleRequest: requestHandler(log) });
-  app.use(refuseMalformed);
   for (const middleware of beforeRoutes) app.use(middleware);
   app.use(router.routes());
   app.use(refuseUnrouted);
@@ -32,6 +31,7 @@ function requestHandler(log: Logger) {
     try {
       ctx.res.setHeader('X-Request-Id', exchangeOf(ctx.req).requestId);
       for (const [name, value] of commonHeaderEntries) ctx.res.setHeader(name, value);
+      refuseMalformed(ctx.req);
       await middleware(ctx);
       respond(ctx, log);
     } catch (thrown) {

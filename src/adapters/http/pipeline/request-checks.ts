@@ -1,16 +1,16 @@
-import type { Middleware } from 'koa';
+import type { IncomingMessage } from 'node:http';
 import { HttpError } from './errors.ts';
 
 /** Far more than real clients send, and few enough to check quickly. */
 export const MAX_HEADERS = 200;
 
 /** Refuses what Node would refuse with an empty response (server.ts turns that off) and targets that break ctx.path. */
-export const refuseMalformed: Middleware = (ctx, next) => {
-  const { headers, httpVersion, rawHeaders, url = '' } = ctx.req;
+export function refuseMalformed(request: IncomingMessage): void {
+  const { headers, httpVersion, rawHeaders, url = '' } = request;
   if (rawHeaders.length > 2 * MAX_HEADERS) throw new HttpError('headers_too_large');
   if (httpVersion !== '1.0' || headers.host !== undefined) checkHost(headers.host);
   // A proxy in front may have checked a different one. The comma is tested first, since counting costs more.
-  if (headers.authorization?.includes(', ') && (ctx.req.headersDistinct.authorization ?? []).length > 1) {
+  if (headers.authorization?.includes(', ') && (request.headersDistinct.authorization ?? []).length > 1) {
     throw new HttpError('malformed_request', 'the request must not have more than one Authorization header');
   }
   if (headers['transfer-encoding'] !== undefined && headers['transfer-encoding'].toLowerCase() !== 'chunked') {
@@ -23,8 +23,7 @@ export const refuseMalformed: Middleware = (ctx, next) => {
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
     throw new HttpError('expectation_failed');
   }
-  return next();
-};
+}
 
 /** RFC 3986 section 3.2.2 and 3.2.3: a name or an address, and a port. */
 const HOST = /^(?:[\w\-.~!$&'()*+,;=%]*|\[[\da-fA-F:.]+\])(?::\d*)?$/;
