@@ -39,10 +39,8 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
     const invoke = operation.prepare({ path: ctx.params, query: ctx.querystring, accept, ifMatch, signal });
     const ticket = enter(check(ctx));
     try {
-      const body = await arrival(
-        ticket,
-        read(ctx, (bytes) => grow(ticket, bytes)),
-      );
+      const reading = read(ctx, (bytes) => grow(ticket, bytes));
+      const body = await arrival(ticket, reading);
       exchange.resume = 'at once';
       const reply = await invoke(body);
       // The parser refused what followed meanwhile, and that response is sent (parser-refusals.ts).
