@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
-import { parentOf } from '../../tooling/linux-process.ts';
+import { childrenOf, commandOf, parentOf } from '../../tooling/linux-process.ts';
 import { eventually } from './eventually.ts';
 
 /* Servers on this machine that the tests did not start, found by the port at which they listen (man 5 proc). */
@@ -37,7 +37,7 @@ export function together(...all: readonly LocalProcess[]): LocalProcess {
 export function listenerAt(port: number): LocalProcess {
   const pid = pidOfListener(port);
   const folder = `/proc/${pid}`;
-  const [command = '', ...args] = read(`${folder}/cmdline`).split('\0').slice(0, -1);
+  const [command = '', ...args] = commandOf(pid);
   const environment = read(`${folder}/environ`).split('\0').slice(0, -1);
   const env = Object.fromEntries(environment.map((one) => /^([^=]*)=(.*)$/s.exec(one)?.slice(1) ?? []));
   const { uid, gid } = statSync(folder);
@@ -108,8 +108,7 @@ function linkOf(file: string): string {
 }
 
 function withDescendants(pid: number): number[] {
-  const children = read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
-  return [pid, ...children.flatMap(withDescendants)];
+  return [pid, ...childrenOf(pid).flatMap(withDescendants)];
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {
