@@ -1,3 +1,4 @@
+import { DeadlineError } from './errors.ts';
 import type { StoreCall } from './store-call.ts';
 
 interface BatcherOptions<Item, Result> {
@@ -20,7 +21,7 @@ interface Entry<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Adds an item to a batch, unless its call times out first. */
+/** Adds an item to a batch; rejects if its call times out first. */
 export interface Batcher<Item, Result> {
   (item: Item, call: StoreCall): Promise<Result>;
   /** How many items are not in a batch yet. */
@@ -37,6 +38,9 @@ const SLOW_BATCH = 10;
 
 /** Milliseconds between checks for slow batches while any batch runs. */
 const CHECK_INTERVAL = 50;
+
+/** Its call knows already. One for all, since under overload there are many. */
+const TIMED_OUT = new DeadlineError('the call has timed out');
 
 /**
  * Collects items into batches. Items that arrive while a batch runs form the next one, which starts when the running
@@ -96,6 +100,8 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
   }
 
   function dropClosed(): void {
+    // Those that wait for them to end would wait for ever otherwise (one-at-a-time.ts).
+    for (const { call, reject } of waiting) if (!call.isOpen) reject(TIMED_OUT);
     waiting = waiting.filter(({ call }) => call.isOpen);
   }
 

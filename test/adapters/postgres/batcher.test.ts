@@ -125,14 +125,16 @@ test('tells every call of a batch that failed for another reason', async () => {
   expect(seen()).toEqual(['first', 'a b']);
 });
 
+const timedOut = { status: 'rejected', reason: { message: 'the call has timed out' } };
+
 test('sends nothing whose call was given up while it was waiting', async () => {
   const { add, seen, waiting, batch } = setUp();
   const calls = [add('first')];
   const givenUp = { isOpen: true };
-  void add('given up', givenUp);
-  void add('given up too', givenUp);
+  const dropped = Promise.allSettled([add('given up', givenUp), add('given up too', givenUp)]);
   givenUp.isOpen = false;
-  while (waiting() > 0) await new Promise(setImmediate);
+  expect(await dropped).toMatchObject([timedOut, timedOut]);
+  expect(waiting()).toBe(0);
   calls.push(add('later'));
   (await batch(0)).succeed();
   (await batch(1)).succeed();
@@ -144,7 +146,7 @@ test('does not try alone what was given up while its batch ran', async () => {
   const { add, seen, batch } = setUp();
   const givenUp = { isOpen: true };
   const first = add('first');
-  void add('given up', givenUp);
+  const dropped = Promise.allSettled([add('given up', givenUp)]);
   const calls = [first, add('a'), add('b')];
   (await batch(0)).succeed();
   const running = await batch(1);
@@ -154,6 +156,7 @@ test('does not try alone what was given up while its batch ran', async () => {
   (await batch(3)).succeed();
   expect(await Promise.all(calls)).toEqual(['first!', 'a!', 'b!']);
   expect(seen()).toEqual(['first', 'given up a b', 'a', 'b']);
+  expect(await dropped).toMatchObject([timedOut]);
 });
 
 test('keeps no timer when all is done', async () => {

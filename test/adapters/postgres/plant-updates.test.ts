@@ -1,6 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import type { Database } from '../../../src/adapters/postgres/database.ts';
+import type { PostgresPlants } from '../../../src/adapters/postgres/plant-repository.ts';
 import { changePlant } from '../../../src/application/change-plant.ts';
 import { deletePlant } from '../../../src/application/delete-plant.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
@@ -66,3 +68,28 @@ test('many changes and deletions of a locked row leave room for those of others'
   await locker.end();
   await settled;
 }, 60_000);
+
+test.each<[string, (plants: PostgresPlants, id: bigint) => Promise<unknown>]>([
+  ['deletion', (plants, id) => plants.remove(id)],
+  ['change', (plants, id) => plants.replace(plant(id, 'changed'))],
+])(
+  'a %s that timed out while it waited for a connection does not hold up the next one of its plant',
+  async (_what, update) => {
+    const single = connect(url, { poolSize: 2 });
+    const plants = plantsIn(single, { timeout: 1_000 });
+    await Promise.all([1n, 2n].map((id) => plants.add(plant(id))));
+    const locker = new Client({ connectionString: url });
+    await locker.connect();
+    await locker.query('begin; select from plants where id = 1 for update');
+    const unavailable = { status: 'rejected', reason: { code: 'store_unavailable' } };
+    const first = await Promise.allSettled([update(plants, 1n), update(plants, 2n)]);
+    expect(first).toMatchObject([unavailable, unavailable]);
+    // Within this time the batcher has dropped it.
+    await delay(200);
+    await locker.query('rollback');
+    await locker.end();
+    await update(plants, 2n);
+    await update(plants, 1n);
+    await single.close();
+  },
+);
