@@ -81,9 +81,9 @@ test.each<[string, (server: LocalProcess) => Promise<void>, () => number | undef
   async (name, spoil, portOf) => {
     const port = portOf() ?? 0;
     const urls = services.map(({ apiUrl }) => apiUrl);
-    let lifeCycles: readonly LifeCycles[];
+    let lifeCycles: readonly LifeCycles[] = [];
     let absence = 0;
-    await crashRounds({
+    const rounds = crashRounds({
       killed: name,
       urls,
       serviceLives: true,
@@ -106,6 +106,8 @@ test.each<[string, (server: LocalProcess) => Promise<void>, () => number | undef
       },
       history,
     });
+    // Also after a failure.
+    await rounds.finally(() => Promise.allSettled(lifeCycles.map((one) => one.stop())));
   },
   30 * 60_000,
 );

@@ -109,7 +109,8 @@ async function faultRoundsOn(
   const deleted: bigint[] = [];
   let probe: Probe;
   let lifeCycles: readonly LifeCycles[];
-  await crashRounds({
+  let running: readonly { stop(): Promise<unknown> }[] = [];
+  const rounds = crashRounds({
     killed: title,
     urls,
     serviceLives: true,
@@ -118,13 +119,15 @@ async function faultRoundsOn(
     async crash() {
       probe = await startProbe(cluster.url);
       lifeCycles = urls.map((url) => startLifeCycles(url, ids, PAUSE));
+      running = [probe, ...lifeCycles];
       await faults[name]?.();
       await cluster.isWhole();
     },
     async survived(outages) {
-      for (const one of lifeCycles) deleted.push(...(await one.stop()));
-      survived(outages, probe.longestOutage());
+      const withoutCommit = probe.longestOutage();
       await probe.stop();
+      for (const one of lifeCycles) deleted.push(...(await one.stop()));
+      survived(outages, withoutCommit);
     },
     async rows() {
       const tombstones = await execute(cluster.url, 'select id from plants where id < 0 and deleted is not null');
@@ -132,6 +135,8 @@ async function faultRoundsOn(
       return storedPlantsAt(cluster.url);
     },
   });
+  // Also after a failure.
+  await rounds.finally(() => Promise.allSettled(running.map((one) => one.stop())));
 }
 
 /** Expects no outage longer than Patroni may take, or than it took on a busy machine, and a little. */

@@ -5,7 +5,7 @@ import { freePort } from '../../tooling/free-port.ts';
 import { markdownTable } from '../../tooling/markdown-table.ts';
 import { TOKEN } from './api-server.ts';
 import { eventually } from './eventually.ts';
-import { type Answer, faultless, judge, naturals, type Outage, startLoad } from './load-clients.ts';
+import { type Answer, faultless, judge, type Load, naturals, type Outage, startLoad } from './load-clients.ts';
 import { type Service, startService, temporaryFolder } from './service-process.ts';
 import { killWorker } from './worker-processes.ts';
 
@@ -82,9 +82,10 @@ const PLANTS = 200;
 export async function crashRounds(rounds: CrashRounds): Promise<void> {
   const { killed, urls, crash, serviceLives, rows, history, pause, survived } = rounds;
   let [done, acknowledged, lost, outage] = [0, 0, 0, 0];
+  let loads: readonly Load[] = [];
   try {
     while (done < faultRounds) {
-      const loads = urls.map((url, n) => startLoad(url, next(history, n), { pause, rival: n === 0 ? '' : ` of ${n}` }));
+      loads = urls.map((url, n) => startLoad(url, next(history, n), { pause, rival: n === 0 ? '' : ` of ${n}` }));
       await eventually(() => loads.every((load) => load.acknowledged() >= PLANTS));
       await delay(Math.random() * 300);
       await crash();
@@ -103,6 +104,7 @@ export async function crashRounds(rounds: CrashRounds): Promise<void> {
       if (serviceLives) expect(sum(loads.map(({ unsettled }) => unsettled.lost))).toBe(0);
     }
   } finally {
+    await Promise.allSettled(loads.map((load) => load.stop()));
     report.push([killed, `${done}`, `${acknowledged}`, `${lost}`, `${(outage / 1_000).toFixed(1)} s`]);
   }
 }

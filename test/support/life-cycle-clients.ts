@@ -42,8 +42,11 @@ export function startLifeCycles(url: string, ids: Iterator<bigint>, pause: numbe
   return {
     async stop() {
       stopping = true;
-      await clients;
-      client.close();
+      try {
+        await clients;
+      } finally {
+        client.close();
+      }
       return deleted;
     },
   };
@@ -64,8 +67,12 @@ async function live(client: ApiClient, id: bigint): Promise<void> {
   await expectResponse({ status: 410 }, 'GET', path);
 }
 
-/** The first response that is not 503. */
+/** Longer than any outage, in milliseconds. */
+const PATIENCE = 120_000;
+
+/** The first response that is not 503. @throws AssertionError if there is none for too long */
 async function settled(client: ApiClient, ...request: Parameters<ApiClient['send']>): Promise<ApiResponse> {
+  const end = performance.now() + PATIENCE;
   for (;;) {
     try {
       const response = await client.send(...request);
@@ -74,6 +81,7 @@ async function settled(client: ApiClient, ...request: Parameters<ApiClient['send
     } catch (error) {
       if (error instanceof assert.AssertionError) throw error;
     }
+    assert(performance.now() < end, `${request}: unavailable for ${PATIENCE} ms`);
     await delay(20);
   }
 }
