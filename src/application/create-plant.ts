@@ -18,7 +18,7 @@ export function createPlant(plants: AddPlant): CreatePlant {
     if (!isSamePlant(stored, newPlant)) {
       throw new PlantStoreError('id_taken', `id ${newPlant.id} belongs to a different plant`);
     }
-    const { name, tag } = stored;
-    return tag === undefined ? { name } : { name, tag };
+    const { id: _, ...plant } = stored;
+    return plant;
   };
 }
