@@ -15,6 +15,49 @@ export async function requireReadWrite(client: ClientBase, timeout: number): Pro
   if (rows[0]?.transaction_read_only !== 'off') throw new Error('the server is read-only');
 }
 
+/** Opens a connection; if that fails for a moment, once more, after another host has been found. */
+type OnPrimary = <T>(connect: () => Promise<T>) => Promise<T>;
+
+/**
+ * Keeps new connections on the host that takes writes. The first host is used first.
+ *
+ * @param urls one for each host
+ * @param config how to connect, including timeouts in milliseconds
+ * @param onChange called with the URL of another host, and with why the one before failed
+ */
+export function primaryAmong(
+  urls: readonly [string, ...string[]],
+  config: () => ClientConfig,
+  onChange: (url: string, failure: unknown) => void,
+): OnPrimary {
+  let [current] = urls;
+  /** Concurrent callers share one search. */
+  let changing: Promise<void> | undefined;
+
+  async function change(failure: unknown): Promise<void> {
+    try {
+      current = await nextPrimary(urls, current, failure, config());
+    } finally {
+      changing = undefined;
+    }
+    onChange(current, failure);
+  }
+
+  return async (connect) => {
+    const tried = current;
+    try {
+      return await connect();
+    } catch (error) {
+      if (classify(error) !== 'transient') throw error;
+      if (tried === current) {
+        changing ??= change(error);
+        await changing;
+      }
+      return connect();
+    }
+  };
+}
+
 /**
  * Tries the hosts that come after one that has failed, in turn, each once.
  *
@@ -25,7 +68,7 @@ export async function requireReadWrite(client: ClientBase, timeout: number): Pro
  * @throws Error that names the failure of each host. As in libpq, a host that responds but refuses the user or the
  * database is not passed over: that is a mistake to fix.
  */
-export async function nextPrimary(
+async function nextPrimary(
   urls: readonly string[],
   current: string,
   failure: unknown,

@@ -4,8 +4,8 @@ import { Client, Pool, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import { abandonedStatements } from './abandoned-statements.ts';
 import type { Database, Tables } from './database.ts';
-import { classify, connectionError, refusesParameters } from './errors.ts';
-import { nextPrimary, requireReadWrite } from './primary.ts';
+import { connectionError, refusesParameters } from './errors.ts';
+import { primaryAmong, requireReadWrite } from './primary.ts';
 import { requireServerLimits } from './server-limits.ts';
 import { type SupervisedClient, supervised } from './supervised-client.ts';
 import { addressOf, requiresReadWrite, singleHostUrls } from './url.ts';
@@ -32,10 +32,8 @@ const KEEP_ALIVE = 10_000;
 export function postgresServer(options: PostgresOptions, log: Logger): Database {
   const { url, poolSize, connectTimeout, statementTimeout, idleTimeout } = options;
   const urls = singleHostUrls(url);
-  /** Where new connections go to. */
-  let currentUrl = urls[0];
   const pool = new Pool({
-    connectionString: currentUrl,
+    connectionString: urls[0],
     application_name: 'plant-store',
     max: poolSize,
     connectionTimeoutMillis: connectTimeout,
@@ -82,7 +80,17 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     closeAtOnce(client);
   }
 
-  const openConnection = urls.length > 1 ? connectToPrimary : connect;
+  const onPrimary = primaryAmong(
+    urls,
+    () => pool.options,
+    (changed, failure) => {
+      // The pool reads it for each new connection.
+      pool.options.connectionString = changed;
+      validSince = performance.now();
+      log.warn({ err: failure, host: addressOf(changed) }, 'changed to another host of the database');
+    },
+  );
+  const openConnection = urls.length > 1 ? () => onPrimary(connect) : connect;
 
   async function validClient() {
     for (;;) {
@@ -91,35 +99,6 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
       if (connection.openedAt >= validSince) return connection;
       discard(client);
     }
-  }
-
-  /** Concurrent callers share one search. */
-  let changingHost: Promise<void> | undefined;
-
-  async function connectToPrimary(): Promise<PoolClient> {
-    const triedUrl = currentUrl;
-    try {
-      return await connect();
-    } catch (error) {
-      if (classify(error) !== 'transient') throw error;
-      if (triedUrl === currentUrl) {
-        changingHost ??= changeHost(error);
-        await changingHost;
-      }
-      return connect();
-    }
-  }
-
-  async function changeHost(failure: unknown): Promise<void> {
-    try {
-      currentUrl = await nextPrimary(urls, currentUrl, failure, pool.options);
-    } finally {
-      changingHost = undefined;
-    }
-    // The pool reads it for each new connection.
-    pool.options.connectionString = currentUrl;
-    validSince = performance.now();
-    log.warn({ err: failure, host: addressOf(currentUrl) }, 'changed to another host of the database');
   }
 
   async function connect(): Promise<PoolClient> {
