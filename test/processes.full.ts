@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -18,6 +18,7 @@ import {
   projectFile,
   type Service,
   startMain,
+  startOnUsedPort,
   startProgram,
   startService,
   temporaryFolder,
@@ -420,20 +421,16 @@ describe('stopping', () => {
 });
 
 describe('cannot start', () => {
-  test.each(['PORT', 'MANAGEMENT_PORT'])('on a %s in use, and says so as a single process does', async (name) => {
-    const occupant = createServer().listen(0, '127.0.0.1');
-    await once(occupant, 'listening');
-    try {
-      const { port } = occupant.address() as AddressInfo;
-      const service = startMain(await temporaryFolder(), environment({ [name]: `${port}` }));
-      expect(await service.exited).toEqual({ code: 1, signal: null });
-      expect(service.stderr()).toBe(
+  test.each(['PORT', 'MANAGEMENT_PORT'] as const)(
+    'on a %s in use, and says so as a single process does',
+    async (name) => {
+      const { port, exit, stderr } = await startOnUsedPort(name, environment());
+      expect(exit).toEqual({ code: 1, signal: null });
+      expect(stderr).toBe(
         `Plant Store cannot start.\nPort ${port} is in use: stop the process that listens there, or set PORT or MANAGEMENT_PORT.\n`,
       );
-    } finally {
-      occupant.close();
-    }
-  });
+    },
+  );
 
   test('on an address that is not this machine, and says what to change', async () => {
     // RFC 5737: nobody's.

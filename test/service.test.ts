@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -13,6 +13,7 @@ import {
   type Service,
   startMain,
   startNode,
+  startOnUsedPort,
   startService,
   temporaryFolder,
 } from './support/service-process.ts';
@@ -342,20 +343,15 @@ describe('on Postgres', () => {
 });
 
 describe('cannot start', () => {
-  test.each(['PORT', 'MANAGEMENT_PORT'])('on a %s in use, and says so in one line', async (name) => {
-    const occupant = createServer().listen(0, '127.0.0.1');
-    await once(occupant, 'listening');
-    try {
-      const { port } = occupant.address() as AddressInfo;
-      const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/plants', ACCESS_TOKENS: TOKEN, [name]: `${port}` };
-      const service = startMain(await temporaryFolder(), environment);
-      expect(await service.exited).toEqual({ code: 1, signal: null });
-      expect(service.stderr()).toBe(
-        `Plant Store cannot start.\nPort ${port} is in use: stop the process that listens there, or set PORT or MANAGEMENT_PORT.\n`,
-      );
-    } finally {
-      occupant.close();
-    }
+  test.each(['PORT', 'MANAGEMENT_PORT'] as const)('on a %s in use, and says so in one line', async (name) => {
+    const { port, exit, stderr } = await startOnUsedPort(name, {
+      DATABASE_URL: 'postgres://127.0.0.1:1/plants',
+      ACCESS_TOKENS: TOKEN,
+    });
+    expect(exit).toEqual({ code: 1, signal: null });
+    expect(stderr).toBe(
+      `Plant Store cannot start.\nPort ${port} is in use: stop the process that listens there, or set PORT or MANAGEMENT_PORT.\n`,
+    );
   });
 
   test('on an address that is not this machine, and says what to change', async () => {

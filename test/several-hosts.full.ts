@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import type { NewPlant } from '../src/domain/plant.ts';
+import { execute } from '../tooling/execute.ts';
 import { TOKEN } from './support/api-server.ts';
 import { eventually } from './support/eventually.ts';
 import { send } from './support/load-clients.ts';
@@ -10,7 +11,6 @@ import { projectFile, type Service, startNode, startService, temporaryFolder } f
 import { severalHosts } from './support/several-hosts.ts';
 import { type SynchronousPair, startSynchronousPair } from './support/synchronous-pair.ts';
 import { startTcpProxy, type TcpProxy } from './support/tcp-proxy.ts';
-import { execute } from './support/test-database.ts';
 
 /* The service and its commands with a DATABASE_URL that names a standby and its primary, without a proxy. */
 

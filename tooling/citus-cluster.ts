@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Client } from 'pg';
+import { execute } from './execute.ts';
 
 /* Databases on the Citus cluster at CITUS_URL, the address of its coordinator. */
 
@@ -57,14 +57,4 @@ function citusUrl(): string {
   const url = process.env.CITUS_URL;
   if (!url) throw new Error('CITUS_URL must name a Citus cluster: see CONTRIBUTING.md');
   return url;
-}
-
-async function execute(url: string, text: string, values: readonly unknown[] = []): Promise<Record<string, string>[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(text, [...values])).rows;
-  } finally {
-    await client.end();
-  }
 }

@@ -1,15 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type CitusDatabase, citusDatabase } from '../../tooling/citus-cluster.ts';
+import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
-import { crashRounds, emptyHistory } from '../support/crash-rounds.ts';
+import { clusterRounds, emptyClusterHistory } from '../support/cluster-rounds.ts';
 import { eventually } from '../support/eventually.ts';
-import { type LifeCycles, negatives, startLifeCycles } from '../support/life-cycle-clients.ts';
 import { send } from '../support/load-clients.ts';
 import { type LocalProcess, listenerAt } from '../support/local-process.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
-import { execute, storedPlantsAt } from '../support/test-database.ts';
 
 /* Servers of a Citus cluster die or freeze under the load of two instances that race for the same ids. */
 
@@ -36,9 +35,7 @@ beforeEach(async () => {
 });
 
 /** Of all tests, which share the table. */
-const history = emptyHistory(2);
-const ids = negatives();
-const deleted: bigint[] = [];
+const history = emptyClusterHistory();
 
 const start = async () => startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
 
@@ -80,34 +77,23 @@ test.each<[string, (server: LocalProcess) => Promise<void>, () => number | undef
   'loses nothing, and serves again soon after: %s',
   async (name, spoil, portOf) => {
     const port = portOf() ?? 0;
-    const urls = services.map(({ apiUrl }) => apiUrl);
-    let lifeCycles: readonly LifeCycles[] = [];
     let absence = 0;
-    const rounds = crashRounds({
-      killed: name,
-      urls,
-      serviceLives: true,
+    await clusterRounds({
+      title: name,
+      services,
+      url: database.url,
+      history,
       pause: PAUSE,
-      async crash() {
-        lifeCycles = urls.map((url) => startLifeCycles(url, ids, PAUSE));
+      async spoil() {
         const began = performance.now();
         await spoil(listenerAt(port));
         await serves(port);
         absence = performance.now() - began;
       },
-      async survived(outages) {
-        for (const one of lifeCycles) deleted.push(...(await one.stop()));
+      survived(outages) {
         for (const { from, to } of outages) expect(to - from).toBeLessThan(absence + RECOVERY);
       },
-      async rows() {
-        const tombstones = await database.query('select id from plants where id < 0 and deleted is not null');
-        expect(new Set(tombstones.map(({ id = '' }) => BigInt(id)))).toEqual(new Set(deleted));
-        return storedPlantsAt(database.url);
-      },
-      history,
     });
-    // Also after a failure.
-    await rounds.finally(() => Promise.allSettled(lifeCycles.map((one) => one.stop())));
   },
   30 * 60_000,
 );

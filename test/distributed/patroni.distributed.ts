@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
+import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
-import { crashRounds, emptyHistory } from '../support/crash-rounds.ts';
+import { clusterRounds, emptyClusterHistory } from '../support/cluster-rounds.ts';
 import { eventually } from '../support/eventually.ts';
-import { type LifeCycles, negatives, startLifeCycles } from '../support/life-cycle-clients.ts';
 import { type Outage, send } from '../support/load-clients.ts';
 import { type PatroniCluster, type PatroniNode, patroniCluster } from '../support/patroni-cluster.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { type Probe, startProbe } from '../support/synchronous-probe.ts';
-import { connect, execute, storedPlantsAt } from '../support/test-database.ts';
+import { connect } from '../support/test-database.ts';
 
 /*
  * Failover on a real Patroni cluster in strict synchronous mode, behind a proxy, under the load of two instances that race
@@ -104,39 +104,26 @@ async function faultRoundsOn(
   title: string,
   survived: (outages: readonly Outage[], withoutCommit: Outage) => void,
 ): Promise<void> {
-  const urls = services.map(({ apiUrl }) => apiUrl);
-  const ids = negatives();
-  const deleted: bigint[] = [];
-  let probe: Probe;
-  let lifeCycles: readonly LifeCycles[];
-  let running: readonly { stop(): Promise<unknown> }[] = [];
-  const rounds = crashRounds({
-    killed: title,
-    urls,
-    serviceLives: true,
+  let probe: Probe | undefined;
+  const rounds = clusterRounds({
+    title,
+    services,
+    url: cluster.url,
+    history: emptyClusterHistory(),
     pause: PAUSE,
-    history: emptyHistory(2),
-    async crash() {
+    async spoil() {
       probe = await startProbe(cluster.url);
-      lifeCycles = urls.map((url) => startLifeCycles(url, ids, PAUSE));
-      running = [probe, ...lifeCycles];
       await faults[name]?.();
       await cluster.isWhole();
     },
     async survived(outages) {
-      const withoutCommit = probe.longestOutage();
-      await probe.stop();
-      for (const one of lifeCycles) deleted.push(...(await one.stop()));
+      const withoutCommit = probe?.longestOutage() ?? { from: 0, to: 0 };
+      await probe?.stop();
       survived(outages, withoutCommit);
-    },
-    async rows() {
-      const tombstones = await execute(cluster.url, 'select id from plants where id < 0 and deleted is not null');
-      expect(new Set(tombstones.map(({ id }) => BigInt(id)))).toEqual(new Set(deleted));
-      return storedPlantsAt(cluster.url);
     },
   });
   // Also after a failure.
-  await rounds.finally(() => Promise.allSettled(running.map((one) => one.stop())));
+  await rounds.finally(() => probe?.stop());
 }
 
 /** Expects no outage longer than Patroni may take, or than it took on a busy machine, and a little. */
@@ -188,7 +175,7 @@ async function endWaiting(primary: PatroniNode, end: string): Promise<void> {
 /** The plants that exist on a node. @returns undefined while it does not respond */
 async function visibleOn(node: PatroniNode): Promise<bigint[] | undefined> {
   const rows = await execute(cluster.urlOf(node), 'select id from plants where deleted is null').catch(() => undefined);
-  return rows?.map(({ id }) => BigInt(id));
+  return rows?.map(({ id = '' }) => BigInt(id));
 }
 
 test.each(Object.entries(ways))(

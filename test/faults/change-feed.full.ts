@@ -7,6 +7,7 @@ import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
 import { plantPurge } from '../../src/adapters/postgres/plant-purge.ts';
 import { storeCalls } from '../../src/adapters/postgres/store-call.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
+import { execute } from '../../tooling/execute.ts';
 import { markdownTable } from '../../tooling/markdown-table.ts';
 import { startPostgresServer } from '../../tooling/postgres-server.ts';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
@@ -15,7 +16,7 @@ import { type MortalService, startMortalService } from '../support/crash-rounds.
 import { putEmbeddedDatabase } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
 import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
-import { connect, execute, storedPlants, storedPlantsAt } from '../support/test-database.ts';
+import { connect, storedPlants, storedPlantsAt } from '../support/test-database.ts';
 
 /*
  * The feed of changes under fire: whatever happens to writers, services, backends and to the consumers themselves, a

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, test } from '@jest/globals';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
+import { execute } from '../../tooling/execute.ts';
 import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
 import { crashRounds, emptyHistory, type MortalService, startMortalService } from '../support/crash-rounds.ts';
-import { connect, execute, storedPlantsAt } from '../support/test-database.ts';
+import { connect, storedPlantsAt } from '../support/test-database.ts';
 
 /*
  * One round each in npm run test:full, twenty in npm run test:faults. Every round also checks all rounds before it.

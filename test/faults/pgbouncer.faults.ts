@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { execute } from '../../tooling/execute.ts';
 import { crashRounds, emptyHistory, startMortalService } from '../support/crash-rounds.ts';
 import { debianProgram } from '../support/debian-program.ts';
 import { eventually } from '../support/eventually.ts';
 import { startPgBouncer } from '../support/pgbouncer.ts';
 import { projectFile, startNode } from '../support/service-process.ts';
-import { connect, execute, migratedDatabase, storedPlants, type TestDatabase } from '../support/test-database.ts';
+import { connect, migratedDatabase, storedPlants, type TestDatabase } from '../support/test-database.ts';
 
 /* Behind PgBouncer in transaction mode. Migrations go past it: they hold a lock of their session. */
 

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import type { NewPlant } from '../../src/domain/plant.ts';
+import { execute } from '../../tooling/execute.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { send } from '../support/load-clients.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { isSynchronous, type SynchronousPair, shutDown, startSynchronousPair } from '../support/synchronous-pair.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
-import { execute, storedPlantsAt } from '../support/test-database.ts';
+import { storedPlantsAt } from '../support/test-database.ts';
 
 /* 200 means that the synchronous standby has the plant, too: losing the primary then loses nothing. */
 

@@ -9,11 +9,6 @@ export interface LifeCycles {
   stop(): Promise<readonly bigint[]>;
 }
 
-/** Each below zero, once. */
-export function* negatives(): Iterator<bigint> {
-  for (let id = -1n; ; id--) yield id;
-}
-
 const CLIENTS = 2;
 
 /**

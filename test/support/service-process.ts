@@ -1,6 +1,7 @@
 import { type SpawnOptionsWithoutStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
@@ -120,4 +121,17 @@ export async function startService(
   const [, apiUrl = '', managementUrl = ''] = await found(/listens at (\S+), management at (\S+)\n/);
   const curl = async () => (await found(/^(curl .*)\n/m))[1] ?? '';
   return { ...service, apiUrl, managementUrl, curl };
+}
+
+/** How a service ends, and what it says, if the port of this variable is in use. */
+export async function startOnUsedPort(name: 'PORT' | 'MANAGEMENT_PORT', environment: Record<string, string>) {
+  const occupant = createServer().listen(0, '127.0.0.1');
+  await once(occupant, 'listening');
+  try {
+    const { port } = occupant.address() as AddressInfo;
+    const service = startMain(await temporaryFolder(), { ...environment, [name]: `${port}` });
+    return { port, exit: await service.exited, stderr: service.stderr() };
+  } finally {
+    occupant.close();
+  }
 }

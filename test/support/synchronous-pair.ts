@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
+import { execute } from '../../tooling/execute.ts';
 import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
 import { eventually } from './eventually.ts';
-import { connect, execute } from './test-database.ts';
+import { connect } from './test-database.ts';
 
 /** A primary that commits nothing without its standby, with every migration applied. */
 export interface SynchronousPair {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { execute } from '../../tooling/execute.ts';
 import type { Outage } from './load-clients.ts';
-import { execute } from './test-database.ts';
 
 /* Whether a database commits, without the service: what an operator would try by hand, again and again. */
 

@@ -8,6 +8,7 @@ import { type PostgresPlants, postgresPlants } from '../../src/adapters/postgres
 import { postgresServer } from '../../src/adapters/postgres/server.ts';
 import { storeCalls } from '../../src/adapters/postgres/store-call.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
+import { execute } from '../../tooling/execute.ts';
 
 /** A database of its own on the tests' Postgres server. */
 export interface TestDatabase {
@@ -95,17 +96,6 @@ export async function lockRows(url: string, ids: readonly bigint[]): Promise<Cli
   await client.query('begin');
   await client.query("insert into plants select unnest($1::bigint[]), 'not committed yet'", [ids]);
   return client;
-}
-
-/** Runs one statement on a connection of its own. */
-export async function execute(url: string, text: string, values: readonly unknown[] = []) {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(text, [...values])).rows;
-  } finally {
-    await client.end();
-  }
 }
 
 /** The same database. @param after called with the text of each statement once it has its result */

@@ -1,13 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest } from '@jest/globals';
 import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
+import { execute } from '../../tooling/execute.ts';
 import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
 import { TOKEN } from './api-server.ts';
 import { eventually } from './eventually.ts';
 import { type Answer, faultless, judge, send } from './load-clients.ts';
 import { type Service, startService, temporaryFolder } from './service-process.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
-import { connect, execute, storedPlantsAt } from './test-database.ts';
+import { connect, storedPlantsAt } from './test-database.ts';
 
 /* The service as a process, on a Postgres of its own behind a network of its own, for tests that spoil one of them. */
 
