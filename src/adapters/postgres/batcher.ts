@@ -30,8 +30,11 @@ export interface Batcher<Item, Result> {
   running(): number;
 }
 
-/** Waiting items that justify a second batch: while one runs, the service handles the calls of the other. */
-const SECOND_BATCH_ITEMS = 16;
+/**
+ * How many items must wait for a second batch: `times` as many as the running one has, and at least so many. While one
+ * runs, the service handles the calls of the other. Batches of about the same size would be smaller on average.
+ */
+const SECOND_BATCH = { times: 2, least: 16 };
 
 /** Milliseconds after which a running batch counts as slow, and the next one starts beside it. */
 const SLOW_BATCH = 10;
@@ -44,7 +47,7 @@ const TIMED_OUT = new DeadlineError('the call has timed out');
 
 /**
  * Collects items into batches. Items that arrive while a batch runs form the next one, which starts when the running
- * one is done or slow; beside a single batch also once it has SECOND_BATCH_ITEMS, beside several once it is full. So an
+ * one is done or slow; beside a single batch also once it is twice as large, beside several once it is full. So an
  * item starts at once if no batch is running, none waits for a batch to fill, and batches grow with the load.
  *
  * @returns a function that resolves to the item's own result, or rejects with its batch's error
@@ -53,22 +56,25 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
   const { run, shouldRetryAlone, maxItems, maxSize, sizeOf, maxRunning } = options;
   let waiting: Entry<Item, Result>[] = [];
   let running = 0;
+  let runningItems = 0;
   let newestStart = 0;
   let checks: NodeJS.Timeout | undefined;
 
   function startBatches(): void {
     while (waiting.length > 0 && mayStart()) {
+      const batch = takeBatch();
       running++;
+      runningItems += batch.length;
       newestStart = performance.now();
-      void settle(takeBatch());
+      void settle(batch);
     }
   }
 
   function mayStart(): boolean {
     if (running === 0) return true;
     if (running >= maxRunning) return false;
-    const enough = running === 1 ? Math.min(SECOND_BATCH_ITEMS, maxItems) : maxItems;
-    return waiting.length >= enough || performance.now() - newestStart > SLOW_BATCH;
+    const worthwhile = running === 1 ? Math.max(SECOND_BATCH.least, SECOND_BATCH.times * runningItems) : maxItems;
+    return waiting.length >= Math.min(worthwhile, maxItems) || performance.now() - newestStart > SLOW_BATCH;
   }
 
   function takeBatch(): Entry<Item, Result>[] {
@@ -96,6 +102,7 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
       }
     }
     running--;
+    runningItems -= batch.length;
     startBatches();
   }
 

@@ -1,13 +1,24 @@
-import { expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { batcher } from '../../../src/adapters/postgres/batcher.ts';
+
+/** Ends what a failed test has left running: Jest would wait for it. */
+let endBatches = () => {};
+
+afterEach(() => endBatches());
 
 /** A batcher whose batches end when the test says so. */
 function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1 } = {}) {
   const batches: { items: readonly string[]; succeed: () => void; fail: (error: Error) => void }[] = [];
+  let isOver = false;
+  endBatches = () => {
+    isOver = true;
+    for (const { succeed } of batches) succeed();
+  };
   const add = batcher<string, string>({
     run(items) {
       const { promise, resolve, reject } = Promise.withResolvers<string[]>();
       batches.push({ items, succeed: () => resolve(items.map((item) => `${item}!`)), fail: reject });
+      if (isOver) endBatches();
       return promise;
     },
     shouldRetryAlone: (error) => error instanceof RangeError,
@@ -76,6 +87,21 @@ test('starts a second batch beside a running one once it is worthwhile, and no t
   (await batch(2)).succeed();
   await Promise.all(calls);
   expect(seen().map((items) => items.split(' ').length)).toEqual([1, 16, 23]);
+});
+
+test('starts a second batch only once it is twice as large as the running one', async () => {
+  const { add, seen, batch } = setUp({ maxItems: 100, maxRunning: 10 });
+  const sizes = () => seen().map((items) => items.split(' ').length);
+  const calls = Array.from({ length: 17 }, (_, n) => add(`${n}`));
+  (await batch(0)).succeed();
+  await calls[0];
+  calls.push(...Array.from({ length: 31 }, (_, n) => add(`${n}`)));
+  expect(sizes()).toEqual([1, 16]);
+  calls.push(add('last'));
+  expect(sizes()).toEqual([1, 16, 32]);
+  (await batch(1)).succeed();
+  (await batch(2)).succeed();
+  await Promise.all(calls);
 });
 
 test('starts a full batch beside a running one, since it could not grow by waiting', async () => {
