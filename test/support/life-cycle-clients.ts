@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiClient, type ApiResponse, apiClient } from './api-client.ts';
+import { LONGEST_OUTAGE } from './load-clients.ts';
 
 /* Clients that create, change, read, list and delete plants with ids below zero, whatever happens meanwhile. */
 
@@ -62,12 +63,9 @@ async function live(client: ApiClient, id: bigint): Promise<void> {
   await expectResponse({ status: 410 }, 'GET', path);
 }
 
-/** Longer than any outage, in milliseconds. */
-const PATIENCE = 120_000;
-
 /** The first response that is not 503. @throws AssertionError if there is none for too long */
 async function settled(client: ApiClient, ...request: Parameters<ApiClient['send']>): Promise<ApiResponse> {
-  const end = performance.now() + PATIENCE;
+  const end = performance.now() + LONGEST_OUTAGE;
   for (;;) {
     try {
       const response = await client.send(...request);
@@ -76,7 +74,7 @@ async function settled(client: ApiClient, ...request: Parameters<ApiClient['send
     } catch (error) {
       if (error instanceof assert.AssertionError) throw error;
     }
-    assert(performance.now() < end, `${request}: unavailable for ${PATIENCE} ms`);
+    assert(performance.now() < end, `${request}: unavailable for ${LONGEST_OUTAGE} ms`);
     await delay(20);
   }
 }

@@ -15,6 +15,9 @@ export interface Answer {
 /** Longer than any deadline of the service, in milliseconds: who waits so long waits for ever. */
 const PATIENCE = 30_000;
 
+/** Longer than any outage, in milliseconds: a service that is away for so long stays away. */
+export const LONGEST_OUTAGE = 120_000;
+
 /** Sends a plant, on a connection of its own unless an agent keeps some. @throws Error if the connection fails or the service does not answer at all */
 export async function send(url: string, plant: NewPlant, agent = new Agent()): Promise<Answer> {
   const { id, ...rest } = plant;
@@ -94,7 +97,11 @@ export interface Load {
   readonly unsettled: { lost: number; unavailable: number };
   /** The longest time without a 200 so far. */
   longestOutage(): Outage;
-  /** Sends nothing new, waits until every request has its answer, and resolves to these. */
+  /**
+   * Sends nothing new, waits until every request has its answer, and resolves to these.
+   *
+   * @throws RangeError if one has none for too long
+   */
   stop(): Promise<Answer[]>;
 }
 
@@ -123,7 +130,8 @@ export function startLoad(url: string, numbers: Iterator<number>, { pause = 0, r
   let stopping = false;
 
   async function settle(plant: NewPlant): Promise<Answer> {
-    for (;;) {
+    const end = performance.now() + LONGEST_OUTAGE;
+    while (performance.now() < end) {
       try {
         const answer = await send(url, plant, agent);
         if (answer.status !== 503) return answer;
@@ -135,6 +143,7 @@ export function startLoad(url: string, numbers: Iterator<number>, { pause = 0, r
       }
       await delay(20);
     }
+    throw new RangeError(`unavailable for ${LONGEST_OUTAGE} ms`);
   }
 
   async function client(): Promise<void> {
