@@ -61,7 +61,7 @@ function create({ apiUrl }: Service, id: number, token = TOKEN): Promise<Respons
   return fetch(`${apiUrl}/plants`, { method: 'POST', headers, body: JSON.stringify({ id, name: 'Monstera' }) });
 }
 
-async function ready({ managementUrl }: Service) {
+async function ready({ managementUrl }: Pick<Service, 'managementUrl'>) {
   const response = await fetch(`${managementUrl}/ready`, { headers: CLOSE });
   const { message, checks } = (await response.json()) as { message?: string; checks: Record<string, string> };
   return { status: response.status, message, checks };
@@ -260,7 +260,7 @@ describe('a process that is killed', () => {
       expect.objectContaining({
         worker: '2',
         pid: killed,
-        msg: 'worker process was ended by SIGKILL, and is replaced',
+        msg: 'worker process was ended by SIGKILL',
       }),
     ]);
   });
@@ -377,6 +377,31 @@ describe('stopping', () => {
     await eventually(() => !all.some(isAlive));
   });
 
+  test('loses no line of the log at a second signal', async () => {
+    const service = await start({ LOG_LEVEL: 'info' });
+    for (let id = 101; id <= 120; id++) await create(service, id);
+    await halfSent(service);
+    service.kill('SIGTERM');
+    await eventually(async () => !(await isReady(service)));
+    for (let id = 121; id <= 140; id++) await create(service, id).catch(() => {});
+    service.kill('SIGINT');
+    await service.exited;
+    const lines = service.stdout().split('\n').slice(0, -1);
+    const created = lines.filter((line) => JSON.parse(line).operation === 'createPlant');
+    expect(created.length).toBeGreaterThanOrEqual(20);
+  });
+
+  test('says which process did not stop in good order, and why', async () => {
+    const service = await start();
+    const finish = await Promise.all([halfSent(service), halfSent(service)]);
+    service.kill('SIGTERM');
+    await eventually(async () => !(await isReady(service)));
+    await killWorker(1, service);
+    await Promise.allSettled(finish.map((done) => done()));
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(said(service).at(-1)).toBe('The shutdown failed: worker 1: it was ended by SIGKILL');
+  });
+
   test('ends all at SHUTDOWN_TIMEOUT, though one hangs', async () => {
     const service = await start({ SHUTDOWN_TIMEOUT: '1s' });
     const all = pids(service);
@@ -431,6 +456,30 @@ describe('cannot start', () => {
       );
     },
   );
+
+  test('if a process ends before all have started, rather than to serve without it', async () => {
+    const port = `${await freePort()}`;
+    const service = startMain(await temporaryFolder(), environment({ MANAGEMENT_PORT: port }));
+    await eventually(() => workerAt(2, service) !== undefined);
+    const second = workerAt(2, service) ?? 0;
+    process.kill(second, 'SIGSTOP');
+    const managementUrl = `http://127.0.0.1:${port}`;
+    await eventually(async () => (await ready({ managementUrl }).catch(() => undefined))?.checks['worker 1'] === 'ok');
+    await killWorker(1, service);
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(service.stderr()).toBe('Plant Store cannot start.\nA worker process was ended by SIGKILL.\n');
+    expect(isAlive(second)).toBe(false);
+  });
+
+  test('if there are not enough file descriptors for all, and ends those that have begun', async () => {
+    const limits = { PROCESSES: '12', POOL_SIZE: '24', MAX_STREAMS: '12', PORT: '0', MANAGEMENT_PORT: '0' };
+    const service = startProgram('prlimit', ['--nofile=31:31', process.execPath, projectFile('src/main.ts')], {
+      cwd: await temporaryFolder(),
+      env: { PATH: process.env.PATH, ...compileCache, ...environment(limits) },
+    });
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(service.stderr()).toMatch(/^Plant Store cannot start\.\nA worker process could not start: .*EMFILE/m);
+  });
 
   test('on an address that is not this machine, and says what to change', async () => {
     // RFC 5737: nobody's.

@@ -10,7 +10,7 @@ export function shortenedLine(line: string, most: number): string {
   let shorter = line;
   for (let longest = most / 2; longest >= 1 && Buffer.byteLength(shorter) > most; longest /= 2) {
     const cut = (_: string, value: unknown) =>
-      typeof value === 'string' && value.length > longest ? `${value.slice(0, longest)}…` : value;
+      typeof value === 'string' && value.length > longest ? `${value.slice(0, longest).toWellFormed()}…` : value;
     shorter = `${JSON.stringify(JSON.parse(line, cut))}\n`;
   }
   return shorter;

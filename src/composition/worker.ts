@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { readConfig } from '../config/config.ts';
 import { shareOf } from '../config/shares.ts';
 import { answerQuestions, tell } from '../process/questions.ts';
-import type { FirstMessage } from '../process/workers.ts';
+import { END_AT_ONCE, type FirstMessage } from '../process/workers.ts';
 import { keepObjectsYoung } from '../process/young-objects.ts';
 import { startApp } from './app.ts';
 import { createLog } from './log.ts';
@@ -17,6 +17,7 @@ keepObjectsYoung();
 
 // A terminal or service manager may send them to all processes of the service; only the first process acts on them.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {});
+process.on(END_AT_ONCE, () => process.exit(1));
 
 try {
   // The first process has added .env, which may have changed since.

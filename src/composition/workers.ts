@@ -28,8 +28,10 @@ export async function startWorkers(config: Config, log: Logger, onFailure: (reas
   const places = Array.from({ length: config.processes }, (_, n) => `${n + 1}`);
   const workers = workerProcesses<WorkerStart>({
     module: fileURLToPath(new URL('./worker.ts', import.meta.url)),
+    // Or each would find out anew what `auto` means.
+    environment: { PROCESSES: `${config.processes}` },
     places,
-    onEnd: (worker, pid, how) => log.error({ worker, pid }, `worker process ${how}, and is replaced`),
+    onEnd: (worker, pid, how) => log.error({ worker, pid }, `worker process ${how}`),
     onFailure(reason) {
       log.fatal(reason);
       onFailure(reason);

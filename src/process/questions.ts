@@ -18,25 +18,28 @@ interface Reply {
 /** Resolves to a worker's answer. Rejects, saying why, if it has none, or ends before. */
 export type Ask = (question: string, argument?: unknown) => Promise<unknown>;
 
-/** The primary's side. */
-export function questionsTo(worker: ChildProcess): Ask {
+/**
+ * The primary's side.
+ *
+ * @param ended resolves to how the worker has ended, in words, after all that it has sent
+ */
+export function questionsTo(worker: ChildProcess, ended: Promise<string>): Ask {
   const pending = new Map<number, PromiseWithResolvers<unknown>>();
   let asked = 0;
-  let isGone = false;
+  let end: Error | undefined;
   worker.on('message', ({ id, answer, error }: Reply) => {
     if (error === undefined) pending.get(id)?.resolve(answer);
     else pending.get(id)?.reject(new Error(error));
     pending.delete(id);
   });
-  // It comes after everything that the worker has sent, unlike its exit.
-  worker.once('disconnect', () => {
-    isGone = true;
-    for (const { reject } of pending.values()) reject(new Error('it has ended'));
+  void ended.then((how) => {
+    end = new Error(`it ${how}`);
+    for (const { reject } of pending.values()) reject(end);
     pending.clear();
   });
 
   return async (question, argument) => {
-    if (isGone) throw new Error('it has ended');
+    if (end !== undefined) throw end;
     const id = ++asked;
     const reply = Promise.withResolvers<unknown>();
     pending.set(id, reply);

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { blockFor } from './block-for.ts';
 import { type Ask, questionsTo } from './questions.ts';
 
 /** So many workers that end within so many milliseconds end all. */
@@ -10,6 +11,10 @@ const ENDS_INTERVAL = 60_000;
 
 /** Milliseconds until the place of the second worker that ends is taken; doubles with each. That of the first is at once. */
 const BACK_OFF = 250;
+
+/** Tells a worker to end at once, and the milliseconds that it then has for its last lines of the log. */
+export const END_AT_ONCE = 'SIGUSR2';
+const LAST_LINES = 300;
 
 /** Milliseconds between checks whether everything that an ended process has sent has arrived. */
 const POLL_INTERVAL = 10;
@@ -28,6 +33,8 @@ interface StartError {
 interface Options {
   /** The module that a worker runs, with its place as the argument. */
   readonly module: string;
+  /** Variables that a worker gets beside those of this process. */
+  readonly environment: Readonly<Record<string, string>>;
   /** Names of the places, one for each worker; whoever takes a place gets its name. */
   readonly places: readonly string[];
   /** Called, after the start, whenever a worker has ended without being told to. */
@@ -40,7 +47,7 @@ export interface Workers<Started> {
   /**
    * Starts all and resolves to what each says of its start.
    *
-   * @throws StartError of the first that fails, once all have ended
+   * @throws StartError of the first that fails, or Error if one ends meanwhile, once all have ended
    */
   start(): Promise<Started[]>;
   /** Asks the worker that has this place. @throws Error if it does not serve, or has no answer */
@@ -60,7 +67,7 @@ interface Running<Started> {
   readonly ended: Promise<string>;
   /** Whether it serves. */
   hasStarted: boolean;
-  kill(): void;
+  kill(signal: NodeJS.Signals): void;
 }
 
 /**
@@ -68,21 +75,30 @@ interface Running<Started> {
  * turn (node:cluster). A worker that ends is replaced. All end with this process, but how they take its loss is up to
  * them.
  */
-export function workerProcesses<Started>({ module, places, onEnd, onFailure }: Options): Workers<Started> {
+export function workerProcesses<Started>(options: Options): Workers<Started> {
+  const { module, environment, places, onEnd, onFailure } = options;
   const running = new Map<string, Running<Started>>();
   let state: 'starting' | 'serving' | 'stopping' = 'starting';
   let ends: number[] = [];
   const replacements = new Set<NodeJS.Timeout>();
   cluster.schedulingPolicy = cluster.SCHED_RR;
-  process.on('exit', killAll);
+  process.on('exit', endAll);
 
-  function killAll(): void {
-    for (const { kill } of running.values()) kill();
+  function killAll(signal: NodeJS.Signals): void {
+    for (const { kill } of running.values()) kill(signal);
+  }
+
+  /** Blocks for a moment, unless all have ended: in the end of a process nothing can be awaited. */
+  function endAll(): void {
+    if (running.size === 0) return;
+    killAll(END_AT_ONCE);
+    blockFor(LAST_LINES);
+    killAll('SIGKILL');
   }
 
   function launch(place: string): Running<Started> {
     cluster.setupPrimary({ exec: module, args: [place] });
-    const worker = cluster.fork();
+    const worker = cluster.fork(environment);
     const launched = observed<Started>(worker);
     running.set(place, launched);
     void launched.ended.then((how) => {
@@ -113,15 +129,19 @@ export function workerProcesses<Started>({ module, places, onEnd, onFailure }: O
 
   return {
     async start() {
-      const launched = places.map(launch);
       try {
-        const started = await Promise.all(launched.map((worker) => worker.started));
+        const launched = places.map(launch);
+        const firstEnd = Promise.race(launched.map(({ ended }) => ended));
+        const started = await Promise.race([
+          Promise.all(launched.map((worker) => worker.started)),
+          firstEnd.then((how) => Promise.reject(endedAs(how))),
+        ]);
         state = 'serving';
         return started;
       } catch (error) {
         state = 'stopping';
-        killAll();
-        await Promise.all(launched.map(({ ended }) => ended));
+        killAll('SIGKILL');
+        await Promise.all([...running.values()].map(({ ended }) => ended));
         throw error;
       }
     },
@@ -133,13 +153,17 @@ export function workerProcesses<Started>({ module, places, onEnd, onFailure }: O
     async stop(argument) {
       state = 'stopping';
       for (const timer of replacements) clearTimeout(timer);
-      const stopped = [...running.values()].map(async ({ started, ask, ended }) => {
+      const stopped = [...running].map(async ([place, { started, ask, ended }]) => {
         // One that is being started is asked once it serves. A signal to all processes may end it before.
         const serves = await started.then(
           () => true,
           () => false,
         );
-        if (serves) await ask('stop', argument);
+        if (serves) {
+          await ask('stop', argument).catch(({ message }: Error) =>
+            Promise.reject(new Error(`worker ${place}: ${message}`)),
+          );
+        }
         await ended;
       });
       const failed = (await Promise.allSettled(stopped)).find(({ status }) => status === 'rejected');
@@ -154,14 +178,15 @@ function observed<Started>(worker: Worker): Running<Started> {
   let failure: string | undefined;
   // Also that nothing could be sent to one that has just ended.
   worker.on('error', () => {});
-  closeUnconfirmed(child);
+  // Otherwise it could not even be started.
+  if (child.pid !== undefined) closeUnconfirmed(child);
   const ended = endOf(child).then((how) => (failure === undefined ? how : `could not start: ${failure}`));
   const launched: Running<Started> = {
-    ask: questionsTo(child),
+    ask: questionsTo(child, ended),
     started: started.promise,
     ended,
     hasStarted: false,
-    kill: () => child.kill('SIGKILL'),
+    kill: (signal) => child.kill(signal),
   };
   child.on('message', (message: FirstMessage<Started>) => {
     if ('started' in message) {
@@ -172,10 +197,14 @@ function observed<Started>(worker: Worker): Running<Started> {
       started.reject(Object.assign(new Error(failure), message.failed));
     }
   });
-  void ended.then((how) => started.reject(new Error(`A worker process ${how}.`)));
+  void ended.then((how) => started.reject(endedAs(how)));
   // A replacement's failure is told by its end.
   started.promise.catch(() => {});
   return launched;
+}
+
+function endedAs(how: string): Error {
+  return new Error(`A worker process ${how}.`);
 }
 
 /** Resolves to how a process has ended, in words, once all that it has sent has arrived. */
