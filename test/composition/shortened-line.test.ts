@@ -18,7 +18,7 @@ test.each([
   ['long in bytes only', { path: '€'.repeat(2_000) }],
   ['full of characters that JSON escapes', { path: '\u0000"\\'.repeat(3_000) }],
   ['long in an error and its causes', { err: { stack: 'at x\n'.repeat(900), cause: { stack: 'at y\n'.repeat(900) } } }],
-  ['cut within a surrogate pair', { path: '🌱'.repeat(4_000), more: 'x' }],
+  ['cut within a surrogate pair', { path: `x${'🌱'.repeat(4_000)}`, more: 'x' }],
 ])('shortens a line that is %s to valid JSON with the same members', (_name, value) => {
   const line = shortenedLine(lineOf(value), MOST);
   expect(Buffer.byteLength(line)).toBeLessThanOrEqual(MOST);
