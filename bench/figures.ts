@@ -88,6 +88,8 @@ const writers = {
       row('creates per second, Plant Store, batches of one', 'requestsPerSecond', 'single'),
       row('creates per second of two processes, Fastify + pg in one', 'requestsPerSecond', 'fastify', many, 'two'),
       row('creates per second of two processes, Fastify + pg in two', 'requestsPerSecond', 'fastifyTwo', many, 'two'),
+      row('CPU per create of two processes, Plant Store in one', 'cpu', 'ours', many, 'two'),
+      row('creates per second of two processes, Plant Store in one', 'requestsPerSecond', 'ours', many, 'two'),
       row('p99, Fastify + pg', 'p99', 'fastify'),
       row('p50, Fastify + pg', 'p50', 'fastify', counts.slice(0, 1)),
       row('p99, Fastify + pg', 'p99', 'fastify', counts.slice(0, 1)),
