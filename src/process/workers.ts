@@ -1,9 +1,6 @@
-import type { ChildProcess } from 'node:child_process';
-import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
+import cluster from 'node:cluster';
 import { blockFor } from './block-for.ts';
-import { type Ask, questionsTo } from './questions.ts';
+import { endedAs, type WorkerProcess, workerProcess } from './worker-process.ts';
 
 /** So many workers that end within so many milliseconds end all. */
 const MAX_ENDS = 5;
@@ -15,20 +12,6 @@ const BACK_OFF = 250;
 /** Tells a worker to end at once, and the milliseconds that it then has for its last lines of the log. */
 export const END_AT_ONCE = 'SIGUSR2';
 const LAST_LINES = 300;
-
-/** Milliseconds between checks whether everything that an ended process has sent has arrived. */
-const POLL_INTERVAL = 10;
-
-/** What a worker says of itself once, at its start. */
-export type FirstMessage<Started> = { readonly started: Started } | { readonly failed: StartError };
-
-/** What is left of an error on its way to the primary. */
-interface StartError {
-  readonly message: string;
-  readonly code?: string | undefined;
-  readonly syscall?: string | undefined;
-  readonly port?: number | undefined;
-}
 
 interface Options {
   /** The module that a worker runs, with its place as the argument. */
@@ -47,7 +30,7 @@ export interface Workers<Started> {
   /**
    * Starts all and resolves to what each says of its start.
    *
-   * @throws StartError of the first that fails, or Error if one ends meanwhile, once all have ended
+   * @throws the error of the first that fails, or Error if one ends meanwhile, once all have ended
    */
   start(): Promise<Started[]>;
   /** Asks the worker that has this place. @throws Error if it does not serve, or has no answer */
@@ -60,16 +43,6 @@ export interface Workers<Started> {
   stop(argument: unknown): Promise<void>;
 }
 
-interface Running<Started> {
-  readonly ask: Ask;
-  readonly started: Promise<Started>;
-  /** Resolves to how it has ended, in words, after all that it has sent. */
-  readonly ended: Promise<string>;
-  /** Whether it serves. */
-  hasStarted: boolean;
-  kill(signal: NodeJS.Signals): void;
-}
-
 /**
  * Worker processes that share the ports that they listen on: this process accepts the connections and hands them out in
  * turn (node:cluster). A worker that ends is replaced. All end with this process, but how they take its loss is up to
@@ -77,7 +50,7 @@ interface Running<Started> {
  */
 export function workerProcesses<Started>(options: Options): Workers<Started> {
   const { module, environment, places, onEnd, onFailure } = options;
-  const running = new Map<string, Running<Started>>();
+  const running = new Map<string, WorkerProcess<Started>>();
   let state: 'starting' | 'serving' | 'stopping' = 'starting';
   let ends: number[] = [];
   const replacements = new Set<NodeJS.Timeout>();
@@ -96,10 +69,10 @@ export function workerProcesses<Started>(options: Options): Workers<Started> {
     killAll('SIGKILL');
   }
 
-  function launch(place: string): Running<Started> {
+  function launch(place: string): WorkerProcess<Started> {
     cluster.setupPrimary({ exec: module, args: [place] });
     const worker = cluster.fork(environment);
-    const launched = observed<Started>(worker);
+    const launched = workerProcess<Started>(worker);
     running.set(place, launched);
     void launched.ended.then((how) => {
       running.delete(place);
@@ -170,88 +143,4 @@ export function workerProcesses<Started>(options: Options): Workers<Started> {
       if (failed?.status === 'rejected') throw failed.reason;
     },
   };
-}
-
-function observed<Started>(worker: Worker): Running<Started> {
-  const { process: child } = worker;
-  const started = Promise.withResolvers<Started>();
-  let failure: string | undefined;
-  // Also that nothing could be sent to one that has just ended.
-  worker.on('error', () => {});
-  // Otherwise it could not even be started.
-  if (child.pid !== undefined) closeUnconfirmed(child);
-  const ended = endOf(child).then((how) => (failure === undefined ? how : `could not start: ${failure}`));
-  const launched: Running<Started> = {
-    ask: questionsTo(child, ended),
-    started: started.promise,
-    ended,
-    hasStarted: false,
-    kill: (signal) => child.kill(signal),
-  };
-  child.on('message', (message: FirstMessage<Started>) => {
-    if ('started' in message) {
-      launched.hasStarted = true;
-      started.resolve(message.started);
-    } else if ('failed' in message) {
-      failure = message.failed.message;
-      started.reject(Object.assign(new Error(failure), message.failed));
-    }
-  });
-  void ended.then((how) => started.reject(endedAs(how)));
-  // A replacement's failure is told by its end.
-  started.promise.catch(() => {});
-  return launched;
-}
-
-function endedAs(how: string): Error {
-  return new Error(`A worker process ${how}.`);
-}
-
-/** Resolves to how a process has ended, in words, once all that it has sent has arrived. */
-async function endOf(child: ChildProcess): Promise<string> {
-  // It could not even be started.
-  if (child.pid === undefined) return `could not start: ${(await once(child, 'error'))[0]}`;
-  let isDisconnected = false;
-  child.once('disconnect', () => {
-    isDisconnected = true;
-  });
-  // Not events.once, which an error rejects, such as that of a message to a process that has just ended.
-  const how = await new Promise<string>((resolve) => {
-    child.once('exit', (code, signal) =>
-      resolve(signal === null ? `ended with code ${code}` : `was ended by ${signal}`),
-    );
-  });
-  while (child.connected) await delay(POLL_INTERVAL);
-  // Node.js 24 forgets the event if a connection was on its way to the process (internal/child_process.js: disconnect,
-  // which waits for _handleQueue), and node:cluster would count on the process for ever.
-  await delay(POLL_INTERVAL);
-  if (!isDisconnected) child.emit('disconnect');
-  return how;
-}
-
-/** A message of node:cluster, as far as it matters here. It is not documented. */
-interface ClusterMessage {
-  readonly act?: string;
-  readonly seq?: number;
-  readonly ack?: number;
-}
-
-/**
- * Closes the connection that a worker was handed and had not taken when it ended. node:cluster keeps that open for ever,
- * waiting for the confirmation, and so would the client (Node.js 24, internal/cluster/round_robin_handle.js: handoff).
- * There is at most one, since the next one is handed over after the confirmation.
- */
-function closeUnconfirmed(child: ChildProcess): void {
-  let unconfirmed: { readonly seq: number | undefined; readonly connection: { close(): void } } | undefined;
-  const send = child.send.bind(child) as (...args: unknown[]) => boolean;
-  Object.assign(child, {
-    send(message: ClusterMessage, connection: { close(): void }, ...rest: unknown[]) {
-      if (message.act === 'newconn') unconfirmed = { seq: message.seq, connection };
-      return send(message, connection, ...rest);
-    },
-  });
-  child.on('internalMessage', ({ ack }: ClusterMessage) => {
-    if (ack !== undefined && ack === unconfirmed?.seq) unconfirmed = undefined;
-  });
-  child.once('disconnect', () => unconfirmed?.connection.close());
 }
