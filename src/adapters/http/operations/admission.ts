@@ -75,7 +75,6 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
     }
     const ticket = { bytes, since: performance.now(), isDeclared: declared !== undefined, abort: undefined };
     inFlight.add(ticket);
-    arriving.add(ticket);
     allBytes += bytes;
     return ticket;
   }
@@ -96,12 +95,13 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
   }
 
   /**
-   * Waits for the body.
+   * Waits for a body that has not arrived yet.
    *
    * @throws HttpError `request_too_slow` if the slot is lost to another request meanwhile
    */
   function arrival<Body>(ticket: Ticket, reading: Promise<Body>): Promise<Body> {
     return new Promise((resolve, reject) => {
+      arriving.add(ticket);
       ticket.abort = reject;
       reading.then((body) => {
         arrive(ticket);

