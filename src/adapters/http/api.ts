@@ -13,6 +13,7 @@ import { cors } from './pipeline/cors.ts';
 import { koaApp } from './pipeline/koa-app.ts';
 import { requestLog } from './pipeline/request-log.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
+import { respond } from './pipeline/response.ts';
 import type { ServedApp } from './sockets/server.ts';
 
 interface ApiOptions {
@@ -50,7 +51,7 @@ export function api(options: ApiOptions): ServedApp {
   let document: string | undefined;
   router.get('/openapi.json', (ctx) => {
     document ??= JSON.stringify(openApiDocument(operations, baseUrl()));
-    ctx.body = document;
+    respond(ctx, { status: 200, headers: {}, body: document });
   });
   addDocsPage(router, baseUrl);
 

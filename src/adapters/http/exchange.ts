@@ -31,6 +31,8 @@ export interface Exchange {
   /** The requested operation's operationId; undefined if the request matched none. */
   operation: string | undefined;
   failure: Failure | undefined;
+  /** The length of the response's body, if it is declared. */
+  bytesOut: number | undefined;
   /**
    * When reading resumes after the response: at once if the request was admitted, after this iteration of the event
    * loop if it was refused or needed no admission, and when a slot is free if it was refused for overload.
@@ -63,6 +65,7 @@ export function beginExchange(
     requestId: validId(request.headers['x-request-id']) ?? randomUUID(),
     operation: undefined,
     failure: undefined,
+    bytesOut: undefined,
     resume: 'after this iteration',
   };
   request[EXCHANGE] = exchange;

@@ -1,9 +1,11 @@
 import Router from '@koa/router';
+import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { exchangeOf } from './exchange.ts';
 import { errorKinds } from './pipeline/errors.ts';
-import { koaApp, respondJson } from './pipeline/koa-app.ts';
+import { koaApp } from './pipeline/koa-app.ts';
 import { requestLog } from './pipeline/request-log.ts';
+import { type HttpResponse, respond } from './pipeline/response.ts';
 import type { ServedApp } from './sockets/server.ts';
 
 /**
@@ -30,8 +32,8 @@ export function management(
   const router = new Router({ sensitive: true, strict: true });
   router.get('/live', (ctx) => respondJson(ctx, { status: 'live' }));
   router.get('/metrics', async (ctx) => {
-    ctx.set('Content-Type', metrics.contentType);
-    ctx.body = await metrics.text();
+    const body = await metrics.text();
+    respond(ctx, { status: 200, headers: { 'Content-Type': metrics.contentType }, body });
   });
   router.get('/ready', async (ctx) => {
     const results = await Promise.all(namedChecks.map(async ([name, check]) => [name, await outcome(check)] as const));
@@ -39,12 +41,10 @@ export function management(
     const failed = results.filter(([, { isReady }]) => !isReady).map(([name]) => name);
     if (failed.length === 0) return respondJson(ctx, { status: 'ready', checks });
     const { status, error, headers } = errorKinds.store_unavailable;
-    ctx.status = status;
-    ctx.set(headers ?? {});
     const message = `not ready: ${failed.join(', ')}`;
     const thrown = new Error(results.map(([name, { text }]) => `${name}: ${text}`).join(', '));
     exchangeOf(ctx.req).failure = { error, thrown };
-    respondJson(ctx, { error, message, status: 'not ready', checks });
+    respondJson(ctx, { error, message, status: 'not ready', checks }, status, headers);
   });
   // Probes come every few seconds: only failures are logged.
   const warnings = log.isLevelEnabled('warn') ? log.child({}, { level: 'warn' }) : log;
@@ -53,6 +53,10 @@ export function management(
     logExchange: requestLog(warnings),
     freeSlots: () => Number.POSITIVE_INFINITY,
   };
+}
+
+function respondJson(ctx: Context, value: unknown, status = 200, headers: HttpResponse['headers'] = {}): void {
+  respond(ctx, { status, headers, body: JSON.stringify(value) });
 }
 
 /** A check that runs once at a time: probes come while one that has timed out still runs, and all get its result. */

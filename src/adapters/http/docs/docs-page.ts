@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type Router from '@koa/router';
+import { ifNoneMatch } from '../operations/etag.ts';
+import { respond } from '../pipeline/response.ts';
 
 /* The API reference at /docs: Swagger UI, served entirely from this port. It is not an operation, so needs no token. */
 
@@ -30,16 +32,16 @@ export function addDocsPage(router: Router, baseUrl: () => string): void {
     router.get(path, async (ctx) => {
       cached ??= await load(file);
       const { plain, zipped, etag } = cached;
-      ctx.set({ ...headers(baseUrl()), 'Content-Type': type, ETag: etag });
+      // Not with the others below: CORS may have set one.
       ctx.vary('Accept-Encoding');
-      ctx.status = 200;
-      if (ctx.fresh) {
-        ctx.status = 304;
+      const common = { ...headers(baseUrl()), ETag: etag };
+      if (ifNoneMatch(ctx.get('If-None-Match'), etag)) {
+        respond(ctx, { status: 304, headers: common, body: undefined });
         return;
       }
-      const accepted = ctx.acceptsEncodings('gzip', 'identity');
-      if (accepted === 'gzip') ctx.set('Content-Encoding', 'gzip');
-      ctx.body = accepted === 'gzip' ? zipped : plain;
+      const isZipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
+      const own = { 'Content-Type': type, ...(isZipped && { 'Content-Encoding': 'gzip' }) };
+      respond(ctx, { status: 200, headers: { ...common, ...own }, body: isZipped ? zipped : plain });
     });
   }
 }

@@ -15,12 +15,12 @@ export function ifMatch(header: string, etag: string): boolean {
  * `ctx.fresh`, never matches beside `Cache-Control: no-cache`, which fetch adds to a request that has If-None-Match.
  */
 export function ifNoneMatch(header: string, etag: string): boolean {
-  return (
-    header.trim() === '*' ||
-    listed(header)
-      .map((one) => one.replace(/^W\//, ''))
-      .includes(etag)
-  );
+  return header.trim() === '*' || listed(header).map(opaqueTag).includes(opaqueTag(etag));
+}
+
+/** A weak entity tag as a strong one. */
+function opaqueTag(etag: string): string {
+  return etag.replace(/^W\//, '');
 }
 
 function listed(header: string): string[] {

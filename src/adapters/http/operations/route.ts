@@ -1,9 +1,9 @@
-import { Readable } from 'node:stream';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Permission } from '../../../application/permissions.ts';
 import { exchangeOf } from '../exchange.ts';
 import { HttpError } from '../pipeline/errors.ts';
+import { respond } from '../pipeline/response.ts';
 import type { Admission } from './admission.ts';
 import type { BodyReader } from './body-reader.ts';
 import { ifNoneMatch } from './etag.ts';
@@ -40,7 +40,8 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
     const invoke = operation.prepare({ path: ctx.params, query: ctx.querystring, accept, ifMatch, signal });
     const ticket = enter(check(ctx));
     try {
-      const body = arrived(ctx) ?? (await arrival(ticket, read(ctx, (bytes) => grow(ticket, bytes))));
+      const count = (bytes: number) => grow(ticket, bytes);
+      const body = arrived(ctx) ?? (await arrival(ticket, read(ctx, count)));
       exchange.resume = 'at once';
       const reply = await invoke(body);
       // The parser refused what followed meanwhile, and that response is sent (parser-refusals.ts).
@@ -81,13 +82,6 @@ function isKnown({ method, req }: Context, etag: string | undefined): boolean {
 }
 
 function send(ctx: Context, { headers, body }: Reply): void {
-  ctx.status = body === undefined ? 204 : 200;
-  for (const [name, value] of Object.entries(headers)) ctx.res.setHeader(name, value);
-  if (isKnown(ctx, headers.ETag)) ctx.status = 304;
-  else if (typeof body === 'string') ctx.body = body;
-  // HEAD asks for no part of it.
-  else if (body !== undefined && ctx.method !== 'HEAD') {
-    // One part at a time, so that a client that reads slowly holds no more than that.
-    ctx.body = Readable.from(body, { highWaterMark: 1 });
-  }
+  if (isKnown(ctx, headers.ETag)) respond(ctx, { status: 304, headers, body: undefined });
+  else respond(ctx, { status: body === undefined ? 204 : 200, headers, body });
 }

@@ -1,5 +1,6 @@
 import { type ErrorCode, PlantStoreError } from '../../../domain/errors.ts';
 import { fieldRules } from '../../../domain/plant.ts';
+import type { HttpResponse } from './response.ts';
 
 /** Errors of the HTTP adapter itself, before or without an operation. */
 type HttpErrorCode =
@@ -119,18 +120,9 @@ export class HttpError extends Error {
   }
 }
 
-/** The headers of every response, unless it sets its own. */
-export const commonHeaders = {
-  'Content-Type': 'application/json',
-  'X-Content-Type-Options': 'nosniff',
-  'Cache-Control': 'no-store',
-} as const;
-
-/** An error response, ready to send: the body is an Error as JSON. */
-export interface ErrorResponse {
-  readonly status: number;
+/** Its body is an Error as JSON. */
+export interface ErrorResponse extends HttpResponse {
   readonly error: number;
-  readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 

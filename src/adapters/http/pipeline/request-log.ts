@@ -10,7 +10,7 @@ import { traceOf } from './trace-context.ts';
  * @param observer notified of each exchange as well
  */
 export function requestLog(log: Logger, observer?: RequestObserver): (exchange: Exchange) => void {
-  return ({ request, response, start, requestId, operation, failure }) => {
+  return ({ request, response, start, requestId, operation, failure, bytesOut }) => {
     const milliseconds = performance.now() - start;
     // Koa's default status is not a response.
     const status = response.headersSent ? response.statusCode : undefined;
@@ -29,7 +29,7 @@ export function requestLog(log: Logger, observer?: RequestObserver): (exchange: 
       error: failure?.error,
       durationMs: Math.round(milliseconds * 1000) / 1000,
       bytesIn: bytesOf(request.headers['content-length']),
-      bytesOut: bytesOf(response.getHeader('Content-Length')),
+      bytesOut,
       aborted: response.writableFinished ? undefined : true,
       reason,
       err,

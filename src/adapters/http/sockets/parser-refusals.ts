@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Logger } from 'pino';
 import { type Connection, pendingExchange } from '../exchange.ts';
-import { commonHeaders, errorResponse, HttpError } from '../pipeline/errors.ts';
+import { errorResponse, HttpError } from '../pipeline/errors.ts';
 import type { RequestObserver } from '../pipeline/request-observer.ts';
+import { commonHeaders } from '../pipeline/response.ts';
 
 /** Responds to a request that Node's parser refused, which never reaches the app, and closes the connection. */
 export function refuse(error: Error, connection: Connection, log: Logger, observer?: RequestObserver): void {
@@ -20,7 +21,7 @@ function respondRefused(
 ): void {
   const thrown = new HttpError(parserErrorCode(error.code));
   const { status, headers, body, error: number } = errorResponse(thrown);
-  const closing = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
+  const closing = { ...commonHeaders, ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
   const { socket } = connection;
   const pending = pendingExchange(connection);
   if (error.code === 'ECONNRESET' || !socket.writable || pending?.response.headersSent) {
@@ -34,16 +35,16 @@ function respondRefused(
   }
   if (pending) {
     const { request, response } = pending;
-    // It already has its X-Request-Id and will be logged. The app's own response is discarded.
+    // It will be logged. The app's own response is discarded.
     pending.failure = { error: number, thrown };
+    pending.bytesOut = closing['Content-Length'];
     // Node has abandoned the request by then, and a pending read of its body would never end.
     response.once('close', () => request.destroy());
-    response.writeHead(status, closing);
-    response.end(body);
+    response.writeHead(status, { ...closing, 'X-Request-Id': pending.requestId }).end(body);
     return;
   }
   const requestId = randomUUID();
-  const lines = Object.entries({ ...commonHeaders, ...closing, 'X-Request-Id': requestId }).map(
+  const lines = Object.entries({ ...closing, 'X-Request-Id': requestId }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   );
   // Destroyed, since a client that does not close its side would keep it open indefinitely.
