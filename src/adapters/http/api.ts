@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import type { TokenVerifier } from '../../application/permissions.ts';
 import { addDocsPage } from './docs/docs-page.ts';
 import { type AdmissionLimits, admission } from './operations/admission.ts';
-import { bearerAuth } from './operations/bearer-auth.ts';
 import { bodyReader } from './operations/body-reader.ts';
 import { openApiDocument } from './operations/openapi.ts';
 import type { Operation } from './operations/operation.ts';
@@ -45,7 +44,7 @@ export function api(options: ApiOptions): ServedApp {
     wait: admission({ ...limits, maxRequests: maxFollowers }, observer?.overloaded),
   };
   const limitResponse = responseLimits({ maxBytes: limits.maxRequestBytes, maxStreams }, observer?.overloaded);
-  const gates = { authenticate: bearerAuth(verifyToken), admissions, body: bodyReader(bodyLimit), limitResponse };
+  const gates = { verifyToken, admissions, body: bodyReader(bodyLimit), limitResponse };
   const router = new Router({ sensitive: true, strict: true });
   for (const operation of operations) routeOperation(router, operation, gates);
   let document: string | undefined;

@@ -1,10 +1,11 @@
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import type { Permission } from '../../../application/permissions.ts';
+import type { TokenVerifier } from '../../../application/permissions.ts';
 import { exchangeOf } from '../exchange.ts';
 import { HttpError } from '../pipeline/errors.ts';
 import { respond } from '../pipeline/response.ts';
 import type { Admission } from './admission.ts';
+import { bearerToken, requirePermission } from './bearer-auth.ts';
 import type { BodyReader } from './body-reader.ts';
 import { ifNoneMatch } from './etag.ts';
 import type { Operation } from './operation.ts';
@@ -13,7 +14,7 @@ import type { Reply } from './responses.ts';
 
 /** The steps that every request passes before its operation is invoked, and its response before it is sent. */
 interface Gates {
-  readonly authenticate: (ctx: Context, permission: Permission) => Promise<void>;
+  readonly verifyToken: TokenVerifier;
   /** Reads, writes and those that wait have limits of their own, so that none keeps another out. */
   readonly admissions: Readonly<Record<'read' | 'write' | 'wait', Admission>>;
   readonly body: BodyReader;
@@ -33,7 +34,7 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
   router.register(path, [operation.method], async (ctx) => {
     const exchange = exchangeOf(ctx.req);
     exchange.operation = operation.operationId;
-    await gates.authenticate(ctx, operation.permission);
+    requirePermission(await gates.verifyToken(bearerToken(ctx.req)), operation.permission);
     exchange.connection.isAuthenticated = true;
     const { accept, 'if-match': ifMatch } = ctx.req.headers;
     const signal = () => leaving(ctx);
