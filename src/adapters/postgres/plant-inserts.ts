@@ -61,13 +61,14 @@ async function insertBatch(
   plants: readonly NewPlant[],
   onInsert: InsertOptions['onInsert'],
   isRepeated = false,
-): Promise<(NewPlant | 'deleted')[]> {
+): Promise<readonly (NewPlant | 'deleted')[]> {
   const firsts = new Map<bigint, NewPlant>();
   for (const plant of plants) if (!firsts.has(plant.id)) firsts.set(plant.id, plant);
   // In a fixed order: two statements that insert the same ids in different orders would deadlock.
   const rows = [...firsts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const { rows: inserted } = await database.sql.executeQuery(insert(rows));
   onInsert(plants.length, inserted.length);
+  if (inserted.length === plants.length) return plants;
   const holders = inserted.length === rows.length ? firsts : await holdersOf(database, firsts, inserted);
   const missing = rows.find(({ id }) => !holders.has(id));
   if (missing === undefined) return plants.flatMap(({ id }) => holders.get(id) ?? []);

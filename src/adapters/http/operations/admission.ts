@@ -11,12 +11,19 @@ export interface AdmissionLimits {
 interface Ticket {
   /** The declared size of its body or, without one, what has arrived so far. */
   bytes: number;
-  /** As performance.now() counts. */
-  readonly since: number;
   /** Whether its body is declared to have these bytes; otherwise they are counted as they arrive. */
   readonly isDeclared: boolean;
-  /** Ends the wait for its body; undefined once that has arrived. */
-  abort: ((reason: HttpError) => void) | undefined;
+  /** False once it has been given back or lost. */
+  isHeld: boolean;
+  /** While its body is still arriving. */
+  wait: Wait | undefined;
+}
+
+/** The wait for a body. */
+interface Wait {
+  /** As performance.now() counts. */
+  readonly since: number;
+  readonly abort: (reason: HttpError) => void;
 }
 
 /** Milliseconds that an arriving body keeps its slot even while other requests are refused. */
@@ -29,7 +36,7 @@ const SLOW_BODY = 100;
  * @param overloaded called at each refusal
  */
 export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, overloaded?: () => void) {
-  const inFlight = new Set<Ticket>();
+  let inFlight = 0;
   /** Those whose body is still arriving, oldest first. */
   const arriving = new Set<Ticket>();
   let allBytes = 0;
@@ -38,26 +45,29 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
   function arrive(ticket: Ticket): void {
     arriving.delete(ticket);
     // V8 may keep former members of a Set alive for long (see store-call.ts), and this one refers to the whole request.
-    ticket.abort = undefined;
+    ticket.wait = undefined;
   }
 
   /** Gives the slot back. */
   function leave(ticket: Ticket): void {
-    arrive(ticket);
-    if (inFlight.delete(ticket)) allBytes -= ticket.bytes;
+    if (ticket.wait !== undefined) arrive(ticket);
+    if (!ticket.isHeld) return;
+    ticket.isHeld = false;
+    inFlight--;
+    allBytes -= ticket.bytes;
   }
 
   /** @returns whether a slow body has lost its slot to a request of so many bytes */
   function makeRoom(bytes: number): boolean {
     const [slowest] = arriving;
     overloaded?.();
-    if (slowest === undefined || performance.now() - slowest.since < SLOW_BODY) {
+    if (slowest?.wait === undefined || performance.now() - slowest.wait.since < SLOW_BODY) {
       lastRefused = bytes;
       return false;
     }
     const message =
       'the service is overloaded, and this body arrived too slowly; sending the same request again is safe';
-    slowest.abort?.(new HttpError('request_too_slow', message, { Connection: 'close' }));
+    slowest.wait.abort(new HttpError('request_too_slow', message, { Connection: 'close' }));
     leave(slowest);
     return true;
   }
@@ -70,13 +80,12 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
    */
   function enter(declared: number | undefined): Ticket {
     const bytes = declared ?? 0;
-    while (inFlight.size >= maxRequests || allBytes + bytes > maxRequestBytes) {
+    while (inFlight >= maxRequests || allBytes + bytes > maxRequestBytes) {
       if (!makeRoom(bytes)) throw new HttpError('overloaded');
     }
-    const ticket = { bytes, since: performance.now(), isDeclared: declared !== undefined, abort: undefined };
-    inFlight.add(ticket);
+    inFlight++;
     allBytes += bytes;
-    return ticket;
+    return { bytes, isDeclared: declared !== undefined, isHeld: true, wait: undefined };
   }
 
   /**
@@ -89,7 +98,7 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
     allBytes += bytes;
     while (allBytes > maxRequestBytes && arriving.has(ticket)) {
       if (makeRoom(ticket.bytes)) continue;
-      ticket.abort?.(new HttpError('overloaded', undefined, { Connection: 'close' }));
+      ticket.wait?.abort(new HttpError('overloaded', undefined, { Connection: 'close' }));
       leave(ticket);
     }
   }
@@ -102,7 +111,7 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
   function arrival<Body>(ticket: Ticket, reading: Promise<Body>): Promise<Body> {
     return new Promise((resolve, reject) => {
       arriving.add(ticket);
-      ticket.abort = reject;
+      ticket.wait = { since: performance.now(), abort: reject };
       reading.then((body) => {
         arrive(ticket);
         resolve(body);
@@ -116,7 +125,7 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
     arrival,
     leave,
     /** How many more requests can be admitted, if their bodies are no larger than the last refused one. */
-    freeSlots: () => (allBytes + lastRefused > maxRequestBytes ? 0 : maxRequests - inFlight.size),
+    freeSlots: () => (allBytes + lastRefused > maxRequestBytes ? 0 : maxRequests - inFlight),
   };
 }
 
