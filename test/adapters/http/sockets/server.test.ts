@@ -1,8 +1,11 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
 import { post, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { rawRequest } from '../../../support/raw-request.ts';
 
 /* What a client can do to a connection, and must not do to the service or to itself. */
@@ -71,9 +74,49 @@ test('answers each request in front of something that cannot be read, and that t
   expect(answers).toMatch(/{"error":40001,"message":"[^"]+"}$/);
 });
 
+/** The next request that arrives, once the server has its headers. */
+function nextRequest(): Promise<IncomingMessage> {
+  return new Promise((resolve) => {
+    subscribe('http.server.request.start', function received(message) {
+      unsubscribe('http.server.request.start', received);
+      resolve((message as { request: IncomingMessage }).request);
+    });
+  });
+}
+
+/** Sends the body once the server has the headers. */
+async function sendInTwo(request: string): Promise<string> {
+  const { hostname, port } = new URL(server.url);
+  const received = nextRequest();
+  const socket = connect(Number(port), hostname).setEncoding('utf8');
+  socket.write(request.slice(0, -BODY.length));
+  await received;
+  socket.write(BODY);
+  let answer = '';
+  for await (const text of socket) answer += text;
+  return answer;
+}
+
+test('answers the same whether a body comes with its headers or after them', async () => {
+  expect(await sendInTwo(LAST)).toMatch(/^HTTP\/1\.1 200 [\s\S]*{"name":"Monstera"}$/);
+  expect(await rawRequest(server.url, LAST)).toMatch(/^HTTP\/1\.1 200 [\s\S]*{"name":"Monstera"}$/);
+});
+
+test('keeps nothing of a request while its connection is idle', async () => {
+  const { hostname, port } = new URL(server.url);
+  const received = nextRequest();
+  const socket = connect(Number(port), hostname);
+  socket.write(LAST.replace('Connection: close\r\n', ''));
+  await once(socket, 'data');
+  const request = await received;
+  // Node lets go of it then.
+  await eventually(() => request.closed, 5_000);
+  socket.destroy();
+});
+
 test('does not ask a client of HTTP/1.0 for its body, which it would not understand', async () => {
   const old = LAST.replace('HTTP/1.1', 'HTTP/1.0').replace('Connection: close', 'Expect: 100-continue');
-  expect(await rawRequest(server.url, old)).toMatch(/^HTTP\/1\.1 200 /);
+  expect(await sendInTwo(old)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 describe('a body in small pieces', () => {
