@@ -10,6 +10,7 @@ import { respond } from './response.ts';
 export function koaApp(router: Router, log: Logger, beforeRoutes: readonly Middleware[] = []): Koa {
   const app = new Koa();
   Object.assign(app, { handleRequest: requestHandler(log) });
+  // A stream that breaks off (response.ts).
   app.on('error', (error, ctx) => noteFailure(ctx, error, log));
   for (const middleware of beforeRoutes) app.use(middleware);
   app.use(router.routes());
@@ -26,13 +27,14 @@ function requestHandler(log: Logger) {
     try {
       refuseMalformed(ctx.req);
       await middleware(ctx);
-      // Only a status, as for a preflight.
+      // A preflight, for which the middleware for CORS only sets the status.
       if (!ctx.res.headersSent) respond(ctx, { status: ctx.status, headers: {}, body: undefined });
     } catch (thrown) {
       if (thrown instanceof HttpError && thrown.code === 'overloaded') {
         exchangeOf(ctx.req).resume = 'when a slot is free';
       }
-      respond(ctx, noteFailure(ctx, thrown, log));
+      const response = noteFailure(ctx, thrown, log);
+      if (!ctx.res.headersSent) respond(ctx, response);
     }
   };
 }

@@ -12,7 +12,7 @@ import { traceOf } from './trace-context.ts';
 export function requestLog(log: Logger, observer?: RequestObserver): (exchange: Exchange) => void {
   return ({ request, response, start, requestId, operation, failure, bytesOut }) => {
     const milliseconds = performance.now() - start;
-    // Koa's default status is not a response.
+    // Before it is sent, the response has Node's default status.
     const status = response.headersSent ? response.statusCode : undefined;
     observer?.requestEnded(operation, status, failure?.error, milliseconds);
     const trace = traceOf(request.headers.traceparent);

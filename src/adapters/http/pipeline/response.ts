@@ -11,7 +11,7 @@ export interface HttpResponse {
   readonly body: string | Buffer | AsyncIterable<string> | undefined;
 }
 
-/** The headers of every response, unless it has its own. */
+/** The headers of every response, unless it has its own; no Content-Type if there is no content. */
 export const commonHeaders = {
   'Content-Type': 'application/json',
   'X-Content-Type-Options': 'nosniff',
@@ -28,7 +28,7 @@ export function respond(ctx: Context, { status, headers, body }: HttpResponse): 
   const { req, res } = ctx;
   // The client has left, or the response is to what followed the request (parser-refusals.ts).
   if (!ctx.writable) {
-    // For the log, unless that response has its own.
+    // For the log. It is ignored if that response has been sent.
     ctx.status = status;
     res.end();
     return;

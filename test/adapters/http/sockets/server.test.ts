@@ -114,6 +114,12 @@ test('keeps nothing of a request while its connection is idle', async () => {
   socket.destroy();
 });
 
+test('lets a client that expects 100 Continue go on, even if its body is there already', async () => {
+  const good = LAST.replace('Connection: close\r\n', '');
+  const answers = await rawRequest(server.url, good.replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n') + LAST);
+  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 200', 'HTTP/1.1 200']);
+});
+
 test('does not ask a client of HTTP/1.0 for its body, which it would not understand', async () => {
   const old = LAST.replace('HTTP/1.1', 'HTTP/1.0').replace('Connection: close', 'Expect: 100-continue');
   expect(await sendInTwo(old)).toMatch(/^HTTP\/1\.1 200 /);
