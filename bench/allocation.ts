@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable, number } from '../tooling/markdown-table.ts';
@@ -59,11 +58,14 @@ await session(async (session) => {
 });
 
 /** Begins or ends the sampling. @returns the match of the line that says so */
-async function toggle({ pid, lines }: Server, expected: RegExp): Promise<RegExpExecArray> {
-  process.kill(pid, 'SIGUSR2');
-  for (;;) {
-    const [line] = (await once(lines, 'line')) as [string];
+function toggle({ pid, lines }: Server, expected: RegExp): Promise<RegExpExecArray> {
+  const { promise, resolve } = Promise.withResolvers<RegExpExecArray>();
+  lines.on('line', function check(line) {
     const match = expected.exec(line);
-    if (match !== null) return match;
-  }
+    if (match === null) return;
+    lines.off('line', check);
+    resolve(match);
+  });
+  process.kill(pid, 'SIGUSR2');
+  return promise;
 }

@@ -16,16 +16,11 @@ export interface BodyReader {
    */
   check(ctx: Context): number | undefined;
   /**
-   * The body if its size is declared and all of it is here, as a small one is that came in one packet with its headers.
-   * It needs no promise, no listeners and no copy: a sixth of what a create allocates. In however many chunks it came,
-   * Node buffers no more than 64 KiB of it.
+   * @param received called with the size of each chunk that is waited for, unless the body is declared to be small
+   * @returns the body itself if it has arrived already; otherwise a promise, which rejects with HttpError
+   * `body_too_large` or PlantStoreError `malformed_json`
    */
-  arrived(ctx: Context): Buffer | undefined;
-  /**
-   * @param received called with the size of each chunk, unless the body is declared to be small
-   * @throws HttpError `body_too_large`, or PlantStoreError `malformed_json`
-   */
-  read(ctx: Context, received: (bytes: number) => void): Promise<Buffer>;
+  read(ctx: Context, received: (bytes: number) => void): Buffer | Promise<Buffer>;
 }
 
 /** @param limit of a body, in bytes */
@@ -47,9 +42,14 @@ export function bodyReader(limit: number): BodyReader {
     return size;
   }
 
+  /**
+   * The body if its size is declared and all of it is here, as a small one is that came in one packet with its headers.
+   * It needs no promise, no listeners and no copy: a sixth of what a create allocates. In however many chunks it came,
+   * Node buffers no more than 64 KiB of it.
+   */
   function arrived({ req }: Context): Buffer | undefined {
     const { 'content-length': length, expect } = req.headers;
-    // Without 100 Continue, which only `read` sends, Node would close the connection of a client that expects it.
+    // Without 100 Continue, which only `receive` sends, Node would close the connection of a client that expects it.
     if (req.readableLength !== Number(length) || expect !== undefined) return undefined;
     const body = req.read();
     // Its end is still to come; unread, it would keep the request in memory as long as the connection is idle.
@@ -57,7 +57,7 @@ export function bodyReader(limit: number): BodyReader {
     return body;
   }
 
-  async function read(ctx: Context, received: (bytes: number) => void): Promise<Buffer> {
+  async function receive(ctx: Context, received: (bytes: number) => void): Promise<Buffer> {
     const { headers, httpVersion } = ctx.req;
     // RFC 9110 section 10.1.1: an HTTP/1.0 client would not understand it.
     if (headers.expect !== undefined && httpVersion !== '1.0') ctx.res.writeContinue();
@@ -78,7 +78,7 @@ export function bodyReader(limit: number): BodyReader {
     return body;
   }
 
-  return { check, arrived, read };
+  return { check, read: (ctx, received) => arrived(ctx) ?? receive(ctx, received) };
 }
 
 const noNext = async () => {};

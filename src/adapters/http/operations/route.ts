@@ -22,12 +22,12 @@ interface Gates {
 }
 
 const EMPTY = Buffer.alloc(0);
-const noBody: BodyReader = { check: () => 0, arrived: () => EMPTY, read: async () => EMPTY };
+const noBody: BodyReader = { check: () => 0, read: () => EMPTY };
 
 /** Adds the route of an operation. The order of the checks is documented. */
 export function routeOperation(router: Router, operation: Operation, gates: Gates): void {
   const path = operation.path.replace(/\{(\w+)\}/g, ':$1');
-  const { check, arrived, read } = operation.requestBody ? gates.body : noBody;
+  const { check, read } = operation.requestBody ? gates.body : noBody;
   const kind = operation.permission === 'read' ? 'read' : 'write';
   const { enter, grow, arrival, leave } = gates.admissions[operation.mayWait ? 'wait' : kind];
 
@@ -41,8 +41,8 @@ export function routeOperation(router: Router, operation: Operation, gates: Gate
     const invoke = operation.prepare({ path: ctx.params, query: ctx.querystring, accept, ifMatch, signal });
     const ticket = enter(check(ctx));
     try {
-      const count = (bytes: number) => grow(ticket, bytes);
-      const body = arrived(ctx) ?? (await arrival(ticket, read(ctx, count)));
+      const reading = read(ctx, (bytes) => grow(ticket, bytes));
+      const body = Buffer.isBuffer(reading) ? reading : await arrival(ticket, reading);
       exchange.resume = 'at once';
       const reply = await invoke(body);
       // The parser refused what followed meanwhile, and that response is sent (parser-refusals.ts).
