@@ -45,17 +45,20 @@ export function api(options: ApiOptions): ServedApp {
   };
   const limitResponse = responseLimits({ maxBytes: limits.maxRequestBytes, maxStreams }, observer?.overloaded);
   const gates = { verifyToken, admissions, body: bodyReader(bodyLimit), limitResponse };
-  const router = new Router({ sensitive: true, strict: true });
-  for (const operation of operations) routeOperation(router, operation, gates);
+  const exact = { sensitive: true, strict: true };
+  const routes = new Router(exact);
+  for (const operation of operations) routeOperation(routes, operation, gates);
+  const documents = new Router(exact);
   let document: string | undefined;
-  router.get('/openapi.json', (ctx) => {
+  documents.get('/openapi.json', (ctx) => {
     document ??= JSON.stringify(openApiDocument(operations, baseUrl()));
     respond(ctx, { status: 200, headers: {}, body: document });
   });
-  addDocsPage(router, baseUrl);
+  addDocsPage(documents, baseUrl);
 
   const methods = new Set(['GET', ...operations.map(({ method }) => method)]);
   const beforeRoutes = corsOrigins.length > 0 ? [cors(corsOrigins, [...methods])] : [];
   const freeSlots = () => Math.min(admissions.read.freeSlots(), admissions.write.freeSlots());
-  return { koa: koaApp(router, log, beforeRoutes), logExchange: requestLog(log, observer), freeSlots, observer };
+  const koa = koaApp([routes, documents], log, beforeRoutes);
+  return { koa, logExchange: requestLog(log, observer), freeSlots, observer };
 }

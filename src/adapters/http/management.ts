@@ -49,7 +49,7 @@ export function management(
   // Probes come every few seconds: only failures are logged.
   const warnings = log.isLevelEnabled('warn') ? log.child({}, { level: 'warn' }) : log;
   return {
-    koa: koaApp(router, warnings),
+    koa: koaApp([router], warnings),
     logExchange: requestLog(warnings),
     freeSlots: () => Number.POSITIVE_INFINITY,
   };

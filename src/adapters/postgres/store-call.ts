@@ -73,7 +73,8 @@ export function storeCalls({ schemaReady, timeout }: StoreCallOptions): CallStor
   async function attempt<T>(work: (call: StoreCall) => Promise<T>, call: OpenCall): Promise<T> {
     for (;;) {
       try {
-        await schemaReady();
+        const checking = schemaReady();
+        if (checking !== undefined) await checking;
         return await work(call);
       } catch (error) {
         if (classify(error) !== 'transient' || performance.now() + RETRY_DELAY >= call.deadline)

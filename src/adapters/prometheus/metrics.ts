@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { requestMetrics } from './request-metrics.ts';
 
 interface Sources {
   /** Plants waiting for a statement. */
@@ -10,9 +11,6 @@ interface Sources {
   /** Log lines dropped so far. */
   readonly droppedLines: () => number;
 }
-
-/** Seconds, from one commit on a good disk to twice the default STORE_TIMEOUT. */
-const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Up to the largest BATCH_ROWS. */
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000];
@@ -29,20 +27,8 @@ export function prometheusMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  const requests = requestMetrics();
 
-  const requests = new Counter({
-    name: 'http_requests_total',
-    help: 'Requests by operation, status (none: the client disconnected before the response) and error number',
-    labelNames: ['operation', 'status', 'error'] as const,
-    registers,
-  });
-  const durations = new Histogram({
-    name: 'http_request_duration_seconds',
-    help: 'From the end of the headers to the end of the response, excluding requests refused by the HTTP parser',
-    labelNames: ['operation', 'status'] as const,
-    buckets: DURATION_BUCKETS,
-    registers,
-  });
   const refused = new Counter({
     name: 'plant_store_overload_refusals_total',
     help: 'Requests refused because of MAX_REQUESTS, MAX_REQUEST_BYTES or MAX_STREAMS',
@@ -58,18 +44,8 @@ export function prometheusMetrics() {
   return {
     contentType: metricsContentType,
     /** All current values in Prometheus's text format. */
-    text: () => registry.metrics(),
-    /** Counts a request: without a status if its client disconnected, without a duration if the parser refused it. */
-    requestEnded(
-      operation: string | undefined,
-      status: number | undefined,
-      error: number | undefined,
-      milliseconds: number | undefined,
-    ): void {
-      const labels = { operation: operation ?? '', status: status ?? 'none' };
-      requests.inc({ ...labels, error: error ?? '' });
-      if (milliseconds !== undefined) durations.observe(labels, milliseconds / 1_000);
-    },
+    text: async () => `${await registry.metrics()}\n${requests.text()}`,
+    requestEnded: requests.requestEnded,
     /** Counts a request refused for overload. */
     overloaded: () => refused.inc(),
     /** Counts an INSERT of so many plants. */

@@ -6,14 +6,18 @@ import { type ErrorResponse, errorResponse, HttpError } from './errors.ts';
 import { refuseMalformed } from './request-checks.ts';
 import { respond } from './response.ts';
 
-/** The Koa app of one port, public or management: Error bodies and these routes. */
-export function koaApp(router: Router, log: Logger, beforeRoutes: readonly Middleware[] = []): Koa {
+/**
+ * The Koa app of one port, public or management: Error bodies and these routes.
+ *
+ * @param routers most used first: each compares the path with all of its routes
+ */
+export function koaApp(routers: readonly Router[], log: Logger, beforeRoutes: readonly Middleware[] = []): Koa {
   const app = new Koa();
   Object.assign(app, { handleRequest: requestHandler(log) });
   // A stream that breaks off (response.ts).
   app.on('error', (error, ctx) => noteFailure(ctx, error, log));
   for (const middleware of beforeRoutes) app.use(middleware);
-  app.use(router.routes());
+  for (const router of routers) app.use(router.routes());
   app.use(refuseUnrouted);
   return app;
 }

@@ -1,0 +1,54 @@
+import { expect, test } from '@jest/globals';
+import { Counter, Histogram, Registry } from 'prom-client';
+import { requestMetrics } from '../../../src/adapters/prometheus/request-metrics.ts';
+
+type Ended = Parameters<ReturnType<typeof requestMetrics>['requestEnded']>;
+
+const ended: readonly Ended[] = [
+  ['createPlant', 200, undefined, 1],
+  ['createPlant', 200, undefined, 1.000001],
+  ['createPlant', 200, undefined, 10_000],
+  ['createPlant', 200, undefined, 10_001],
+  // A list that broke off after its head.
+  ['listPlants', 200, 50300, 0],
+  ['listPlants', 200, undefined, 7],
+  ['createPlant', 503, 50300, 3],
+  ['createPlant', undefined, undefined, 2],
+  [undefined, 404, 40400, 0.5],
+  // Refused by the parser.
+  [undefined, 400, 40001, undefined],
+];
+
+/** What prom-client tells of the same requests. */
+async function expected(): Promise<string> {
+  const registers = [new Registry()];
+  const requests = new Counter({
+    name: 'http_requests_total',
+    help: 'Requests by operation, status (none: the client disconnected before the response) and error number',
+    labelNames: ['operation', 'status', 'error'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'From the end of the headers to the end of the response, excluding requests refused by the HTTP parser',
+    labelNames: ['operation', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  for (const [operation = '', status = 'none', error = '', milliseconds] of ended) {
+    requests.inc({ operation, status, error });
+    if (milliseconds !== undefined) durations.observe({ operation, status }, milliseconds / 1_000);
+  }
+  return registers[0]?.metrics() ?? '';
+}
+
+test('tells of requests what prom-client would tell', async () => {
+  const { requestEnded, text } = requestMetrics();
+  for (const one of ended) requestEnded(...one);
+  const lines = (page: string) => page.split('\n').toSorted();
+  expect(lines(text())).toEqual(lines(await expected()));
+});
+
+test('tells nothing but the names of the metrics before the first request', () => {
+  expect(requestMetrics().text()).toMatch(/^(# (HELP|TYPE) .*\n)+\n(# (HELP|TYPE) .*\n)+$/);
+});
