@@ -1,7 +1,10 @@
-import type { Logger } from 'pino';
+import { type Logger, pino } from 'pino';
 import type { Exchange } from '../exchange.ts';
 import type { RequestObserver } from './request-observer.ts';
 import { traceOf } from './trace-context.ts';
+
+/** The members that a child logger adds to all of its lines, as JSON; each begins with a comma. */
+const { chindingsSym: bindings } = pino.symbols;
 
 /**
  * Logs one line for each exchange that has ended. Query strings, headers other than those below and bodies are never
@@ -10,32 +13,37 @@ import { traceOf } from './trace-context.ts';
  * @param observer notified of each exchange as well
  */
 export function requestLog(log: Logger, observer?: RequestObserver): (exchange: Exchange) => void {
-  return ({ request, response, start, requestId, operation, failure, bytesOut }) => {
+  // pino would look up each member of an object, which takes a thirtieth of the CPU time of a create.
+  const line = log.child({}) as Logger & { [bindings]: string };
+  const common = line[bindings];
+  return (exchange) => {
+    const { request, response, start, requestId, operation, failure, bytesOut } = exchange;
     const milliseconds = performance.now() - start;
     // Before it is sent, the response has Node's default status.
     const status = response.headersSent ? response.statusCode : undefined;
     observer?.requestEnded(operation, status, failure?.error, milliseconds);
     const trace = traceOf(request.headers.traceparent);
-    const { reason, err } = errorDetails(failure);
-    // The log omits what is undefined.
-    const line = {
-      requestId,
-      traceId: trace?.traceId,
-      spanId: trace?.spanId,
-      operation,
-      method: request.method,
-      path: pathOf(request.url ?? ''),
-      status,
-      error: failure?.error,
-      durationMs: Math.round(milliseconds * 1000) / 1000,
-      bytesIn: bytesOf(request.headers['content-length']),
-      bytesOut,
-      aborted: response.writableFinished ? undefined : true,
-      reason,
-      err,
-    };
-    log[levelOf(failure)](line, 'request');
+    line[bindings] =
+      common +
+      member('requestId', requestId) +
+      member('traceId', trace?.traceId) +
+      member('spanId', trace?.spanId) +
+      member('operation', operation) +
+      member('method', request.method) +
+      member('path', pathOf(request.url ?? '')) +
+      member('status', status) +
+      member('error', failure?.error) +
+      member('durationMs', Math.round(milliseconds * 1000) / 1000) +
+      member('bytesIn', bytesOf(request.headers['content-length'])) +
+      member('bytesOut', bytesOut) +
+      member('aborted', response.writableFinished ? undefined : true);
+    line[levelOf(failure)](errorDetails(failure), 'request');
   };
+}
+
+/** Nothing if the value is undefined. */
+function member(name: string, value: string | number | boolean | undefined): string {
+  return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
 }
 
 /** The declared length of a body; a chunked one has none. */
