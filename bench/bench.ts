@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { number } from '../tooling/markdown-table.ts';
 import { positive } from '../tooling/options.ts';
-import { startServer } from '../tooling/server-process.ts';
+import { type ServerProgram, startServer } from '../tooling/server-process.ts';
 import { session } from '../tooling/session.ts';
 import { createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
 import { writeChart } from './chart.ts';
@@ -11,7 +11,7 @@ import { type ContenderKey, cannedAnswer, contenders } from './contenders.ts';
 import { writeFigures } from './figures.ts';
 import { builtGo } from './go-program.ts';
 import { runLoad } from './load.ts';
-import { measure } from './measure.ts';
+import { type Figures, measure } from './measure.ts';
 import { writeJson } from './output.ts';
 import type { Run } from './runs.ts';
 import { summarize } from './summary.ts';
@@ -20,8 +20,9 @@ import { claimTable, resultTables } from './tables.ts';
 /*
  * npm run bench [-- --quick] [--connections 1,64] [--rounds 5] [--seconds 4]
  *
- * In each round every contender has its turn at each number of connections, so that what else the machine does meets
- * all alike. Figures are medians over the rounds; ratios are made within a round.
+ * In each round every contender has its turn, so that what else the machine does meets all alike, with a new process,
+ * since two of the same program can differ by a tenth. Figures are medians over the rounds; ratios are made within a
+ * round.
  */
 
 const { values } = parseArgs({
@@ -39,47 +40,44 @@ const rounds = positive(values.rounds, values.quick ? 3 : 5);
 const seconds = positive(values.seconds, values.quick ? 3 : 4);
 
 /** So many until V8 has compiled what is hot: CPU time per request falls to a third on the way. */
-const WARM_UP_REQUESTS = values.quick ? 20_000 : 100_000;
-/**
- * Before each measured run, since a server that has waited long for its turn connects to Postgres anew, and V8 compiles
- * again what it has optimized for another number of connections: single requests wait 20 ms for that.
- */
+const WARM_UP_REQUESTS = values.quick ? 20_000 : 50_000;
+/** Before each measured run, since V8 compiles again what it has optimized for another number of connections. */
 const LEAD_IN_SECONDS = 2;
 
 await session(async (session) => {
-  const { folder, signal } = session;
+  const { folder, opened, signal } = session;
   const go = await builtGo(contenders.go, folder);
+  const programs = Object.entries({ ...contenders, go }) as [ContenderKey, ServerProgram | undefined][];
   const database = await createDatabase(await findPostgres(session), session);
-  const start = async (key: ContenderKey) => {
-    const program = key === 'go' ? go : contenders[key];
-    return program === undefined ? [] : [{ key, ...(await startServer(program, database.url, session)) }];
-  };
-  const servers = (await Promise.all((Object.keys(contenders) as ContenderKey[]).map(start))).flat();
-  const canned = await startServer(cannedAnswer, database.url, session);
-  for (const { url } of [...servers, canned]) {
+
+  /** Measures a program at each number of connections, in a process of its own beside which no other runs. */
+  async function measureAlone(program: ServerProgram, report: (connections: number, figures: Figures) => void) {
+    await using turn = opened.use(new AsyncDisposableStack());
+    const server = await startServer(program, database.url, { ...session, opened: turn });
     for (let sent = 0; sent < WARM_UP_REQUESTS; ) {
-      sent += (await runLoad(url, { connections: 64, seconds: 2, signal })).answers;
+      sent += (await runLoad(server.url, { connections: 64, seconds: 2, signal })).answers;
+    }
+    for (const connections of connectionCounts) {
+      await runLoad(server.url, { connections, seconds: LEAD_IN_SECONDS, signal });
+      await database.countSettledPlants();
+      await startAfresh(database);
+      report(connections, await measure(server, database, { connections, seconds, signal }));
     }
   }
 
   const ceilings: { connections: number; requestsPerSecond: number; generatorCpu: number }[] = [];
-  for (const connections of connectionCounts) {
-    const { requestsPerSecond, generatorCpu } = await measure(canned, database, { connections, seconds, signal });
+  await measureAlone(cannedAnswer, (connections, { requestsPerSecond, generatorCpu }) => {
     ceilings.push({ connections, requestsPerSecond, generatorCpu });
-  }
-
+  });
   const runs: Run[] = [];
   for (let round = 1; round <= rounds; round++) {
-    for (const connections of connectionCounts) {
-      for (const { key, ...server } of servers) {
-        await runLoad(server.url, { connections, seconds: LEAD_IN_SECONDS, signal });
-        await database.countSettledPlants();
-        await startAfresh(database);
-        const figures = await measure(server, database, { connections, seconds, signal });
-        runs.push({ round, connections, contender: key, ...figures });
+    for (const [contender, program] of programs) {
+      if (program === undefined) continue;
+      await measureAlone(program, (connections, figures) => {
+        runs.push({ round, connections, contender, ...figures });
         const rate = number(figures.requestsPerSecond, 0);
-        console.error(`round ${round}/${rounds}, ${connections} connections: ${server.title} ${rate}/s`);
-      }
+        console.error(`round ${round}/${rounds}, ${connections} connections: ${program.title} ${rate}/s`);
+      });
     }
   }
 

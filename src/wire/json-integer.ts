@@ -4,12 +4,16 @@ const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 /** The number of digits of the largest int64. */
 const MAX_DIGITS = 19;
 
+const PLAIN_INTEGER = /^-?\d{1,19}$/;
+
 /**
  * The exact value of a JSON number, or undefined if it has a fractional part or more than 19 digits (no int64 has
  * more). `1.0` and `1e3` are integers (JSON Schema 2020-12, validation section 6.1.1). It counts digits and never
  * computes a power, so that an exponent of any size costs nothing.
  */
 export function exactInteger(source: string): bigint | undefined {
+  // As most clients write them.
+  if (PLAIN_INTEGER.test(source)) return BigInt(source);
   const [, sign, whole = '', fraction = '', exponent = '0'] = JSON_NUMBER.exec(source) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');
   if (digits === '') return sign === undefined ? undefined : 0n;

@@ -56,7 +56,10 @@ export function jsonMembers(json: string, names: readonly string[]): Map<string,
   function readKey(): void {
     if (json[at] !== '"') throw new SyntaxError();
     const end = stringEnd(json, at);
-    if (closings.length === 1) name = names.find((one) => isName(json, at, end, one));
+    if (closings.length === 1) {
+      name = undefined;
+      for (const one of names) if (isName(json, at, end, one)) name = one;
+    }
     at = skipSpace(json, end);
     if (json[at] !== ':') throw new SyntaxError();
     at = skipSpace(json, at + 1);

@@ -12,8 +12,9 @@ export function staticTokens(
   const digests = tokens.map(digest);
   return (token) => {
     const offered = digest(token);
-    const matches = digests.filter((accepted) => timingSafeEqual(accepted, offered));
-    return matches.length > 0 ? permissions : undefined;
+    let isAccepted = false;
+    for (const accepted of digests) if (timingSafeEqual(accepted, offered)) isAccepted = true;
+    return isAccepted ? permissions : undefined;
   };
 }
 
