@@ -43,7 +43,7 @@ export function requestLog(log: Logger, observer?: RequestObserver): (exchange: 
 
 /** Nothing if the value is undefined. */
 function member(name: string, value: string | number | boolean | undefined): string {
-  return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
+  return value === undefined ? '' : `,"${name}":${typeof value === 'string' ? JSON.stringify(value) : value}`;
 }
 
 /** The declared length of a body; a chunked one has none. */
