@@ -115,6 +115,14 @@ test('leaves the fragment of a request target out of the log, since clients keep
   expect(text).not.toContain('secret');
 });
 
+test('logs a path with characters that JSON has to escape as it was sent', async () => {
+  const path = '/plants/"\\{}%0a';
+  const { lines } = await logged((url) =>
+    rawRequest(url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
+  );
+  expect(lines).toEqual([expect.objectContaining({ path, status: expect.any(Number) })]);
+});
+
 test('keeps the X-Request-Id of the caller', async () => {
   const { lines } = await logged(async (url) => {
     const answer = await post(url, PLANT, { 'X-Request-Id': 'Trace_1.2-3' });
