@@ -35,6 +35,7 @@ await session(async (session) => {
     await toggle(server, /^sampling$/);
     const { answers } = await runLoad(server.url, { connections, seconds, signal });
     const [, functions = '[]'] = await toggle(server, /^allocated (.*)$/);
+    await server.stop();
     return (JSON.parse(functions) as [string, number][])
       .map(([place, bytes]): [string, number] => [place, bytes / answers])
       .sort(([, a], [, b]) => b - a);

@@ -20,9 +20,9 @@ import { claimTable, resultTables } from './tables.ts';
 /*
  * npm run bench [-- --quick] [--connections 1,64] [--rounds 5] [--seconds 4]
  *
- * In each round every contender has its turn, so that what else the machine does meets all alike, with a new process,
- * since two of the same program can differ by a tenth. Figures are medians over the rounds; ratios are made within a
- * round.
+ * In each round every contender has its turn, so that other load on the machine affects all alike. For each turn it is
+ * started anew, since two processes of the same program can differ by a tenth. Figures are medians over the rounds;
+ * ratios are made within a round.
  */
 
 const { values } = parseArgs({
@@ -40,20 +40,19 @@ const rounds = positive(values.rounds, values.quick ? 3 : 5);
 const seconds = positive(values.seconds, values.quick ? 3 : 4);
 
 /** So many until V8 has compiled what is hot: CPU time per request falls to a third on the way. */
-const WARM_UP_REQUESTS = values.quick ? 20_000 : 50_000;
+const WARM_UP_REQUESTS = 50_000;
 /** Before each measured run, since V8 compiles again what it has optimized for another number of connections. */
 const LEAD_IN_SECONDS = 2;
 
 await session(async (session) => {
-  const { folder, opened, signal } = session;
+  const { folder, signal } = session;
   const go = await builtGo(contenders.go, folder);
   const programs = Object.entries({ ...contenders, go }) as [ContenderKey, ServerProgram | undefined][];
   const database = await createDatabase(await findPostgres(session), session);
 
   /** Measures a program at each number of connections, in a process of its own beside which no other runs. */
   async function measureAlone(program: ServerProgram, report: (connections: number, figures: Figures) => void) {
-    await using turn = opened.use(new AsyncDisposableStack());
-    const server = await startServer(program, database.url, { ...session, opened: turn });
+    const server = await startServer(program, database.url, session);
     for (let sent = 0; sent < WARM_UP_REQUESTS; ) {
       sent += (await runLoad(server.url, { connections: 64, seconds: 2, signal })).answers;
     }
@@ -63,6 +62,7 @@ await session(async (session) => {
       await startAfresh(database);
       report(connections, await measure(server, database, { connections, seconds, signal }));
     }
+    await server.stop();
   }
 
   const ceilings: { connections: number; requestsPerSecond: number; generatorCpu: number }[] = [];

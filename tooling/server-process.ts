@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, open } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
@@ -27,6 +27,8 @@ export interface Server extends ServerProgram {
   readonly pid: number;
   /** The lines it writes to stderr. */
   readonly lines: Interface;
+  /** Ends it, and resolves when it has ended. */
+  stop(): Promise<void>;
 }
 
 interface StartOptions {
@@ -35,11 +37,11 @@ interface StartOptions {
   readonly log?: string;
 }
 
-/** Starts a server with its defaults, on free ports, until the session ends. */
+/** Starts a server with its defaults, on free ports. It ends with the session unless it is stopped before. */
 export async function startServer(
   program: ServerProgram,
   databaseUrl: string,
-  { folder, opened }: Session,
+  { folder, opened, signal }: Session,
   { nodeFlags = [], log }: StartOptions = {},
 ): Promise<Server> {
   const { title, script, environment } = program;
@@ -47,6 +49,7 @@ export async function startServer(
   const [command, ...args] = isAbsolute(script)
     ? [script]
     : [process.execPath, ...nodeFlags, join(import.meta.dirname, '..', script)];
+  signal.throwIfAborted();
   const child = spawn(command, args, {
     // No settings but these: not the caller's environment, nor the .env of the caller's folder.
     cwd: folder,
@@ -62,12 +65,12 @@ export async function startServer(
   });
   await stdout.close();
   const ended = once(child, 'exit');
-  opened.defer(async () => {
-    child.kill('SIGTERM');
-    const deadline = setTimeout(() => child.kill('SIGKILL'), 3_000);
-    await ended;
-    clearTimeout(deadline);
-  });
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= end(child, ended);
+    return stopping;
+  };
+  opened.defer(stop);
 
   if (child.stderr === null) throw new TypeError('the server needs a piped stderr');
   const lines = createInterface(child.stderr);
@@ -81,7 +84,14 @@ export async function startServer(
     lines.once('close', () => reject(new Error(`${title} did not start:\n${said.join('\n')}`)));
   });
   lines.removeAllListeners('line');
-  return { ...program, url, pid: child.pid ?? 0, lines };
+  return { ...program, url, pid: child.pid ?? 0, lines, stop };
+}
+
+async function end(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
+  child.kill('SIGTERM');
+  const deadline = setTimeout(() => child.kill('SIGKILL'), 3_000);
+  await ended;
+  clearTimeout(deadline);
 }
 
 /** @returns a named pipe. What is written to it is read and dropped; that ends when its last writer does. */

@@ -4,7 +4,8 @@ const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 /** The number of digits of the largest int64. */
 const MAX_DIGITS = 19;
 
-const PLAIN_INTEGER = /^-?\d{1,19}$/;
+/** As most clients write integers. */
+const PLAIN_INTEGER = new RegExp(`^-?\\d{1,${MAX_DIGITS}}$`);
 
 /**
  * The exact value of a JSON number, or undefined if it has a fractional part or more than 19 digits (no int64 has
@@ -12,7 +13,6 @@ const PLAIN_INTEGER = /^-?\d{1,19}$/;
  * computes a power, so that an exponent of any size costs nothing.
  */
 export function exactInteger(source: string): bigint | undefined {
-  // As most clients write them.
   if (PLAIN_INTEGER.test(source)) return BigInt(source);
   const [, sign, whole = '', fraction = '', exponent = '0'] = JSON_NUMBER.exec(source) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');

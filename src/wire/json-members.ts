@@ -58,6 +58,7 @@ export function jsonMembers(json: string, names: readonly string[]): Map<string,
     const end = stringEnd(json, at);
     if (closings.length === 1) {
       name = undefined;
+      // `find` would need a new function for each key.
       for (const one of names) if (isName(json, at, end, one)) name = one;
     }
     at = skipSpace(json, end);

@@ -73,6 +73,7 @@ export function storeCalls({ schemaReady, timeout }: StoreCallOptions): CallStor
   async function attempt<T>(work: (call: StoreCall) => Promise<T>, call: OpenCall): Promise<T> {
     for (;;) {
       try {
+        // Awaiting undefined would take a turn of the microtask queue, and memory, for each call.
         const checking = schemaReady();
         if (checking !== undefined) await checking;
         return await work(call);

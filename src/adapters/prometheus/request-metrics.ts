@@ -7,15 +7,15 @@ interface Outcome {
   readonly labels: string;
   readonly error: string;
   requests: number;
-  /** Of those whose duration is known, as all below. */
+  /** The total time of those whose time is known. */
   seconds: number;
-  /** How many took no longer than each bound and longer than the one before; last, how many took longer than all. */
+  /** How many of these took no longer than each bound and longer than the one before; last, how many took longer. */
   readonly counts: number[];
 }
 
 /**
- * Counts requests and adds up their time. Not by prom-client, which finds a value by a string that it makes of all labels:
- * that takes a thirtieth of the CPU time of a create. Label values need no escapes, since all of them are ours.
+ * Counts requests and adds up their time. Not by prom-client, which finds a value by a string that it makes of all
+ * labels: that takes a thirtieth of the CPU time of a create. Label values need no escapes, since all of them are ours.
  */
 export function requestMetrics() {
   const outcomes = new Map<string | undefined, Map<number, Outcome>>();

@@ -2,8 +2,8 @@
  * Joins the metrics of several processes into one page, in which the label `worker` says whose each sample is. They are
  * not summed: a sum of rates or a maximum is up to the query, and one process in trouble would not show.
  *
- * @param pages in Prometheus's text format as prom-client writes it: an empty line between metrics, each of which begins
- * with HELP and TYPE. By the value of the label.
+ * @param pages by the value of the label, in Prometheus's text format: an empty line between metrics, each of which
+ * begins with HELP and TYPE
  */
 export function workersMetrics(pages: ReadonlyMap<string, string>): string {
   // The format wants all samples of a metric together.
