@@ -42,7 +42,7 @@ const seconds = positive(values.seconds, values.quick ? 3 : 4);
 /** So many until V8 has compiled what is hot: CPU time per request falls to a third on the way. */
 const WARM_UP_REQUESTS = 50_000;
 /** Before each measured run, since V8 compiles again what it has optimized for another number of connections. */
-const LEAD_IN_SECONDS = 2;
+const LEAD_IN_REQUESTS = 10_000;
 
 await session(async (session) => {
   const { folder, signal } = session;
@@ -53,11 +53,14 @@ await session(async (session) => {
   /** Measures a program at each number of connections, in a process of its own beside which no other runs. */
   async function measureAlone(program: ServerProgram, report: (connections: number, figures: Figures) => void) {
     const server = await startServer(program, database.url, session);
-    for (let sent = 0; sent < WARM_UP_REQUESTS; ) {
-      sent += (await runLoad(server.url, { connections: 64, seconds: 2, signal })).answers;
-    }
+    const warmUp = async (connections: number, requests: number) => {
+      for (let sent = 0; sent < requests; ) {
+        sent += (await runLoad(server.url, { connections, seconds: 2, signal })).answers;
+      }
+    };
+    await warmUp(64, WARM_UP_REQUESTS);
     for (const connections of connectionCounts) {
-      await runLoad(server.url, { connections, seconds: LEAD_IN_SECONDS, signal });
+      await warmUp(connections, LEAD_IN_REQUESTS);
       await database.countSettledPlants();
       await startAfresh(database);
       report(connections, await measure(server, database, { connections, seconds, signal }));
