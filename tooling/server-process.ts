@@ -63,7 +63,6 @@ export async function startServer(
     },
     stdio: ['ignore', stdout.fd, 'pipe'],
   });
-  await stdout.close();
   const ended = once(child, 'exit');
   let stopping: Promise<void> | undefined;
   const stop = () => {
@@ -71,6 +70,7 @@ export async function startServer(
     return stopping;
   };
   opened.defer(stop);
+  await stdout.close();
 
   if (child.stderr === null) throw new TypeError('the server needs a piped stderr');
   const lines = createInterface(child.stderr);

@@ -46,19 +46,19 @@ export function api(options: ApiOptions): ServedApp {
   const limitResponse = responseLimits({ maxBytes: limits.maxRequestBytes, maxStreams }, observer?.overloaded);
   const gates = { verifyToken, admissions, body: bodyReader(bodyLimit), limitResponse };
   const exact = { sensitive: true, strict: true };
-  const routes = new Router(exact);
-  for (const operation of operations) routeOperation(routes, operation, gates);
-  const documents = new Router(exact);
+  const operationRouter = new Router(exact);
+  for (const operation of operations) routeOperation(operationRouter, operation, gates);
+  const documentRouter = new Router(exact);
   let document: string | undefined;
-  documents.get('/openapi.json', (ctx) => {
+  documentRouter.get('/openapi.json', (ctx) => {
     document ??= JSON.stringify(openApiDocument(operations, baseUrl()));
     respond(ctx, { status: 200, headers: {}, body: document });
   });
-  addDocsPage(documents, baseUrl);
+  addDocsPage(documentRouter, baseUrl);
 
   const methods = new Set(['GET', ...operations.map(({ method }) => method)]);
   const beforeRoutes = corsOrigins.length > 0 ? [cors(corsOrigins, [...methods])] : [];
   const freeSlots = () => Math.min(admissions.read.freeSlots(), admissions.write.freeSlots());
-  const koa = koaApp([routes, documents], log, beforeRoutes);
+  const koa = koaApp([operationRouter, documentRouter], log, beforeRoutes);
   return { koa, logExchange: requestLog(log, observer), freeSlots, observer };
 }

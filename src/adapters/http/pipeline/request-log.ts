@@ -3,6 +3,8 @@ import type { Exchange } from '../exchange.ts';
 import type { RequestObserver } from './request-observer.ts';
 import { traceOf } from './trace-context.ts';
 
+type Level = 'info' | 'warn' | 'error';
+
 /** Where pino keeps the members that a child logger adds to all of its lines, as JSON; each begins with a comma. */
 const { chindingsSym: bindings } = pino.symbols;
 
@@ -40,7 +42,7 @@ export function requestLog(log: Logger, observer?: RequestObserver): (exchange: 
       member('bytesIn', bytesOf(request.headers['content-length'])) +
       member('bytesOut', bytesOut) +
       member('aborted', response.writableFinished ? undefined : true);
-    line[level](errorDetails(failure), 'request');
+    line[level](errorDetails(level, failure), 'request');
   };
 }
 
@@ -65,15 +67,17 @@ function pathOf(target: string): string {
  * The details of a 5xx for operators. An expected one has its cause's stack only: formatting its own, which says
  * nothing, would take longer than everything else about refusing a request under overload.
  */
-function errorDetails(failure: Exchange['failure']): { readonly reason?: string; readonly err?: unknown } {
-  const level = levelOf(failure);
+function errorDetails(
+  level: Level,
+  failure: Exchange['failure'],
+): { readonly reason?: string; readonly err?: unknown } {
   if (level === 'error') return { err: failure?.thrown };
   if (level === 'info' || !(failure?.thrown instanceof Error)) return {};
   return { reason: failure.thrown.message, err: failure.thrown.cause };
 }
 
 /** A defect is an error; a temporary failure is a warning. Not by the status: a stream can break off after its 200. */
-function levelOf(failure: Exchange['failure']): 'info' | 'warn' | 'error' {
+function levelOf(failure: Exchange['failure']): Level {
   if (failure === undefined || failure.error < 50_000) return 'info';
   return failure.error < 50_100 ? 'error' : 'warn';
 }
