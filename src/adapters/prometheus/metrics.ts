@@ -20,8 +20,8 @@ export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE;
 
 /**
  * The service's metrics beside prom-client's defaults for Node.js. Each method takes less than a microsecond, except for
- * `text`. Label values are a fixed set, never a path or other
- * text that clients could choose: each new value is a new series in memory.
+ * `text`. Label values are a fixed set, never a path or other text that clients could choose: each new value is a new
+ * series in memory.
  */
 export function prometheusMetrics() {
   const registry = new Registry();
@@ -31,7 +31,7 @@ export function prometheusMetrics() {
 
   const refused = new Counter({
     name: 'plant_store_overload_refusals_total',
-    help: 'Requests refused because of MAX_REQUESTS, MAX_REQUEST_BYTES or MAX_STREAMS',
+    help: 'Requests refused because of MAX_REQUESTS, MAX_REQUEST_BYTES, MAX_STREAMS or MAX_FOLLOWERS',
     registers,
   });
   const batches = new Histogram({
