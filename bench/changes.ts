@@ -55,7 +55,9 @@ await session(async (session) => {
     await startAfresh(database);
     const alone = (await runLoad(one.url, load)).answers;
     await fill(database);
-    deletions.push((await runLoad(one.url, { ...load, request: 'delete', plants: STOCK })).answers / alone);
+    const { answers } = await runLoad(one.url, { ...load, request: 'delete', plants: STOCK });
+    await requireDeleted(database, answers);
+    deletions.push(answers / alone);
     await startAfresh(database);
     followed.push((await besideFollowers(one, () => runLoad(one.url, load))).answers / alone);
     console.error(
@@ -99,6 +101,12 @@ async function fill({ query }: BenchDatabase): Promise<void> {
   );
   await query('vacuum analyze plants');
   await query('checkpoint');
+}
+
+/** @throws Error if there are fewer, as when one plant is deleted again and again */
+async function requireDeleted({ query }: BenchDatabase, plants: number): Promise<void> {
+  const [row] = await query('select count(*) from plants where deleted is not null');
+  if (Number(row?.count) < plants) throw new Error(`${plants} deletions answered, ${row?.count} plants deleted`);
 }
 
 /** Does the work while followers get every change. */

@@ -8,7 +8,7 @@ function setup(thread)
 end
 
 local plants = {}
-local head, kind, stored, get
+local head, kind, stored, get, seeds
 
 function init(args)
   for line in io.lines(args[1]) do
@@ -18,6 +18,8 @@ function init(args)
     .. '\r\nContent-Type: application/json\r\nContent-Length: '
   kind, stored = args[3], tonumber(args[4])
   get = ' HTTP/1.1\r\nHost: ' .. wrk.host .. '\r\nAuthorization: Bearer ' .. args[2] .. '\r\n\r\n'
+  -- One for each thread. A thread has variables of its own: what setup has counted is not among them.
+  seeds = #args - 4
   math.randomseed(tonumber(args[4 + number]))
 end
 
@@ -42,7 +44,7 @@ function request()
     return 'GET /plants?limit=100&after=' .. random(stored) .. get
   end
   if kind == 'delete' then
-    return 'DELETE /plants/' .. (requests - 1) * threads + number .. get
+    return 'DELETE /plants/' .. (requests - 1) * seeds + number .. get
   end
   if kind == 'replay' then
     local id = random(stored)
