@@ -7,7 +7,8 @@ import { migratedDatabase } from '../../support/test-database.ts';
 test('a create leaves nothing behind that outlives two collections of the young generation', async () => {
   const server = await migratedDatabase();
   try {
-    const program = startNode([projectFile('test/support/memory-kept.ts'), server.url], await temporaryFolder());
+    const args = ['--expose-gc', projectFile('test/support/memory-kept.ts'), server.url];
+    const program = startNode(args, await temporaryFolder());
     await program.exited;
     expect(program.stderr()).toBe('');
     const rounds: number[] = JSON.parse(program.stdout());
