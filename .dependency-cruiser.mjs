@@ -1,4 +1,4 @@
-/* The dependency rule: arrows point inward only (test/dependency-rule.test.ts shows that it bites). */
+/* The dependency rule: arrows point inward only (test/project/dependency-rule.test.ts shows that it bites). */
 
 const inside = (folder) => `^src/${folder}/`;
 
@@ -47,6 +47,18 @@ export default {
       severity: 'error',
       from: { path: '^src/[^/]+/' },
       to: { path: '^src/[^/]+\\.ts$' },
+    },
+    {
+      name: 'commands-share-their-own-room',
+      severity: 'error',
+      from: { path: '^src/[^/]+/', pathNot: inside('commands') },
+      to: { path: inside('commands') },
+    },
+    {
+      name: 'the-cluster-can-be-deleted',
+      severity: 'error',
+      from: { path: '^src/', pathNot: [inside('cluster'), '^src/main\\.ts$'] },
+      to: { path: inside('cluster') },
     },
     {
       name: 'the-product-needs-no-tooling',

@@ -1,7 +1,6 @@
 import { base, testTimeout } from './jest.config.js';
 
-/* What runs in a real browser: npm run test:browser. It needs no database. */
-const { globalSetup: _, globalTeardown: __, ...rest } = base;
+/* What runs in a real browser: npm run test:browser. */
 
 /** @type {import('jest').Config} */
-export default { ...rest, testMatch: ['<rootDir>/test/**/*.browser.ts'], testTimeout };
+export default { ...base, testMatch: ['<rootDir>/test/**/*.browser.ts'], testTimeout };

@@ -7,8 +7,8 @@ export const base = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', { jsc: { target: 'esnext', parser: { syntax: 'typescript' } } }] },
-  globalSetup: '<rootDir>/test/support/start-database.ts',
-  globalTeardown: '<rootDir>/test/support/stop-database.ts',
+  globalSetup: '<rootDir>/test/support/jest/start-database.ts',
+  globalTeardown: '<rootDir>/test/support/jest/stop-database.ts',
   // How often test/faults does each of its crashes; npm run test:faults does more.
   globals: { faultRounds: 1 },
 };
@@ -18,7 +18,7 @@ export const testTimeout = 120_000;
 
 /** Tests of what happens at a certain moment or under much load. */
 const sensitive = [
-  'adapters/http/operations/overload',
+  'adapters/http/request/overload',
   'adapters/http/sockets/connection-limits',
   'adapters/http/sockets/flood',
   'hostile/hostile',
@@ -27,7 +27,7 @@ const sensitive = [
 /**
  * What npm test leaves out because it is slow, besides *.full.ts: the README's commands in a newcomer's clone.
  */
-export const slow = ['<rootDir>/test/readme.test.ts'];
+export const slow = ['<rootDir>/test/project/readme.test.ts'];
 
 /*
  * npm test: two files at a time, then those that another one beside them would disturb, one after another.
@@ -39,6 +39,6 @@ export default {
   maxWorkers: 2,
   projects: [
     { ...base, testMatch: ['<rootDir>/test/**/*.test.ts'], testPathIgnorePatterns: [...sensitive, ...slow] },
-    { ...base, testMatch: sensitive, runner: '<rootDir>/test/support/serial-runner.js' },
+    { ...base, testMatch: sensitive, runner: '<rootDir>/test/support/jest/serial-runner.js' },
   ],
 };

@@ -9,16 +9,17 @@ import { type BenchDatabase, createDatabase, findPostgres, startAfresh } from '.
 import { median } from '../tooling/statistics.ts';
 import { circumstances } from './circumstances.ts';
 import { atLeast, atMost } from './claims.ts';
+import { contenders } from './contenders.ts';
 import { writeFigures } from './figures.ts';
 import { endOf, type Follower, follow } from './follower.ts';
-import { runLoad } from './load.ts';
+import { type Load, runLoad } from './load.ts';
 import { writeJson } from './output.ts';
 import { claimTable } from './tables.ts';
 
 /*
  * npm run bench:changes [-- --rounds 5] [--seconds 4] [--waiting 2000]
  *
- * Deletions beside creates, what followers of /changes take from creates, how soon waiting ones get a change of their
+ * Deletions beside creates, changes beside Fastify + pg doing the same, what followers of /changes take from creates, how soon waiting ones get a change of their
  * own instance and of another one, and what thousands of them cost. Ratios are made within a round.
  */
 
@@ -48,21 +49,30 @@ await session(async (session) => {
   ];
   const load = { connections: 64, seconds, signal };
   await runLoad(one.url, { ...load, seconds: 10 });
+  const createsPerSecond = async () => {
+    const { answers, seconds } = await runLoad(one.url, load);
+    return answers / seconds;
+  };
+
+  const fastify = await startServer(contenders.fastify, database.url, session);
+  await fill(database);
+  await runLoad(fastify.url, { ...load, seconds: 10, request: 'change', plants: STOCK });
 
   const deletions: number[] = [];
+  const changes: number[] = [];
   const followed: number[] = [];
   for (let round = 1; round <= rounds; round++) {
     await startAfresh(database);
-    const alone = (await runLoad(one.url, load)).answers;
-    await fill(database);
-    const { answers } = await runLoad(one.url, { ...load, request: 'delete', plants: STOCK });
-    await requireDeleted(database, answers);
-    deletions.push(answers / alone);
+    const alone = await createsPerSecond();
+    deletions.push((await writesPerSecond(one, database, { ...load, request: 'delete' })) / alone);
+    const ours = await writesPerSecond(one, database, { ...load, request: 'change' });
+    changes.push(ours / (await writesPerSecond(fastify, database, { ...load, request: 'change' })));
     await startAfresh(database);
-    followed.push((await besideFollowers(one, () => runLoad(one.url, load))).answers / alone);
-    console.error(
-      `round ${round}/${rounds}: deletions ${number(deletions.at(-1) ?? 0)}, followed ${number(followed.at(-1) ?? 0)}`,
+    followed.push((await besideFollowers(one, createsPerSecond)) / alone);
+    const figures = Object.entries({ deletions, changes, followed }).map(
+      ([name, all]) => `${name} ${number(all.at(-1) ?? 0)}`,
     );
+    console.error(`round ${round}/${rounds}: ${figures.join(', ')}`);
   }
 
   await startAfresh(database);
@@ -74,6 +84,7 @@ await session(async (session) => {
 
   const claims = [
     atLeast(0.7, 'deletions, 64 connections: requests/s ÷ creates', deletions),
+    atLeast(1.5, 'changes of one plant after another, 64 connections: requests/s ÷ Fastify + pg', changes),
     atLeast(0.8, `creates beside ${FOLLOWERS} followers, 64 connections: throughput ÷ alone`, followed),
     atMost(10, 'from the response of a create to a waiting follower of the same instance: p50, ms', [median(own)]),
     atMost(50, 'the same, of another instance: p50, ms', [median(foreign)]),
@@ -103,10 +114,23 @@ async function fill({ query }: BenchDatabase): Promise<void> {
   await query('checkpoint');
 }
 
-/** @throws Error if there are fewer, as when one plant is deleted again and again */
-async function requireDeleted({ query }: BenchDatabase, plants: number): Promise<void> {
-  const [row] = await query('select count(*) from plants where deleted is not null');
-  if (Number(row?.count) < plants) throw new Error(`${plants} deletions answered, ${row?.count} plants deleted`);
+/** @throws Error if fewer plants differ from what `fill` has stored, as when one is changed again and again */
+async function requireDifferent({ query }: BenchDatabase, plants: number): Promise<void> {
+  const [row] = await query("select count(*) from plants where name <> 'Plant number ' || id");
+  if (Number(row?.count) < plants) throw new Error(`${plants} changes answered, ${row?.count} plants changed`);
+}
+
+/** @returns requests a second on plants that `fill` has stored */
+async function writesPerSecond(
+  { url }: Server,
+  database: BenchDatabase,
+  load: Load & { readonly request: 'change' | 'delete' },
+): Promise<number> {
+  await fill(database);
+  const { answers, failures, seconds } = await runLoad(url, { ...load, plants: STOCK });
+  if (failures > 0) throw new Error(`${failures} requests failed`);
+  await requireDifferent(database, answers);
+  return answers / seconds;
 }
 
 /** Does the work while followers get every change. */

@@ -43,7 +43,7 @@ export async function endOf(url: string, signal: AbortSignal): Promise<string> {
   try {
     for (let next = ''; ; ) {
       const page = await read(url, next, 0, agent, signal);
-      if (page.changes === 0) return page.next;
+      if (page.atEnd) return page.next;
       next = page.next;
     }
   } finally {
@@ -55,6 +55,7 @@ interface Page {
   /** How many there are. */
   readonly changes: number;
   readonly next: string;
+  readonly atEnd: boolean;
 }
 
 /** Not by fetch, nor by JSON.parse: both would take more of the machine than the service. */
@@ -66,8 +67,8 @@ function read(url: string, after: string, wait: number, agent: Agent, signal: Ab
       try {
         const body = await text(response);
         if (response.statusCode !== 200) throw new Error(`/changes: ${response.statusCode} ${body}`);
-        const [, next = ''] = /"next":"([\w-]+)"\}$/.exec(body) ?? [];
-        resolve({ changes: body.split('{"id":').length - 1, next });
+        const [, next = '', atEnd] = /"next":"([\w-]+)","atEnd":(\w+)\}$/.exec(body) ?? [];
+        resolve({ changes: body.split('{"id":').length - 1, next, atEnd: atEnd === 'true' });
       } catch (error) {
         reject(error);
       }

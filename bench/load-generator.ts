@@ -71,13 +71,21 @@ function answeredStatus(received: string): string | undefined {
 function nextRequest(): string {
   if (kind === 'plant') return `GET /plants/${randomStored()}${common}\r\n`;
   if (kind === 'page') return `GET /plants?limit=100&after=${randomStored()}${common}\r\n`;
-  if (kind === 'delete') return `DELETE /plants/${++deleted}${common}\r\n`;
-  const body =
-    kind === 'replay' ? storedPlant() : `{"id":${randomId()},${plants[Math.floor(Math.random() * plants.length)]}}`;
-  return `POST /plants${common}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  if (kind === 'delete') return `DELETE /plants/${++last}${common}\r\n`;
+  if (kind === 'change') return withBody(`PUT /plants/${++last}`, `{${randomPlant()}}`);
+  return withBody('POST /plants', kind === 'replay' ? storedPlant() : `{"id":${randomId()},${randomPlant()}}`);
 }
 
-let deleted = 0;
+function withBody(start: string, body: string): string {
+  return `${start}${common}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+/** The id that was deleted or changed last. */
+let last = 0;
+
+function randomPlant(): string {
+  return plants[Math.floor(Math.random() * plants.length)] ?? '';
+}
 
 function storedPlant(): string {
   const id = randomStored();

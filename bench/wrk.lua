@@ -8,14 +8,15 @@ function setup(thread)
 end
 
 local plants = {}
-local head, kind, stored, get, seeds
+local head, put, kind, stored, get, seeds
 
 function init(args)
   for line in io.lines(args[1]) do
     plants[#plants + 1] = ',' .. line .. '}'
   end
-  head = 'POST /plants HTTP/1.1\r\nHost: ' .. wrk.host .. '\r\nAuthorization: Bearer ' .. args[2]
+  put = ' HTTP/1.1\r\nHost: ' .. wrk.host .. '\r\nAuthorization: Bearer ' .. args[2]
     .. '\r\nContent-Type: application/json\r\nContent-Length: '
+  head = 'POST /plants' .. put
   kind, stored = args[3], tonumber(args[4])
   get = ' HTTP/1.1\r\nHost: ' .. wrk.host .. '\r\nAuthorization: Bearer ' .. args[2] .. '\r\n\r\n'
   -- One for each thread. A thread has variables of its own: what setup has counted is not among them.
@@ -45,6 +46,10 @@ function request()
   end
   if kind == 'delete' then
     return 'DELETE /plants/' .. (requests - 1) * seeds + number .. get
+  end
+  if kind == 'change' then
+    local body = '{' .. string.sub(plants[random(#plants)], 2)
+    return 'PUT /plants/' .. (requests - 1) * seeds + number .. put .. #body .. '\r\n\r\n' .. body
   end
   if kind == 'replay' then
     local id = random(stored)

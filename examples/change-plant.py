@@ -2,7 +2,7 @@
 """Changes the name or the tag of a plant and keeps the other, or deletes it. Prints what it is then, or was. If somebody
 else changes the plant at the same time, it says so and does the same to what they have made of it:
 
-    export PLANT_STORE_URL=http://127.0.0.1:3000 ACCESS_TOKEN=...
+    export PLANT_STORE_URL=http://127.0.0.1:3000 PLANT_STORE_TOKEN=...
     examples/change-plant.py 9223372036854775807 --name='Pinus longaeva' --tag=conifer
     examples/change-plant.py 9223372036854775807 --no-tag
     examples/change-plant.py 9223372036854775807 --delete
@@ -42,7 +42,7 @@ def change(path, changed):
 
 
 parser = argparse.ArgumentParser(
-    description="Changes or deletes a plant. Set ACCESS_TOKEN, and PLANT_STORE_URL if it is elsewhere.", allow_abbrev=False
+    description="Changes or deletes a plant. Set PLANT_STORE_TOKEN, and PLANT_STORE_URL if it is elsewhere.", allow_abbrev=False
 )
 parser.add_argument("id", type=int)
 parser.add_argument("--name")

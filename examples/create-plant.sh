@@ -1,8 +1,8 @@
 #!/bin/sh
-# Creates a plant, given as JSON, with curl:
+# Creates a plant with curl:
 #
-#   export PLANT_STORE_URL=http://127.0.0.1:3000 ACCESS_TOKEN=...
-#   examples/create-plant.sh '{"id":9223372036854775807,"name":"Pinus longaeva","tag":"conifer"}'
+#   export PLANT_STORE_URL=http://127.0.0.1:3000 PLANT_STORE_TOKEN=...
+#   examples/create-plant.sh 9223372036854775807 'Pinus longaeva' conifer
 . "$(dirname "$0")/service.sh"
 
 remedy_of() {
@@ -12,11 +12,11 @@ remedy_of() {
   esac
 }
 
-case "$# ${1-}" in
-  '1 '*{*) ;;
-  *) fail "usage: $0 '{\"id\":NUMBER,\"name\":TEXT,\"tag\":TEXT}'  (without the tag if it has none)" 2 ;;
-esac
+{ [ $# -eq 2 ] || [ $# -eq 3 ]; } && is_id "$1" || fail "usage: $0 ID NAME [TAG]" 2
+plant="{\"id\":$1,\"name\":$(json_text "$2")"
+[ $# -eq 2 ] || plant="$plant,\"tag\":$(json_text "$3")"
 connect
-send POST /plants --header 'Content-Type: application/json' --data-raw "$1"
+printf '%s}' "$plant" > "$response/request"
+send POST /plants --header 'Content-Type: application/json' --data-binary "@$response/request"
 [ "$status" = 200 ] || refused
 print_body

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Copies all plants into an SQLite file, and then every change, for ever:
 
-    export PLANT_STORE_URL=http://127.0.0.1:3000 ACCESS_TOKEN=...
+    export PLANT_STORE_URL=http://127.0.0.1:3000 PLANT_STORE_TOKEN=...
     examples/mirror.py plants.sqlite
 
 It can be killed at any time and started again: it goes on where it was. Others can read the file meanwhile.
@@ -30,7 +30,7 @@ def mirror(copy):
     while True:
         walk, position = copy.execute("select walk, next from position").fetchone()
         page = read_changes(position, wait)
-        wait = 30 if page and not page["changes"] else 0
+        wait = 30 if page and page["atEnd"] else 0
         # The page and the position after it are committed together, or not at all.
         with copy:
             if page is None:
@@ -42,7 +42,7 @@ def mirror(copy):
                 else:
                     plant = [change["id"], change["name"], change.get("tag"), walk]
                     copy.execute("replace into plants values (?, ?, ?, ?)", plant)
-            if not page["changes"]:
+            if page["atEnd"]:
                 # The walk has brought all that there is. What only earlier ones have brought was deleted meanwhile.
                 copy.execute("delete from plants where walk < ?", [walk])
             move(copy, (walk, position), (walk, page["next"]))
@@ -65,7 +65,7 @@ def read_changes(position, wait):
         try:
             response = service.send("GET", "/changes?" + urllib.parse.urlencode(query))
             if response.status == 200:
-                return {name: response.body[name] for name in ("changes", "next")}
+                return {name: response.body[name] for name in ("changes", "next", "atEnd")}
             if response.status not in TEMPORARY:
                 error, message = service.error_of(response)
                 if error == 41001:
@@ -94,7 +94,7 @@ REMEDIES = {
 }
 
 parser = argparse.ArgumentParser(
-    description="Copies plants into an SQLite file, for ever. Set ACCESS_TOKEN, and PLANT_STORE_URL if it is elsewhere."
+    description="Copies plants into an SQLite file, for ever. Set PLANT_STORE_TOKEN, and PLANT_STORE_URL if it is elsewhere."
 )
 parser.add_argument("file")
 file = service.arguments_of(parser).file or parser.error("the file needs a name")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints all plants, or the one with an id, as lines of JSON that `npm run import` takes:
 
-    export PLANT_STORE_URL=http://127.0.0.1:3000 ACCESS_TOKEN=...
+    export PLANT_STORE_URL=http://127.0.0.1:3000 PLANT_STORE_TOKEN=...
     examples/read-plants.py
     examples/read-plants.py 9223372036854775807
 """
@@ -32,7 +32,7 @@ def pages():
         query = link and link[1]
 
 
-parser = argparse.ArgumentParser(description="Prints plants. Set ACCESS_TOKEN, and PLANT_STORE_URL if it is elsewhere.")
+parser = argparse.ArgumentParser(description="Prints plants. Set PLANT_STORE_TOKEN, and PLANT_STORE_URL if it is elsewhere.")
 parser.add_argument("id", type=int, nargs="?", help="of the one to print")
 arguments = service.arguments_of(parser)
 try:

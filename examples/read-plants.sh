@@ -1,7 +1,7 @@
 #!/bin/sh
 # Prints all plants, or the one with an id, as lines of JSON that `npm run import` takes, with curl:
 #
-#   export PLANT_STORE_URL=http://127.0.0.1:3000 ACCESS_TOKEN=...
+#   export PLANT_STORE_URL=http://127.0.0.1:3000 PLANT_STORE_TOKEN=...
 #   examples/read-plants.sh
 #   examples/read-plants.sh 9223372036854775807
 . "$(dirname "$0")/service.sh"

@@ -1,4 +1,4 @@
-"""The service that PLANT_STORE_URL and ACCESS_TOKEN name, for the programs beside this file. It needs nothing but
+"""The service that PLANT_STORE_URL and PLANT_STORE_TOKEN name, for the programs beside this file. It needs nothing but
 Python's standard library."""
 
 import collections
@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 
 URL = os.environ.get("PLANT_STORE_URL", "http://127.0.0.1:3000")
-TOKEN = os.environ.get("ACCESS_TOKEN", "")
+TOKEN = os.environ.get("PLANT_STORE_TOKEN", "")
 
 AGAIN = "send it again"
 NOT_PLANT_STORE = f"{URL} does not respond as Plant Store does: is that its address?"
@@ -36,7 +36,7 @@ def arguments_of(parser):
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     arguments = parser.parse_args()
     if not re.fullmatch(r"[\w.~+/-]+=*", TOKEN, re.ASCII):
-        sys.exit("ACCESS_TOKEN must be a token of the service; one that the service made itself is in data/access-token")
+        sys.exit("PLANT_STORE_TOKEN must be a token of the service; one that the service made itself is in data/access-token")
     return arguments
 
 

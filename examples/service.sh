@@ -1,4 +1,4 @@
-# The service that PLANT_STORE_URL and ACCESS_TOKEN name, for the programs beside this file, which it is a part of.
+# The service that PLANT_STORE_URL and PLANT_STORE_TOKEN name, for the programs beside this file, which it is a part of.
 set -eu
 
 url=${PLANT_STORE_URL-http://127.0.0.1:3000}
@@ -8,21 +8,37 @@ fail() {
   exit "${2-1}"
 }
 
-# Whether it is an integer.
+# Whether it is an integer, as JSON spells it.
 is_id() {
-  expr "X$1" : 'X-\{0,1\}[0-9][0-9]*$' > /dev/null
+  [ "$1" = 0 ] || expr "X$1" : 'X-\{0,1\}[1-9][0-9]*$' > /dev/null
+}
+
+# A text as a JSON string.
+json_text() {
+  TEXT=$1 LC_ALL=C awk 'BEGIN {
+    for (code = 1; code < 32; code++) escaped[sprintf("%c", code)] = sprintf("\\u%04x", code)
+    escaped["\""] = "\\\""
+    escaped["\\"] = "\\\\"
+    text = ENVIRON["TEXT"]
+    for (at = 1; at <= length(text); at++) {
+      letter = substr(text, at, 1)
+      json = json (letter in escaped ? escaped[letter] : letter)
+    }
+    print "\"" json "\""
+  }'
 }
 
 connect() {
-  case ${ACCESS_TOKEN-} in
+  case ${PLANT_STORE_TOKEN-} in
     '' | *[![:graph:]]*)
-      fail 'ACCESS_TOKEN must be a token of the service; one that the service made itself is in data/access-token' ;;
+      fail 'PLANT_STORE_TOKEN must be a token of the service; one that the service made itself is in data/access-token' ;;
   esac
   response=$(mktemp -d)
   trap 'rm -r "$response"' EXIT
 }
 
-# Sends a request, given as a method, a path and options of curl, and gets the whole body or nothing. After a 408, 500 or
+# Sends a request, given as a method, a path and options of curl, with the body in $response/request if the method has one,
+# and gets the whole body or nothing. After a 408, 500 or
 # 503 curl sends it again by itself, when Retry-After says, and so after a connection that was lost, which is safe. The
 # token comes on stdin, since everybody on the machine can read a command's arguments.
 send() {
@@ -33,7 +49,7 @@ send() {
     curl --silent --show-error --retry 2 --retry-all-errors --max-time 60 --output "$response/body" \
       --dump-header "$response/headers" --write-out '%{http_code}' --header @- --request "$method" "$@" \
       "$url$path" 2> "$response/problem" <<END
-Authorization: Bearer $ACCESS_TOKEN
+Authorization: Bearer $PLANT_STORE_TOKEN
 END
   ) || fail "cannot reach $url ($(sed -n '/^curl/{p;q;}' "$response/problem")): is the service running there?"
   case $status$(header content-type) in

@@ -87,7 +87,7 @@ const LOCK_TIMEOUT = '1s';
 const ATTEMPTS = 300;
 
 /** Waits for the lock in short attempts, since every statement of others would wait behind a long one. */
-async function withBriefLock(database: Kysely<unknown>, statement: RawBuilder<unknown>): Promise<void> {
+export async function withBriefLock(database: Kysely<unknown>, statement: RawBuilder<unknown>): Promise<void> {
   const { rows } = await sql<{ before: string }>`select current_setting('lock_timeout') as before`.execute(database);
   await sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, false)`.execute(database);
   try {

@@ -2,12 +2,14 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileFormats } from './adapters/export/formats.ts';
 import { fileTarget, standardOutput } from './adapters/export/target.ts';
-import { formatCount, showProgress } from './adapters/import/progress.ts';
 import { type ListPlants, type ListQuery, listPlants } from './application/list-plants.ts';
-import { openOfflineStore, withDatabaseMessage } from './composition/offline-store.ts';
-import { type ExportArguments, exportArguments, USAGE } from './config/export-arguments.ts';
-import type { ListFormat } from './config/list-format.ts';
-import { runCommand } from './process/run-command.ts';
+import { type ExportArguments, exportArguments, USAGE } from './commands/export-arguments.ts';
+import type { ListFormat } from './commands/list-arguments.ts';
+import { openOfflineStore, withDatabaseMessage } from './commands/offline-store.ts';
+import { formatCount, showProgress } from './commands/progress.ts';
+import { runCommand } from './commands/run-command.ts';
+import { readDatabaseConfig } from './config/config.ts';
+import { environment } from './config/environment.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
 
@@ -18,14 +20,15 @@ const DONE = 0;
 
 const stop = stopRequest('Stopping');
 
-await runCommand(USAGE, exportArguments, run);
+await runCommand('export', USAGE, exportArguments, run);
 // What a stalled reader of standard output has not taken would keep an interrupted process.
 if (stop.aborted && process.exitCode === stop.reason) process.exit();
 
 /** @returns the exit code */
 async function run({ path, format, query, force }: ExportArguments): Promise<number> {
+  const config = readDatabaseConfig(environment());
   const target = path === '-' ? standardOutput() : fileTarget(path, force);
-  const store = await openOfflineStore().catch((error) => {
+  const store = await openOfflineStore(config).catch((error) => {
     target.discard();
     throw error;
   });
@@ -44,7 +47,7 @@ async function run({ path, format, query, force }: ExportArguments): Promise<num
     target.commit();
   } catch (error) {
     target.discard();
-    if (!stop.aborted) throw withDatabaseMessage(error, 'Run the same command again.');
+    if (!stop.aborted) throw withDatabaseMessage(writeProblem(error, path), 'Run the same command again.');
     return stop.reason;
   } finally {
     hideProgress();
@@ -53,6 +56,14 @@ async function run({ path, format, query, force }: ExportArguments): Promise<num
   const seconds = (performance.now() - start) / 1_000;
   say(`${formatCount(plants)} plants in ${seconds.toFixed(1)} s, ${formatCount(plants / seconds)}/s`);
   return DONE;
+}
+
+/** Only errors of the system calls that write the list have one of these; the database's are translated. */
+function writeProblem(error: unknown, path: string): unknown {
+  const { syscall, message } = error as NodeJS.ErrnoException;
+  if (syscall !== 'write' && syscall !== 'fsync') return error;
+  const [list, advice] = path === '-' ? ['standard output', ''] : [path, ': fix that, or name another file'];
+  return new Error(`${list} cannot be written (${message})${advice}`, { cause: error });
 }
 
 /** @param wrote called with the number of plants in each part */

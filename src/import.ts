@@ -1,17 +1,18 @@
 import { csvEntries } from './adapters/import/csv.ts';
-import type { Entry } from './adapters/import/entry.ts';
 import { entryCount, importPlants, refusedCount } from './adapters/import/import-plants.ts';
 import { linesOf } from './adapters/import/lines.ts';
 import { ndjsonEntries } from './adapters/import/ndjson.ts';
-import { showProgress } from './adapters/import/progress.ts';
 import { rejectedFile } from './adapters/import/rejected-file.ts';
 import { openSource, type Source } from './adapters/import/source.ts';
-import { summary } from './adapters/import/summary.ts';
-import type { PostgresPlants } from './adapters/postgres/plant-repository.ts';
+import type { PostgresPlants } from './adapters/postgres/postgres-plants.ts';
 import { useCases } from './application/use-cases.ts';
-import { openOfflineStore, withDatabaseMessage } from './composition/offline-store.ts';
-import { type ImportArguments, importArguments, USAGE } from './config/import-arguments.ts';
-import { runCommand } from './process/run-command.ts';
+import { type ImportArguments, importArguments, USAGE } from './commands/import-arguments.ts';
+import { openOfflineStore, withDatabaseMessage } from './commands/offline-store.ts';
+import { showProgress } from './commands/progress.ts';
+import { runCommand } from './commands/run-command.ts';
+import { summary } from './commands/summary.ts';
+import { readDatabaseConfig } from './config/config.ts';
+import { environment } from './config/environment.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
 import { jsonParser } from './wire/object-parser.ts';
@@ -25,29 +26,26 @@ const REFUSED = 2;
 
 const stop = stopRequest('Finishing the plants in flight');
 
-await runCommand(USAGE, importArguments, run);
+await runCommand('import', USAGE, importArguments, run);
 
 /** @returns the exit code */
-async function run({ path, format, rejectedPath }: ImportArguments): Promise<number> {
-  const source = await openSource(path, stop);
-  let store: Awaited<ReturnType<typeof openOfflineStore>> | undefined;
+async function run(args: ImportArguments): Promise<number> {
+  const source = openSource(args.path, stop);
   try {
-    store = await openOfflineStore({ mayCreate: true });
-    const lines = linesOf(source.chunks);
-    const list = format === 'csv' ? csvEntries(lines) : ndjsonEntries(lines, jsonParser(NewPlant, 'the line'));
-    return await importList(list, source, rejectedPath, store.plants);
+    const store = await openOfflineStore(readDatabaseConfig(environment()), true);
+    return await importList(args, source, store.plants).finally(store.close);
   } finally {
     source.close();
-    await store?.close();
   }
 }
 
 async function importList(
-  list: AsyncIterable<readonly Entry[]>,
+  { path, format, rejectedPath }: ImportArguments,
   source: Source,
-  rejectedPath: string,
   plants: PostgresPlants,
 ): Promise<number> {
+  const lines = linesOf(source.chunks);
+  const list = format === 'csv' ? csvEntries(lines) : ndjsonEntries(lines, jsonParser(NewPlant, 'the line'));
   const tally = { stored: 0, conflicting: 0, invalid: 0 };
   const rejected = rejectedFile(rejectedPath, source.stats);
   const start = performance.now();
@@ -64,11 +62,19 @@ async function importList(
     hideProgress();
     rejected.close();
     console.log(summary(tally, plants.inserted(), (performance.now() - start) / 1_000));
-    if (refusedCount(tally) > 0) console.log(`Refused plants and the reasons are in ${rejectedPath}`);
+    if (refusedCount(tally) > 0) console.log(howToCorrect(path, rejectedPath));
   }
   if (stop.aborted) {
     say('Interrupted. Run the same command again to import the remaining plants.');
     return stop.reason;
   }
   return refusedCount(tally) > 0 ? REFUSED : DONE;
+}
+
+function howToCorrect(path: string, rejectedPath: string): string {
+  const list = path === '-' ? 'the list' : path;
+  return (
+    `Refused plants and the reasons are in ${rejectedPath}. Correct their lines in ${list}, and run the same command ` +
+    'again: plants that are stored stay as they are.'
+  );
 }

@@ -1,8 +1,9 @@
+import { startCluster } from './cluster/primary.ts';
+import { startArguments } from './commands/start-arguments.ts';
 import { type App, startApp } from './composition/app.ts';
+import { requireFreePorts } from './composition/free-ports.ts';
 import { createLog } from './composition/log.ts';
-import { startWorkers } from './composition/workers.ts';
 import { readConfig } from './config/config.ts';
-import { ConfigError } from './config/config-reader.ts';
 import { environment } from './config/environment.ts';
 import { say } from './process/say.ts';
 import { stopOnSignals } from './process/stop-on-signals.ts';
@@ -11,18 +12,26 @@ import { keepObjectsYoung } from './process/young-objects.ts';
 keepObjectsYoung();
 
 let running: App | undefined;
-const stop = stopOnSignals(() => running);
+stopOnSignals(() => running);
+// By default, Node.js opens a debugger.
+process.on('SIGUSR1', () => {});
 try {
+  const text = startArguments(process.argv.slice(2));
+  if (text !== undefined) {
+    console.log(text);
+    process.exit();
+  }
   const config = readConfig(environment());
-  let droppedLines = 0;
-  const severalProcesses = config.processes > 1;
-  const log = await createLog(config.logLevel, () => droppedLines++, severalProcesses);
-  const app = severalProcesses
-    ? await startWorkers(config, log, stop)
-    : await startApp(config, log, () => droppedLines);
+  await requireFreePorts(config);
+  const log = await createLog(config.logLevel);
+  const app = config.processes > 1 ? await startCluster(config, log.log) : await startApp(config, log);
   running = app;
   say(`Plant Store listens at ${app.apiUrl}, management at ${app.managementUrl}`);
-  say(`API documentation: ${app.apiUrl}/docs`);
+  if (config.api.pages) {
+    const token = app.ownToken === undefined ? '' : `#token=${encodeURIComponent(app.ownToken)}`;
+    say(`Plants: ${app.apiUrl}/${token}`);
+    say(`API documentation: ${app.apiUrl}/docs`);
+  }
   say(`Database: ${app.database}`);
   if (app.ownToken !== undefined) say(`Create a plant:\n\n${exampleRequest(app.apiUrl, app.ownToken)}\n`);
   app.ready().then(
@@ -30,23 +39,12 @@ try {
     (error: Error) => say(`Not ready: ${error.message}`),
   );
 } catch (error) {
-  say(`Plant Store cannot start.\n${explain(error)}`);
-  process.exitCode = 1;
+  say(`Plant Store cannot start.\n${error instanceof Error ? error.message : error}`);
+  // An embedded database that could not be opened keeps a timer, and with it the process.
+  process.exit(1);
 }
 
 function exampleRequest(url: string, token: string): string {
   const plant = JSON.stringify({ id: 1, name: 'Monstera deliciosa', tag: 'houseplant' });
   return `curl ${url}/plants -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '${plant}'`;
-}
-
-function explain(error: unknown): string {
-  if (error instanceof ConfigError) return error.message;
-  const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };
-  if (code === 'EADDRINUSE')
-    return `Port ${port} is in use: stop the process that listens there, or set PORT or MANAGEMENT_PORT.`;
-  // A worker process calls it bind.
-  if (syscall === 'listen' || syscall === 'bind' || syscall === 'getaddrinfo') {
-    return `${message}: change HOST and PORT, or MANAGEMENT_HOST and MANAGEMENT_PORT.`;
-  }
-  return message;
 }

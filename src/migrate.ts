@@ -1,38 +1,48 @@
 import { pino } from 'pino';
-import { withAdvice } from './adapters/postgres/advice.ts';
+import { postgresServer } from './adapters/postgres/connections/pool.ts';
 import type { Database } from './adapters/postgres/database.ts';
-import { embeddedDatabase, requireEmbeddedDatabase } from './adapters/postgres/embedded.ts';
-import { damagedMigrations, migrateDown, migrateUp, migrationStatus } from './adapters/postgres/migrator.ts';
-import { postgresServer } from './adapters/postgres/server.ts';
+import { embeddedDatabase, requireEmbeddedDatabase } from './adapters/postgres/embedded/embedded-database.ts';
+import { withAdvice } from './adapters/postgres/schema/advice.ts';
+import { damagedMigrations, migrateDown, migrateUp, migrationStatus } from './adapters/postgres/schema/migrator.ts';
+import { runCommand } from './commands/run-command.ts';
 import { readMigrationConfig } from './config/config.ts';
 import { environment } from './config/environment.ts';
 
 /* npm run migrate [up|status|down]: changes or shows the schema of the configured database. */
 
-const [command = 'up', ...flags] = process.argv.slice(2);
-const deletePlants = command === 'down' && flags.length === 1 && flags[0] === '--delete-plants';
+const USAGE = `Usage: npm run migrate [-- up | status | down [--delete-plants]]`;
 
-try {
+await runCommand('migrate', USAGE, migrationArguments, run);
+
+function migrationArguments(args: readonly string[]) {
+  const [command = 'up', ...flags] = args;
+  const deletePlants = command === 'down' && flags.join() === '--delete-plants';
   if (!['up', 'status', 'down'].includes(command) || (flags.length > 0 && !deletePlants)) {
-    throw new Error('Usage: npm run migrate [-- up | status | down [--delete-plants]]');
+    throw new Error(`${args.join(' ')} is not a command of migrations`);
   }
+  return { command, deletePlants };
+}
+
+/** @returns the exit code */
+async function run({ command, deletePlants }: ReturnType<typeof migrationArguments>): Promise<number> {
   const config = readMigrationConfig(environment());
   if (config.kind === 'embedded' && command !== 'up') await requireEmbeddedDatabase(config.dataDir);
-  const database =
-    config.kind === 'postgres'
-      ? postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, pino({ level: 'silent' }))
-      : await embeddedDatabase(config.dataDir);
   try {
-    if (command === 'up') report(await migrateUp(database), 'applied');
-    if (command === 'down') report(await migrateDown(database, { deletePlants }), 'reverted');
-    if (command === 'status') await reportStatus(database);
-  } finally {
-    await database.close();
+    const database =
+      config.kind === 'postgres'
+        ? postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, pino({ level: 'silent' }))
+        : await embeddedDatabase(config.dataDir);
+    try {
+      if (command === 'up') report(await migrateUp(database), 'applied');
+      if (command === 'down') report(await migrateDown(database, { deletePlants }), 'reverted');
+      if (command === 'status') await reportStatus(database);
+    } finally {
+      await database.close();
+    }
+    return 0;
+  } catch (error) {
+    throw withAdvice(error);
   }
-} catch (thrown) {
-  const error = withAdvice(thrown);
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
 }
 
 function report(names: readonly string[], done: string): void {

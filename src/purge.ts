@@ -1,9 +1,9 @@
-import { formatCount, showProgress } from './adapters/import/progress.ts';
-import { openOfflineStore, withDatabaseMessage } from './composition/offline-store.ts';
+import { openOfflineStore, withDatabaseMessage } from './commands/offline-store.ts';
+import { formatCount, showProgress } from './commands/progress.ts';
+import { type PurgeArguments, purgeArguments, USAGE } from './commands/purge-arguments.ts';
+import { runCommand } from './commands/run-command.ts';
 import { readMigrationConfig } from './config/config.ts';
 import { environment } from './config/environment.ts';
-import { type PurgeArguments, purgeArguments, USAGE } from './config/purge-arguments.ts';
-import { runCommand } from './process/run-command.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
 
@@ -14,11 +14,11 @@ const DONE = 0;
 
 const stop = stopRequest('Stopping');
 
-await runCommand(USAGE, purgeArguments, run);
+await runCommand('purge', USAGE, purgeArguments, run);
 
 /** @returns the exit code */
 async function run({ selection, isConfirmed }: PurgeArguments): Promise<number> {
-  const store = await openOfflineStore({ config: readMigrationConfig(environment()) });
+  const store = await openOfflineStore(readMigrationConfig(environment()));
   let plants = 0;
   const hideProgress = showProgress(() => ({ plants, part: undefined }), process.stderr);
   try {
@@ -33,6 +33,11 @@ async function run({ selection, isConfirmed }: PurgeArguments): Promise<number> 
     await store.close();
   }
   const what = `${formatCount(plants)} deleted ${plants === 1 ? 'plant' : 'plants'}`;
-  say(isConfirmed ? `${what} forgotten: the ids are free` : `${what} would be forgotten: to do it, add --yes`);
+  const none = plants === 0 ? 'there is none like that' : undefined;
+  say(
+    isConfirmed
+      ? `${what} forgotten: ${none ?? 'the ids are free'}`
+      : `${what} would be forgotten: ${none ?? 'to do it, add --yes'}`,
+  );
   return stop.aborted ? stop.reason : DONE;
 }

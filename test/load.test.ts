@@ -22,9 +22,9 @@ test('answers 200 to exactly those whose record the table holds, though a third 
   process.stdout.write(`test/load.test.ts: LOAD_SEED=${SEED}\n`);
   const sent = Array.from({ length: REQUESTS }, (_, n) => ({
     plant: mixedPlant(n),
-    place: hash('sha256', `${SEED} ${n}`),
+    order: hash('sha256', `${SEED} ${n}`),
   }))
-    .sort((a, b) => (a.place < b.place ? -1 : 1))
+    .sort((a, b) => (a.order < b.order ? -1 : 1))
     .map(({ plant }) => plant);
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS / urls.length });
   const answers: Answer[] = [];

@@ -1,17 +1,28 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, cp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { embeddedDatabase } from '../src/adapters/postgres/embedded.ts';
-import { migrateUp } from '../src/adapters/postgres/migrator.ts';
+import { embeddedDatabase } from '../src/adapters/postgres/embedded/embedded-database.ts';
+import { openFailure } from '../src/adapters/postgres/embedded/open-failure.ts';
+import { migrateUp } from '../src/adapters/postgres/schema/migrator.ts';
 import { type PostgresServer, startPostgresServer } from '../tooling/postgres-server.ts';
 import { post, TOKEN } from './support/api-server.ts';
 import { putEmbeddedDatabase } from './support/embedded-template.ts';
-import { projectFile, type Service, startNode, startService, temporaryFolder } from './support/service-process.ts';
+import {
+  projectFile,
+  type Service,
+  startNode,
+  startProgram,
+  startService,
+  temporaryFolder,
+} from './support/service-process.ts';
 import { emptyDatabase, migratedDatabase, type TestDatabase } from './support/test-database.ts';
 
-/* What operators get wrong: the service says what is wrong and what to do, damages nothing, and notices the mending. */
+/* What operators get wrong: the service says what is wrong and what to do, damages nothing, and notices when it is fixed. */
 
 const plant = JSON.stringify({ id: 1, name: 'Monstera deliciosa' });
 
@@ -20,12 +31,17 @@ async function databaseCheck({ managementUrl }: Service): Promise<string> {
   return answer.checks.database;
 }
 
-/** Runs `node src/migrate.ts` to its end, in a folder of its own unless one is given. */
-async function migrate(command: string, environment: Record<string, string>, folder?: string) {
-  const run = startNode([projectFile('src/migrate.ts'), command], folder ?? (await temporaryFolder()), environment);
+/** Runs a program of `src` to its end, in a folder of its own unless one is given. */
+async function runProgram(args: readonly string[], environment: Record<string, string>, folder?: string) {
+  const [program = '', ...others] = args;
+  const cwd = folder ?? (await temporaryFolder());
+  const run = startNode([projectFile(`src/${program}`), ...others], cwd, environment);
   const { code } = await run.exited;
   return { code, stdout: run.stdout(), stderr: run.stderr() };
 }
+
+const migrate = (command: string, environment: Record<string, string>, folder?: string) =>
+  runProgram(['migrate.ts', command], environment, folder);
 
 describe('a DATA_DIR', () => {
   const unwritable = (folder: string) =>
@@ -78,6 +94,46 @@ describe('a DATA_DIR', () => {
     await again.close();
   }, 60_000);
 
+  test.each<[string, string, (path: string) => string]>([
+    [
+      'a file that PGlite reads',
+      'postgres/global/pg_control',
+      (path) =>
+        `the database in ${dirname(dirname(path))} cannot be opened: EACCES: permission denied, access '${path}': ` +
+        'fix that and try again; leave the folder as it is',
+    ],
+    [
+      'its version',
+      'postgres/PG_VERSION',
+      (path) => `EACCES: permission denied, open '${path}': fix that, or set DATA_DIR to another folder`,
+    ],
+    [
+      'the folder',
+      'postgres',
+      (path) => `${path} is not a writable folder (EACCES): fix that, or set DATA_DIR to another one`,
+    ],
+  ])('whose owner took away %s, as after a start by root, is not called damaged', async (_what, name, message) => {
+    const folder = await temporaryFolder();
+    await putEmbeddedDatabase(folder);
+    await chmod(join(folder, name), 0);
+    // Root may read everything.
+    const nobody = 65_534;
+    const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
+    if ('uid' in user) await promisify(execFile)('chown', ['-R', `${nobody}:${nobody}`, folder]);
+    const env = { PATH: process.env.PATH, DATA_DIR: folder };
+    const service = startProgram(process.execPath, [projectFile('src/main.ts')], { cwd: '/', env, ...user });
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(service.stderr()).toBe(`Plant Store cannot start.\n${message(join(folder, name))}\n`);
+    await chmod(join(folder, name), 0o700);
+  });
+
+  test('for which there is no memory is not called damaged', async () => {
+    const error = new RangeError('WebAssembly.Memory(): could not allocate memory');
+    expect(await openFailure(error, await temporaryFolder())).toBe(
+      'WebAssembly.Memory(): could not allocate memory: let the process have more memory and try again',
+    );
+  });
+
   test('with the files of a Postgres server is refused, and left as it was', async () => {
     const folder = await temporaryFolder();
     const server = await startPostgresServer();
@@ -87,7 +143,7 @@ describe('a DATA_DIR', () => {
     await server.stop();
     const before = await digests(join(folder, 'postgres'));
     await expect(embeddedDatabase(folder)).rejects.toThrow(
-      /^the database in .*\/postgres cannot be opened: .*: restore a backup, or set DATA_DIR to another folder$/,
+      /^the database in .*\/postgres cannot be opened: .*; it is damaged or not PGlite's, or memory is short: .* keep a copy of the folder and restore a backup, or set DATA_DIR to another folder$/,
     );
     expect(await digests(join(folder, 'postgres'))).toEqual(before);
   });
@@ -114,13 +170,6 @@ describe('an .env', () => {
     await writeFile(join(folder, '.env'), '\uFEFFDATA_DIR=./first\r\nPOOL_SIZE=1\r\n');
     expect((await migrate('status', {}, folder)).stderr).toContain('no database in ./first:');
   });
-
-  test('in UTF-16 is refused', async () => {
-    const folder = await temporaryFolder();
-    await writeFile(join(folder, '.env'), Buffer.from('\uFEFFDATA_DIR=./first\r\n', 'utf16le'));
-    const { code, stderr } = await migrate('status', {}, folder);
-    expect([code, stderr]).toEqual([1, '.env must be in UTF-8: it seems to be in UTF-16\n']);
-  });
 });
 
 describe('a database', () => {
@@ -141,14 +190,14 @@ describe('a database', () => {
     }
   });
 
-  test('whose table plants was changed is not ready until that is mended', async () => {
+  test('whose table plants was changed is not ready until that is fixed', async () => {
     const database = await migratedDatabase();
     try {
       const service = await startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
       expect(await databaseCheck(service)).toBe('ok');
       const otherTable =
         "the table plants is not what the migrations create: fix it, or set the database's URL to a separate database";
-      for (const [damage, mending, message] of [
+      for (const [damage, fix, message] of [
         [
           'alter table plants rename tag to kind',
           'alter table plants rename kind to tag',
@@ -177,7 +226,7 @@ describe('a database', () => {
       ] as const) {
         await database.query(damage);
         expect(await databaseCheck(service)).toBe(message);
-        await database.query(mending);
+        await database.query(fix);
         expect(await databaseCheck(service)).toBe('ok');
       }
       expect((await post(service.apiUrl, plant)).status).toBe(200);
@@ -199,6 +248,85 @@ describe('a database', () => {
       await database.query(`begin read write; alter database ${name} reset all; commit`);
       expect(await databaseCheck(service)).toBe('ok');
       expect((await post(service.apiUrl, plant)).status).toBe(200);
+    } finally {
+      await database.drop();
+    }
+  });
+});
+
+describe('an address', () => {
+  const ADVICE = "is Postgres running there? Otherwise fix the database's URL\n";
+  const COMMANDS = [['migrate.ts'], ['export.ts', 'plants.csv'], ['purge.ts', '--id', '1']];
+
+  test.each([
+    ['where nothing listens', 'postgres://127.0.0.1:1/plants', 'connect ECONNREFUSED 127.0.0.1:1: '],
+    ['of a socket that is not there', 'postgres:///plants?host=/no', 'connect ENOENT /no/.s.PGSQL.5432: '],
+  ])('%s is reported with advice, by every command and by the service', async (_what, url, problem) => {
+    for (const command of COMMANDS) {
+      expect(await runProgram(command, { DATABASE_URL: url })).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: problem + ADVICE,
+      });
+    }
+    const service = await startService(await temporaryFolder(), { DATABASE_URL: url, ACCESS_TOKENS: TOKEN });
+    await service.until(() => service.stderr().includes(`Not ready: ${problem}${ADVICE}`));
+    expect(await databaseCheck(service)).toBe(`${problem}${ADVICE}`.trimEnd());
+  });
+
+  test('where something else listens is reported with advice', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const environment = { DATABASE_URL: `postgres://127.0.0.1:${port}/plants`, CONNECT_TIMEOUT: '200ms' };
+    expect((await migrate('status', environment)).stderr).toBe(
+      `Connection terminated due to connection timeout: nothing has responded within CONNECT_TIMEOUT: ${ADVICE}`,
+    );
+    silent.close();
+  });
+
+  test('without TLS, asked for it, is reported with advice', async () => {
+    const database = await emptyDatabase();
+    try {
+      const url = new URL(database.url);
+      url.searchParams.set('sslmode', 'verify-full');
+      expect((await migrate('status', { DATABASE_URL: url.href })).stderr).toBe(
+        "The server does not support SSL connections: switch TLS on in Postgres, or take sslmode out of the database's URL\n",
+      );
+    } finally {
+      await database.drop();
+    }
+  });
+});
+
+describe('a command line', () => {
+  test.each([
+    [['migrate.ts', 'stauts'], /^stauts is not a command of migrations\nFor help: npm run migrate -- --help\n$/],
+    [['migrate.ts', 'down', '--yes'], /^down --yes is not a command of migrations\nFor help: /],
+    [['import.ts', 'plants.csv', '--froce'], /^Unknown option '--froce'\nFor help: npm run import -- --help\n$/],
+    [['export.ts'], /^no list is named: name a file, or - for standard output\nFor help: npm run export -- --help\n$/],
+    [['purge.ts', '--deleted-before', '90'], /^--deleted-before must be a time like 90d, 12h, 30m or 0s\nFor help: /],
+  ])('that is wrong is refused with what is wrong and where to get help: %j', async (command, message) => {
+    const { code, stdout, stderr } = await runProgram(command, {});
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  test('of migrations has help, too', async () => {
+    expect(await migrate('--help', {})).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Usage: npm run mig/),
+    });
+  });
+
+  test('of a purge that matches nothing does not call an id free', async () => {
+    const database = await migratedDatabase();
+    try {
+      await database.query(`insert into plants values (1, 'Acer')`);
+      const purge = (...flags: string[]) =>
+        runProgram(['purge.ts', '--id', '1', ...flags], { DATABASE_URL: database.url });
+      expect((await purge()).stderr).toBe('0 deleted plants would be forgotten: there is none like that\n');
+      expect((await purge('--yes')).stderr).toBe('0 deleted plants forgotten: there is none like that\n');
     } finally {
       await database.drop();
     }
@@ -242,7 +370,7 @@ describe('a server that asks for passwords', () => {
       () => urlFor('postgres', '', 'no_plants'),
       /^database "no_plants" does not exist: create it, or /,
     ],
-  ])('%s is told by migrations and by /ready, without the password', async (_name, url, message) => {
+  ])('%s is reported by migrations and by /ready, without the password', async (_name, url, message) => {
     const { code, stderr } = await migrate('up', { DATABASE_URL: url() });
     expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
     const service = await startService(await temporaryFolder(), { DATABASE_URL: url(), ACCESS_TOKENS: TOKEN });
@@ -251,14 +379,15 @@ describe('a server that asks for passwords', () => {
     expect(service.stdout() + service.stderr() + stderr).not.toContain('wrong-password');
   });
 
-  test('missing rights are told, and noticed once they are granted', async () => {
+  test('missing rights are reported, and noticed once they are granted', async () => {
     const service = await startService(await temporaryFolder(), {
       DATABASE_URL: urlFor('plants', 'right-password'),
       ACCESS_TOKENS: TOKEN,
     });
     const advice =
-      'the service needs SELECT on kysely_migration and change_feed, and SELECT, INSERT and UPDATE on plants; ' +
-      'migrations and npm run purge need the owner: docs/security.md has the statements';
+      'the service needs SELECT on kysely_migration and change_feed, UPDATE (store, recorded) on change_feed, and ' +
+      'SELECT, INSERT and UPDATE on plants and webhooks; ' +
+      'migrations and npm run purge need the owner: docs/postgres.md has the statements';
     expect(await databaseCheck(service)).toBe(`permission denied for table kysely_migration: ${advice}`);
     expect((await post(service.apiUrl, plant)).status).toBe(503);
     await database.query('grant select on kysely_migration to plants');
@@ -266,15 +395,17 @@ describe('a server that asks for passwords', () => {
     await database.query('grant select, insert on plants to plants');
     // That is what a version without changes and deletions needed.
     expect(await databaseCheck(service)).toBe(
-      'ok, but the role lacks UPDATE on plants, to change and delete, and SELECT on change_feed, for /changes: ' +
+      'ok, but the role lacks UPDATE on plants, to change and delete, and SELECT on change_feed, for /changes, ' +
+        'and UPDATE (store, recorded) on change_feed, so that positions of /changes outlast a promotion: ' +
         'run GRANT as the owner',
     );
     expect((await post(service.apiUrl, plant)).status).toBe(200);
     await database.query('grant update on plants to plants; grant select on change_feed to plants');
+    await database.query('grant update (store, recorded) on change_feed to plants');
     expect(await databaseCheck(service)).toBe('ok');
   });
 
-  test('row-level security that applies to the service is told, and noticed once it does not', async () => {
+  test('row-level security that applies to the service is reported, and noticed once it does not', async () => {
     await database.query('grant select on kysely_migration, change_feed to plants');
     await database.query('grant select, insert, update on plants to plants');
     await database.query('alter table plants enable row level security');

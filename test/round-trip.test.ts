@@ -6,11 +6,11 @@ import fc, { type Arbitrary } from 'fast-check';
 import { sql } from 'kysely';
 import type { HttpServer } from '../src/adapters/http/sockets/server.ts';
 import type { Database } from '../src/adapters/postgres/database.ts';
-import { embeddedDatabase } from '../src/adapters/postgres/embedded.ts';
-import { migrateUp } from '../src/adapters/postgres/migrator.ts';
+import { embeddedDatabase } from '../src/adapters/postgres/embedded/embedded-database.ts';
+import { migrateUp } from '../src/adapters/postgres/schema/migrator.ts';
 import { post, startApiServer } from './support/api-server.ts';
 import { putEmbeddedDatabase } from './support/embedded-template.ts';
-import { int64, writtenInteger, writtenString } from './support/json-forms.ts';
+import { int64, writtenInteger, writtenString } from './support/plants/json-forms.ts';
 import { connect, migratedDatabase, plantsIn } from './support/test-database.ts';
 
 /* The whole way: JSON over HTTP, through the domain, into the database, read back by plain SQL. */

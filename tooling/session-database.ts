@@ -14,10 +14,14 @@ interface Postgres {
   readonly borrowed: boolean;
 }
 
-/** The Postgres of DATABASE_URL, or one of the session's own with default settings, so that commits reach the disk. */
-export async function findPostgres({ opened }: Session): Promise<Postgres> {
+/**
+ * The Postgres of DATABASE_URL, or one of the session's own, whose commits reach the disk.
+ *
+ * @param settings of postgresql.conf that the session's own has, such as `shared_buffers=6GB`
+ */
+export async function findPostgres({ opened }: Session, settings: readonly string[] = []): Promise<Postgres> {
   if (process.env.DATABASE_URL) return { url: process.env.DATABASE_URL, borrowed: true };
-  const starting = startPostgresServer();
+  const starting = startPostgresServer(settings);
   opened.defer(async () => (await starting.catch(() => undefined))?.stop());
   return { url: (await starting).url, borrowed: false };
 }
@@ -66,7 +70,7 @@ export async function createDatabase(postgres: Postgres, { opened }: Session): P
   };
 }
 
-/** Makes runs begin alike: without plants, and with a checkpoint just done instead of one under way. */
+/** Makes runs begin alike: without plants, and with a checkpoint just done instead of one in progress. */
 export async function startAfresh({ query }: BenchDatabase): Promise<void> {
   await query('truncate plants');
   await query('checkpoint');

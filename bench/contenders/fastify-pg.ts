@@ -67,6 +67,27 @@ fastify.get<{ Params: { id: number } }>(
   },
 );
 
+fastify.put<{ Params: { id: number }; Body: Omit<NewPlant, 'id'> }>(
+  '/plants/:id',
+  {
+    schema: {
+      params: { type: 'object', properties: { id: { type: 'integer' } } },
+      body: { type: 'object', properties: { name, tag }, required: ['name'] },
+      response: { 200: record, 404: error },
+    },
+  },
+  async (request, reply) => {
+    const { params, body } = request;
+    const { rowCount } = await pool.query('UPDATE plants SET name = $2, tag = $3 WHERE id = $1', [
+      params.id,
+      body.name,
+      body.tag ?? null,
+    ]);
+    if (rowCount === 0) return reply.code(404).send({ error: 40401, message: 'not found' });
+    return { id: params.id, ...body };
+  },
+);
+
 const MIN_ID = '-9223372036854775808';
 const pageAfter = async (after: string, limit: number) =>
   (await pool.query<Row>('SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2', [after, limit])).rows;

@@ -1,9 +1,8 @@
 import { api } from '../../src/adapters/http/api.ts';
-import { operationsOn } from '../../src/adapters/http/operations/operations.ts';
+import { operationsOn } from '../../src/adapters/http/contract/operations.ts';
 import { serve } from '../../src/adapters/http/sockets/server.ts';
 import { prometheusMetrics } from '../../src/adapters/prometheus/metrics.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
-import { allPermissions } from '../../src/application/permissions.ts';
 import type { AddPlant } from '../../src/application/ports.ts';
 import { useCases } from '../../src/application/use-cases.ts';
 import { createLog } from '../../src/composition/log.ts';
@@ -16,20 +15,22 @@ import { fakePlants } from '../../test/support/fake-plants.ts';
  */
 
 const { api: address, bodyLimit, limits, maxStreams, maxFollowers, logLevel, tokens } = readConfig(process.env);
-const log = await createLog(logLevel);
+const { log, writeLine } = await createLog(logLevel);
 const metrics = prometheusMetrics();
 
 const plants: AddPlant = { add: async (plant) => plant };
 
 const app = api({
   operations: operationsOn(useCases({ ...fakePlants(), ...plants })),
-  verifyToken: staticTokens(tokens, allPermissions),
+  verifyToken: staticTokens(tokens),
   bodyLimit,
   limits,
   maxStreams,
   maxFollowers,
   baseUrl: () => url,
+  pages: false,
   log,
+  writeLine,
   observer: metrics,
 });
 const { url } = await serve(app, address.host, address.port, log);

@@ -7,7 +7,7 @@ import { connect, type Failures, type Outcome, parsed, send, stop } from './serv
  * Changes the name or the tag of a plant and keeps the other, or deletes it. Prints what it is then, or was. If somebody
  * else changes the plant at the same time, it says so and does the same to what they have made of it:
  *
- *   export PLANT_STORE_URL=http://127.0.0.1:3000 ACCESS_TOKEN=...
+ *   export PLANT_STORE_URL=http://127.0.0.1:3000 PLANT_STORE_TOKEN=...
  *   npm run --silent change-plant -w examples/client -- 9223372036854775807 --name='Pinus longaeva' --tag=conifer
  *   npm run --silent change-plant -w examples/client -- 9223372036854775807 --no-tag
  *   npm run --silent change-plant -w examples/client -- 9223372036854775807 --delete

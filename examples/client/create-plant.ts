@@ -4,7 +4,7 @@ import { connect, send, stop } from './service.ts';
 /*
  * Creates a plant, with types made of the service's own OpenAPI document (generate.ts):
  *
- *   export PLANT_STORE_URL=http://127.0.0.1:3000 ACCESS_TOKEN=...
+ *   export PLANT_STORE_URL=http://127.0.0.1:3000 PLANT_STORE_TOKEN=...
  *   npm run --silent create-plant -w examples/client -- 9223372036854775807 'Pinus longaeva' conifer
  */
 

@@ -8,6 +8,8 @@ declare global {
   }
 }
 
+if (!('rawJSON' in JSON)) throw new Error('exact ids need JSON.rawJSON: Node.js 22 or later, or a current browser');
+
 /** JSON.stringify refuses a bigint, and as a number it would lose digits. */
 export function exactJson(value: unknown): string {
   return JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part));

@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * List plants
-         * @description In ascending order of id. With `limit`, the header `Link` has the next page; without it, all plants are sent as a stream. A response that ends early is broken off: go on `after` the last id that arrived.
+         * @description In ascending order of id. With a `limit` of up to 1000, the header `Link` has the next page. More are sent as a stream, without it: go on `after` the last id until fewer than `limit` come. Without `limit`, all plants are sent. A response that ends early is broken off: go on `after` the last id that arrived. As application/x-ndjson, each line is one NewPlant.
          */
         get: operations["listPlants"];
         put?: never;
@@ -39,13 +39,13 @@ export interface paths {
         get: operations["findPlant"];
         /**
          * Change a plant
-         * @description Replaces the name and the tag of a plant that exists; without `tag` it has none then. The same again answers 200 again and changes nothing, whatever If-Match says.
+         * @description Replaces the name and the tag of a plant that exists; without `tag` it has none then. The same again answers 200 again and changes nothing, whatever If-Match says, unless If-None-Match excludes it.
          */
         put: operations["changePlant"];
         post?: never;
         /**
          * Delete a plant
-         * @description Its id stays taken, so that a late retry of its creation cannot bring it back. Deleting it again answers 204 again, whatever If-Match says.
+         * @description Its id stays taken, so that a late retry of its creation cannot bring it back. Deleting it again answers 204 again, whatever If-Match and If-None-Match say.
          */
         delete: operations["deletePlant"];
         options?: never;
@@ -62,7 +62,7 @@ export interface paths {
         };
         /**
          * Follow the changes
-         * @description The newest state of each plant that was created, changed or deleted after a position, from the first one on if none is given. Go on with `next` for ever; an empty list means that nothing is new. Nothing is ever left out, but a change may come more than once. With `wait`, the response to an empty list comes with the next change, or after so many seconds. `limit` is 100 if it is not given.
+         * @description The newest state of each plant that was created, changed or deleted after a position, from the first one on if none is given. Go on with `next` for ever; `atEnd` says that nothing more is there yet. Nothing is ever left out, but a change may come more than once.
          */
         get: operations["listChanges"];
         put?: never;
@@ -74,7 +74,28 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    newPlant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A plant is new or has changed
+         * @description Sent at least once with the newest record of each plant, and signed as the Standard Webhooks specification says. Deletions are not sent: `/changes` has them. Of one plant, keep the last `webhook-id`, and ignore the same one and smaller ones with the same first part (docs/webhooks.md).
+         */
+        post: operations["newPlant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /**
@@ -84,7 +105,7 @@ export interface components {
         NewPlant: {
             /**
              * Format: int64
-             * @description an integer from -9223372036854775808 to 9223372036854775807
+             * @description an integer from -9223372036854775808 to 9223372036854775807. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md)
              * @example 1
              */
             id: bigint;
@@ -132,13 +153,35 @@ export interface components {
             tag?: string;
         };
         /**
+         * ChangedPlant
+         * @description an object with a name and an optional tag
+         */
+        ChangedPlant: {
+            /**
+             * Format: int64
+             * @description the id in the path, or omitted. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md)
+             * @example 1
+             */
+            id?: bigint;
+            /**
+             * @description a string without U+0000 and without lone surrogates
+             * @example Monstera deliciosa
+             */
+            name: string;
+            /**
+             * @description a string without U+0000 and without lone surrogates, or omitted
+             * @example houseplant
+             */
+            tag?: string;
+        };
+        /**
          * Deletion
          * @description a plant that was deleted
          */
         Deletion: {
             /**
              * Format: int64
-             * @description an integer from -9223372036854775808 to 9223372036854775807
+             * @description an integer from -9223372036854775808 to 9223372036854775807. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md)
              * @example 1
              */
             id: bigint;
@@ -150,17 +193,27 @@ export interface components {
             deleted: true;
         };
         /**
+         * Change
+         * @description the newest state of a plant, or that it was deleted
+         */
+        Change: components["schemas"]["NewPlant"] | components["schemas"]["Deletion"];
+        /**
          * Changes
          * @description a part of the feed of changes
          */
         Changes: {
             /** @description the newest state of each plant that has changed; empty if nothing is new */
-            changes: (components["schemas"]["NewPlant"] | components["schemas"]["Deletion"])[];
+            changes: components["schemas"]["Change"][];
             /**
              * @description where the feed goes on: send it as `after`
              * @example NmY6NzU0OjE6MDow
              */
             next: string;
+            /**
+             * @description whether the feed has nothing beyond this part yet, so that a first walk is complete
+             * @example true
+             */
+            atEnd: boolean;
         };
     };
     responses: never;
@@ -174,11 +227,14 @@ export interface operations {
     listPlants: {
         parameters: {
             query?: {
-                /** @description an integer from 1 to 100000 in decimal digits */
+                /**
+                 * @description the largest number of plants to send; without it, all are sent
+                 * @example 100
+                 */
                 limit?: number;
-                /** @description an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign */
+                /** @description only plants with larger ids than this. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md) */
                 after?: bigint;
-                /** @description a string without U+0000 */
+                /** @description only plants with exactly this tag, which may be empty */
                 tag?: string;
             };
             header?: never;
@@ -196,7 +252,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PlantList"];
-                    "application/x-ndjson": components["schemas"]["NewPlant"];
+                    "application/x-ndjson": unknown;
                 };
             };
             /** @description 40001 malformed request, 40022 invalid plant */
@@ -491,7 +547,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign */
+                /** @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md) */
                 id: bigint;
             };
             cookie?: never;
@@ -698,16 +754,18 @@ export interface operations {
             header?: {
                 /** @description the ETag that the plant must still have, or several, or * */
                 "If-Match"?: string;
+                /** @description the ETag that the plant must not have, or several, or * for any */
+                "If-None-Match"?: string;
             };
             path: {
-                /** @description an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign */
+                /** @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md) */
                 id: bigint;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Plant"];
+                "application/json": components["schemas"]["ChangedPlant"];
             };
         };
         responses: {
@@ -898,9 +956,11 @@ export interface operations {
             header?: {
                 /** @description the ETag that the plant must still have, or several, or * */
                 "If-Match"?: string;
+                /** @description the ETag that the plant must not have, or several, or * for any */
+                "If-None-Match"?: string;
             };
             path: {
-                /** @description an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign */
+                /** @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md) */
                 id: bigint;
             };
             cookie?: never;
@@ -1072,11 +1132,14 @@ export interface operations {
     listChanges: {
         parameters: {
             query?: {
-                /** @description the "next" of an earlier response */
+                /** @description the `next` of the last response, or `now` to begin at the end; without it, the feed begins with the first plant */
                 after?: string;
-                /** @description an integer from 1 to 1000 in decimal digits */
+                /**
+                 * @description the largest number of changes to send; 100 if it is not given
+                 * @example 100
+                 */
                 limit?: number;
-                /** @description an integer from 0 to 30 in decimal digits */
+                /** @description how many seconds to wait for a change if nothing is new */
                 wait?: number;
             };
             header?: never;
@@ -1261,6 +1324,58 @@ export interface operations {
                         error: 50300;
                     };
                 };
+            };
+        };
+    };
+    newPlant: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The same whenever the same state of a plant is sent again; `msg_`, an epoch, a number of 19 digits that grows with each change of the plant within the epoch, its id, and a digest of the body, joined by `_`
+                 * @example msg_3f0c9a4be5d18a2b77c6d1e0f9481a35_0000000000000000754_1_9b74c9897bac770f
+                 */
+                "webhook-id": string;
+                /**
+                 * @description When it was sent: seconds since 1970
+                 * @example 1793404800
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description One signature or several, separated by spaces, each `v1,` and the base64 of an HMAC-SHA256
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPlant"];
+            };
+        };
+        responses: {
+            /** @description the endpoint wants no more: nothing is sent until its operator resumes it */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description received: it is not sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description sent again later, after `Retry-After` at the earliest */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -5,7 +5,7 @@ import { connect, type Failures, parsed, send, stop } from './service.ts';
 /*
  * Prints all plants, or the one with an id, as lines of JSON that `npm run import` takes:
  *
- *   export PLANT_STORE_URL=http://127.0.0.1:3000 ACCESS_TOKEN=...
+ *   export PLANT_STORE_URL=http://127.0.0.1:3000 PLANT_STORE_TOKEN=...
  *   npm run --silent read-plants -w examples/client
  *   npm run --silent read-plants -w examples/client -- 9223372036854775807
  */

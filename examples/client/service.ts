@@ -3,9 +3,9 @@ import createClient from 'openapi-fetch';
 import { exactJson, parseExactly } from './exact-json.ts';
 import type { paths } from './plant-store.ts';
 
-/* The service that PLANT_STORE_URL and ACCESS_TOKEN name. */
+/* The service that PLANT_STORE_URL and PLANT_STORE_TOKEN name. */
 
-const { PLANT_STORE_URL: url = 'http://127.0.0.1:3000', ACCESS_TOKEN: token = '' } = process.env;
+const { PLANT_STORE_URL: url = 'http://127.0.0.1:3000', PLANT_STORE_TOKEN: token = '' } = process.env;
 
 export function stop(message: string, code = 1): never {
   console.error(message);
@@ -14,7 +14,7 @@ export function stop(message: string, code = 1): never {
 
 export function connect() {
   if (!/^[\w.~+/-]+=*$/.test(token)) {
-    stop('ACCESS_TOKEN must be a token of the service; one that the service made itself is in data/access-token');
+    stop('PLANT_STORE_TOKEN must be a token of the service; one that the service made itself is in data/access-token');
   }
   return createClient<paths>({
     baseUrl: url,

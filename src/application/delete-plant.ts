@@ -1,6 +1,6 @@
-import { ATTEMPTS, type Condition, changedTooOften, requireCondition } from './change-plant.ts';
-import { existing } from './find-plant.ts';
-import type { ChangePlant, FindPlant } from './ports.ts';
+import { conditionNotMet } from './change-plant.ts';
+import { requirePlant } from './find-plant.ts';
+import type { Condition, UpdatePlant } from './ports.ts';
 
 /**
  * Deletes the plant that has the id, and resolves once that is durable. Its id stays taken, so that no late retry of its
@@ -8,22 +8,15 @@ import type { ChangePlant, FindPlant } from './ports.ts';
  *
  * @param condition which plant may be deleted; undefined for any
  * @throws PlantStoreError `plant_not_found` if there never was one, `plant_differs` if the condition is not met,
- * `store_unavailable` as the port does, or if others change it all the time
+ * `store_unavailable` as the port does
  */
 export type DeletePlant = (id: bigint, condition?: Condition) => Promise<void>;
 
-export function deletePlant(plants: ChangePlant & FindPlant): DeletePlant {
+export function deletePlant(plants: UpdatePlant): DeletePlant {
   return async (id, condition) => {
-    let expected = condition && (await plants.find(id));
-    // Deleting what another client may create now would ignore the condition.
-    if (condition !== undefined && expected === undefined) existing(id, expected);
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      if (typeof expected === 'object') requireCondition(expected, condition);
-      const stored = await plants.remove(id, expected);
-      if (stored === 'deleted') return;
-      // Somebody else has changed it meanwhile.
-      expected = existing(id, stored);
-    }
-    throw changedTooOften(id);
+    const stored = await plants.remove(id, condition);
+    if (stored === 'deleted') return;
+    requirePlant(id, stored);
+    throw conditionNotMet(id);
   };
 }

@@ -1,6 +1,6 @@
 import { PlantStoreError } from '../domain/errors.ts';
 import type { NewPlant, Stored } from '../domain/plant.ts';
-import type { FindPlant as Plants } from './ports.ts';
+import type { LoadPlant } from './ports.ts';
 
 /**
  * Finds the plant with the id.
@@ -9,12 +9,12 @@ import type { FindPlant as Plants } from './ports.ts';
  */
 export type FindPlant = (id: bigint) => Promise<NewPlant>;
 
-export function findPlant(plants: Plants): FindPlant {
-  return async (id) => existing(id, await plants.find(id));
+export function findPlant(plants: LoadPlant): FindPlant {
+  return async (id) => requirePlant(id, await plants.find(id));
 }
 
-/** What is stored under the id, if that is a plant. @throws PlantStoreError `plant_not_found`, `plant_deleted` */
-export function existing(id: bigint, stored: Stored): NewPlant {
+/** Narrows what is stored under the id to a plant. @throws PlantStoreError `plant_not_found`, `plant_deleted` */
+export function requirePlant(id: bigint, stored: Stored): NewPlant {
   if (stored === undefined) throw new PlantStoreError('plant_not_found', `no plant has the id ${id}`);
   if (stored === 'deleted') throw new PlantStoreError('plant_deleted', `the plant with the id ${id} was deleted`);
   return stored;

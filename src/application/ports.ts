@@ -3,16 +3,18 @@ import type { NewPlant, Stored } from '../domain/plant.ts';
 export interface AddPlant {
   /**
    * Stores the plant unless its id is taken. Resolves, once durable, to what holds the id: the given record, or the
-   * existing one, unchanged, or `deleted` if that plant was deleted. Of concurrent calls with one id exactly one stores its plant, and all resolve to that
-   * record. Calling it again with the same plant is safe, whatever the outcome of the first call.
+   * existing one, unchanged, or `deleted` if that plant was deleted. Of concurrent calls with one id exactly one stores
+   * its plant, and all resolve to that record. Calling it again with the same plant is safe, whatever the outcome of the
+   * first call.
    *
-   * MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now; the plant may or may not have
-   * been stored. Any other rejection is a defect.
+   * MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now, or if this call may have
+   * stored the plant and something else holds the id since; the plant may or may not have been stored. Any other
+   * rejection is a defect.
    */
   add(plant: NewPlant): Promise<NewPlant | 'deleted'>;
 }
 
-export interface FindPlant {
+export interface LoadPlant {
   /**
    * Resolves to what is stored under the id. Every call that resolved before is seen.
    *
@@ -21,18 +23,23 @@ export interface FindPlant {
   find(id: bigint): Promise<Stored>;
 }
 
-/** Changes what is stored. Each method is safe to call again, and rejects as AddPlant does. */
-export interface ChangePlant {
+/** Whether the stored plant may be changed. It may be called more than once. */
+export type Condition = (stored: NewPlant) => boolean;
+
+/** Changes what is stored. */
+export interface UpdatePlant {
   /**
-   * Replaces the plant that has the same id; if `expected` is given, only while it is that record. Resolves, once
-   * durable, to what is stored then: the given record, or what was found instead, unchanged.
+   * Replaces the plant that has the same id, unless it is the same already or the condition is not met. Resolves, once
+   * durable, to what is stored then: the given record, or what was found instead, unchanged. It takes effect at most
+   * once.
+   *
+   * MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now, or if it cannot be known
+   * whether the plant was replaced: that may take effect at any later time, but only on the record that was found. Any
+   * other rejection is a defect.
    */
-  replace(plant: NewPlant, expected?: NewPlant): Promise<Stored>;
-  /**
-   * Deletes the plant in the same way: resolves to `deleted`, or to what was found instead. Its id stays taken. If it
-   * is expected to be deleted, nothing is changed.
-   */
-  remove(id: bigint, expected?: NewPlant | 'deleted'): Promise<Stored>;
+  replace(plant: NewPlant, condition?: Condition): Promise<Stored>;
+  /** Deletes the plant in the same way: resolves to `deleted`, or to what was found instead. Its id stays taken. */
+  remove(id: bigint, condition?: Condition): Promise<Stored>;
 }
 
 /** A part of the store: the plants whose ids are from `from` to `to`, of those only the ones with the tag, if given. */
@@ -56,12 +63,10 @@ export interface PlantBatch {
   readonly isLast: boolean;
 }
 
-/** Reads plants in order, in batches that need little memory. Both reject as FindPlant does. */
+/** Reads plants in order, in batches that need little memory. It rejects as LoadPlant does. */
 export interface ReadPlants {
-  /** Reads the first plants of the range: at most so many, of about a mebibyte of text, but one at least if there is one. */
+  /** Reads the first plants of the range: up to `count`, of about a mebibyte of text together, yet at least one. */
   readBatch(range: PlantRange, count: number): Promise<PlantBatch>;
-  /** Reads the first ids of the range, so many if there are, in ascending order. */
-  readIds(range: PlantRange, count: number): Promise<bigint[]>;
 }
 
 /** A part of the feed of changes. */
@@ -70,10 +75,12 @@ export interface Changes {
   readonly lines: string;
   /** Where the feed goes on. Opaque, without characters that a URL or JSON would escape. */
   readonly next: string;
+  /** Whether nothing lies beyond, except what an open transaction still holds back: a first walk is complete. */
+  readonly atEnd: boolean;
 }
 
 export interface ChangesQuery {
-  /** Where the consumer is: the `next` of what it read last; undefined to begin. */
+  /** Where the consumer is: the `next` of what it read last; undefined to begin, `now` to begin at the end. */
   readonly after: string | undefined;
   readonly limit: number;
   /** Milliseconds to wait for a change if there is none. */
@@ -82,7 +89,7 @@ export interface ChangesQuery {
   readonly signal: AbortSignal;
 }
 
-export interface ReadChanges {
+export interface ChangeFeed {
   /**
    * Reads the newest state of each plant that was created, changed or deleted after a position, or at all, in an order
    * that never changes: at most `limit` of them, of about a mebibyte of text. Nothing is ever left out. If nothing is
@@ -90,7 +97,7 @@ export interface ReadChanges {
    * down.
    *
    * MUST reject with PlantStoreError `invalid_plant` if the position is not one of its own, `cursor_expired` if what
-   * came after it cannot be told any more, `changes_unavailable` if this store has no such order, `store_unavailable`.
+   * came after it is not known any more, `changes_unavailable` if this store has no such order, `store_unavailable`.
    */
   readChanges(query: ChangesQuery): Promise<Changes>;
 }

@@ -1,4 +1,4 @@
-import type { Changes, ChangesQuery, ReadChanges as Feed } from './ports.ts';
+import type { ChangeFeed, Changes, ChangesQuery } from './ports.ts';
 
 /**
  * Reads what has changed since, and waits for it if nothing has.
@@ -7,6 +7,6 @@ import type { Changes, ChangesQuery, ReadChanges as Feed } from './ports.ts';
  */
 export type ReadChanges = (query: ChangesQuery) => Promise<Changes>;
 
-export function readChanges(feed: Feed): ReadChanges {
+export function readChanges(feed: ChangeFeed): ReadChanges {
   return (query) => feed.readChanges(query);
 }

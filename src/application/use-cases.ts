@@ -7,7 +7,7 @@ import type * as ports from './ports.ts';
 import { readChanges } from './read-changes.ts';
 
 /** Everything the use cases need from driven adapters. */
-export type Ports = ports.AddPlant & ports.FindPlant & ports.ChangePlant & ports.ReadPlants & ports.ReadChanges;
+export type Ports = ports.AddPlant & ports.LoadPlant & ports.UpdatePlant & ports.ReadPlants & ports.ChangeFeed;
 
 /** Everything the application does, for the driving adapters. */
 export function useCases(plants: Ports) {

@@ -1,17 +1,18 @@
-import type { Logger } from 'pino';
 import { api } from '../adapters/http/api.ts';
+import { operationsOn } from '../adapters/http/contract/operations.ts';
 import { management } from '../adapters/http/management.ts';
-import { operationsOn } from '../adapters/http/operations/operations.ts';
 import { serve } from '../adapters/http/sockets/server.ts';
-import { postgresPlants } from '../adapters/postgres/plant-repository.ts';
+import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
+import { postgresPlants } from '../adapters/postgres/postgres-plants.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
-import { migrationGate } from '../adapters/postgres/schema-gate.ts';
-import { storeCalls } from '../adapters/postgres/store-call.ts';
-import { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
+import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
+import { type MetricValues, prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { useCases } from '../application/use-cases.ts';
 import type { Config } from '../config/config.ts';
+import type { ProcessLog } from './log.ts';
 import { openDatabase } from './open-database.ts';
 import { tokenVerifier } from './token-verifier.ts';
+import { webhooksOf } from './webhooks.ts';
 
 /** A running service. */
 export interface App {
@@ -38,24 +39,24 @@ export interface App {
   close(acceptFor: number): Promise<void>;
 }
 
-/** The configuration of one process; without a management port, the app has none. */
-type ProcessConfig = Omit<Config, 'management'> & Partial<Pick<Config, 'management'>>;
-
-/** A running service of a single process, or one of several processes. */
-interface ProcessApp extends App {
-  /** Its metrics in Prometheus's text format. */
-  metrics(): Promise<string>;
+/** The configuration of one process. */
+export interface ProcessConfig extends Omit<Config, 'management'> {
+  /** Without it, the app has no management port. */
+  readonly management?: Config['management'];
+  /** Whether other processes listen on its port, too. */
+  readonly reusePort?: boolean;
 }
 
-/**
- * Plugs the adapters into the application and starts it. On failure it closes everything it has opened.
- *
- * @param droppedLines returns how many log lines have been dropped so far
- */
-export async function startApp(config: ProcessConfig, log: Logger, droppedLines: () => number): Promise<ProcessApp> {
+/** A running service of a single process, or one of several processes. */
+export interface ProcessApp extends App {
+  metrics(): Promise<MetricValues[]>;
+}
+
+/** Plugs the adapters into the application and starts it. On failure it closes everything it has opened. */
+export async function startApp(config: ProcessConfig, log: ProcessLog): Promise<ProcessApp> {
   const opened = new AsyncDisposableStack();
   try {
-    return await start(config, log, droppedLines, opened);
+    return await start(config, log, opened);
   } catch (error) {
     await opened.disposeAsync();
     throw error;
@@ -64,8 +65,7 @@ export async function startApp(config: ProcessConfig, log: Logger, droppedLines:
 
 async function start(
   config: ProcessConfig,
-  log: Logger,
-  droppedLines: () => number,
+  { log, writeLine, droppedLines }: ProcessLog,
   opened: AsyncDisposableStack,
 ): Promise<ProcessApp> {
   const metrics = prometheusMetrics();
@@ -73,15 +73,11 @@ async function start(
   // Driven side: the database and its repository.
   const database = await openDatabase(config.database, log);
   opened.defer(() => database.close());
-  const plants = postgresPlants(database, {
-    callStore: storeCalls({ schemaReady: migrationGate(database, log), timeout: config.storeTimeout }),
-    batchRows: config.batchRows,
-    onInsert: metrics.inserted,
-  });
-  const connections = () => database.connectionUse?.() ?? {};
-  const { waiting, changesLag } = plants;
-  metrics.collectFrom({ waiting, connections, changesLag, droppedLines });
-
+  const timeout = config.storeTimeout;
+  const schemaReady = migrationGate(database, log);
+  const webhooks = webhooksOf(config.webhooks, { database, schemaReady, timeout, log, metrics });
+  const callStore = storeCalls({ schemaReady: webhooks.storeReady, timeout });
+  const plants = postgresPlants(database, { callStore, batchRows: config.batchRows, onInsert: metrics.inserted });
   const operations = operationsOn(useCases(plants));
 
   // Readiness: whether the service should receive requests.
@@ -91,10 +87,34 @@ async function start(
     if (state !== 'serving') throw new Error(state);
     return undefined;
   };
-  const ready = readiness(database);
+  const ready = readiness(database, config.webhooks);
 
   // Driving side: the management server and the public API.
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
+  const stopWebhooks = await webhooks.start(plants.isWriting);
+  opened.defer(stopWebhooks);
+  const app = api({
+    ...config,
+    corsOrigins: config.api.corsOrigins,
+    pages: config.api.pages,
+    baseUrl: () => config.api.baseUrl ?? apiServer.url,
+    operations,
+    verifyToken,
+    log,
+    writeLine,
+    observer: metrics,
+  });
+  const { waiting, changesLag } = plants;
+  const { streams, followers } = app;
+  metrics.collectFrom({
+    operations: operations.map(({ operationId }) => operationId),
+    waiting,
+    streams,
+    followers,
+    connections: () => database.connectionUse?.() ?? {},
+    changesLag,
+    droppedLines,
+  });
   let managementUrl: string | undefined;
   if (config.management !== undefined) {
     const { host, port } = config.management;
@@ -102,22 +122,9 @@ async function start(
     opened.defer(() => managementServer.close(0));
     managementUrl = managementServer.url;
   }
-  const baseUrl = () => config.api.baseUrl ?? apiServer.url;
-  const { bodyLimit, limits, maxStreams, maxFollowers, maxConnections } = config;
-  const { corsOrigins } = config.api;
-  const app = api({
-    operations,
-    verifyToken,
-    bodyLimit,
-    limits,
-    maxStreams,
-    maxFollowers,
-    baseUrl,
-    corsOrigins,
-    log,
-    observer: metrics,
-  });
-  const apiServer = await serve(app, config.api.host, config.api.port, log, { maxConnections });
+  const { host, port } = config.api;
+  const { maxConnections } = config;
+  const apiServer = await serve(app, host, port, log, { maxConnections }, config.reusePort);
   // The remaining time is for closing the database.
   opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9, acceptFor));
   state = 'serving';
@@ -130,10 +137,11 @@ async function start(
     shutdownDelay: config.shutdownDelay,
     shutdownTimeout: config.shutdownTimeout,
     ready,
-    metrics: metrics.text,
+    metrics: metrics.values,
     close(milliseconds) {
       state = 'shutting down';
       plants.stopWaiting();
+      void stopWebhooks();
       acceptFor = milliseconds;
       return opened.disposeAsync();
     },

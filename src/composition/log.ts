@@ -6,32 +6,38 @@ import { shortenedLine } from './shortened-line.ts';
 /** Characters to collect before writing. */
 const GROUP = 4_096;
 
+/** The log of a process. */
+export interface ProcessLog {
+  readonly log: Logger;
+  /** Writes a line of the log that is JSON already, with its line feed. */
+  readonly writeLine: (line: string) => void;
+  /** How many lines could not be written so far. */
+  readonly droppedLines: () => number;
+}
+
 /**
- * The log on stdout: JSON lines, or readable text on a terminal. Lines are written in groups, since a system call for
- * each would cost more than everything else about it. A crash still writes the queued lines and its cause; only a kill
- * loses them. A log that cannot be written stops nothing: that is reported once on stderr, and lines are dropped.
- *
- * @param onDrop called for each dropped line
- * @param isShared whether other processes write to this stdout too; long lines are then shortened, so that none is torn
+ * The log on stdout: JSON lines of at most 4 KiB, or readable text on a terminal. Lines are written in groups, since a
+ * system call for each would cost more than everything else about it. A crash still writes the queued lines and its
+ * cause; only a kill loses them. A log that cannot be written stops nothing: that is reported once on stderr, and lines
+ * are dropped.
  */
-export async function createLog(level: string, onDrop = () => {}, isShared = false): Promise<Logger> {
-  const stdout = lineWriter(process.stdout, { group: GROUP, isShared, onDrop, onFailure: reportOnce() });
+export async function createLog(level: string): Promise<ProcessLog> {
+  let dropped = 0;
+  const onDrop = () => void dropped++;
+  const stdout = lineWriter(process.stdout, { group: GROUP, onDrop, onFailure: reportOnce() });
   process.on('exit', stdout.flush);
-  const whole = (line: string) => (isShared ? shortenedLine(line, ATOMIC_WRITE) : line);
-  const render = process.stdout.isTTY ? await readable() : whole;
-  const log = pino(
-    { level, base: null, serializers: { err: describe } },
-    { write: (line) => stdout.write(render(line)) },
-  );
+  const render = process.stdout.isTTY ? await readable() : (line: string) => shortenedLine(line, ATOMIC_WRITE);
+  const write = (line: string) => stdout.write(render(line));
+  const log = pino({ level, base: null, serializers: { err: describe } }, { write });
   process.on('uncaughtExceptionMonitor', (err) => log.fatal({ err }, 'crash'));
-  return log;
+  return { log, writeLine: write, droppedLines: () => dropped };
 }
 
 function reportOnce(): (reason: string) => void {
-  let reported = false;
+  let isReported = false;
   return (reason) => {
-    if (reported) return;
-    reported = true;
+    if (isReported) return;
+    isReported = true;
     say(`The log cannot be written (${reason}): lines are dropped and counted, and the service continues.`);
   };
 }

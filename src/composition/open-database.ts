@@ -1,16 +1,18 @@
 import type { Logger } from 'pino';
+import { postgresServer } from '../adapters/postgres/connections/pool.ts';
 import type { Database } from '../adapters/postgres/database.ts';
-import { embeddedDatabase } from '../adapters/postgres/embedded.ts';
-import { migrateUp } from '../adapters/postgres/migrator.ts';
-import { postgresServer } from '../adapters/postgres/server.ts';
+import { embeddedDatabase } from '../adapters/postgres/embedded/embedded-database.ts';
+import { migrateUp } from '../adapters/postgres/schema/migrator.ts';
 import type { DatabaseConfig } from '../config/config.ts';
+import { say } from '../process/say.ts';
 
 /** Opens the configured database. It migrates the embedded one, since nobody else does. */
 export async function openDatabase(config: DatabaseConfig, log: Logger): Promise<Database> {
   if (config.kind === 'postgres') return postgresServer(config, log);
-  const database = await embeddedDatabase(config.dataDir);
+  const database = await embeddedDatabase(config.dataDir, say);
   try {
     await migrateUp(database);
+    database.startCheckpoints();
     return database;
   } catch (error) {
     await database.close();

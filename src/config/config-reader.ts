@@ -1,35 +1,54 @@
+import { closestMatch } from 'leven';
 import type { Rule } from './config-rules.ts';
+import { VARIABLES, type Variable } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Everything that is wrong with the environment, one line per variable. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
-
-/** A value that breaks its rule is noted and read as undefined; `checked` throws before anyone can see that. */
-export interface Read {
-  <T>(name: string, rule: Rule<T>, fallback: string): T;
-  <T>(name: string, rule: Rule<T>): T | undefined;
-}
+/** Reads a variable: undefined if it is not set, or empty, or breaks its rule, of which `checked` then throws. */
+export type Read = <T>(name: Variable, rule: Rule<T>) => T | undefined;
 
 export type Problem = (line: string) => void;
 
 /**
- * Builds a configuration from an environment; a variable that is empty counts as not set.
+ * Builds a configuration from an environment.
  *
- * @throws ConfigError with a line for each variable that is wrong, naming it and what it must be
+ * @throws Error with a line for each variable that is wrong, naming it and what it must be, and for each whose name
+ * is nearly that of one of ours
  */
 export function checked<T>(environment: Environment, build: (read: Read, problem: Problem) => T): T {
-  const problems: string[] = [];
-  const read = <V>(name: string, rule: Rule<V>, fallback?: string) => {
-    const value = environment[name] || fallback;
-    if (value === undefined) return undefined;
+  const problems = misspelled(environment);
+  const read: Read = (name, rule) => {
+    const value = environment[name];
+    if (!value) return undefined;
     const parsed = rule.parse(value);
-    if (parsed === undefined) problems.push(`${name} must be ${rule.mustBe}`);
+    const repeated = rule.isPublic ? `, not ${JSON.stringify(value)}` : '';
+    if (parsed === undefined) problems.push(`${name} must be ${rule.mustBe}${repeated}`);
     return parsed;
   };
-  const built = build(read as Read, (line) => problems.push(line));
-  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  const built = build(read, (line) => problems.push(line));
+  if (problems.length > 0) throw new Error(problems.join('\n'));
   return built;
+}
+
+/** Shorter names are too often near each other by chance. */
+const LEAST_LETTERS = 8;
+
+/** Letters that were inserted, left out or replaced; two that changed places count twice. */
+const MOST_EDITS = 2;
+
+/** Variables of other programs, here libpq, that are near one of ours by chance. */
+const OF_OTHERS = ['PGCONNECT_TIMEOUT'];
+
+/** A mistyped DATABASE_URL would otherwise silently start the service on an embedded database. */
+function misspelled(environment: Environment): string[] {
+  const known: readonly string[] = [...VARIABLES, ...OF_OTHERS];
+  const unknown = Object.keys(environment).filter(
+    (name) => environment[name] && name.length >= LEAST_LETTERS && !known.includes(name),
+  );
+  return unknown.flatMap((name) => {
+    const near = closestMatch(name.toUpperCase(), VARIABLES, { maxDistance: MOST_EDITS });
+    return near === undefined
+      ? []
+      : `${name} is not a variable of Plant Store: did you mean ${near}? If another program needs it, unset it here`;
+  });
 }

@@ -4,6 +4,8 @@ import { availableParallelism } from 'node:os';
 /** A rule: its wording for errors, and a parser that returns undefined for invalid input. */
 export interface Rule<T> {
   readonly mustBe: string;
+  /** Whether errors may repeat a value; not if it may have a password or a token in it. */
+  readonly isPublic?: true;
   readonly parse: (value: string) => T | undefined;
 }
 
@@ -14,6 +16,7 @@ export const port = integer('a port number', 0, 65_535);
 export function integer(noun: string, least: number, most: number): Rule<number> {
   return {
     mustBe: `${noun} from ${least} to ${most}`,
+    isPublic: true,
     parse: (value) =>
       /^\d+$/.test(value) && Number(value) >= least && Number(value) <= most ? Number(value) : undefined,
   };
@@ -24,6 +27,7 @@ function quantity(noun: string, units: Record<string, number>, most: number): Ru
   const pattern = new RegExp(`^([1-9]\\d{0,9})(${names.join('|')})$`);
   return {
     mustBe: `${noun}: a whole number above 0 and one of ${names.join(', ')}, like 10${names[1]}`,
+    isPublic: true,
     parse(text) {
       const [, count, unit] = pattern.exec(text.toLowerCase()) ?? [];
       const value = Number(count) * (units[unit ?? ''] ?? Number.NaN);
@@ -35,6 +39,7 @@ function quantity(noun: string, units: Record<string, number>, most: number): Ru
 /** As many as POOL_SIZE can have connections for, at 2 each. */
 const processNumber = integer('a number of processes', 1, 500);
 export const processes: Rule<number> = {
+  ...processNumber,
   mustBe: `auto or ${processNumber.mustBe}`,
   parse: (text) => (text === 'auto' ? availableParallelism() : processNumber.parse(text)),
 };
@@ -52,12 +57,14 @@ export const totalSize = size(1024);
 export const time = quantity('a time of 24 days at most', { ms: 1, s: 1_000, m: 60_000 }, 24 * 24 * 60 * 60_000);
 /** The same, or none at all. */
 export const pause: Rule<number> = {
+  ...time,
   mustBe: `0 or ${time.mustBe}`,
   parse: (text) => (text === '0' ? 0 : time.parse(text)),
 };
 
 export function oneOf(...values: string[]): Rule<string> {
-  return { mustBe: `one of ${values.join(', ')}`, parse: (value) => values.find((one) => one === value) };
+  const parse = (value: string) => values.find((one) => one === value);
+  return { mustBe: `one of ${values.join(', ')}`, isPublic: true, parse };
 }
 
 function url(mustBe: string, protocols: readonly string[]): Rule<string> {
@@ -80,6 +87,7 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 export const origins: Rule<string[]> = {
   mustBe: '* or origins separated by commas, each exactly as browsers send it, like https://app.example',
+  isPublic: true,
   parse(value) {
     const list = value.split(',').map((origin) => origin.trim());
     const exact = (origin: string) => /^https?:[^*]+$/.test(origin) && URL.parse(origin)?.origin === origin;

@@ -1,18 +1,37 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import type { Environment } from './config-reader.ts';
+
+/** A comment, or a variable, whose value may be quoted and then have several lines. */
+const ENTRY = /^[^\S\n]*(?:#|(?:export[^\S\n]+)?[\w.-]+[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`)?)[^\n]*/gm;
 
 /**
- * The process's environment, and what the file .env of its folder adds to it: an empty variable counts as not set.
+ * The process's environment, and what the file .env of its folder adds to it: an empty variable counts as not set. The
+ * environment of the process itself stays as it is.
  *
- * @throws Error if that cannot be read
+ * @throws Error, saying what to change, if the file cannot be read or has a line that is neither a variable nor a comment
  */
-export function environment(): NodeJS.ProcessEnv {
-  if (existsSync('.env')) {
-    const text = readFileSync('.env', 'utf8');
-    if (text.includes('\0')) throw new Error('.env must be in UTF-8: it seems to be in UTF-16');
-    // Editors on Windows put a byte order mark before the first name; Node.js treats it as a part of that.
-    const added = parseEnv(text.replace(/^\uFEFF/, ''));
-    for (const [name, value] of Object.entries(added)) process.env[name] ||= value;
+export function environment(): Environment {
+  // Editors on Windows put a byte order mark before the first name; Node.js treats it as a part of that.
+  const text = envFile().replace(/^\uFEFF/, '');
+  if (text.includes('\0')) throw new Error('.env must be in UTF-8: it seems to be in UTF-16');
+  const rest = text.replace(ENTRY, (entry) => entry.replace(/[^\n]/g, '')).split('\n');
+  const wrong = rest.flatMap((line, n) => (line.trim() === '' ? [] : n + 1));
+  // Such a line may be a token.
+  if (wrong.length > 0) {
+    throw new Error(`.env must have lines like NAME=value and comments with #, unlike line ${wrong.join(', ')}`);
   }
-  return process.env;
+  const given = Object.entries(process.env).filter(([, value]) => value !== '');
+  return { ...parseEnv(text), ...Object.fromEntries(given) };
+}
+
+function envFile(): string {
+  try {
+    return readFileSync('.env', 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return '';
+    const why = code === 'EISDIR' ? 'it is a folder' : message;
+    throw new Error(`.env in ${process.cwd()} cannot be read (${why}): correct or remove it`);
+  }
 }

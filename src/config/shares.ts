@@ -8,7 +8,13 @@ interface Shared {
   readonly maxStreams: number;
   readonly maxFollowers: number;
   readonly maxConnections: number;
+  /** Milliseconds; not divided. */
+  readonly shutdownTimeout: number;
+  readonly management: unknown;
 }
+
+/** The part of SHUTDOWN_TIMEOUT in which a process must close. Its end takes time, too, and the first one waits for it. */
+const CLOSE_WITHIN = 0.9;
 
 /** Connections that a process needs, so that reads and creates do not wait for each other. */
 const LEAST_CONNECTIONS = 2;
@@ -16,6 +22,8 @@ const LEAST_CONNECTIONS = 2;
 /** What keeps the processes from dividing these limits: one line for each, naming the variable and what it must be. */
 export function sharingProblems(config: Shared): string[] {
   const { processes, database, bodyLimit, limits, maxStreams, maxFollowers, maxConnections } = config;
+  // It lacks the signals and sockets that processes share elsewhere.
+  if (process.platform === 'win32') return ['PROCESSES must be 1 on Windows'];
   if (database.kind === 'embedded') {
     return ['PROCESSES must be 1 with the embedded database in DATA_DIR, which one process can open: set DATABASE_URL'];
   }
@@ -34,8 +42,11 @@ export function sharingProblems(config: Shared): string[] {
   return [...lines, `MAX_REQUEST_BYTES must be at least ${processes} times BODY_LIMIT, once for each of PROCESSES`];
 }
 
-/** The configuration of one of the processes: its part of each limit, rounded down, so that the sum never exceeds it. */
-export function shareOf<Config extends Shared>(config: Config): Config {
+/**
+ * The configuration of one of the processes: its part of each limit, rounded down, so that the sum never exceeds it. Only
+ * the first process has the management port.
+ */
+export function shareOf<Config extends Shared>({ management: _, ...config }: Config): Omit<Config, 'management'> {
   const share = (limit: number) => Math.floor(limit / config.processes);
   const { database, limits } = config;
   return {
@@ -45,5 +56,6 @@ export function shareOf<Config extends Shared>(config: Config): Config {
     maxStreams: share(config.maxStreams),
     maxFollowers: share(config.maxFollowers),
     maxConnections: share(config.maxConnections),
+    shutdownTimeout: config.shutdownTimeout * CLOSE_WITHIN,
   };
 }

@@ -21,10 +21,9 @@ const REPEAT_INTERVAL = 500;
  * than `shutdownTimeout`; a second one, or one during startup, exits at once with 1. Each outcome is printed to stderr.
  *
  * @param running returns the app to close, undefined during startup
- * @returns a function that shuts down as SIGTERM does, but with exit code 1, and prints why
  */
-export function stopOnSignals(running: () => Stoppable | undefined): (reason: string) => void {
-  let first: { signal?: NodeJS.Signals; at: number } | undefined;
+export function stopOnSignals(running: () => Stoppable | undefined): void {
+  let first: { signal: NodeJS.Signals; at: number } | undefined;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       if (first?.signal === signal && performance.now() - first.at < REPEAT_INTERVAL) return;
@@ -32,20 +31,12 @@ export function stopOnSignals(running: () => Stoppable | undefined): (reason: st
       if (first !== undefined || app === undefined) return exit(1, 'Stopped at once.');
       first = { signal, at: performance.now() };
       // Orchestrators send SIGTERM, and their proxies need the delay; a person who presses Ctrl-C need not wait.
-      stop(app, signal === 'SIGTERM' ? app.shutdownDelay : 0, 0);
+      stop(app, signal === 'SIGTERM' ? app.shutdownDelay : 0);
     });
   }
-  return (reason) => {
-    const app = running();
-    // The shutdown that is under way ends all the same.
-    if (first !== undefined || app === undefined) return;
-    first = { at: performance.now() };
-    say(`Plant Store cannot continue: ${reason}.`);
-    stop(app, app.shutdownDelay, 1);
-  };
 }
 
-async function stop(app: Stoppable, acceptFor: number, code: number): Promise<void> {
+async function stop(app: Stoppable, acceptFor: number): Promise<void> {
   const limit = `${app.shutdownTimeout / 1_000} s`;
   // On a new line, after the terminal's ^C.
   const newLine = process.stderr.isTTY ? '\n' : '';
@@ -54,7 +45,7 @@ async function stop(app: Stoppable, acceptFor: number, code: number): Promise<vo
   setTimeout(() => exit(1, `Stopped: the shutdown did not finish within ${limit}.`), app.shutdownTimeout).unref();
   try {
     await app.close(acceptFor);
-    exit(code, 'Stopped.');
+    exit(0, 'Stopped.');
   } catch (error) {
     exit(1, `The shutdown failed: ${error instanceof Error ? error.message : error}`);
   }

@@ -18,9 +18,20 @@ export const Plant = Type.Object(
   { title: 'Plant' },
 );
 
+/** Outside JSON: in a path or a query. */
+export const PlantId = Int64({ examples: [1] });
+
 export const NewPlant = Type.Object(
   { id: Int64({ description: fieldRules.id, examples: [1] }), ...Plant.properties },
   { title: 'NewPlant', description: 'an object with an id, a name and an optional tag' },
+);
+
+/** What the id of a body must be if the path has one; completes "id must be ...". */
+export const sameIdRule = 'the id in the path, or omitted';
+
+export const ChangedPlant = Type.Object(
+  { id: Type.Optional(Int64({ description: sameIdRule, examples: [1] })), ...Plant.properties },
+  { title: 'ChangedPlant', description: 'an object with a name and an optional tag' },
 );
 
 export const PlantList = Type.Array(NewPlant, { title: 'PlantList', description: 'plants in ascending order of id' });
@@ -33,12 +44,21 @@ const Deletion = Type.Object(
   { title: 'Deletion', description: 'a plant that was deleted' },
 );
 
+const Change = Type.Union([NewPlant, Deletion], {
+  title: 'Change',
+  description: 'the newest state of a plant, or that it was deleted',
+});
+
 export const Changes = Type.Object(
   {
-    changes: Type.Array(Type.Union([NewPlant, Deletion]), {
+    changes: Type.Array(Change, {
       description: 'the newest state of each plant that has changed; empty if nothing is new',
     }),
     next: Type.String({ description: 'where the feed goes on: send it as `after`', examples: ['NmY6NzU0OjE6MDow'] }),
+    atEnd: Type.Boolean({
+      description: 'whether the feed has nothing beyond this part yet, so that a first walk is complete',
+      examples: [true],
+    }),
   },
   { title: 'Changes', description: 'a part of the feed of changes' },
 );

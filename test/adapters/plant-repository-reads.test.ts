@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { PlantBatch, PlantRange } from '../../src/application/ports.ts';
 import type { Ports } from '../../src/application/use-cases.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
-import { batchOf, contentOf, linesOf } from '../support/plant-lines.ts';
-import { implementations, type Repositories } from '../support/plant-repositories.ts';
+import { batchOf, contentOf, linesOf } from '../support/plants/plant-lines.ts';
+import { implementations, type Repositories } from '../support/plants/plant-repositories.ts';
 
 /* What the ports for reading plants promise, held against every implementation of them. Each test has its own tag. */
 
@@ -75,7 +75,6 @@ describe.each(implementations)('on %s', (_name, open) => {
     const range = { from: 1_000n, to: 1_999n, tag: text };
     expect(await plants.find(alike[0]?.id ?? 0n)).toEqual(alike[0]);
     expect(contentOf(await plants.readBatch(range, 10))).toEqual({ plants: alike, isLast: true });
-    expect(await plants.readIds(range, 10)).toEqual(idsOf(alike));
   });
 
   test('lists no plant under a tag that is only like its own, and none without a tag', async () => {
@@ -87,7 +86,6 @@ describe.each(implementations)('on %s', (_name, open) => {
     for (const other of [tag, '', 'null', 'undefined']) {
       const range = { from: 2_000n, to: 2_099n, tag: other };
       expect(contentOf(await plants.readBatch(range, 10))).toEqual({ plants: [], isLast: true });
-      expect(await plants.readIds(range, 10)).toEqual([]);
     }
   });
 
@@ -122,7 +120,6 @@ describe.each(implementations)('on %s', (_name, open) => {
       ] as const) {
         const within = all.filter(({ id }) => id >= from && id <= to);
         expect(contentOf(await plants.readBatch({ from, to, tag }, 10))).toEqual({ plants: within, isLast: true });
-        expect(await plants.readIds({ from, to, tag }, 10)).toEqual(idsOf(within));
       }
     });
   });
@@ -133,7 +130,6 @@ describe.each(implementations)('on %s', (_name, open) => {
     const range = { from: 3_000n, to: 3_099n };
     expect(contentOf(await plants.readBatch(range, 10))).toEqual({ plants: all, isLast: true });
     expect(contentOf(await plants.readBatch({ ...range, tag: undefined }, 10))).toEqual({ plants: all, isLast: true });
-    expect(await plants.readIds(range, 3)).toEqual([3_000n, 3_001n, 3_002n]);
   });
 
   test.each([
@@ -163,7 +159,6 @@ describe.each(implementations)('on %s', (_name, open) => {
         const range = { from, to, tag };
         const isLast = within.length <= count;
         expect(contentOf(await plants.readBatch(range, count))).toEqual({ plants: within.slice(0, count), isLast });
-        expect(await plants.readIds(range, count)).toEqual(idsOf(within.slice(0, count)));
       }),
       { numRuns: 60 },
     );
@@ -200,10 +195,6 @@ describe.each(implementations)('on %s', (_name, open) => {
         const batch = contentOf(await plants.readBatch({ ...range, from: each.id }, 1));
         expect(batch).toEqual({ plants: [each], isLast: each === all.at(-1) });
       }
-    });
-
-    test('reads all their ids at once', async () => {
-      expect(await plants.readIds(range, 1_000)).toEqual(idsOf(all));
     });
   });
 
@@ -329,7 +320,6 @@ describe.each(implementations)('on %s', (_name, open) => {
       const added = await plants.add(plant(id));
       for (const instance of subject.instances) {
         expect(await instance.find(id)).toEqual(added);
-        expect(await instance.readIds({ from: id, to: id }, 1)).toEqual([id]);
       }
     }
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Ports } from '../../src/application/use-cases.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
-import { implementations, type Repositories } from '../support/plant-repositories.ts';
+import { implementations, type Repositories } from '../support/plants/plant-repositories.ts';
 
 /* What the port for adding plants promises, held against every implementation of it. */
 

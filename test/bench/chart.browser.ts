@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { contenders } from '../../bench/contenders.ts';
-import { startBrowser } from '../support/browser.ts';
+import { startBrowser } from '../support/programs/browser.ts';
 import { projectFile } from '../support/service-process.ts';
 
 /* The chart in the README, as a browser draws it. */

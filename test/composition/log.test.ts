@@ -11,7 +11,7 @@ import { projectFile, startNode, startProgram, temporaryFolder } from '../suppor
 function program(statements: string): string[] {
   const script = `
     const { createLog } = await import(${JSON.stringify(projectFile('src/composition/log.ts'))});
-    const log = await createLog('info');
+    const { log } = await createLog('info');
     log.info('one');
     log.info('two');
     ${statements}`;
@@ -49,7 +49,7 @@ test('does not keep a crash from ending the process when its reader has stalled'
   const reader = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
   try {
     const script = program(
-      `log.info('x'.repeat(1_000_000)); setImmediate(() => { throw new TypeError('a defect'); });`,
+      `for (let n = 0; n < 100; n++) log.info('x'.repeat(4_000)); setImmediate(() => { throw new TypeError('a defect'); });`,
     );
     const shell = ['-c', `exec "$0" "$@" > ${pipe}`, process.execPath, ...script];
     const crash = startProgram('sh', shell, { cwd: await temporaryFolder() });

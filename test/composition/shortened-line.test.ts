@@ -6,8 +6,8 @@ const lineOf = (value: object) => `${JSON.stringify(value)}\n`;
 
 test.each([
   ['a short line', { path: '/plants' }],
-  ['a line of exactly so many bytes', { path: 'x'.repeat(MOST - lineOf({ path: '' }).length) }],
-  ['a line of exactly so many bytes in fewer characters', { path: `xx${'ä'.repeat((MOST - 14) / 2)}` }],
+  ['a line of exactly 4,096 bytes', { path: 'x'.repeat(MOST - lineOf({ path: '' }).length) }],
+  ['a line of exactly 4,096 bytes in fewer characters', { path: `xx${'ä'.repeat((MOST - 14) / 2)}` }],
 ])('leaves %s as it is', (_name, value) => {
   expect(shortenedLine(lineOf(value), MOST)).toBe(lineOf(value));
 });

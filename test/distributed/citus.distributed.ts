@@ -4,10 +4,10 @@ import { type CitusDatabase, citusDatabase } from '../../tooling/citus-cluster.t
 import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
-import { clusterRounds, emptyClusterHistory } from '../support/cluster-rounds.ts';
 import { eventually } from '../support/eventually.ts';
+import { clusterRounds, emptyClusterHistory } from '../support/faults/cluster-rounds.ts';
 import { send } from '../support/load-clients.ts';
-import { type LocalProcess, listenerAt } from '../support/local-process.ts';
+import { type LocalProcess, listenerAt } from '../support/servers/local-process.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 
 /* Servers of a Citus cluster die or freeze under the load of two instances that race for the same ids. */

@@ -1,21 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
+import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
-import { clusterRounds, emptyClusterHistory } from '../support/cluster-rounds.ts';
 import { eventually } from '../support/eventually.ts';
+import { clusterRounds, emptyClusterHistory } from '../support/faults/cluster-rounds.ts';
+import { type Probe, startProbe } from '../support/faults/synchronous-probe.ts';
 import { type Outage, send } from '../support/load-clients.ts';
-import { type PatroniCluster, type PatroniNode, patroniCluster } from '../support/patroni-cluster.ts';
+import { sorted } from '../support/plants/changes.ts';
+import { type RunningFollower, startFollower } from '../support/plants/followers.ts';
+import { linesOf } from '../support/plants/plant-lines.ts';
+import { type PatroniCluster, type PatroniNode, patroniCluster } from '../support/servers/patroni-cluster.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
-import { type Probe, startProbe } from '../support/synchronous-probe.ts';
-import { connect } from '../support/test-database.ts';
+import { connect, storedPlantsAt } from '../support/test-database.ts';
 
 /*
  * Failover on a real Patroni cluster in strict synchronous mode, behind a proxy, under the load of two instances that race
- * for the same ids.
+ * for the same ids. A consumer follows the changes of each instance, and never has to start again.
  */
 
 /** Milliseconds that each client waits before a plant. */
@@ -105,6 +108,7 @@ async function faultRoundsOn(
   survived: (outages: readonly Outage[], withoutCommit: Outage) => void,
 ): Promise<void> {
   let probe: Probe | undefined;
+  const followers = services.map(({ apiUrl }) => startFollower(apiUrl));
   const rounds = clusterRounds({
     title,
     services,
@@ -122,8 +126,16 @@ async function faultRoundsOn(
       survived(outages, withoutCommit);
     },
   });
-  // Also after a failure.
-  await rounds.finally(() => probe?.stop());
+  try {
+    // Also after a failure.
+    await rounds.finally(() => probe?.stop());
+    const stored = sorted(await storedPlantsAt(cluster.url));
+    const lines = ({ copy }: RunningFollower) => linesOf(sorted(copy.values()));
+    for (const follower of followers) await eventually(() => lines(follower) === linesOf(stored));
+    expect(followers.map((follower) => follower.restarts())).toEqual(followers.map(() => 0));
+  } finally {
+    await Promise.all(followers.map((follower) => follower.stop()));
+  }
 }
 
 /** Expects no outage longer than Patroni may take, or than it took on a busy machine, and a little. */

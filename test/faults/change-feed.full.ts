@@ -2,19 +2,19 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { embeddedDatabase } from '../../src/adapters/postgres/embedded.ts';
-import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
-import { plantPurge } from '../../src/adapters/postgres/plant-purge.ts';
-import { storeCalls } from '../../src/adapters/postgres/store-call.ts';
+import { storeCalls } from '../../src/adapters/postgres/calls/store-call.ts';
+import { plantPurge } from '../../src/adapters/postgres/changes/plant-purge.ts';
+import { embeddedDatabase } from '../../src/adapters/postgres/embedded/embedded-database.ts';
+import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { markdownTable } from '../../tooling/markdown-table.ts';
 import { startPostgresServer } from '../../tooling/postgres-server.ts';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
-import { applyTo, type Consumer, consumer, pageOf, type ReadPage, sorted } from '../support/changes.ts';
-import { type MortalService, startMortalService } from '../support/crash-rounds.ts';
 import { putEmbeddedDatabase } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
+import { type MortalService, startMortalService } from '../support/faults/crash-rounds.ts';
+import { applyTo, type Consumer, consumer, pagesOver, type ReadPage, sorted } from '../support/plants/changes.ts';
 import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
 import { connect, storedPlants, storedPlantsAt } from '../support/test-database.ts';
 
@@ -102,20 +102,8 @@ async function stepped(one: Consumer, read: ReadPage, count: Counters): Promise<
   }
 }
 
-/** Pages over HTTP, from any instance, some of them waited for. @throws RangeError at a response that must not be */
-function pagesOver(clients: readonly ApiClient[], wait: number): ReadPage {
-  return async (after, limit) => {
-    const query = new URLSearchParams({
-      limit: `${limit}`,
-      ...(after !== undefined && { after }),
-      ...(wait > 0 && { wait: `${wait}` }),
-    });
-    const { status, error, body } = await pick(clients).send('GET', `/changes?${query}`);
-    if (status === 200) return pageOf(body);
-    if (error === 41001) return undefined;
-    throw status === 503 ? new Error(body) : new RangeError(`${status}: ${body}`);
-  };
-}
+/** Pages of any instance. @param wait seconds */
+const pagesOf = (clients: readonly ApiClient[], wait: number) => pagesOver(() => pick(clients), wait);
 
 /** Does all of it at once until enough has happened, and rejects with the first that fails. */
 async function fire(
@@ -150,7 +138,7 @@ async function settle(consumers: readonly Consumer[], clients: readonly ApiClien
   const last = fresh++;
   const create = () => clients[0]?.send('POST', '/plants', { body: `{"id":${last},"name":"the last one"}` });
   await eventually(async () => (await create()?.catch(() => undefined))?.status === 200);
-  const read = pagesOver(clients, 0);
+  const read = pagesOf(clients, 0);
   for (const one of consumers) await eventually(async () => (await stepped(one, read, count)) && one.copy.has(last));
 }
 
@@ -203,7 +191,7 @@ test(
       for (let round = 0; round < faultRounds; round++) {
         const activities = [
           ...Array.from({ length: WRITERS }, () => writer(clients, count)),
-          ...consumers.map((one, n) => follower(one, pagesOver(clients, n), count)),
+          ...consumers.map((one, n) => follower(one, pagesOf(clients, n), count)),
           foreignWriter(postgres.url, count),
           foreignWriter(postgres.url, count),
           killer(postgres.url, services, count),
@@ -249,7 +237,7 @@ test(
       for (let round = 0; round < faultRounds; round++) {
         const activities = [
           ...Array.from({ length: WRITERS }, () => writer(clients, count)),
-          ...consumers.map((one, n) => follower(one, pagesOver(clients, n), count)),
+          ...consumers.map((one, n) => follower(one, pagesOf(clients, n), count)),
         ];
         const kills = (mayPurge: boolean) => embeddedKiller(folder, service, count, mayPurge);
         const purging = [...activities, kills(true)];

@@ -2,9 +2,9 @@ import { readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { TOKEN } from '../support/api-server.ts';
-import { debianProgram } from '../support/debian-program.ts';
 import { eventually } from '../support/eventually.ts';
 import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
+import { debianProgram } from '../support/servers/debian-program.ts';
 import { startService, temporaryFolder } from '../support/service-process.ts';
 import { connect, migratedDatabase, storedPlants } from '../support/test-database.ts';
 

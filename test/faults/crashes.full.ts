@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, test } from '@jest/globals';
-import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
+import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import { execute } from '../../tooling/execute.ts';
 import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
-import { crashRounds, emptyHistory, type MortalService, startMortalService } from '../support/crash-rounds.ts';
+import { crashRounds, emptyHistory, type MortalService, startMortalService } from '../support/faults/crash-rounds.ts';
 import { connect, storedPlantsAt } from '../support/test-database.ts';
 
 /*
@@ -45,7 +45,7 @@ async function killService(service: MortalService): Promise<void> {
 
 let killedWorkers = 0;
 
-/** And every fourth time the whole service: it would end by itself after five deaths within a minute. */
+/** And every fourth time the whole service: a worker is started again later each time. */
 async function killWorker(service: MortalService): Promise<void> {
   await service.killWorker();
   if (++killedWorkers % 4 === 0) await killService(service);

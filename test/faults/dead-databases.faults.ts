@@ -17,7 +17,7 @@ import {
   restartPostgres,
   stops,
   terminateBackends,
-} from '../support/troubled-service.ts';
+} from '../support/faults/troubled-service.ts';
 
 /* What can happen to a whole database or the way to it. Nothing of the service is restarted. */
 

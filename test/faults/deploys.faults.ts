@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
 import { TOKEN } from '../support/api-server.ts';
-import { debianProgram } from '../support/debian-program.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Instance, startHaproxy } from '../support/haproxy.ts';
 import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
+import { debianProgram } from '../support/servers/debian-program.ts';
+import { type Instance, startHaproxy } from '../support/servers/haproxy.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase, storedPlantsAt, type TestDatabase } from '../support/test-database.ts';
 

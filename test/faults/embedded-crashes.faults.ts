@@ -1,7 +1,7 @@
 import { test } from '@jest/globals';
-import { embeddedDatabase } from '../../src/adapters/postgres/embedded.ts';
+import { embeddedDatabase } from '../../src/adapters/postgres/embedded/embedded-database.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
-import { crashRounds, emptyHistory, startMortalService } from '../support/crash-rounds.ts';
+import { crashRounds, emptyHistory, startMortalService } from '../support/faults/crash-rounds.ts';
 import { temporaryFolder } from '../support/service-process.ts';
 import { storedPlants } from '../support/test-database.ts';
 

@@ -1,15 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Client } from 'pg';
-import {
-  all,
-  backends,
-  create,
-  network,
-  nextId,
-  postgres,
-  recovers,
-  terminateBackends,
-} from '../support/troubled-service.ts';
+import { all, backends, create, network, recovers, terminateBackends } from '../support/faults/troubled-service.ts';
 
 /* Faults of single connections and statements, which no client notices. */
 
@@ -46,13 +36,4 @@ describe('answers 200 in time, since a fresh connection settles it', () => {
     }
     await recovers();
   });
-});
-
-test('lets a locked row delay nobody but those who want it', async () => {
-  const other = new Client({ connectionString: postgres.url });
-  await other.connect();
-  await other.query(`begin; insert into plants values (${nextId()}, 'not committed yet')`);
-  expect(await create(8)).toEqual([503, ...all(7, 200)]);
-  await other.end();
-  await recovers();
 });

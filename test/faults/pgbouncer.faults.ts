@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execute } from '../../tooling/execute.ts';
-import { crashRounds, emptyHistory, startMortalService } from '../support/crash-rounds.ts';
-import { debianProgram } from '../support/debian-program.ts';
 import { eventually } from '../support/eventually.ts';
-import { startPgBouncer } from '../support/pgbouncer.ts';
+import { crashRounds, emptyHistory, startMortalService } from '../support/faults/crash-rounds.ts';
+import { debianProgram } from '../support/servers/debian-program.ts';
+import { startPgBouncer } from '../support/servers/pgbouncer.ts';
 import { projectFile, startNode } from '../support/service-process.ts';
 import { connect, migratedDatabase, storedPlants, type TestDatabase } from '../support/test-database.ts';
 
@@ -73,14 +73,15 @@ behindPgBouncer(
     const server = process.env.TEST_SERVER_URL ?? '';
     const pooler = await startPgBouncer(pgbouncer ?? '', server);
     for (const limit of ['statement_timeout', 'lock_timeout']) {
-      await execute(server, `alter role postgres set ${limit} = '10s'`);
+      // Twice the STATEMENT_TIMEOUT of the services: with more than that, none is ready.
+      await execute(server, `alter role postgres set ${limit} = '2s'`);
     }
     const jest = [projectFile('node_modules/jest/bin/jest.js'), '--colors=false'];
     const files = [
       'test/service.test',
       'test/load.test',
       'test/round-trip.test',
-      'test/metrics.test',
+      'test/adapters/prometheus/metrics.test',
       'test/rolling-upgrade.test',
       'test/fuzz/fuzz.test',
       'test/adapters/plant-repository.test',

@@ -6,9 +6,14 @@ import { execute } from '../../tooling/execute.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { send } from '../support/load-clients.ts';
+import {
+  isSynchronous,
+  type SynchronousPair,
+  shutDown,
+  startSynchronousPair,
+} from '../support/servers/synchronous-pair.ts';
+import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
-import { isSynchronous, type SynchronousPair, shutDown, startSynchronousPair } from '../support/synchronous-pair.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { storedPlantsAt } from '../support/test-database.ts';
 
 /* 200 means that the synchronous standby has the plant, too: losing the primary then loses nothing. */

@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check';
-import { int64, writtenInteger, writtenString } from '../support/json-forms.ts';
+import { int64, writtenInteger, writtenString } from '../support/plants/json-forms.ts';
 import { type Meaning, meaningOf } from './meaning.ts';
 
 /* Requests to create plants, from the document's schema: as it says, with something wrong in the body, and with something wrong anywhere. */

@@ -22,8 +22,8 @@ export interface Exchange {
  * Opens a connection, lets the attack send what it wants, and waits until the service closes the connection or the
  * attack is over.
  *
- * @returns each answer's status and error number (or `ok`), and how it ended: `closed` if no answer came, `held` if it
- * was still open without one
+ * @returns each answer's status and error number (or `ok`), `closed` if no answer came, or `held` if it was still open
+ * when the attack was over
  */
 export async function exchange(target: Target, attack: (connection: Exchange) => Promise<void>): Promise<string> {
   const { hostname, port } = new URL(target.url);
@@ -51,7 +51,7 @@ export async function exchange(target: Target, attack: (connection: Exchange) =>
   });
   await closed;
   target.signal.removeEventListener('abort', end);
-  return answersIn(received) || (held ? 'held' : 'closed');
+  return held ? 'held' : answersIn(received) || 'closed';
 }
 
 function sent(socket: Socket, bytes: string | Uint8Array, closed: Promise<void>): Promise<void> {

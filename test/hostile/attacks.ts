@@ -23,9 +23,9 @@ export interface Attack {
 
 type Details = Partial<Pick<Attack, 'allowance' | 'attackers' | 'turnsPerSecond' | 'seconds'>>;
 
-/** For a body that is being parsed: test/adapters/http/operations/event-loop.full.ts. */
+/** For a body that is being parsed: test/adapters/http/request/event-loop.full.ts. */
 const BODY_TIME = 50;
-/** For the 64 KiB that Node reads at once and parses to their end: 11,000 chunks. */
+/** For the 64 KiB that Node reads at once and parses to their end: 11,000 chunks, or 2,500 requests. */
 const READ_TIME = 30;
 
 const MEGABYTE = 1024 ** 2;
@@ -150,9 +150,13 @@ export const attacks: readonly Attack[] = [
     `GET / HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`.repeat(15) +
       `GET / HTTP/1.1${CRLF}Host: a${CRLF}Connection: close${CRLF}${CRLF}`,
   ),
-  bytes('20,000 requests at once', ['closed'], `GET / HTTP/1.1${CRLF}Host:a${CRLF}${CRLF}`.repeat(20_000), {
-    turnsPerSecond: 5,
-  }),
+  bytes(
+    '20,000 requests at once',
+    ['404 40400 x20000'],
+    `GET / HTTP/1.1${CRLF}Host:a${CRLF}${CRLF}`.repeat(19_999) +
+      `GET / HTTP/1.1${CRLF}Host:a${CRLF}Connection: close${CRLF}${CRLF}`,
+    { attackers: 3, turnsPerSecond: 5, seconds: 10, allowance: READ_TIME },
+  ),
   bytes('Content-Length and Transfer-Encoding', REFUSED, requestHead(['Content-Length: 5', CHUNKED])),
   bytes('two Content-Lengths', REFUSED, requestHead(['Content-Length: 5', 'Content-Length: 6'])),
   bytes('a Content-Length of 30 digits', REFUSED, requestHead([`Content-Length: ${'9'.repeat(30)}`])),

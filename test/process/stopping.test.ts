@@ -39,6 +39,15 @@ test('says for how long it still accepts connections, and that a second signal h
   ]);
 });
 
+test('opens no debugger at SIGUSR1', async () => {
+  const service = await startService(await temporaryFolder(), ENVIRONMENT);
+  service.kill('SIGUSR1');
+  for (let n = 0; n < 20; n++) expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
+  service.kill('SIGINT');
+  expect(await service.exited).toEqual({ code: 0, signal: null });
+  expect(service.stderr()).not.toContain('Debugger');
+});
+
 /** Runs `npm start`, behind another program if one is given, until its service is live. */
 async function npmStart(prefix: readonly string[], environment: Record<string, string>) {
   const [PORT, MANAGEMENT_PORT] = [`${await freePort()}`, `${await freePort()}`];

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@j
 import { freePort } from '../../tooling/free-port.ts';
 import { putEmbeddedDatabase } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
-import { samplesIn, sampleValue } from '../support/prometheus.ts';
+import { samplesIn, sampleValue } from '../support/monitoring/prometheus.ts';
 import {
   compileCache,
   type NodeProcess,

@@ -1,11 +1,11 @@
 import { pino } from 'pino';
 import { api } from '../../src/adapters/http/api.ts';
-import type { Operation } from '../../src/adapters/http/operations/operation.ts';
-import { operationsOn } from '../../src/adapters/http/operations/operations.ts';
-import type { RequestObserver } from '../../src/adapters/http/pipeline/request-observer.ts';
+import type { Operation } from '../../src/adapters/http/contract/operation.ts';
+import { operationsOn } from '../../src/adapters/http/contract/operations.ts';
+import type { RequestObserver } from '../../src/adapters/http/request/request-log.ts';
 import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/sockets/server.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
-import { allPermissions, type TokenVerifier } from '../../src/application/permissions.ts';
+import type { TokenVerifier } from '../../src/application/permissions.ts';
 import { type Ports, useCases } from '../../src/application/use-cases.ts';
 import { fakePlants } from './fake-plants.ts';
 
@@ -22,6 +22,7 @@ interface ApiServerOptions {
   /** Where it listens, unless another public address is given. */
   readonly baseUrl?: string;
   readonly corsOrigins?: readonly string[];
+  readonly pages?: boolean;
   readonly maxRequests?: number;
   /** In bytes. */
   readonly maxRequestBytes?: number;
@@ -42,11 +43,12 @@ export async function startApiServer({
   limits = {},
   baseUrl,
   corsOrigins = [],
+  pages = true,
   maxRequests = 1_000,
   maxRequestBytes = 64 * 1024 ** 2,
   maxStreams = 4,
   maxFollowers = 1_000,
-  verifyToken = staticTokens([TOKEN], allPermissions),
+  verifyToken = staticTokens({ full: [TOKEN], reading: [] }),
   observer,
   onLog = () => {},
 }: ApiServerOptions = {}): Promise<HttpServer> {
@@ -61,7 +63,9 @@ export async function startApiServer({
       maxFollowers,
       baseUrl: () => baseUrl ?? server.url,
       corsOrigins,
+      pages,
       log,
+      writeLine: onLog,
       ...(observer && { observer }),
     }),
     '127.0.0.1',

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { cp, mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { embeddedDatabase } from '../../src/adapters/postgres/embedded.ts';
+import { embeddedDatabase } from '../../src/adapters/postgres/embedded/embedded-database.ts';
 import { eventually } from './eventually.ts';
 
 /**

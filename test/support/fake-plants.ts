@@ -1,7 +1,8 @@
+import type { Condition } from '../../src/application/ports.ts';
 import type { Ports } from '../../src/application/use-cases.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
 import { isSamePlant, type NewPlant } from '../../src/domain/plant.ts';
-import { batchOf, linesOf } from './plant-lines.ts';
+import { batchOf, linesOf } from './plants/plant-lines.ts';
 
 /** A repository in memory, held to the same contract as the real ones. The entry that was set last is its last. */
 export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Ports {
@@ -17,9 +18,9 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
     return value;
   }
 
-  function isAs(id: bigint, expected: NewPlant | undefined): boolean {
+  function isThere(id: bigint, condition: Condition = () => true): boolean {
     const now = stored.get(id);
-    return typeof now === 'object' && (expected === undefined || isSamePlant(now, expected));
+    return typeof now === 'object' && condition(now);
   }
 
   const within = ({ from, to, tag }: Parameters<Ports['readBatch']>[0]) =>
@@ -41,23 +42,19 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
   return {
     add: async (plant) => stored.get(plant.id) ?? set(plant.id, plant),
     find: async (id) => stored.get(id),
-    async replace(plant, expected) {
+    async replace(plant, condition) {
       const now = stored.get(plant.id);
       const isNew = typeof now === 'object' && !isSamePlant(now, plant);
-      return isNew && isAs(plant.id, expected) ? set(plant.id, plant) : now;
+      return isNew && isThere(plant.id, condition) ? set(plant.id, plant) : now;
     },
-    remove: async (id, expected) =>
-      expected !== 'deleted' && isAs(id, expected) ? set(id, 'deleted') : stored.get(id),
+    remove: async (id, condition) => (isThere(id, condition) ? set(id, 'deleted') : stored.get(id)),
     async readBatch(range, count) {
       const all = within(range);
       const plants = fitting(all.slice(0, count));
       return batchOf(plants, plants.length === all.length);
     },
-    readIds: async (range, count) =>
-      within(range)
-        .map(({ id }) => id)
-        .slice(0, count),
     async readChanges({ after = '0', limit, wait, signal }) {
+      if (after === 'now') return { lines: '', next: `${changes}`, atEnd: true };
       if (!/^(0|[1-9]\d*)$/.test(after)) throw new PlantStoreError('invalid_plant', 'after must be a number');
       const read = () => [...stored].filter(([id]) => (changed.get(id) ?? 0) > Number(after)).slice(0, limit);
       if (read().length === 0 && wait > 0 && !signal.aborted) {
@@ -71,7 +68,8 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
       const page = news.slice(0, fitting(news.map(([, value]) => value)).length);
       const lines = page.map(([id, value]) => (value === 'deleted' ? `{"id":${id},"deleted":true}` : linesOf([value])));
       const last = page.at(-1);
-      return { lines: lines.join('\n'), next: last === undefined ? after : `${changed.get(last[0])}` };
+      const next = last === undefined ? after : `${changed.get(last[0])}`;
+      return { lines: lines.join('\n'), next, atEnd: Number(next) >= changes };
     },
   };
 }

@@ -45,13 +45,13 @@ export async function send(url: string, plant: NewPlant, agent = new Agent()): P
  * @param rival in half of the names, for a load that races with another one
  */
 export function mixedPlant(n: number, rival = ''): NewPlant {
-  const place = n % 9;
-  const first = n - place;
-  if (place === 5 || place === 6) return mixedPlant(first + place - 5, rival);
-  if (place === 7) return { ...mixedPlant(first + 2, rival), name: 'another plant' };
+  const position = n % 9;
+  const first = n - position;
+  if (position === 5 || position === 6) return mixedPlant(first + position - 5, rival);
+  if (position === 7) return { ...mixedPlant(first + 2, rival), name: 'another plant' };
   const name = `plant ${n}${n % 2 === 0 ? '' : rival}`;
   const plant = { id: (BigInt(n) * 9_007_199_254_740_993n) % 2n ** 63n, name, tag: `tag ${n}` };
-  return place === 8 ? { ...plant, name: '\0' } : plant;
+  return position === 8 ? { ...plant, name: '\0' } : plant;
 }
 
 interface Verdict {

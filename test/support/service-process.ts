@@ -1,6 +1,6 @@
 import { type SpawnOptionsWithoutStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -123,15 +123,21 @@ export async function startService(
   return { ...service, apiUrl, managementUrl, curl };
 }
 
-/** How a service ends, and what it says, if the port of this variable is in use. */
-export async function startOnUsedPort(name: 'PORT' | 'MANAGEMENT_PORT', environment: Record<string, string>) {
-  const occupant = createServer().listen(0, '127.0.0.1');
-  await once(occupant, 'listening');
+/** How a service ends, what it says and which files it leaves if the ports of these variables are in use. */
+export async function startOnUsedPorts(names: readonly string[], environment: Record<string, string> = {}) {
+  const occupants = names.map((name) => [name, createServer().listen(0, '127.0.0.1')] as const);
+  await Promise.all(occupants.map(([, server]) => once(server, 'listening')));
   try {
-    const { port } = occupant.address() as AddressInfo;
-    const service = startMain(await temporaryFolder(), { ...environment, [name]: `${port}` });
-    return { port, exit: await service.exited, stderr: service.stderr() };
+    const ports = occupants.map(([name, server]) => [name, `${(server.address() as AddressInfo).port}`] as const);
+    const folder = await temporaryFolder();
+    const service = startMain(folder, { ...environment, ...Object.fromEntries(ports) });
+    const { code } = await service.exited;
+    const lines = ports.map(
+      ([name, port]) =>
+        `${name} ${port} is in use: stop the process that listens there, or set ${name} to another port\n`,
+    );
+    return { code, stderr: service.stderr(), files: await readdir(folder), expected: lines.join('') };
   } finally {
-    occupant.close();
+    for (const [, server] of occupants) server.close();
   }
 }

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { CompiledQuery } from 'kysely';
 import { Client } from 'pg';
 import { pino } from 'pino';
+import { storeCalls } from '../../src/adapters/postgres/calls/store-call.ts';
+import { postgresServer } from '../../src/adapters/postgres/connections/pool.ts';
 import type { Database } from '../../src/adapters/postgres/database.ts';
-import { migrateUp } from '../../src/adapters/postgres/migrator.ts';
-import { type PostgresPlants, postgresPlants } from '../../src/adapters/postgres/plant-repository.ts';
-import { postgresServer } from '../../src/adapters/postgres/server.ts';
-import { storeCalls } from '../../src/adapters/postgres/store-call.ts';
+import { type PostgresPlants, postgresPlants } from '../../src/adapters/postgres/postgres-plants.ts';
+import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { exactInteger } from '../../src/wire/json-integer.ts';
-import { int64, writtenInteger } from '../support/json-forms.ts';
+import { int64, writtenInteger } from '../support/plants/json-forms.ts';
 
 const MANY = 200_000;
 

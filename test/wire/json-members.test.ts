@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { jsonMembers } from '../../src/wire/json-members.ts';
-import { writtenString } from '../support/json-forms.ts';
+import { writtenString } from '../support/plants/json-forms.ts';
 
 const NAME = 'id';
 const keys = fc.oneof(

@@ -1,4 +1,15 @@
-import { createWriteStream, lstatSync, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  createWriteStream,
+  fchmodSync,
+  fchownSync,
+  lstatSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import type { Writable } from 'node:stream';
 
 /** Where an export is written. */
@@ -18,14 +29,17 @@ export function standardOutput(): Target {
 /**
  * A file that appears under its name only when it is complete: it is written beside, flushed to the disk, and renamed.
  *
- * @param force whether to replace a file that exists
+ * @param force whether to replace a file that exists; the new one keeps its mode, and where permitted its owner
  * @throws Error, saying what to do, if there is one and `force` is false, if it is not a regular file, or if it cannot
  *   be created, as while another export writes it
  */
 export function fileTarget(path: string, force: boolean): Target {
   const file = freePath(path, force);
   const partial = `${file}.partial`;
-  const stream = createWriteStream(partial, { fd: create(partial, path), flush: true });
+  const replaced = statSync(file, { throwIfNoEntry: false });
+  const fd = create(partial, path, replaced === undefined ? 0o666 : 0o600);
+  if (replaced !== undefined) takeOver(replaced, fd);
+  const stream = createWriteStream(partial, { fd, flush: true });
   return {
     stream,
     commit() {
@@ -50,10 +64,20 @@ function freePath(path: string, force: boolean): string {
   return realpathSync(path);
 }
 
-/** Exclusively, since a second export would empty what the first one writes. @returns the descriptor */
-function create(partial: string, path: string): number {
+/** Gives a new file the mode of the one that it replaces, and its owner and group where that is permitted. */
+function takeOver({ uid, gid, mode }: Stats, fd: number): void {
   try {
-    return openSync(partial, 'wx');
+    fchownSync(fd, uid, gid);
+  } catch {
+    // Only root may give files away.
+  }
+  fchmodSync(fd, mode);
+}
+
+/** Exclusively, since a second export would empty what the first one writes. @returns the descriptor */
+function create(partial: string, path: string, mode: number): number {
+  try {
+    return openSync(partial, 'wx', mode);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new Error(

@@ -1,36 +1,41 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { type ErrorResponse, errorResponse } from './http-errors.ts';
 
 export interface Connection {
   readonly socket: Socket;
   /** Whether a request on it had a valid token; such connections are never evicted. */
   isAuthenticated: boolean;
-  /** Whether the parser has refused its input: it then reports an error for all that follows. */
-  isRefused: boolean;
-  /** Those in progress, oldest first. */
-  readonly exchanges: Exchange[];
+  /** The one in progress. */
+  exchange?: Exchange | undefined;
+  /** The last request, if its response was sent before all of its body had come. */
+  unread?: IncomingMessage | undefined;
+  /** The requests behind the one in progress and their responses, oldest first. */
+  readonly waiting: [IncomingMessage, ServerResponse][];
+  /** Why the parser has refused its input: it then reports an error for all that follows. */
+  refusal?: Error;
+  /** Whether nothing is read until nothing waits. */
+  isHeld: boolean;
+  /** The report that the time of its newest request was up, which came before its turn. Node.js makes it only once. */
+  late?: Error;
 }
 
-/** Why a response is an error. */
-interface Failure {
-  /** The `error` of the response's body. */
-  readonly error: number;
-  readonly thrown: unknown;
-}
-
-/** A request and its response: what both the socket layer and the Koa app know of it. */
+/** A request and its response: what both the socket layer and Koa's middleware know of it. */
 export interface Exchange {
   readonly connection: Connection;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** When the headers had arrived, as performance.now() counts. */
+  readonly log: Logger;
+  /** When the headers had arrived and the exchange before it was over, as performance.now() counts. */
   readonly start: number;
   /** Sent as X-Request-Id, and in every line of the log about this exchange. */
   readonly requestId: string;
   /** The requested operation's operationId; undefined if the request matched none. */
   operation: string | undefined;
-  failure: Failure | undefined;
+  /** Why its response is an error, with the `error` of its body. */
+  failure: { readonly error: number; readonly thrown: unknown } | undefined;
   /** The length of the response's body, if it is declared. */
   bytesOut: number | undefined;
   /**
@@ -40,27 +45,19 @@ export interface Exchange {
   resume: 'at once' | 'after this iteration' | 'when a slot is free';
 }
 
-const EXCHANGE = Symbol('exchange');
-
-interface ServedRequest extends IncomingMessage {
-  [EXCHANGE]?: Exchange;
-}
-
-/**
- * Begins an exchange, which ends when its response closes.
- *
- * @param ended called then: the only listener, since each costs as much as a middleware
- */
+/** Begins an exchange, which ends when its response closes; `ended` is then called. */
 export function beginExchange(
   connection: Connection,
-  request: ServedRequest,
+  request: IncomingMessage,
   response: ServerResponse,
+  log: Logger,
   ended: (exchange: Exchange) => void,
-): void {
+): Exchange {
   const exchange: Exchange = {
     connection,
     request,
     response,
+    log,
     start: performance.now(),
     requestId: validId(request.headers['x-request-id']) ?? randomUUID(),
     operation: undefined,
@@ -68,12 +65,13 @@ export function beginExchange(
     bytesOut: undefined,
     resume: 'after this iteration',
   };
-  request[EXCHANGE] = exchange;
-  connection.exchanges.push(exchange);
+  connection.exchange = exchange;
   response.on('close', () => {
-    connection.exchanges.splice(connection.exchanges.indexOf(exchange), 1);
+    connection.exchange = undefined;
+    connection.unread = request.complete ? undefined : request;
     ended(exchange);
   });
+  return exchange;
 }
 
 /** A client's own request id is kept if it is short and safe in a log and a header. */
@@ -83,14 +81,17 @@ function validId(offered: string | string[] | undefined): string | undefined {
   return typeof offered === 'string' && VALID_ID.test(offered) ? offered : undefined;
 }
 
-/** The exchange of a request that came through `serve`. Attached to the request, since Koa passes on nothing else. */
-export function exchangeOf(request: ServedRequest): Exchange {
-  const exchange = request[EXCHANGE];
-  if (exchange === undefined) throw new TypeError('the request did not come through serve()');
-  return exchange;
-}
-
-/** The oldest exchange whose response is not completely sent yet. */
-export function pendingExchange({ exchanges }: Connection): Exchange | undefined {
-  return exchanges.find(({ response }) => !response.writableFinished);
+/**
+ * Notes an error for the exchange's line in the log. A defect after that was written gets a line of its own.
+ *
+ * @returns the response to the error
+ */
+export function fail(exchange: Exchange, thrown: unknown): ErrorResponse {
+  const response = errorResponse(thrown);
+  const { requestId, failure, log } = exchange;
+  if (exchange.response.closed && response.status === 500 && failure?.thrown !== thrown) {
+    log.error({ requestId, err: thrown }, 'unexpected error after the client left');
+  }
+  exchange.failure = { error: response.error, thrown };
+  return response;
 }

@@ -1,11 +1,10 @@
-import Router from '@koa/router';
-import type { Context } from 'koa';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { exchangeOf } from './exchange.ts';
-import { errorKinds } from './pipeline/errors.ts';
-import { koaApp } from './pipeline/koa-app.ts';
-import { requestLog } from './pipeline/request-log.ts';
-import { type HttpResponse, respond } from './pipeline/response.ts';
+import { errorKinds } from './http-errors.ts';
+import { koaApp } from './request/koa-app.ts';
+import { requestLog } from './request/request-log.ts';
+import { type HttpResponse, respond } from './request/response.ts';
+import type { ExchangeContext } from './request/undocumented-koa.ts';
 import type { ServedApp } from './sockets/server.ts';
 
 /**
@@ -29,33 +28,38 @@ export function management(
   log: Logger,
 ): ServedApp {
   const namedChecks = Object.entries(checks).map(([name, check]) => [name, shared(check)] as const);
-  const router = new Router({ sensitive: true, strict: true });
-  router.get('/live', (ctx) => respondJson(ctx, { status: 'live' }));
-  router.get('/metrics', async (ctx) => {
+
+  async function sendMetrics(ctx: ExchangeContext): Promise<void> {
     const body = await metrics.text();
     respond(ctx, { status: 200, headers: { 'Content-Type': metrics.contentType }, body });
-  });
-  router.get('/ready', async (ctx) => {
+  }
+
+  async function sendReadiness(ctx: ExchangeContext): Promise<void> {
     const results = await Promise.all(namedChecks.map(async ([name, check]) => [name, await outcome(check)] as const));
     const checks = Object.fromEntries(results.map(([name, { text }]) => [name, text]));
     const failed = results.filter(([, { isReady }]) => !isReady).map(([name]) => name);
     if (failed.length === 0) return respondJson(ctx, { status: 'ready', checks });
     const { status, error, headers } = errorKinds.store_unavailable;
-    const message = `not ready: ${failed.join(', ')}`;
     const thrown = new Error(results.map(([name, { text }]) => `${name}: ${text}`).join(', '));
-    exchangeOf(ctx.req).failure = { error, thrown };
+    ctx.state.exchange.failure = { error, thrown };
+    const message = `not ready: ${failed.join(', ')}`;
     respondJson(ctx, { error, message, status: 'not ready', checks }, status, headers);
-  });
-  // Probes come every few seconds: only failures are logged.
-  const warnings = log.isLevelEnabled('warn') ? log.child({}, { level: 'warn' }) : log;
+  }
+
+  const routes = [
+    { method: 'GET', path: '/live', handle: (ctx: ExchangeContext) => respondJson(ctx, { status: 'live' }) },
+    { method: 'GET', path: '/ready', handle: sendReadiness },
+    { method: 'GET', path: '/metrics', handle: sendMetrics },
+  ];
   return {
-    koa: koaApp([router], warnings),
-    logExchange: requestLog(warnings),
+    handle: koaApp(routes),
+    // Probes come every few seconds: only failures are logged.
+    logExchange: requestLog(log, undefined),
     freeSlots: () => Number.POSITIVE_INFINITY,
   };
 }
 
-function respondJson(ctx: Context, value: unknown, status = 200, headers: HttpResponse['headers'] = {}): void {
+function respondJson(ctx: ExchangeContext, value: unknown, status = 200, headers: HttpResponse['headers'] = {}): void {
   respond(ctx, { status, headers, body: JSON.stringify(value) });
 }
 
@@ -77,14 +81,13 @@ interface Outcome {
 }
 
 async function outcome(check: ReadinessCheck): Promise<Outcome> {
-  const timeout = Promise.withResolvers<never>();
-  const timer = setTimeout(() => timeout.reject(new Error(`no response within ${CHECK_TIMEOUT} ms`)), CHECK_TIMEOUT);
+  const timeout = delay(CHECK_TIMEOUT, undefined, { ref: false }).then(() => {
+    throw new Error(`no response within ${CHECK_TIMEOUT} ms`);
+  });
   try {
-    const problem = await Promise.race([check(), timeout.promise]);
+    const problem = await Promise.race([check(), timeout]);
     return { isReady: true, text: problem === undefined ? 'ok' : `ok, but ${problem}` };
   } catch (error) {
     return { isReady: false, text: error instanceof Error ? error.message : String(error) };
-  } finally {
-    clearTimeout(timer);
   }
 }

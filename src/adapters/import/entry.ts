@@ -1,29 +1,26 @@
 import { PlantStoreError } from '../../domain/errors.ts';
 import type { NewPlant } from '../../domain/plant.ts';
+import type { Line } from './lines.ts';
 
-/** One plant of a list, in any format. */
+/** A record of a list, in any format, and the plant in it, or why there is none. */
 export interface Entry {
-  /** The line where it begins, from 1. */
-  readonly line: number;
-  /** The line where it ends: a later one if a quoted CSV cell contains line breaks. */
-  readonly lastLine: number;
-  /** Its original bytes, to be corrected if it is refused. */
-  readonly bytes: Buffer;
-  /** The plant, or why it is not one. */
+  /** With its original bytes, to be corrected if it is refused. */
+  readonly line: Line;
   readonly content: NewPlant | PlantStoreError;
 }
 
-/** Whether a plant was refused because its id belongs to another one, which may have been deleted. */
-export function isConflict(code: PlantStoreError['code']): boolean {
-  return code === 'id_taken' || code === 'id_retired';
-}
-
-/** Creates an entry from the plant that `read` returns or the PlantStoreError that it throws. */
-export function entry(line: number, lastLine: number, bytes: Buffer, read: () => NewPlant): Entry {
+/** Reads a plant from a line. @param read throws a PlantStoreError if there is none in these bytes */
+export function entryOf(line: Line, read: (bytes: Buffer) => NewPlant): Entry {
   try {
-    return { line, lastLine, bytes, content: read() };
+    if (line.problem !== undefined) throw new PlantStoreError('invalid_plant', line.problem);
+    return { line, content: read(line.bytes) };
   } catch (error) {
-    if (error instanceof PlantStoreError) return { line, lastLine, bytes, content: error };
+    if (error instanceof PlantStoreError) return { line, content: error };
     throw error;
   }
+}
+
+/** Whether a plant was refused because its id belongs to another one, which may have been deleted. */
+export function isConflict({ code }: PlantStoreError): boolean {
+  return code === 'id_taken' || code === 'id_retired';
 }

@@ -1,6 +1,5 @@
 import type { CreatePlant } from '../../application/create-plant.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
-import type { NewPlant } from '../../domain/plant.ts';
 import { type Entry, isConflict } from './entry.ts';
 
 /** The outcomes of the entries so far. */
@@ -31,11 +30,9 @@ interface ImportOptions {
   readonly signal: AbortSignal;
 }
 
-/** Plants in flight at once: several times the size of a batch, so that batches are full. */
-const MAX_IN_FLIGHT = 2_048;
-
 /**
- * Creates every plant of a list, many concurrently: of entries with the same id any one may be first.
+ * Creates every plant of a list. The plants of two batches are created concurrently, so that statements are full while
+ * the next batch is read: of entries with the same id any one may be first.
  *
  * @throws what reading the list or the use case throws, `store_unavailable` included, once no plant is in flight; the
  * tally is then complete
@@ -46,49 +43,37 @@ export async function importPlants(
 ): Promise<void> {
   const failures: unknown[] = [];
   const failed = Promise.withResolvers<void>();
-  let inFlight = 0;
-  let awaited = { limit: -1, resolve: () => {} };
 
   function fail(error: unknown): void {
     failures.push(error);
     failed.resolve();
   }
 
-  function refuse(entry: Entry, reason: unknown): void {
-    if (!(reason instanceof PlantStoreError) || reason.code === 'store_unavailable') throw reason;
-    reject(entry, reason);
-    if (isConflict(reason.code)) tally.conflicting++;
-    else tally.invalid++;
-  }
-
-  async function create(entry: Entry, plant: NewPlant): Promise<void> {
-    inFlight++;
+  async function create(entry: Entry): Promise<void> {
     try {
-      await createPlant(plant);
+      if (entry.content instanceof PlantStoreError) throw entry.content;
+      await createPlant(entry.content);
       tally.stored++;
     } catch (error) {
-      refuse(entry, error);
-    } finally {
-      inFlight--;
-      if (inFlight <= awaited.limit) awaited.resolve();
+      if (!(error instanceof PlantStoreError) || error.code === 'store_unavailable') throw error;
+      reject(entry, error);
+      if (isConflict(error)) tally.conflicting++;
+      else tally.invalid++;
     }
   }
 
-  async function drainTo(limit: number): Promise<void> {
-    if (inFlight <= limit) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    awaited = { limit, resolve };
-    await promise;
+  async function createBatch(entries: readonly Entry[], previous: Promise<void>): Promise<void> {
+    await Promise.all(entries.map((entry) => create(entry).catch(fail)));
+    await previous;
   }
 
+  let inFlight = Promise.resolve();
   async function createAll(): Promise<void> {
     for await (const entries of list) {
-      for (const entry of entries) {
-        if (signal.aborted || failures.length > 0) return;
-        if (entry.content instanceof PlantStoreError) refuse(entry, entry.content);
-        else create(entry, entry.content).catch(fail);
-        if (inFlight === MAX_IN_FLIGHT) await drainTo(MAX_IN_FLIGHT / 2);
-      }
+      if (signal.aborted || failures.length > 0) return;
+      const previous = inFlight;
+      inFlight = createBatch(entries, previous);
+      await previous;
     }
   }
 
@@ -98,6 +83,6 @@ export async function importPlants(
   });
   // Not `await reading` alone: after a failure, the next lines may never arrive.
   await Promise.race([reading, failed.promise]);
-  await drainTo(0);
+  await inFlight;
   if (failures.length > 0) throw failures[0];
 }

@@ -1,14 +1,20 @@
-/** One line of a list, without its line feed. */
+/** A record of a list: one line without its line feed, or several lines that a quoted cell of CSV joins. */
 export interface Line {
-  /** From 1. */
+  /** Its first and its last line, from 1. */
   readonly number: number;
+  readonly lastNumber: number;
   readonly bytes: Buffer;
-  /** The line was larger than MAX_LINE, and `bytes` is only its beginning. */
-  readonly isTruncated: boolean;
+  /** Why it cannot be read; `bytes` may then be only its beginning. */
+  readonly problem: string | undefined;
 }
 
 /** Bytes; the service's default BODY_LIMIT. */
 export const MAX_LINE = 1024 ** 2;
+
+const TOO_LONG = `the line is larger than ${MAX_LINE} bytes`;
+
+/** What to do about a list that another format of Excel has spoiled. */
+export const IN_EXCEL = 'in Excel, save the list as "CSV UTF-8"';
 
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
@@ -32,15 +38,18 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<re
 
   function endLine(): Line {
     const [first = Buffer.alloc(0)] = parts;
-    const whole = parts.length > 1 ? Buffer.concat(parts) : first;
-    const isTruncated = length > MAX_LINE;
+    let bytes = parts.length > 1 ? Buffer.concat(parts) : first;
+    number++;
+    if (number === 1) {
+      requireUtf8(bytes);
+      if (bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
+        bytes = bytes.subarray(BYTE_ORDER_MARK.length);
+      }
+    }
+    const problem = length > MAX_LINE ? TOO_LONG : undefined;
     parts = [];
     length = 0;
-    number++;
-    if (number === 1) requireUtf8(whole);
-    const isMarked = number === 1 && whole.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-    const start = isMarked ? BYTE_ORDER_MARK.length : 0;
-    return { number, bytes: whole.subarray(start, isTruncated ? MAX_LINE : whole.length), isTruncated };
+    return { number, lastNumber: number, bytes: bytes.subarray(0, MAX_LINE), problem };
   }
 
   for await (const chunk of chunks) {
@@ -61,6 +70,11 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<re
 function requireUtf8(firstLine: Buffer): void {
   const start = firstLine.subarray(0, 2);
   if (start.includes(0) || ['fffe', 'feff'].includes(start.toString('hex'))) {
-    throw new Error('the list must be in UTF-8: it seems to be in UTF-16');
+    throw new Error(`the list must be in UTF-8, but it is in UTF-16; ${IN_EXCEL}`);
   }
+}
+
+/** Whether there is nothing but white space. */
+export function isBlank({ bytes }: Line): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 }

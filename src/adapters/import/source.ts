@@ -1,8 +1,6 @@
-import { type BigIntStats, constants, createReadStream, fstatSync, open } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { Socket } from 'node:net';
+import { type BigIntStats, createReadStream, fstatSync, openSync, statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { addAbortSignal } from 'node:stream';
-import { promisify } from 'node:util';
 
 export interface Source {
   readonly chunks: AsyncIterable<Buffer>;
@@ -15,22 +13,19 @@ export interface Source {
   close(): void;
 }
 
-/** Bytes per read: enough to keep the cost per chunk low, few enough that its plants are soon created. */
-const CHUNK = 256 * 1024;
-
-/** Opens to a number: a FileHandle closes its descriptor when garbage-collected, even if that is in use. */
-const openDescriptor = promisify(open);
+/** Bytes per read, and so of the plants of a batch: enough for full statements, few enough to be stored soon. */
+const CHUNK = 128 * 1024;
 
 /**
  * Opens a file, or standard input for `-`. Reading fails once the signal is aborted.
  *
- * @throws Error if there is no such file, or it is a folder
+ * @throws Error, saying what to do, if there is no such file
  */
-export async function openSource(path: string, signal: AbortSignal): Promise<Source> {
-  const fd = path === '-' ? process.stdin.fd : await openToRead(path);
+export function openSource(path: string, signal: AbortSignal): Source {
+  const isInput = path === '-';
+  const fd = isInput ? process.stdin.fd : openFile(path);
   const stats = fstatSync(fd, { bigint: true });
-  if (stats.isDirectory()) throw new Error(`${path} is a folder`);
-  const stream = addAbortSignal(signal, path === '-' ? process.stdin : streamOf(fd, stats));
+  const stream = addAbortSignal(signal, isInput ? process.stdin : createReadStream('', { fd, highWaterMark: CHUNK }));
   return {
     chunks: stream,
     bytesRead: () => stream.bytesRead,
@@ -40,16 +35,11 @@ export async function openSource(path: string, signal: AbortSignal): Promise<Sou
   };
 }
 
-async function openToRead(path: string): Promise<number> {
-  const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ENOENT' ? new Error(`there is no file ${path}`, { cause: error }) : error;
-  });
-  // A blocking open of a FIFO would wait for a writer, and nothing could interrupt it.
-  return openDescriptor(path, constants.O_RDONLY | (stats.isFIFO() ? constants.O_NONBLOCK : 0));
-}
-
-/** A socket reads a pipe in the event loop; a file stream would block a thread, which nothing can interrupt. */
-function streamOf(fd: number, stats: BigIntStats) {
-  if (stats.isFIFO()) return new Socket({ fd, readable: true, writable: false });
-  return createReadStream('', { fd, highWaterMark: CHUNK });
+function openFile(path: string): number {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  const where = isAbsolute(path) ? '' : ` in ${process.cwd()}`;
+  if (stats === undefined) throw new Error(`there is no file ${path}${where}: correct the path`);
+  // Opening a pipe would wait for its writer.
+  if (!stats.isFile()) throw new Error(`${path} is not a file: name one, or - for standard input`);
+  return openSync(path, 'r');
 }

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery } from 'kysely';
+import { sharedRun } from './calls/shared-run.ts';
 import type { Database } from './database.ts';
-import { sqlState } from './errors.ts';
+import { sqlState, UnknownOutcomeError } from './errors.ts';
+import { breaksConnection } from './failures.ts';
 
 /** Whether Citus has distributed the table `plants` over several servers. */
 export type IsDistributed = () => Promise<boolean>;
@@ -28,10 +30,22 @@ const INTERNAL_ERROR = 'XX000';
 
 type Query = (text: string) => Promise<{ readonly rows: readonly unknown[] }>;
 
-/** Whether a statement may have failed because Citus has lost a node. @param query on the same connection */
-export async function mayBeLostNode(error: unknown, query: Query): Promise<boolean> {
-  if (sqlState(error) !== INTERNAL_ERROR) return false;
-  return (await query(`select from pg_extension where extname = 'citus'`)).rows.length > 0;
+/**
+ * Finds out what an internal error means: Citus has lost a node, or the server, which was shutting down, is lost itself.
+ *
+ * @param query on the same connection
+ * @returns UnknownOutcomeError `lost_node` or `lost_connection`, or the error as it is
+ */
+export async function explainInternalError(error: unknown, query: Query): Promise<unknown> {
+  if (sqlState(error) !== INTERNAL_ERROR) return error;
+  const { message } = error as Error;
+  try {
+    const { rows } = await query(`select from pg_extension where extname = 'citus'`);
+    return rows.length > 0 ? new UnknownOutcomeError('lost_node', message, { cause: error }) : error;
+  } catch (failure) {
+    // Otherwise this is a transaction that has failed, as in migrations, which takes no more statements.
+    return breaksConnection(failure) ? new UnknownOutcomeError('lost_connection', message, { cause: error }) : error;
+  }
 }
 
 /** Milliseconds that all nodes together have to respond: less than a probe of /ready waits. */
@@ -45,25 +59,17 @@ const ASK_ALL_NODES = 'select id from plants order by id limit 1';
  * undefined.
  */
 export function nodesCheck({ sql }: Database, isDistributed: IsDistributed): () => Promise<string | undefined> {
-  // A statement that waits for a node takes a connection, so there is one at most.
-  let asking: Promise<string | undefined> | undefined;
-
-  async function ask(): Promise<string | undefined> {
-    try {
-      await sql.executeQuery(CompiledQuery.raw(ASK_ALL_NODES));
-      return undefined;
-    } catch (error) {
-      return (error as Error).message;
-    } finally {
-      asking = undefined;
-    }
-  }
-
+  // One at a time: while it waits for a node, it takes a connection.
+  const ask = sharedRun(() =>
+    sql.executeQuery(CompiledQuery.raw(ASK_ALL_NODES)).then(
+      () => undefined,
+      (error: Error) => error.message,
+    ),
+  );
   return async () => {
     if (!(await isDistributed())) return undefined;
-    asking ??= ask();
     const timeout = delay(NODES_TIMEOUT, `no response within ${NODES_TIMEOUT} ms`, { ref: false });
-    const problem = await Promise.race([asking, timeout]);
+    const problem = await Promise.race([ask(), timeout]);
     return problem && `not every node of Citus responds, and requests for plants of the others get 503: ${problem}`;
   };
 }

@@ -3,15 +3,26 @@ import type { ColumnType, Generated, Kysely } from 'kysely';
 /** The schema that the migrations create, as Kysely sees it. */
 export interface Tables {
   plants: {
-    /** int8 reads as a string from pg and as a number or a bigint from PGlite: BigInt() takes all three. */
-    id: ColumnType<string | number | bigint, bigint, never>;
+    id: ColumnType<bigint, bigint, never>;
     name: string;
     tag: string | null;
     /** When it was deleted; null for a plant that exists. */
     deleted: Generated<Date | null>;
     /** The transaction that wrote the row last; ordered by it, the rows are the feed of changes. */
-    changed: Generated<string | number | bigint>;
+    changed: Generated<bigint>;
   };
+  /** One row: the state of the feed of changes (migrations 0003 and 0004). */
+  change_feed: {
+    single: number;
+    store: string;
+    shift: bigint;
+    purged_changed: bigint;
+    purged_id: bigint;
+    /** By epoch, what a server that has the row has as well (change-record.ts). */
+    recorded: unknown;
+  };
+  /** One row for each endpoint of webhooks (migration 0005). */
+  webhooks: { endpoint: string; parked: boolean; reason: string | null };
   /** Kysely's own record of applied migrations. */
   kysely_migration: { name: string; timestamp: string };
 }
@@ -21,6 +32,11 @@ export interface Database {
   readonly sql: Kysely<Tables>;
   /** How many statements it can run at once. */
   readonly connections: number;
+  /**
+   * Resolves once the requests that have reached this process are read; undefined if statements do not keep them from
+   * that, as those of the embedded database do.
+   */
+  readonly gather?: () => Promise<void>;
   /** Its connections by state; undefined if it has none. */
   readonly connectionUse?: () => { readonly busy: number; readonly idle: number; readonly unused: number };
   /** Rejects, saying what to do, while it responds but must not be used to store plants. */

@@ -1,27 +1,37 @@
 import { CompiledQuery, sql } from 'kysely';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { withAdvice } from './advice.ts';
-import { requireChangeFeed } from './change-feed-check.ts';
+import { MAY_RECORD } from './changes/change-epoch.ts';
+import { requireChangeFeed } from './changes/change-feed-check.ts';
 import { distribution, type IsDistributed, nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
-import { requireMigrations } from './schema-gate.ts';
+import { withAdvice } from './schema/advice.ts';
+import { requireMigrations } from './schema/schema-gate.ts';
 
 /**
  * Creates the check that plants can be stored and read now and would be durable. It resolves to what does not work even
  * so, and what to do, or to undefined if everything works. It rejects, saying what to do, if they cannot.
+ *
+ * @param webhooks their endpoints
  */
-export function readiness(database: Database): () => Promise<string | undefined> {
+export function readiness(
+  database: Database,
+  webhooks: readonly { readonly name: string }[] = [],
+): () => Promise<string | undefined> {
+  const endpoints = webhooks.map(({ name }) => name);
   const isDistributed = distribution(database);
   const nodesProblem = nodesCheck(database, isDistributed);
   return async () => {
     await requireMigrations(database);
     try {
       await database.verify?.();
-      await requireSafeTable(database);
+      const problem = await tableProblem(database, endpoints.length > 0);
       await database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING));
       return (
-        (await missingPrivileges(database)) ?? (await nodesProblem()) ?? (await feedProblem(database, isDistributed))
+        problem ??
+        (await nodesProblem()) ??
+        (await feedProblem(database, isDistributed)) ??
+        (await parkedWebhooks(database, endpoints))
       );
     } catch (error) {
       throw withAdvice(error);
@@ -29,29 +39,13 @@ export function readiness(database: Database): () => Promise<string | undefined>
   };
 }
 
-/** A version without changes and deletions needed fewer, and its role can still create and read. */
-async function missingPrivileges({ sql: database }: Database): Promise<string | undefined> {
-  const { rows } = await sql<{ canUpdate: boolean; canFollow: boolean }>`
-    select has_table_privilege('plants', 'update') as "canUpdate",
-      coalesce(has_table_privilege(to_regclass('change_feed'), 'select'), true) as "canFollow"
-  `.execute(database);
-  const missing = rows.flatMap(({ canUpdate, canFollow }) => [
-    ...(canUpdate ? [] : ['UPDATE on plants, to change and delete']),
-    ...(canFollow ? [] : ['SELECT on change_feed, for /changes']),
-  ]);
-  return missing.length > 0 ? `the role lacks ${missing.join(', and ')}: run GRANT as the owner` : undefined;
-}
-
-/** Why there is no feed of changes, if there is none. */
-async function feedProblem(database: Database, isDistributed: IsDistributed): Promise<string | undefined> {
-  return requireChangeFeed(database, isDistributed).then(
-    () => undefined,
-    (error) => {
-      if (error instanceof PlantStoreError || error instanceof SchemaError) return error.message;
-      if (sqlState(error) === UNDEFINED_TABLE) return 'the table change_feed is missing: run npm run migrate';
-      throw error;
-    },
-  );
+/** Which of these endpoints get nothing until somebody acts. */
+async function parkedWebhooks({ sql: database }: Database, endpoints: readonly string[]): Promise<string | undefined> {
+  if (endpoints.length === 0) return undefined;
+  const parked = database.selectFrom('webhooks').select(['endpoint', 'reason']).where('parked', '=', true);
+  const rows = await parked.where('endpoint', 'in', endpoints).execute();
+  const list = rows.map(({ endpoint, reason }) => `${endpoint} (${reason})`).join(', ');
+  return list === '' ? undefined : `the webhook of ${list} is parked: see npm run webhooks -- status`;
 }
 
 /**
@@ -62,21 +56,67 @@ async function feedProblem(database: Database, isDistributed: IsDistributed): Pr
 const INSERT_NOTHING = `insert into plants (id, name, tag)
   select ${2n ** 63n - 1n}, ''::text, null::text where false on conflict (id) do nothing`;
 
-/** Detects what the insert does not: a table that a crash would empty, and rows that this role may not see or add. */
-async function requireSafeTable({ sql: database }: Database): Promise<void> {
-  const { rows } = await sql<{ isUnlogged: boolean; hidesRows: boolean }>`
-    select relpersistence <> 'p' as "isUnlogged", row_security_active(oid) as "hidesRows"
+/** The major version of Postgres that CI runs the tests of the database on, beside the newest one. */
+const OLDEST_VERSION = 14;
+
+/**
+ * Detects what an insert does not.
+ *
+ * @returns what does not work, in words: a version without changes and deletions needed fewer privileges, for example
+ * @throws SchemaError if a crash would empty the table, or rows are hidden from this role
+ */
+async function tableProblem({ sql: database }: Database, hasWebhooks: boolean): Promise<string | undefined> {
+  const { rows } = await sql<{
+    major: number;
+    isUnlogged: boolean;
+    hidesRows: boolean;
+    canUpdate: boolean;
+    canFollow: boolean;
+    canRecord: boolean;
+    canDeliver: boolean;
+  }>`
+    select current_setting('server_version_num')::int / 10000 as major,
+      relpersistence <> 'p' as "isUnlogged", row_security_active(oid) as "hidesRows",
+      has_table_privilege(oid, 'update') as "canUpdate",
+      coalesce(has_table_privilege(to_regclass('change_feed'), 'select'), true) as "canFollow",
+      to_regclass('change_feed') is null or ${MAY_RECORD} as "canRecord",
+      (select bool_and(has_table_privilege('webhooks', need))
+        from unnest(array['select', 'insert', 'update']) as need) as "canDeliver"
     from pg_class where oid = to_regclass('plants')
   `.execute(database);
-  for (const { isUnlogged, hidesRows } of rows) {
-    if (isUnlogged) {
-      throw new SchemaError('a crash would empty the table plants: run ALTER TABLE plants SET LOGGED as its owner');
-    }
-    if (hidesRows) {
-      throw new SchemaError(
-        'row-level security applies to this role on the table plants and may refuse or hide plants: ' +
-          'run ALTER TABLE plants DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS',
-      );
-    }
+  const [table] = rows;
+  if (table === undefined) return undefined;
+  if (table.isUnlogged) {
+    throw new SchemaError('a crash would empty the table plants: run ALTER TABLE plants SET LOGGED as its owner');
+  }
+  if (table.hidesRows) {
+    throw new SchemaError(
+      'row-level security applies to this role on the table plants and may refuse or hide plants: ' +
+        'run ALTER TABLE plants DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS',
+    );
+  }
+  if (table.major < OLDEST_VERSION) {
+    return `Postgres ${table.major} is older than ${OLDEST_VERSION}, the oldest version that is supported: upgrade it`;
+  }
+  const missing = [
+    ...(table.canUpdate ? [] : ['UPDATE on plants, to change and delete']),
+    ...(table.canFollow ? [] : ['SELECT on change_feed, for /changes']),
+    ...(table.canRecord
+      ? []
+      : ['UPDATE (store, recorded) on change_feed, so that positions of /changes outlast a promotion']),
+    ...(table.canDeliver || !hasWebhooks ? [] : ['SELECT, INSERT and UPDATE on webhooks']),
+  ];
+  return missing.length > 0 ? `the role lacks ${missing.join(', and ')}: run GRANT as the owner` : undefined;
+}
+
+/** Why there is no feed of changes, if there is none. */
+async function feedProblem(database: Database, isDistributed: IsDistributed): Promise<string | undefined> {
+  try {
+    await requireChangeFeed(database, isDistributed);
+    return undefined;
+  } catch (error) {
+    if (error instanceof PlantStoreError || error instanceof SchemaError) return error.message;
+    if (sqlState(error) === UNDEFINED_TABLE) return 'the table change_feed is missing: run npm run migrate';
+    throw error;
   }
 }

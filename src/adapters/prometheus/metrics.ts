@@ -1,9 +1,24 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from 'prom-client';
 import { requestMetrics } from './request-metrics.ts';
+import { type EndpointState, webhookMetrics } from './webhook-metrics.ts';
 
 interface Sources {
+  /** The names of all operations. */
+  readonly operations: readonly string[];
   /** Plants waiting for a statement. */
   readonly waiting: () => number;
+  /** Lists that are being streamed. */
+  readonly streams: () => number;
+  /** Requests for changes in progress. */
+  readonly followers: () => number;
   /** Connections to the database, by state. */
   readonly connections: () => Readonly<Record<string, number>>;
   /** Seconds for which an open transaction has held back the feed of changes; may reject. */
@@ -12,11 +27,14 @@ interface Sources {
   readonly droppedLines: () => number;
 }
 
-/** Up to the largest BATCH_ROWS. */
-const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000];
-
 /** The media type of Prometheus's text format. */
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/** A metric with its current values. */
+export type MetricValues = MetricObjectWithValues<MetricValue<string>>;
+
+/** Up to the largest BATCH_ROWS. */
+const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000];
 
 /**
  * The service's metrics beside prom-client's defaults for Node.js. Each method takes less than a microsecond, except for
@@ -27,7 +45,7 @@ export function prometheusMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const requests = requestMetrics();
+  const requests = requestMetrics(registry);
 
   const refused = new Counter({
     name: 'plant_store_overload_refusals_total',
@@ -44,14 +62,20 @@ export function prometheusMetrics() {
   return {
     contentType: metricsContentType,
     /** All current values in Prometheus's text format. */
-    text: async () => `${await registry.metrics()}\n${requests.text()}`,
+    text: () => registry.metrics(),
+    /** The same as objects, which another process can make a text of. */
+    values: (): Promise<MetricValues[]> => registry.getMetricsAsJSON(),
     requestEnded: requests.requestEnded,
     /** Counts a request refused for overload. */
     overloaded: () => refused.inc(),
-    /** Counts an INSERT of so many plants. */
+    /** Counts an INSERT, by the number of its plants. */
     inserted: (plants: number) => batches.observe(plants),
-    /** Adds metrics whose values these functions return at each scrape. */
-    collectFrom({ waiting, connections, changesLag, droppedLines }: Sources): void {
+    /** Adds the metrics of webhooks, by the names of their endpoints. */
+    webhooks: (endpoints: readonly string[], states: () => Promise<readonly EndpointState[]>) =>
+      webhookMetrics(registry, endpoints, states),
+    /** Adds metrics whose values these functions return at each scrape, and the series that begin at 0. */
+    collectFrom({ operations, connections, changesLag, droppedLines, ...counts }: Sources): void {
+      requests.beginDefects(operations);
       new Counter({
         name: 'plant_store_log_lines_dropped_total',
         help: 'Log lines that could not be written',
@@ -61,17 +85,23 @@ export function prometheusMetrics() {
           this.inc(droppedLines());
         },
       });
-      new Gauge({
-        name: 'plant_store_waiting_plants',
-        help: 'Plants waiting for an INSERT',
-        registers,
-        collect() {
-          this.set(waiting());
-        },
-      });
+      for (const [name, help, count] of [
+        ['plant_store_waiting_plants', 'Plants waiting for an INSERT', counts.waiting],
+        ['plant_store_streams', 'Lists that are being streamed', counts.streams],
+        ['plant_store_followers', 'Requests for changes in progress, those that wait included', counts.followers],
+      ] as const) {
+        new Gauge({
+          name,
+          help,
+          registers,
+          collect() {
+            this.set(count());
+          },
+        });
+      }
       new Gauge({
         name: 'plant_store_changes_lag_seconds',
-        help: 'Time for which a transaction that is still open has held back /changes; NaN if the database does not tell',
+        help: 'Time for which a transaction that is still open has held back /changes; NaN if it is not known',
         registers,
         async collect() {
           this.set(await changesLag().catch(() => Number.NaN));

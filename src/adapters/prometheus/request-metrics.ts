@@ -1,10 +1,15 @@
+import type { Metric, Registry } from 'prom-client';
+
 /** Seconds, from one commit on a good disk to twice the default STORE_TIMEOUT. */
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** The error number of a defect, and the statuses that it can come with: a stream may break off after its 200. */
+const DEFECT = 50_000;
+const DEFECT_STATUSES = [500, 200];
+
 /** Requests of one operation that ended alike. */
 interface Outcome {
-  /** As in the text format. */
-  readonly labels: string;
+  readonly labels: { readonly operation: string; readonly status: string };
   readonly error: string;
   requests: number;
   /** The total time of those whose time is known. */
@@ -15,9 +20,9 @@ interface Outcome {
 
 /**
  * Counts requests and adds up their time. Not by prom-client, which finds a value by a string that it makes of all
- * labels: that takes a thirtieth of the CPU time of a create. Label values need no escapes, since all of them are ours.
+ * labels: that takes a thirtieth of the CPU time of a create. The registry collects the values as those of its own.
  */
-export function requestMetrics() {
+export function requestMetrics(registry: Registry) {
   const outcomes = new Map<string | undefined, Map<number, Outcome>>();
 
   function outcomeOf(operation: string | undefined, status: number | undefined, error: number | undefined): Outcome {
@@ -26,8 +31,8 @@ export function requestMetrics() {
     const known = outcomes.get(operation)?.get(key);
     if (known !== undefined) return known;
     const outcome = {
-      labels: `operation="${operation ?? ''}",status="${status ?? 'none'}"`,
-      error: String(error ?? ''),
+      labels: { operation: operation ?? '', status: `${status ?? 'none'}` },
+      error: `${error ?? ''}`,
       requests: 0,
       seconds: 0,
       counts: Array.from({ length: BOUNDS.length + 1 }, () => 0),
@@ -35,6 +40,25 @@ export function requestMetrics() {
     outcomes.set(operation, (outcomes.get(operation) ?? new Map()).set(key, outcome));
     return outcome;
   }
+
+  const all = () => [...outcomes.values()].flatMap((byError) => [...byError.values()]);
+  const requests = {
+    name: 'http_requests_total',
+    help: 'Requests by operation, status (none: the client disconnected before the response) and error number',
+    type: 'counter',
+  };
+  register(registry, requests, () =>
+    all().map(({ labels, error, requests }) => ({ labels: { ...labels, error }, value: requests })),
+  );
+  const durations = {
+    name: 'http_request_duration_seconds',
+    help: 'From the end of the headers to the end of the response, excluding requests refused by the HTTP parser',
+    type: 'histogram',
+  };
+  register(registry, durations, () => {
+    const alike = Map.groupBy(all(), ({ labels }) => `${labels.operation} ${labels.status}`);
+    return [...alike.values()].flatMap((group) => histogram(durations.name, group));
+  });
 
   return {
     /** Counts a request: without a status if its client disconnected, without a duration if the parser refused it. */
@@ -53,34 +77,44 @@ export function requestMetrics() {
       outcome.seconds += seconds;
       outcome.counts[bucket] = (outcome.counts[bucket] as number) + 1;
     },
-    /** All values in Prometheus's text format, an empty line between metrics. */
-    text(): string {
-      const all = [...outcomes.values()].flatMap((byError) => [...byError.values()]);
-      const timed = Map.groupBy(all, ({ labels }) => labels);
-      return [
-        '# HELP http_requests_total Requests by operation, status (none: the client disconnected before the response) ' +
-          'and error number',
-        '# TYPE http_requests_total counter',
-        ...all.map(({ labels, error, requests }) => `http_requests_total{${labels},error="${error}"} ${requests}`),
-        '',
-        '# HELP http_request_duration_seconds From the end of the headers to the end of the response, excluding ' +
-          'requests refused by the HTTP parser',
-        '# TYPE http_request_duration_seconds histogram',
-        ...[...timed].flatMap(([labels, alike]) => histogram('http_request_duration_seconds', labels, alike)),
-        '',
-      ].join('\n');
+    /**
+     * Lets the defects of these operations, and of requests for none, begin at 0. Prometheus sees an increase only
+     * between two samples, so a series that began with its first defect would hide that.
+     */
+    beginDefects(operations: readonly string[]): void {
+      for (const operation of [...operations, undefined]) {
+        for (const status of DEFECT_STATUSES) outcomeOf(operation, status, DEFECT);
+      }
     },
   };
 }
 
+interface Value {
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly value: number;
+  /** If it is not that of the metric. */
+  readonly metricName?: string;
+}
+
+/** A registry needs no more of a metric than its name and `get`, but its type asks for prom-client's own classes. */
+function register(registry: Registry, head: { readonly name: string }, values: () => Value[]): void {
+  const metric = { ...head, get: async () => ({ ...head, aggregator: 'sum', values: values() }) };
+  registry.registerMetric(metric as unknown as Metric);
+}
+
 /** https://prometheus.io/docs/instrumenting/exposition_formats/#histograms-and-summaries: buckets are cumulative. */
-function histogram(name: string, labels: string, outcomes: readonly Outcome[]): string[] {
+function histogram(name: string, outcomes: readonly Outcome[]): Value[] {
   const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+  const labels = outcomes[0]?.labels ?? {};
   let count = 0;
-  const buckets = [...BOUNDS, '+Inf'].map((bound, bucket) => {
+  const buckets = [...BOUNDS, '+Inf'].map((le, bucket) => {
     count += sum(outcomes.map(({ counts }) => counts[bucket] ?? 0));
-    return `${name}_bucket{le="${bound}",${labels}} ${count}`;
+    return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
   });
-  const seconds = sum(outcomes.map((outcome) => outcome.seconds));
-  return count === 0 ? [] : [...buckets, `${name}_sum{${labels}} ${seconds}`, `${name}_count{${labels}} ${count}`];
+  if (count === 0) return [];
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: sum(outcomes.map(({ seconds }) => seconds)) },
+    { metricName: `${name}_count`, labels, value: count },
+  ];
 }

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
  * The token that a service without configured ones makes on its first start: 256 random bits, kept in the file
- * `access-token` of the folder, which only its owner can read. The caller must hold the directory's lock.
+ * `access-token` of the folder, which only its owner can read. It survives a power loss. The caller must hold the
+ * directory's lock.
  */
 export async function ownToken(folder: string): Promise<string> {
   const file = join(folder, 'access-token');
@@ -12,11 +13,24 @@ export async function ownToken(folder: string): Promise<string> {
     if (error.code === 'ENOENT') return '';
     throw error;
   });
-  if (kept !== '') return kept.trim();
-
-  const token = randomBytes(32).toString('base64url');
-  // Under another name first: a crash in between must not leave half a token.
-  await writeFile(`${file}.new`, `${token}\n`, { mode: 0o600 });
-  await rename(`${file}.new`, file);
+  const token = kept === '' ? randomBytes(32).toString('base64url') : kept.trim();
+  if (kept === '') {
+    // Under another name first: a crash in between must not leave half a token.
+    await writeFile(`${file}.new`, `${token}\n`, { mode: 0o600 });
+    await rename(`${file}.new`, file);
+  }
+  // Also one of an earlier start, which may have ended before this.
+  await sync(file, 'r+');
+  // Windows cannot sync folders.
+  if (process.platform !== 'win32') await sync(folder, 'r');
   return token;
+}
+
+async function sync(path: string, flags: string): Promise<void> {
+  const handle = await open(path, flags);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

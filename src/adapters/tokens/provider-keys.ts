@@ -51,7 +51,7 @@ export function providerKeys(url: string, timeout: number, log: Logger, changed:
     fetching = undefined;
   }
 
-  /** Fetches unless the last fetch was less than so many milliseconds ago. Concurrent callers share one fetch. */
+  /** Fetches if the last fetch was at least this long ago. Concurrent callers share one fetch. */
   async function fetchAfter(milliseconds: number): Promise<void> {
     // The difference is negative when the clock was set back.
     if (Math.abs(Date.now() - fetchedAt) >= milliseconds) fetching ??= fetchKeys();

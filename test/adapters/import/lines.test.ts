@@ -1,14 +1,10 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { linesOf, MAX_LINE } from '../../../src/adapters/import/lines.ts';
-import { chunks, collected } from '../../support/lists.ts';
+import { chunks, collected } from '../../support/plants/lists.ts';
 
 const read = async (...parts: (string | Buffer)[]) =>
-  (await collected(linesOf(chunks(...parts)))).map(({ number, bytes, isTruncated }) => [
-    number,
-    bytes.toString(),
-    isTruncated,
-  ]);
+  (await collected(linesOf(chunks(...parts)))).map(({ number, bytes }) => [number, bytes.toString()]);
 
 test('splits at line feeds, wherever the chunks end, and numbers the lines', async () => {
   // No byte above 0xee: two of them at the start would be a byte order mark, which the tests below are about.
@@ -30,10 +26,10 @@ test('splits at line feeds, wherever the chunks end, and numbers the lines', asy
 
 test('leaves out a byte order mark at the start only', async () => {
   expect(await read('\uFEFFa\n\uFEFFb')).toEqual([
-    [1, 'a', false],
-    [2, '\uFEFFb', false],
+    [1, 'a'],
+    [2, '\uFEFFb'],
   ]);
-  expect(await read(Buffer.from([0xef]), Buffer.from([0xbb, 0xbf]), 'a')).toEqual([[1, 'a', false]]);
+  expect(await read(Buffer.from([0xef]), Buffer.from([0xbb, 0xbf]), 'a')).toEqual([[1, 'a']]);
 });
 
 test.each([
@@ -42,20 +38,22 @@ test.each([
   ['little-endian UTF-16', Buffer.from('{"id":1}\n', 'utf16le')],
   ['big-endian UTF-16', Buffer.from('{"id":1}\n', 'utf16le').swap16()],
 ])('refuses a list in %s', async (_name, list) => {
-  await expect(read(list)).rejects.toThrow(new Error('the list must be in UTF-8: it seems to be in UTF-16'));
+  await expect(read(list)).rejects.toThrow(
+    new Error('the list must be in UTF-8, but it is in UTF-16; in Excel, save the list as "CSV UTF-8"'),
+  );
 });
 
 test('keeps no more than the beginning of a line that is too long, and goes on after it', async () => {
   const chunk = 'x'.repeat(100_000);
   const lines = await collected(linesOf(chunks('a\n', ...Array.from({ length: 50 }, () => chunk), '\nb')));
-  expect(lines.map(({ bytes, isTruncated }) => [bytes.length, isTruncated])).toEqual([
-    [1, false],
-    [MAX_LINE, true],
-    [1, false],
+  expect(lines.map(({ bytes, problem }) => [bytes.length, problem])).toEqual([
+    [1, undefined],
+    [MAX_LINE, 'the line is larger than 1048576 bytes'],
+    [1, undefined],
   ]);
 });
 
 test('takes a line of exactly the limit', async () => {
   const [line] = await collected(linesOf(chunks('x'.repeat(MAX_LINE), '\n')));
-  expect([line?.bytes.length, line?.isTruncated]).toEqual([MAX_LINE, false]);
+  expect([line?.bytes.length, line?.problem]).toEqual([MAX_LINE, undefined]);
 });

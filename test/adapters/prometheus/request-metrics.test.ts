@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { requestMetrics } from '../../../src/adapters/prometheus/request-metrics.ts';
+import { samplesIn } from '../../support/monitoring/prometheus.ts';
 
 type Ended = Parameters<ReturnType<typeof requestMetrics>['requestEnded']>;
 
@@ -43,11 +44,31 @@ async function expected(): Promise<string> {
 }
 
 test('reports of requests what prom-client would report', async () => {
-  const { requestEnded, text } = requestMetrics();
+  const registry = new Registry();
+  const { requestEnded } = requestMetrics(registry);
   for (const one of ended) requestEnded(...one);
-  expect(text()).toBe(await expected());
+  expect(await registry.metrics()).toBe(await expected());
 });
 
-test('reports the names of the metrics alone before the first request', () => {
-  expect(requestMetrics().text()).toMatch(/^(# (HELP|TYPE) .*\n)+\n(# (HELP|TYPE) .*\n)+$/);
+test('reports the names of the metrics alone before the first request', async () => {
+  const registry = new Registry();
+  requestMetrics(registry);
+  expect(await registry.metrics()).toMatch(/^(# (HELP|TYPE) .*\n)+\n(# (HELP|TYPE) .*\n)+$/);
+});
+
+test('begins defects at 0, since the first one is an increase only then', async () => {
+  const registry = new Registry();
+  const { requestEnded, beginDefects } = requestMetrics(registry);
+  beginDefects(['createPlant']);
+  const defects = async () =>
+    samplesIn(await registry.metrics()).map(({ labels, value }) => [labels.operation, labels.status, value]);
+  const zeros = [
+    ['createPlant', '500', 0],
+    ['createPlant', '200', 0],
+    ['', '500', 0],
+    ['', '200', 0],
+  ];
+  expect(await defects()).toEqual(zeros);
+  requestEnded('createPlant', 500, 50_000, undefined);
+  expect(await defects()).toEqual([['createPlant', '500', 1], ...zeros.slice(1)]);
 });

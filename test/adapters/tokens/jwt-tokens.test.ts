@@ -12,7 +12,7 @@ import {
   signingKey,
   startIdentityProvider,
   tokenOf,
-} from '../../support/identity-provider.ts';
+} from '../../support/servers/identity-provider.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -233,7 +233,7 @@ describe('remembers a token', () => {
     expect(await outcome(verify, token)).toBe('refused');
   });
 
-  test('but not more than so many', async () => {
+  test('but only the newest ones', async () => {
     const verify = verifier({ memory: 2 });
     const tokens = await Promise.all(['a', 'b', 'c'].map((jti) => tokenOf(key, { jti })));
     for (const token of tokens) expect(await outcome(verify, token)).toBe('accepted');
@@ -281,7 +281,7 @@ describe('when the provider changes its keys', () => {
     expect(await outcome(verify, token)).toBe('refused');
   });
 
-  test('does not ask the provider for every key that strangers think of', async () => {
+  test('does not ask the provider for every key that unauthenticated clients think of', async () => {
     const verify = verifier();
     expect(await outcome(verify, await tokenOf(key))).toBe('accepted');
     for (let count = 0; count < 10; count++) expect(await outcome(verify, await tokenOf(otherKey))).toBe('refused');

@@ -16,68 +16,63 @@ const dark = matchMedia('(prefers-color-scheme: dark)');
 dark.addEventListener('change', followColorScheme);
 followColorScheme(dark);
 
-/** Scrolls to the response of each Execute, which appears below the button and often off the screen. */
-function bringResponseIntoView({ React: { createElement, useEffect, useRef } }) {
-  const wrap = (LiveResponse) => (props) => {
-    const around = useRef(null);
-    useEffect(() => {
-      around.current.querySelector('.live-responses-table').scrollIntoView({ block: 'nearest' });
-    }, [props.response]);
-    return createElement('div', { ref: around }, createElement(LiveResponse, props));
-  };
-  return { wrapComponents: { liveResponse: wrap } };
+/** How many characters of a response the page reads and shows: a browser renders so many within about a second. */
+const MAX_SHOWN = 50_000;
+
+/** Reads a response as far as it is shown. A whole list may have gigabytes. */
+async function fetchBeginning(url, request) {
+  const response = await fetch(url, request);
+  if (response.body === null) return response;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (text.length <= MAX_SHOWN) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    text += value;
+  }
+  await reader.cancel();
+  return new Response(text, response);
 }
 
-/** Shows one line for each error status; its button shows and hides the row that Swagger UI renders for it. */
-function foldErrors({ React: { createElement, Fragment, useState } }) {
-  const wrap = (Response) => (props) => {
-    const { code, response } = props;
-    const [open, setOpen] = useState(false);
-    if (Number(code) < 400) return createElement(Response, props);
-    const toggle = { type: 'button', 'aria-expanded': open, onClick: () => setOpen(!open) };
-    const line = createElement(
-      'tr',
-      { className: 'error-line' },
-      createElement('td', { className: 'response-col_status' }, code),
-      createElement(
-        'td',
-        { className: 'response-col_description' },
-        createElement('button', toggle, response.get('description')),
-      ),
-    );
-    return createElement(Fragment, null, line, open && createElement(Response, props));
-  };
-  return { wrapComponents: { response: wrap } };
+/** Asks for the media type that the form shows: Swagger UI asks for any as long as nobody has chosen one. */
+function prepare(request) {
+  if (request.headers.accept === '*/*') request.headers.accept = 'application/json';
+  return Object.assign(request, { userFetch: fetchBeginning });
 }
 
-/** Shows the integers of a JSON response with all their digits; Swagger UI itself rounds them to doubles. */
-function showExactIntegers({ React: { createElement } }) {
+/** Shows the beginning of a long response, and the integers of JSON with all their digits, which Swagger UI rounds. */
+function showExactly({ React: { createElement } }) {
   const wrap = (ResponseBody) => (props) => {
     const { content, contentType, getComponent } = props;
     if (typeof content !== 'string' || !/json/i.test(contentType)) return createElement(ResponseBody, props);
-    const code = { language: 'json', downloadable: true, fileName: 'response.json', canCopy: true };
+    const text = /ndjson/i.test(contentType) ? content : indented(content);
+    const isCut = Math.max(content.length, text.length) > MAX_SHOWN;
+    const code = { language: 'json', downloadable: !isCut, fileName: 'response.json', canCopy: true };
     return createElement(
       'div',
       null,
       createElement('h5', null, 'Response body'),
-      createElement(
-        getComponent('HighlightCode', true),
-        code,
-        /ndjson/i.test(contentType) ? content : indented(content),
-      ),
+      isCut && createElement('p', null, `Only its first ${MAX_SHOWN} characters are shown; the curl command gets all.`),
+      createElement(getComponent('HighlightCode', true), code, text.slice(0, MAX_SHOWN)),
     );
   };
   return { wrapComponents: { responseBody: wrap } };
 }
 
-/** The text itself if it is not JSON, or if the browser is too old for `source`. */
-function indented(text) {
-  const exact = (_key, value, { source }) => (typeof value === 'number' ? JSON.rawJSON(source) : value);
-  try {
-    return JSON.stringify(JSON.parse(text, exact), null, 2);
-  } catch {
-    return text;
-  }
+/** JSON with a line for each value, also if it is cut off. Its numbers stay texts, since JSON.parse would round them. */
+function indented(json) {
+  let depth = 0;
+  const line = (change) => {
+    depth = Math.max(0, depth + change);
+    return `\n${'  '.repeat(depth)}`;
+  };
+  return json.replace(/"(?:\\.|[^"\\])*"?|\s+|\{\s*\}|\[\s*\]|[[\]{},:]/g, (token) => {
+    if (token === '{' || token === '[') return token + line(1);
+    if (token === '}' || token === ']') return line(-1) + token;
+    if (token === ',') return token + line(0);
+    if (token === ':') return ': ';
+    return token.trim();
+  });
 }
 
 const response = await fetch('openapi.json');
@@ -89,5 +84,6 @@ SwaggerUIBundle({
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
   validatorUrl: null,
-  plugins: [bringResponseIntoView, foldErrors, showExactIntegers],
+  requestInterceptor: prepare,
+  plugins: [showExactly],
 });

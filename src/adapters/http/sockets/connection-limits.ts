@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import type { Connection } from '../exchange.ts';
-import { stopParser } from './stop-parser.ts';
 
 /** Milliseconds between two warnings. */
 const WARNING_INTERVAL = 60_000;
@@ -38,31 +37,5 @@ export function connectionLimit(limit: number, log: Logger): (connection: Connec
       unauthenticated.delete(connection);
     });
     if (open > limit) closeOldestUnauthenticated();
-  };
-}
-
-/**
- * Creates the check whether a single read has brought more than `limit` requests, which closes the connection: 64 KiB
- * of them, as much as a read brings, would block the event loop for a fifth of a second.
- */
-export function pipelineLimit(limit: number): (connection: Connection) => boolean {
-  let last: Connection | undefined;
-  let bytesRead = 0;
-  let count = 0;
-  return (connection) => {
-    const { socket } = connection;
-    if (socket.destroyed) return true;
-    // Node parses everything from one read before the next read.
-    if (connection !== last || socket.bytesRead !== bytesRead) {
-      last = connection;
-      bytesRead = socket.bytesRead;
-      count = 0;
-    }
-    count++;
-    if (count > limit) {
-      stopParser(socket);
-      socket.destroy();
-    }
-    return count > limit;
   };
 }

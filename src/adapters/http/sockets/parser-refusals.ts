@@ -1,46 +1,37 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Logger } from 'pino';
-import { type Connection, pendingExchange } from '../exchange.ts';
-import { errorResponse, HttpError } from '../pipeline/errors.ts';
-import type { RequestObserver } from '../pipeline/request-observer.ts';
-import { commonHeaders } from '../pipeline/response.ts';
+import { type Connection, fail } from '../exchange.ts';
+import { errorResponse, HttpError } from '../http-errors.ts';
+import type { RequestObserver } from '../request/request-log.ts';
+import { commonHeaders } from '../request/response.ts';
 
-/** Responds to a request that Node's parser refused, which never reaches the app, and closes the connection. */
-export function refuse(error: Error, connection: Connection, log: Logger, observer?: RequestObserver): void {
-  if (connection.isRefused) return;
-  connection.isRefused = true;
-  respondRefused(error, connection, log, observer);
-}
-
-function respondRefused(
+/**
+ * Responds to a request that Node's parser refused, which never reaches the app, and closes the connection. There is no
+ * response if the request has one already: it was sent before the request had come whole.
+ */
+export function refuse(
   error: Error & { code?: string },
-  connection: Connection,
+  { socket, exchange, unread }: Connection,
   log: Logger,
   observer?: RequestObserver,
 ): void {
-  const thrown = new HttpError(parserErrorCode(error.code));
-  const { status, headers, body, error: number } = errorResponse(thrown);
-  const closing = { ...commonHeaders, ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
-  const { socket } = connection;
-  const pending = pendingExchange(connection);
-  if (error.code === 'ECONNRESET' || !socket.writable || pending?.response.headersSent) {
+  const hasResponse = exchange?.response.headersSent || unread?.complete === false;
+  if (error.code === 'ECONNRESET' || !socket.writable || hasResponse) {
     socket.destroy();
     return;
   }
-  if (pending?.request.complete) {
-    // The refused bytes followed a valid request, which gets its own response first.
-    pending.response.once('close', () => respondRefused(error, connection, log, observer));
-    return;
-  }
-  if (pending) {
-    const { request, response } = pending;
-    // It will be logged. The app's own response is discarded.
-    pending.failure = { error: number, thrown };
-    pending.bytesOut = closing['Content-Length'];
+  const thrown = new HttpError(parserErrorCode(error.code));
+  const { status, headers, body, error: number } = errorResponse(thrown);
+  const closing = { ...commonHeaders, ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
+  if (exchange) {
+    const { request, response, requestId } = exchange;
+    // For the log. The app's own response is discarded.
+    fail(exchange, thrown);
+    exchange.bytesOut = closing['Content-Length'];
     // Node has abandoned the request by then, and a pending read of its body would never end.
     response.once('close', () => request.destroy());
-    response.writeHead(status, { ...closing, 'X-Request-Id': pending.requestId }).end(body);
+    response.writeHead(status, { ...closing, 'X-Request-Id': requestId }).end(body);
     return;
   }
   const requestId = randomUUID();

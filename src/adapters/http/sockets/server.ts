@@ -1,22 +1,23 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type Koa from 'koa';
 import type { Logger } from 'pino';
-import { beginExchange, type Connection, type Exchange, pendingExchange } from '../exchange.ts';
-import { MAX_HEADERS } from '../pipeline/request-checks.ts';
-import type { RequestObserver } from '../pipeline/request-observer.ts';
+import { beginExchange, type Connection, type Exchange } from '../exchange.ts';
+import { MAX_HEADERS } from '../request/request-checks.ts';
+import type { RequestObserver } from '../request/request-log.ts';
 import { backPressure } from './back-pressure.ts';
-import { connectionLimit, pipelineLimit } from './connection-limits.ts';
+import { connectionLimit } from './connection-limits.ts';
 import { refuse } from './parser-refusals.ts';
+import { requestOrder } from './request-order.ts';
+import { respondToHalfClosed, stopListening } from './undocumented-node.ts';
 
 /** Limits on clients, in bytes and milliseconds. */
 export const serverLimits = {
   maxHeaderSize: 16 * 1024,
   /** From the opening of the connection, or the end of the previous response, to the end of the headers. */
   headersTimeout: 10_000,
-  /** From the same moment to the end of the body. */
+  /** From the end of the headers, and of the exchange before, to the end of the body. */
   requestTimeout: 30_000,
   /** How often these two are checked: often, so that a flood of slow clients is refused in small portions. */
   connectionsCheckingInterval: 100,
@@ -28,8 +29,8 @@ export const serverLimits = {
   /** Longer than the 60 s of common proxies, which would otherwise send a request on a connection just closed. */
   keepAliveTimeout: 75_000,
   maxConnections: 10_000,
-  /** Requests that a client may send at once, without waiting for a response. */
-  maxPipelined: 16,
+  /** Requests that wait on all connections together, beyond 16 on each. */
+  maxWaiting: 50_000,
 };
 
 export interface HttpServer {
@@ -42,9 +43,10 @@ export interface HttpServer {
   close(timeout: number, acceptFor?: number): Promise<void>;
 }
 
-/** A Koa app and what the socket layer needs to know about it. */
+/** What responds to requests, and what the socket layer needs to know about it. */
 export interface ServedApp {
-  readonly koa: Koa;
+  /** Responds, whatever happens. */
+  readonly handle: (exchange: Exchange) => Promise<void>;
   /** Called with each exchange that has ended. */
   readonly logExchange: (exchange: Exchange) => void;
   /** How many more requests can be admitted. */
@@ -55,36 +57,33 @@ export interface ServedApp {
 /**
  * Serves an app, on a free port if `port` is 0.
  *
+ * @param reusePort whether other processes listen there, too, among which the kernel distributes the connections
  * @throws Node's own error if it cannot listen there.
  */
 export async function serve(
-  { koa, logExchange, freeSlots, observer }: ServedApp,
+  { handle, logExchange, freeSlots, observer }: ServedApp,
   host: string,
   port: number,
   log: Logger,
   limits: Partial<typeof serverLimits> = {},
+  reusePort = false,
 ): Promise<HttpServer> {
-  const { responseTimeout, maxConnections, maxPipelined, ...nodeLimits } = { ...serverLimits, ...limits };
+  const { responseTimeout, maxConnections, ...nodeLimits } = { ...serverLimits, ...limits };
   // Joined, duplicates of a singleton header fail the checks of its value; otherwise Node would use the first one.
   const server = createServer({ ...nodeLimits, requireHostHeader: false, joinDuplicateHeaders: true });
   // Node drops headers beyond this count, so one more than allowed shows that there are too many.
   server.maxHeadersCount = MAX_HEADERS + 1;
-  // Undocumented in Node: a client that has closed its side after its requests still gets its responses.
-  Object.assign(server, { httpAllowHalfOpen: true });
+  respondToHalfClosed(server);
 
-  const connections = new Map<Socket, Connection>();
   const limitConnections = connectionLimit(maxConnections, log);
-  const exceedsPipeline = pipelineLimit(maxPipelined);
-  const pause = backPressure(freeSlots);
-  const respond = koa.callback();
+  const order = requestOrder(nodeLimits, begin, (...refused) => refuse(...refused, log, observer));
+  const pause = backPressure(freeSlots, order.proceed);
   let isClosing = false;
 
-  function begin(request: IncomingMessage, response: ServerResponse): void {
-    const connection = connections.get(request.socket);
-    if (connection === undefined || exceedsPipeline(connection)) return;
-    beginExchange(connection, request, response, end);
+  function begin(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
+    const exchange = beginExchange(connection, request, response, log, end);
     if (isClosing) response.setHeader('Connection', 'close');
-    void respond(request, response);
+    void handle(exchange);
   }
 
   function end(exchange: Exchange): void {
@@ -92,52 +91,38 @@ export async function serve(
     pause(exchange);
   }
 
-  function refuseOn(socket: Socket, error: Error): void {
-    const connection = connections.get(socket);
-    if (connection === undefined) socket.destroy();
-    else refuse(error, connection, log, observer);
-  }
-
-  server.on('connection', (socket: Socket) => {
-    const connection = { socket, isAuthenticated: false, isRefused: false, exchanges: [] };
-    connections.set(socket, connection);
-    socket.once('close', () => connections.delete(socket));
-    limitConnections(connection);
-  });
+  server.on('connection', (socket: Socket) => limitConnections(order.open(socket)));
   // All three go to Koa, so that 100 Continue is sent after the token check and other expectations get an Error body.
-  for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) server.on(event, begin);
-  server.on('clientError', (error, socket) => refuseOn(socket as Socket, error));
+  for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) server.on(event, order.arrive);
+  server.on('clientError', (error, socket) => order.fail(error, socket as Socket));
   server.on('connect', (_request, socket) => {
     // Node removes its own listeners here, and a reset by the client would end the process without one.
     socket.on('error', () => {});
-    refuseOn(socket as Socket, new Error('CONNECT'));
+    order.fail(new Error('CONNECT'), socket as Socket);
   });
-  // The socket has been idle for responseTimeout or longer. Requests that the app still works on have deadlines of their
-  // own, but a list waits for its client.
+  // Requests that the app still works on have deadlines of their own, but a list waits for its client.
   server.setTimeout(responseTimeout, (socket) => {
-    const connection = connections.get(socket);
-    const response = (connection && pendingExchange(connection))?.response;
+    const response = order.connections.get(socket)?.exchange?.response;
     if (response?.writableEnded !== false || response.writableNeedDrain) socket.destroy();
   });
-  server.listen(port, host);
+  server.listen({ port, host, reusePort });
   await once(server, 'listening');
 
   return {
     url: urlOf(server),
     async close(timeout, acceptFor = 0) {
       isClosing = true;
-      for (const { response } of [...connections.values()].flatMap(({ exchanges }) => exchanges)) {
-        if (!response.headersSent) response.setHeader('Connection', 'close');
+      for (const { exchange } of order.connections.values()) {
+        if (exchange?.response.headersSent === false) exchange.response.setHeader('Connection', 'close');
       }
       const deadline = setTimeout(() => server.closeAllConnections(), timeout);
       if (acceptFor > 0) await delay(acceptFor);
       const closed = once(server, 'close');
-      // Unlike http.Server's own close, this leaves idle connections open: a request may be on its way.
-      NetServer.prototype.close.call(server);
+      stopListening(server);
       await closed;
       clearTimeout(deadline);
       // The server counts a connection as closed once it is destroyed; its responses, and so their log lines, follow.
-      await Promise.all([...connections.keys()].map((socket) => new Promise((end) => socket.once('close', end))));
+      await Promise.all([...order.connections.keys()].map((socket) => new Promise((end) => socket.once('close', end))));
     },
   };
 }

@@ -13,10 +13,14 @@ function setUp() {
     reading.add(client);
     const socket = { pause: () => reading.delete(client), resume: () => reading.add(client) };
     const request = Object.assign(new EventEmitter(), { complete });
-    return { request, connection: { socket, exchanges: [] as object[] }, resume };
+    const connection = { socket, waiting: [] as object[], exchange: undefined as object | undefined };
+    return { request, connection, resume };
   }
   const state = { freeSlots: 0 };
-  const pause = backPressure(() => state.freeSlots);
+  const pause = backPressure(
+    () => state.freeSlots,
+    ({ socket }) => socket.resume(),
+  );
   return {
     state,
     exchange,
@@ -90,10 +94,23 @@ test('reads a body that nobody wants to its end first', () => {
   expect(reading()).toBe('');
 });
 
-test('does not hold up a request that came behind the refused one', () => {
+test('does not hold up a request that was read with the end of such a body', () => {
   const { exchange, pause, reading } = setUp();
-  const refused = exchange('a');
-  refused.connection.exchanges.push({ response: { writableFinished: false } });
+  const refused = exchange('a', 'when a slot is free', false);
   pause(refused);
+  refused.request.complete = true;
+  refused.connection.exchange = {};
+  refused.request.emit('close');
+  turns();
+  expect(reading()).toBe('a');
+});
+
+test('pauses until the turn has ended if another request waits, even if this one was let in', () => {
+  const { exchange, pause, reading } = setUp();
+  const first = exchange('a', 'at once');
+  first.connection.waiting.push({});
+  pause(first);
+  expect(reading()).toBe('');
+  turns();
   expect(reading()).toBe('a');
 });

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import Koa from 'koa';
 import { pino } from 'pino';
-import { serve } from '../../../../src/adapters/http/sockets/server.ts';
+import { type ServedApp, serve } from '../../../../src/adapters/http/sockets/server.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
-import { rawRequest } from '../../../support/raw-request.ts';
+import { connectTo } from '../../../support/raw-request.ts';
 
-/* How many connections, requests on one, and answers that nobody reads the service puts up with. */
+/* How many connections, and answers that nobody reads, the service puts up with. */
 
 const PLANT = '{"id":1,"name":"Monstera"}';
 const POST = [
@@ -32,11 +31,17 @@ async function start(options: Parameters<typeof startApiServer>[0]) {
   return server.url;
 }
 
+/** Serves an app that waits for its clients for 50 ms. */
+async function startWith(handle: ServedApp['handle']): Promise<string> {
+  const app = { handle, logExchange() {}, freeSlots: () => 1 };
+  const server = await serve(app, '127.0.0.1', 0, pino({ level: 'silent' }), { responseTimeout: 50 });
+  cleanUps.push(() => server.close(0));
+  return server.url;
+}
+
 async function open(url: string): Promise<Socket> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname).setEncoding('utf8');
+  const socket = connectTo(url).setEncoding('utf8');
   cleanUps.push(() => socket.destroy());
-  socket.on('error', () => {});
   await once(socket, 'connect');
   return socket;
 }
@@ -90,31 +95,9 @@ test('closes a new connection when all others have shown a good token', async ()
   await openTrusted(url);
 });
 
-test('answers requests that were sent without waiting, in their order', async () => {
-  const url = await start({ limits: { maxPipelined: 4 } });
-  const last = POST.replace('Host', 'Connection: close\r\nHost');
-  const answers = await rawRequest(url, POST + POST.replace(TOKEN, 'wrong') + POST + last);
-  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['200', '401', '200', '200'].map((status) => `HTTP/1.1 ${status}`));
-});
-
-test('closes a connection that brings too many requests at once', async () => {
-  const url = await start({ limits: { maxPipelined: 3 } });
-  const socket = (await open(url)).resume();
-  const closed = closing(socket);
-  socket.write(POST.repeat(4));
-  await closed;
-  await openTrusted(url);
-});
-
 test('closes a connection whose client leaves an answer unread', async () => {
-  const koa = new Koa().use((ctx) => {
-    ctx.body = Buffer.alloc(64 * 1024 ** 2);
-  });
-  const server = await serve({ koa, logExchange() {}, freeSlots: () => 1 }, '127.0.0.1', 0, pino({ level: 'silent' }), {
-    responseTimeout: 50,
-  });
-  cleanUps.push(() => server.close(0));
-  const socket = await open(server.url);
+  const url = await startWith(async ({ response }) => void response.end(Buffer.alloc(64 * 1024 ** 2)));
+  const socket = await open(url);
   socket.pause();
   socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
   const closed = closing(socket);
@@ -125,15 +108,11 @@ test('closes a connection whose client leaves an answer unread', async () => {
 });
 
 test('leaves a connection alone on which the service itself takes its time', async () => {
-  const koa = new Koa().use(async (ctx) => {
+  const url = await startWith(async ({ response }) => {
     await setTimeout(200);
-    ctx.body = 'x';
+    response.end('x');
   });
-  const server = await serve({ koa, logExchange() {}, freeSlots: () => 1 }, '127.0.0.1', 0, pino({ level: 'silent' }), {
-    responseTimeout: 50,
-  });
-  cleanUps.push(() => server.close(0));
-  expect(await statusOf(await open(server.url), 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('200');
+  expect(await statusOf(await open(url), 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('200');
 });
 
 test('outlives a connection that is kept open for too long', async () => {

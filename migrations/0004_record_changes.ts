@@ -1,0 +1,30 @@
+import { type Kysely, sql } from 'kysely';
+import { withBriefLock } from './0003_track_changes.ts';
+
+/** As in migration 0003: others go on to use the table. */
+export const transaction = false;
+
+/**
+ * Lets the positions of consumers outlast a promotion: for each epoch of the feed (its table and timeline), the last
+ * snapshot that a standby has as well. src/adapters/postgres/changes/change-record.ts has the reasons.
+ *
+ * Can be run again, as after migration 0003 has made the table again.
+ */
+export async function up(database: Kysely<unknown>): Promise<void> {
+  await withBriefLock(
+    database,
+    sql`alter table change_feed add column if not exists recorded jsonb not null default '{}'`,
+  );
+}
+
+export async function down(database: Kysely<unknown>): Promise<void> {
+  await sql`alter table change_feed drop column recorded`.execute(database);
+}
+
+/** Whether the column is there. */
+export async function isIntact(database: Kysely<unknown>): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_attribute where attrelid = to_regclass('change_feed') and attname = 'recorded' and not attisdropped
+  `.execute(database);
+  return rows.length > 0;
+}

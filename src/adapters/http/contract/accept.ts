@@ -1,0 +1,49 @@
+import { HttpError } from '../http-errors.ts';
+
+/**
+ * Chooses among media types by the header `Accept` (RFC 9110 section 12.5.1); of those that the client likes best, the
+ * first.
+ *
+ * @throws HttpError `not_acceptable` if it accepts none
+ */
+export function preferredType(accept: string | undefined, types: readonly [string, ...string[]]): string {
+  if (accept === undefined || accept.trim() === '' || accept === '*/*') return types[0];
+  const ranges = (accept.match(RANGES) ?? [])
+    .map(mediaRange)
+    .filter(({ range, weight }) => weight > 0 || !range.endsWith(';'));
+  const weights = types.map((type) => weightOf(type, ranges));
+  const best = Math.max(...weights);
+  if (best > 0) return types[weights.indexOf(best)] ?? types[0];
+  throw new HttpError('not_acceptable', `Accept must allow ${types.join(' or ')}`);
+}
+
+/* Separated by commas, and the parts of a range by semicolons; both may also be within quotes. */
+const RANGES = /(?:[^,"]|"(?:\\.|[^"\\])*"?)+/g;
+const PARTS = /(?:[^;"]|"(?:\\.|[^"\\])*"?)+/g;
+
+interface MediaRange {
+  /** Ends with a semicolon if it has parameters of its own: it means less than the type, so refusing it refuses nothing. */
+  readonly range: string;
+  /** From 0, not acceptable, to 1. */
+  readonly weight: number;
+}
+
+function mediaRange(text: string): MediaRange {
+  const [range = '', ...parameters] = (text.match(PARTS) ?? []).map((part) => part.trim().toLowerCase());
+  const isWeight = (parameter: string) => parameter.startsWith('q=');
+  const weight = parameters.find(isWeight)?.slice(2);
+  return {
+    range: parameters.every(isWeight) ? range : `${range};`,
+    weight: weight === undefined ? 1 : Number(weight) || 0,
+  };
+}
+
+/** The most specific range that matches counts; one with parameters does if there is none without. */
+function weightOf(type: string, ranges: readonly MediaRange[]): number {
+  const [family] = type.split('/');
+  for (const candidate of [type, `${family}/*`, '*/*'].flatMap((range) => [range, `${range};`])) {
+    const match = ranges.find(({ range }) => range === candidate);
+    if (match !== undefined) return match.weight;
+  }
+  return 0;
+}

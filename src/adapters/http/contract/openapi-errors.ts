@@ -1,0 +1,69 @@
+import { type AnyErrorCode, errorKinds } from '../http-errors.ts';
+import type { Operation } from './operation.ts';
+
+/** The errors of every request, and those of every request with a body. */
+const ANY_REQUEST = [
+  'malformed_request',
+  'token_missing',
+  'token_refused',
+  'insufficient_scope',
+  'request_too_slow',
+  'expectation_failed',
+  'headers_too_large',
+  'unexpected',
+  'store_unavailable',
+  'overloaded',
+  'token_unverifiable',
+] as const;
+const ANY_BODY = ['malformed_json', 'body_too_large', 'unsupported_media_type', 'invalid_plant'] as const;
+
+function errorsOf({ requestBody, parameters, query, errors }: Operation): AnyErrorCode[] {
+  const invalid = parameters || query ? (['invalid_plant'] as const) : [];
+  return [...new Set([...ANY_REQUEST, ...(requestBody ? ANY_BODY : invalid), ...errors])];
+}
+
+/** One response for each status, with its error numbers as literals, so that generated types distinguish them. */
+export function errorResponses(operation: Operation): Record<number, object> {
+  const responses: Record<number, object> = {};
+  const entries = errorsOf(operation)
+    .map((code) => [code, errorKinds[code]] as const)
+    .sort(([, a], [, b]) => a.error - b.error);
+  for (const [status, kinds] of Map.groupBy(entries, ([, kind]) => kind.status)) {
+    // The largest number first, since tools show the first example: of 400 that is what the operation says itself.
+    const examples = kinds
+      .toReversed()
+      .map(([code, { error, message }]) => [
+        code,
+        { value: { error, message: code === 'invalid_plant' ? firstRule(operation) : message } },
+      ]);
+    const headers = new Set(kinds.flatMap(([, kind]) => Object.keys(kind.headers)));
+    responses[status] = {
+      description: kinds.map(([code, { error }]) => `${error} ${code.replaceAll('_', ' ')}`).join(', '),
+      ...(headers.size > 0 && {
+        headers: Object.fromEntries([...headers].map((name) => [name, { schema: { type: 'string' } }])),
+      }),
+      content: {
+        'application/json': {
+          schema: { allOf: [{ $ref: '#/components/schemas/Error' }, numbered(kinds.map(([, { error }]) => error))] },
+          examples: Object.fromEntries(examples),
+        },
+      },
+    };
+  }
+  return responses;
+}
+
+/** What the operation says of its first field or parameter. */
+function firstRule({ requestBody, parameters, query }: Operation): string | undefined {
+  const fields = Object.entries<{ description?: string }>(requestBody?.properties ?? {});
+  const [first] = [
+    ...fields.map(([name, { description }]) => [name, description]),
+    ...Object.entries({ ...query, ...parameters }).map(([name, { mustBe }]) => [name, mustBe]),
+  ];
+  return first && `${first[0]} must be ${first[1]}`;
+}
+
+function numbered(errors: readonly number[]): object {
+  const error = { type: 'integer', enum: [...new Set(errors)], examples: errors.slice(0, 1) };
+  return { type: 'object', properties: { error }, required: ['error'] };
+}

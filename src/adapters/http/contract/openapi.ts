@@ -1,0 +1,135 @@
+import { ErrorBody } from '../../../wire/schemas.ts';
+import { errorResponses } from './openapi-errors.ts';
+import { webhooks } from './openapi-webhooks.ts';
+import type { Operation } from './operation.ts';
+import type { Parameters } from './parameters.ts';
+
+/** The OpenAPI 3.1.0 document of the operations, generated from the schemas that validate requests. */
+export function openApiDocument(operations: readonly Operation[], baseUrl: string): object {
+  const paths: Record<string, Record<string, object>> = {};
+  const schemas: Record<string, object> = {};
+  const tags = new Set<Operation['tag']>();
+  for (const operation of operations) {
+    const { method, path, operationId, tag, summary, description, requestBody, response } = operation;
+    tags.add(tag);
+    paths[path] = {
+      ...paths[path],
+      [method.toLowerCase()]: {
+        operationId,
+        tags: [tag.name],
+        summary,
+        description,
+        ...parametersOf(operation),
+        ...(requestBody && {
+          requestBody: { required: true, content: contentOf({ 'application/json': requestBody }) },
+        }),
+        responses: { ...successResponses(operation), ...errorResponses(operation) },
+      },
+    };
+    for (const schema of [requestBody, ...Object.values(response.content), ErrorBody]) {
+      if (schema !== undefined) addComponent(schema, schemas);
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Plant Store',
+      version: '1.0.0',
+      description: 'Commits plants to SQL. 200 means committed, and sending the same request again is always safe.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    // Paths begin with a slash.
+    servers: [{ url: baseUrl.replace(/\/$/, '') }],
+    security: [{ bearerAuth: [] }],
+    tags: [...tags],
+    paths,
+    webhooks,
+    components: { securitySchemes: { bearerAuth }, schemas },
+  };
+}
+
+const preconditionHeaders = [
+  ['If-Match', 'the ETag that the plant must still have, or several, or *'],
+  ['If-None-Match', 'the ETag that the plant must not have, or several, or * for any'],
+].map(([name, description]) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } }));
+
+function parametersOf({ parameters = {}, query = {}, isConditional = false }: Operation): object {
+  const described = (location: 'path' | 'query', parameters: Parameters) =>
+    Object.entries(parameters).map(([name, { description, example, schema }]) => ({
+      name,
+      in: location,
+      required: location === 'path',
+      description: description + exactness(schema),
+      ...(example !== undefined && { example }),
+      schema,
+    }));
+  const all = [
+    ...described('path', parameters),
+    ...described('query', query),
+    ...(isConditional ? preconditionHeaders : []),
+  ];
+  return all.length > 0 ? { parameters: all } : {};
+}
+
+function successResponses({ method, response: { content, headers } }: Operation): Record<number, object> {
+  const [schema] = Object.values(content);
+  if (schema === undefined) return { 204: { description: 'done' } };
+  const described = Object.entries(headers).map(([name, description]) => [
+    name,
+    { description, schema: { type: 'string' } },
+  ]);
+  const documented = described.length > 0 && { headers: Object.fromEntries(described) };
+  return {
+    200: { description: `${titleOf(schema)} response`, ...documented, content: contentOf(content) },
+    ...(method === 'GET' &&
+      'ETag' in headers && { 304: { description: 'the record is still the one of If-None-Match', ...documented } }),
+  };
+}
+
+const bearerAuth = {
+  type: 'http',
+  scheme: 'bearer',
+  description:
+    'An access token of this service. If none is configured, `npm start` prints it and keeps it in ' +
+    '`data/access-token`; otherwise the operator of this service has it.',
+};
+
+/** Ends the description of an id. The service cannot know what a client meant that has rounded it. */
+function exactness(schema: object): string {
+  if (!('format' in schema && schema.format === 'int64')) return '';
+  return (
+    '. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another ' +
+    'plant. Use a string or a bigint there (docs/clients.md)'
+  );
+}
+
+function contentOf(schemas: Readonly<Record<string, object | undefined>>): object {
+  const described = (schema?: object) => (schema ? { schema: reference(schema) } : {});
+  return Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, described(schema)]));
+}
+
+/** Adds a schema to the components, and those with a title in it, which become references. */
+function addComponent(schema: object, components: Record<string, object>): void {
+  const described = (_key: string, part: unknown) => {
+    if (typeof part !== 'object' || part === null) return part;
+    if (part !== schema && isTitled(part)) {
+      addComponent(part, components);
+      return reference(part);
+    }
+    return 'description' in part ? { ...part, description: `${part.description}${exactness(part)}` } : part;
+  };
+  components[titleOf(schema)] = JSON.parse(JSON.stringify(schema, described));
+}
+
+function reference(schema: object): object {
+  return { $ref: `#/components/schemas/${titleOf(schema)}` };
+}
+
+function isTitled(schema: object): schema is { readonly title: string } {
+  return 'title' in schema && typeof schema.title === 'string';
+}
+
+function titleOf(schema: object): string {
+  if (isTitled(schema)) return schema.title;
+  throw new TypeError('a schema of the wire contract needs a title');
+}

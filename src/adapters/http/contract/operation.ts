@@ -1,0 +1,107 @@
+import type { Static, TObject } from 'typebox';
+import type { Permission } from '../../../application/permissions.ts';
+import { jsonParser } from '../../../wire/object-parser.ts';
+import type { AnyErrorCode } from '../http-errors.ts';
+import type { Preconditions } from './etag.ts';
+import { decodeQuery, type Parameters, parseParameters, type Values } from './parameters.ts';
+import type { Reply, ResponseKind } from './responses.ts';
+
+/** How an operation is routed and documented. */
+interface Description<Path extends Parameters = Parameters, Query extends Parameters = Parameters> {
+  readonly operationId: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** With its parameters in braces, as in `/plants/{id}`. */
+  readonly path: string;
+  /** What a token must permit. */
+  readonly permission: Permission;
+  /** Its group in the documentation. */
+  readonly tag: { readonly name: string; readonly description: string };
+  readonly summary: string;
+  readonly description: string;
+  /** The parameters in its path. */
+  readonly parameters?: Path;
+  /** Those in its query, all optional; undefined if it ignores the query. */
+  readonly query?: Query;
+  /** Whether it honours the headers `If-Match` and `If-None-Match` as a change does. */
+  readonly isConditional?: boolean;
+  /** Whether its requests may wait for long: they have a limit of their own. */
+  readonly mayWait?: boolean;
+  /** Its errors beyond those of every operation. */
+  readonly errors: readonly AnyErrorCode[];
+}
+
+/** The parts of a request that an operation gets before the body, unparsed. */
+interface RequestHead {
+  readonly path: Readonly<Record<string, string>>;
+  /** Without the question mark. */
+  readonly query: string;
+  /** The header. */
+  readonly accept: string | undefined;
+  /** Undefined without `If-Match` and `If-None-Match`. */
+  readonly preconditions: Preconditions | undefined;
+  /** Aborts when the client has left. */
+  signal(): AbortSignal;
+}
+
+/** One operation of the API: all that the router, log, metrics and OpenAPI document need. */
+export interface Operation extends Description {
+  /** Undefined if it takes no body. */
+  readonly requestBody: TObject | undefined;
+  readonly response: Pick<ResponseKind<unknown>, 'content' | 'headers'>;
+  /**
+   * Checks parameters and headers, before the body is read.
+   *
+   * @returns a function that does the operation, given the body, which is empty if it takes none; it rejects with a
+   * PlantStoreError with one of the documented codes
+   * @throws PlantStoreError `invalid_plant`, HttpError `not_acceptable`
+   */
+  prepare(head: RequestHead): (body: Buffer) => Promise<Reply>;
+}
+
+/** The parsed input of a handler. */
+interface HandlerInput<Body, Path extends Parameters, Query extends Parameters>
+  extends Pick<RequestHead, 'preconditions' | 'signal'> {
+  readonly body: Body;
+  readonly path: Values<Path>;
+  readonly query: Partial<Values<Query>>;
+}
+
+/** The body that an operation takes: its documentation and its parser. */
+interface RequestBody<Body> {
+  readonly schema: TObject | undefined;
+  readonly parse: (bytes: Buffer) => Body;
+}
+
+/** A JSON object that the schema describes. */
+export function jsonBody<Schema extends TObject>(schema: Schema): RequestBody<Static<Schema>> {
+  return { schema, parse: jsonParser(schema) };
+}
+
+/** For operations without a body: one that a client sends nevertheless is ignored. */
+export const noBody: RequestBody<undefined> = { schema: undefined, parse: () => undefined };
+
+/** Creates an operation from its handler, whose types must match the schemas. */
+export function operation<Body, Result, Path extends Parameters, Query extends Parameters>({
+  body: { schema, parse },
+  response,
+  handle,
+  ...description
+}: Description<Path, Query> & {
+  readonly body: RequestBody<Body>;
+  readonly response: ResponseKind<Result>;
+  readonly handle: (input: HandlerInput<Body, Path, Query>) => Promise<Result>;
+}): Operation {
+  const { parameters, query: known } = description;
+  return {
+    ...description,
+    requestBody: schema,
+    response,
+    prepare({ path: texts, query: encoded, accept, preconditions, signal }) {
+      const path = parseParameters(parameters, texts);
+      const query = parseParameters(known, known === undefined ? {} : decodeQuery(encoded, known));
+      const type = response.negotiate(accept);
+      return async (bytes) =>
+        response.reply(await handle({ body: parse(bytes), path, query, preconditions, signal }), type);
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import Type, { type TSchema } from 'typebox';
+import { PlantStoreError } from '../../../domain/errors.ts';
+
+/** A parameter in a path or a query: its documentation and its parser. */
+export interface Parameter<Value> {
+  /** What it is for. */
+  readonly description: string;
+  /** Completes "<name> must be ...". */
+  readonly mustBe: string;
+  readonly schema: TSchema;
+  /** A value to begin with: forms are filled in with it. */
+  readonly example?: Value;
+  /** Returns undefined if the text breaks the rule. */
+  readonly parse: (text: string) => Value | undefined;
+}
+
+/** Parameters by name. */
+export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
+
+/** Their values. */
+export type Values<All extends Parameters> = {
+  readonly [Name in keyof All]: All[Name] extends Parameter<infer Value> ? Value : never;
+};
+
+/** A number in decimal digits. */
+export function decimal(
+  described: Pick<Parameter<number>, 'description' | 'example'>,
+  minimum: number,
+  maximum: number,
+): Parameter<number> {
+  return {
+    ...described,
+    mustBe: `an integer from ${minimum} to ${maximum} in decimal digits`,
+    schema: Type.Integer({ format: 'int32', minimum, maximum }),
+    parse: (text) =>
+      /^(0|[1-9]\d{0,9})$/.test(text) && Number(text) >= minimum && Number(text) <= maximum ? Number(text) : undefined,
+  };
+}
+
+/** Decoded parameters of a request, by name. */
+type Texts = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Parses parameters; those that are not given are left out.
+ *
+ * @throws PlantStoreError `invalid_plant`, naming the first that breaks its rule and what it must be
+ */
+export function parseParameters<All extends Parameters>(parameters: All | undefined, texts: Texts): Values<All> {
+  const values: Record<string, unknown> = {};
+  for (const [name, { mustBe, parse }] of Object.entries(parameters ?? {})) {
+    const text = texts[name];
+    if (text === undefined) continue;
+    values[name] = parse(text);
+    if (values[name] === undefined) throw new PlantStoreError('invalid_plant', `${name} must be ${mustBe}`);
+  }
+  return values as Values<All>;
+}
+
+/**
+ * Decodes a query as forms write it: percent-encoded UTF-8, with `+` for a space.
+ *
+ * @param query without the question mark
+ * @param known the parameters that there may be
+ * @throws PlantStoreError `invalid_plant` for a parameter that is unknown, given twice, or not valid UTF-8
+ */
+export function decodeQuery(query: string, known: Parameters): Texts {
+  const texts = new Map<string, string>();
+  for (const pair of query.split('&').filter((part) => part !== '')) {
+    const [encodedName = '', ...encoded] = pair.split('=');
+    const name = decode(encodedName, 'the name of a parameter');
+    if (!Object.hasOwn(known, name)) {
+      const names = Object.keys(known);
+      const allowed = names.length > 0 ? `only ${names.join(', ')}` : 'no parameters';
+      throw new PlantStoreError('invalid_plant', `${JSON.stringify(name)} is unknown: the query may have ${allowed}`);
+    }
+    if (texts.has(name)) throw new PlantStoreError('invalid_plant', `${name} must be given once only`);
+    texts.set(name, decode(encoded.join('='), name));
+  }
+  return Object.fromEntries(texts);
+}
+
+/** Unlike URLSearchParams, which replaces invalid bytes silently. */
+function decode(text: string, name: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw new PlantStoreError('invalid_plant', `${name} must be percent-encoded UTF-8`);
+  }
+}

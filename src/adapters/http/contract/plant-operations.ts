@@ -1,0 +1,139 @@
+import type { Condition } from '../../../application/ports.ts';
+import type { UseCases } from '../../../application/use-cases.ts';
+import { PlantStoreError } from '../../../domain/errors.ts';
+import { jsonEncoder } from '../../../wire/json-encoder.ts';
+import { ChangedPlant, NewPlant, Plant, PlantList, sameIdRule } from '../../../wire/schemas.ts';
+import { etagOf, type Preconditions } from './etag.ts';
+import { jsonBody, noBody, type Operation, operation } from './operation.ts';
+import { afterId, limit, plantId, tagFilter } from './plant-parameters.ts';
+import { cacheableResponse, emptyResponse, jsonResponse, listResponse, taggedResponse } from './responses.ts';
+
+const tag = { name: 'Plants', description: 'What the store keeps.' };
+
+/** The operations on plants. */
+export function plantOperations(cases: UseCases): Operation[] {
+  const { createPlant, findPlant, changePlant, deletePlant, listPlants } = cases;
+  return [
+    operation({
+      operationId: 'listPlants',
+      method: 'GET',
+      path: '/plants',
+      permission: 'read',
+      tag,
+      summary: 'List plants',
+      description:
+        'In ascending order of id. With a `limit` of up to 1000, the header `Link` has the next page. More are sent as a ' +
+        'stream, without it: go on `after` the last id until fewer than `limit` come. Without `limit`, all plants are ' +
+        'sent. A response that ends early is broken off: go on `after` the last id that arrived. As ' +
+        'application/x-ndjson, each line is one NewPlant.',
+      query: { limit, after: afterId, tag: tagFilter },
+      body: noBody,
+      response: listResponse(PlantList),
+      errors: ['not_acceptable'],
+      async handle({ query }) {
+        const { limit, tag } = query;
+        const { first, others, next } = await listPlants(query);
+        const sameTag = tag === undefined ? '' : `&tag=${encoded(tag)}`;
+        return { first, others, nextUrl: next === undefined ? undefined : `?limit=${limit}&after=${next}${sameTag}` };
+      },
+    }),
+    operation({
+      operationId: 'createPlant',
+      method: 'POST',
+      path: '/plants',
+      permission: 'create',
+      tag,
+      summary: 'Create a plant',
+      description: 'The same record sent again answers 200 again and changes nothing.',
+      body: jsonBody(NewPlant),
+      response: jsonResponse(Plant),
+      errors: ['id_taken', 'id_retired'],
+      handle: ({ body }) => createPlant(body),
+    }),
+    operation({
+      operationId: 'findPlant',
+      method: 'GET',
+      path: '/plants/{id}',
+      permission: 'read',
+      tag,
+      summary: 'Read a plant',
+      description: 'The whole record, as it was sent to create it.',
+      parameters: { id: plantId },
+      query: {},
+      body: noBody,
+      response: cacheableResponse(NewPlant),
+      errors: ['plant_not_found', 'plant_deleted', 'not_acceptable'],
+      handle: ({ path: { id } }) => findPlant(id),
+    }),
+    operation({
+      operationId: 'changePlant',
+      method: 'PUT',
+      path: '/plants/{id}',
+      permission: 'change',
+      tag,
+      summary: 'Change a plant',
+      description:
+        'Replaces the name and the tag of a plant that exists; without `tag` it has none then. The same again answers ' +
+        '200 again and changes nothing, whatever If-Match says, unless If-None-Match excludes it.',
+      parameters: { id: plantId },
+      query: {},
+      isConditional: true,
+      body: jsonBody(ChangedPlant),
+      response: taggedResponse(NewPlant),
+      errors: ['plant_not_found', 'plant_deleted', 'plant_differs'],
+      async handle({ path: { id }, body, preconditions }) {
+        const wanted = { ...body, id };
+        if (body.id !== undefined && body.id !== id) {
+          throw new PlantStoreError('invalid_plant', `id must be ${sameIdRule}`);
+        }
+        const condition = conditionOf(preconditions);
+        if (condition === undefined) return changePlant(wanted);
+        let isSame = true;
+        const plant = await changePlant(wanted, (stored) => {
+          isSame = false;
+          return condition(stored);
+        });
+        // Content that is so already meets any If-Match (RFC 9110 section 13.1.1), but section 13.1.2 has no such exception.
+        if (isSame && preconditions?.exclude(etagOf(encode(plant)))) throw excluded(plant.id);
+        return plant;
+      },
+    }),
+    operation({
+      operationId: 'deletePlant',
+      method: 'DELETE',
+      path: '/plants/{id}',
+      permission: 'change',
+      tag,
+      summary: 'Delete a plant',
+      description:
+        'Its id stays taken, so that a late retry of its creation cannot bring it back. Deleting it again answers 204 ' +
+        'again, whatever If-Match and If-None-Match say.',
+      parameters: { id: plantId },
+      query: {},
+      isConditional: true,
+      body: noBody,
+      response: emptyResponse,
+      errors: ['plant_not_found', 'plant_differs'],
+      handle: ({ path: { id }, preconditions }) => deletePlant(id, conditionOf(preconditions)),
+    }),
+  ];
+}
+
+/** As short as most clients write it: URLSearchParams makes three characters of some that need no escape. */
+function encoded(parameter: string): string {
+  return encodeURIComponent(parameter).replaceAll('%20', '+');
+}
+
+const encode = jsonEncoder(NewPlant);
+
+/** The condition that the entity tag with which a plant is read meets the preconditions. */
+function conditionOf(preconditions: Preconditions | undefined): Condition | undefined {
+  return preconditions && ((plant) => preconditions.allow(etagOf(encode(plant))));
+}
+
+function excluded(id: bigint): PlantStoreError {
+  return new PlantStoreError(
+    'plant_differs',
+    `the plant with the id ${id} is so already, which If-None-Match excludes`,
+  );
+}

@@ -1,0 +1,135 @@
+import type { Static, TSchema } from 'typebox';
+import type { Changes } from '../../../application/ports.ts';
+import { jsonEncoder } from '../../../wire/json-encoder.ts';
+import { preferredType } from './accept.ts';
+import { etagOf } from './etag.ts';
+
+/** A successful response, ready to be sent. */
+export interface Reply {
+  readonly headers: Readonly<Record<string, string>>;
+  /** The whole body, or its parts if it is streamed; undefined for 204, without one. */
+  readonly body: string | AsyncIterable<string> | undefined;
+  /** Whether only the chunks of HTTP/1.1 show that the body broke off: its own text may end anywhere. */
+  readonly needsChunks?: boolean;
+}
+
+/** How the result of an operation is sent and documented. */
+export interface ResponseKind<Result> {
+  /** The schema of each media type, the preferred one first; none for 204, nor for what is not JSON. */
+  readonly content: Readonly<Record<string, TSchema | undefined>>;
+  /** What the documentation says of its headers, by name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Chooses the media type. @throws HttpError `not_acceptable` */
+  negotiate(accept: string | undefined): string;
+  reply(result: Result, type: string): Reply;
+}
+
+const JSON_TYPE = 'application/json';
+const NDJSON_TYPE = 'application/x-ndjson';
+
+/** A JSON value, whatever the client accepts. */
+export function jsonResponse<Schema extends TSchema>(schema: Schema): ResponseKind<Static<Schema>> {
+  const encode = jsonEncoder(schema);
+  return {
+    content: { [JSON_TYPE]: schema },
+    headers: {},
+    negotiate: () => JSON_TYPE,
+    reply: (value) => ({ headers: {}, body: encode(value) }),
+  };
+}
+
+const ETAG = 'identifies this version of the record; send it as If-Match to change or delete no other';
+
+/** A JSON value with its ETag, whatever the client accepts. */
+export function taggedResponse<Schema extends TSchema>(
+  schema: Schema,
+  caching: Readonly<Record<string, string>> = {},
+): ResponseKind<Static<Schema>> {
+  const encode = jsonEncoder(schema);
+  return {
+    ...jsonResponse(schema),
+    headers: { ETag: ETAG },
+    reply(value) {
+      const body = encode(value);
+      return { headers: { ETag: etagOf(body), ...caching }, body };
+    },
+  };
+}
+
+/** A JSON value that a client may keep as long as its ETag is the same. */
+export function cacheableResponse<Schema extends TSchema>(schema: Schema): ResponseKind<Static<Schema>> {
+  const caching = { 'Cache-Control': 'private, no-cache' };
+  return {
+    ...taggedResponse(schema, caching),
+    headers: { ETag: `${ETAG}, or as If-None-Match to get 304 while it is the same`, ...caching },
+    negotiate: (accept) => preferredType(accept, [JSON_TYPE]),
+  };
+}
+
+/** 204 without a body. */
+export const emptyResponse: ResponseKind<void> = {
+  content: {},
+  headers: {},
+  negotiate: () => JSON_TYPE,
+  reply: () => ({ headers: {}, body: undefined }),
+};
+
+/** The next part of the feed of changes, whose lines are JSON values. */
+export function changesResponse(schema: TSchema): ResponseKind<Changes> {
+  return {
+    content: { [JSON_TYPE]: schema },
+    headers: {},
+    negotiate: (accept) => preferredType(accept, [JSON_TYPE]),
+    reply: ({ lines, next, atEnd }) => ({
+      headers: {},
+      body: `{"changes":[${commas(lines)}],"next":"${next}","atEnd":${atEnd}}`,
+    }),
+  };
+}
+
+/** A part of a list, as JSON values separated by line feeds, and where its next part is. */
+export interface ListResult {
+  readonly first: string;
+  readonly others: AsyncIterable<string> | undefined;
+  /** Relative to the URL of the request. */
+  readonly nextUrl: string | undefined;
+}
+
+/** A JSON array, or one JSON value a line; streamed if it is long. */
+export function listResponse(list: TSchema): ResponseKind<ListResult> {
+  return {
+    // With a schema, orval would make a client that returns no data, and Prism would hold all lines against it.
+    content: { [JSON_TYPE]: list, [NDJSON_TYPE]: undefined },
+    headers: { Link: 'the next page, with rel="next"; left out on the last one (RFC 8288)' },
+    negotiate: (accept) => preferredType(accept, [JSON_TYPE, NDJSON_TYPE]),
+    reply({ first, others, nextUrl }, type) {
+      const headers = { 'Content-Type': type, ...(nextUrl !== undefined && { Link: `<${nextUrl}>; rel="next"` }) };
+      if (type === NDJSON_TYPE) {
+        const start = first === '' ? '' : `${first}\n`;
+        if (others === undefined) return { headers, body: start };
+        return { headers, body: inParts(start, others, (lines) => `${lines}\n`, ''), needsChunks: true };
+      }
+      const start = `[${commas(first)}`;
+      return {
+        headers,
+        body: others === undefined ? `${start}]` : inParts(start, others, (lines) => `,${commas(lines)}`, ']'),
+      };
+    },
+  };
+}
+
+/** JSON has line feeds only between values: within a string they are escaped. */
+function commas(lines: string): string {
+  return lines.replaceAll('\n', ',');
+}
+
+async function* inParts(
+  start: string,
+  others: AsyncIterable<string>,
+  part: (lines: string) => string,
+  end: string,
+): AsyncIterable<string> {
+  yield start;
+  for await (const lines of others) yield part(lines);
+  if (end !== '') yield end;
+}

@@ -1,0 +1,91 @@
+import { type ErrorCode, PlantStoreError } from '../../domain/errors.ts';
+import { fieldRules } from '../../domain/plant.ts';
+
+type HeaderFields = Readonly<Record<string, string>>;
+
+interface ErrorKind {
+  readonly status: number;
+  /** The `error` of the body: the status followed by two digits. Stable, since clients depend on it. */
+  readonly error: number;
+  /** The default message, and the example in the OpenAPI document. */
+  readonly message: string;
+  readonly headers: HeaderFields;
+}
+
+function kind(error: number, message: string, headers: HeaderFields = {}): ErrorKind {
+  return { status: Math.floor(error / 100), error, message, headers };
+}
+
+const challenge = (error = '') => ({ 'WWW-Authenticate': `Bearer${error && ` error="${error}"`}` });
+const RETRY_SOON = { 'Retry-After': '1' };
+const SAFE = 'sending the same request again is safe';
+
+/** Every error response. A code of the domain without a row does not compile; the others are those of HTTP itself. */
+export const errorKinds = {
+  malformed_json: kind(40000, 'the body must be JSON in valid UTF-8'),
+  malformed_request: kind(40001, 'the request must be well-formed HTTP with a Host header'),
+  id_taken: kind(40009, 'id 1 belongs to a different plant'),
+  id_retired: kind(40010, 'id 1 belongs to a deleted plant'),
+  body_too_large: kind(40013, 'the body is larger than the limit'),
+  unsupported_media_type: kind(40015, 'Content-Type must be application/json in utf-8, without a Content-Encoding'),
+  invalid_plant: kind(40022, `name must be ${fieldRules.name}`),
+  token_missing: kind(40100, 'send the header Authorization: Bearer <ACCESS_TOKEN>', challenge()),
+  token_refused: kind(40101, 'the access token is not accepted', challenge('invalid_token')),
+  insufficient_scope: kind(40300, 'the access token does not permit this operation', challenge('insufficient_scope')),
+  path_not_found: kind(40400, 'no such path'),
+  plant_not_found: kind(40401, 'no plant has the id 1'),
+  method_not_allowed: kind(40500, 'this path does not allow the method: see Allow'),
+  not_acceptable: kind(40600, 'Accept must allow application/json'),
+  request_too_slow: kind(40800, 'the request arrived too slowly'),
+  plant_deleted: kind(41000, 'the plant with the id 1 was deleted'),
+  cursor_expired: kind(
+    41001,
+    '"after" is not valid any more: start again without it, and drop what the new walk does not bring',
+  ),
+  plant_differs: kind(41200, 'the plant with the id 1 is not as If-Match or If-None-Match requires'),
+  expectation_failed: kind(41700, 'Expect may only be 100-continue'),
+  headers_too_large: kind(43100, 'the headers must not exceed 16 KiB or 200 fields'),
+  unexpected: kind(50000, 'unexpected error; its details are in the log under X-Request-Id'),
+  changes_unavailable: kind(50100, 'there is no feed of changes: the table is distributed by Citus'),
+  store_unavailable: kind(50300, `the store is unavailable; ${SAFE}`, RETRY_SOON),
+  overloaded: kind(50300, `the service is overloaded; ${SAFE}`, RETRY_SOON),
+  token_unverifiable: kind(50300, `the access token cannot be verified now; ${SAFE}`, RETRY_SOON),
+} satisfies Readonly<Record<ErrorCode, ErrorKind>> & Readonly<Record<string, ErrorKind>>;
+
+export type AnyErrorCode = keyof typeof errorKinds;
+
+/** Errors of the HTTP adapter itself, before or without an operation. */
+type HttpErrorCode = Exclude<AnyErrorCode, ErrorCode>;
+
+/** A refusal of the HTTP adapter itself. Its message is for the client. */
+export class HttpError extends Error {
+  override readonly name = 'HttpError';
+  readonly code: HttpErrorCode;
+  readonly headers: HeaderFields;
+
+  constructor(code: HttpErrorCode, message = errorKinds[code].message, headers: HeaderFields = {}) {
+    super(message);
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+export interface ErrorResponse {
+  readonly status: number;
+  readonly error: number;
+  readonly headers: HeaderFields;
+  /** An Error as JSON. */
+  readonly body: string;
+}
+
+/** The response to anything thrown. Only expected failures show their message to the client. */
+export function errorResponse(thrown: unknown): ErrorResponse {
+  const expected = thrown instanceof PlantStoreError || thrown instanceof HttpError;
+  const { status, error, message, headers } = errorKinds[expected ? thrown.code : 'unexpected'];
+  return {
+    status,
+    error,
+    headers: { ...headers, ...(thrown instanceof HttpError && thrown.headers) },
+    body: JSON.stringify({ error, message: expected ? thrown.message : message }),
+  };
+}

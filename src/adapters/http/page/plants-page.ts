@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import { HttpError } from '../http-errors.ts';
+import { pageFiles } from '../page-files.ts';
+import type { Route } from '../request/koa-app.ts';
+
+const own = (file: string) => join(import.meta.dirname, file);
+
+const scripts = ['main', 'api', 'dom', 'editor', 'follow', 'plants', 'table', 'texts', 'token'];
+
+const files = [
+  { path: '/', type: 'html', file: own('page.html') },
+  { path: '/page/page.css', type: 'css', file: own('page.css') },
+  ...scripts.map(
+    (name) => ({ path: `/page/${name}.js`, type: 'javascript', file: own(`scripts/${name}.js`) }) as const,
+  ),
+] as const;
+
+/** The plants, for people: at / for browsers, which ask for HTML. Others get what they get at any unknown path. */
+export const plantsPageRoutes: readonly Route[] = pageFiles(files, () => []).map((route) =>
+  route.path === '/' ? forPeople(route) : route,
+);
+
+function forPeople(page: Route): Route {
+  return {
+    ...page,
+    isHidden: true,
+    handle(ctx, parameters) {
+      ctx.vary('Accept');
+      const isForPeople = /\btext\/html\b/i.test(ctx.get('Accept')) && ctx.accepts('text/html') !== false;
+      if (!isForPeople) throw new HttpError('path_not_found');
+      return page.handle(ctx, parameters);
+    },
+  };
+}

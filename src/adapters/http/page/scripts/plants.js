@@ -1,0 +1,85 @@
+/** @import { Change, ListEvents, Plant, PlantList, Row, View } from './types.d.ts' */
+import { send } from './api.js';
+import { cut } from './texts.js';
+
+const PAGE = 500;
+/** Rows in memory. Beyond it the first half goes, and the view begins with the second: browsers limit heights, too. */
+const MOST = 50_000;
+
+/** The plants of a view in ascending order of id: a part without gaps, which grows at its end. @returns {PlantList} */
+export function plantList(/** @type {ListEvents} */ { updated, failed, trouble }) {
+  let rows = /** @type {Row[]} */ ([]);
+  let view = /** @type {View} */ ({});
+  /** The id that the rows reach to; undefined before the first plant. */
+  let end = /** @type {bigint | undefined} */ (undefined);
+  /** It stays failed until it begins again, so that scrolling does not repeat it. */
+  let state = /** @type {'partial' | 'loading' | 'failed' | 'complete'} */ ('complete');
+  const hasMore = () => state !== 'complete';
+  const canGrow = () => hasMore() && state !== 'failed';
+  let leaving = new AbortController();
+  /** What came while a page was on its way, which may be older. */
+  let late = /** @type {Change[]} */ ([]);
+
+  async function loadMore() {
+    if (state !== 'partial') return;
+    state = 'loading';
+    const { signal } = leaving;
+    const query = new URLSearchParams({ limit: `${PAGE}` });
+    if (end !== undefined) query.set('after', `${end}`);
+    if (view.tag !== undefined) query.set('tag', view.tag);
+    try {
+      const page = await send('GET', `plants?${query}`, { signal, trouble });
+      for (const plant of /** @type {Plant[]} */ (page.body)) rows.push(rowOf(plant));
+      state = page.headers.has('Link') ? 'partial' : 'complete';
+    } catch (error) {
+      if (signal.aborted) return;
+      failed(error);
+      state = 'failed';
+    }
+    end = rows.at(-1)?.id ?? end;
+    if (rows.length > MOST) {
+      rows = rows.slice(MOST / 2);
+      view = { ...view, from: rows[0]?.id };
+    }
+    apply(late.splice(0));
+  }
+
+  function indexOf(/** @type {bigint} */ id) {
+    let [low, high] = [0, rows.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((rows[middle]?.id ?? id) < id) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  function apply(/** @type {readonly Change[]} */ changes) {
+    if (state === 'loading') late.push(...changes);
+    for (const change of changes) {
+      const { id } = change;
+      const index = indexOf(id);
+      const known = rows[index]?.id === id ? 1 : 0;
+      const isGone = 'deleted' in change || (view.tag !== undefined && change.tag !== view.tag);
+      const isLoaded = id >= (view.from ?? id) && (!hasMore() || (end !== undefined && id <= end));
+      if (isGone) rows.splice(index, known);
+      else if (isLoaded) rows.splice(index, known, { ...rowOf(change), isFresh: true });
+    }
+    updated();
+  }
+
+  function show(/** @type {View} */ wanted) {
+    leaving.abort();
+    leaving = new AbortController();
+    [view, rows, late, state] = [wanted, [], [], 'partial'];
+    end = wanted.from === undefined || wanted.from === -(2n ** 63n) ? undefined : wanted.from - 1n;
+    updated();
+  }
+
+  return { rows: () => rows, view: () => view, hasMore, canGrow, indexOf, show, loadMore, apply };
+}
+
+/** What a list keeps of a plant. */
+function rowOf(/** @type {Plant} */ { id, name, tag }) {
+  return { id, name: cut(name), tag: tag === undefined ? undefined : cut(tag) };
+}

@@ -1,0 +1,86 @@
+/** @import { PlantList, Row, RowActions } from './types.d.ts' */
+import { byId, make } from './dom.js';
+import { nodesOf } from './texts.js';
+
+/** Rows around the visible ones that are in the document, too, and rows below them at which more are loaded. */
+const [MARGIN, AHEAD] = [6, 300];
+
+/** Shows a list in the grid: only the rows in view are in the document. The focus stays on the grid, on its active row. */
+export function plantTable(/** @type {PlantList} */ list, /** @type {RowActions} */ { open, filterBy }) {
+  const [grid, body] = [byId('plants', HTMLElement), byId('rows', HTMLElement)];
+  let drawn = /** @type {Map<Row, HTMLElement>} */ (new Map());
+  let active = /** @type {bigint | undefined} */ (undefined);
+  /** What is at the upper edge, so that it stays there when rows above it come or go. */
+  let top = { id: 0n, offset: 0 };
+  let [height, room] = [1, 1];
+
+  function draw() {
+    const [rows, { scrollTop }] = [list.rows(), grid];
+    const first = Math.floor(scrollTop / height);
+    let index = Math.max(0, first - MARGIN);
+    const visible = rows.slice(index, first + Math.ceil(room / height) + MARGIN);
+    if (index + visible.length + AHEAD > rows.length) list.loadMore();
+    const next = new Map(visible.map((row) => [row, drawn.get(row) ?? elementOf(row)]));
+    for (const [row, element] of drawn) if (!next.has(row)) element.remove();
+    let place = body.firstElementChild;
+    for (const [row, element] of next) {
+      if (element === place) place = place.nextElementSibling;
+      else body.insertBefore(element, place);
+      element.style.transform = `translateY(${index * height}px)`;
+      element.ariaRowIndex = `${++index + 1}`;
+      element.ariaSelected = `${row.id === active}`;
+    }
+    drawn = next;
+    grid.ariaRowCount = list.hasMore() ? '-1' : `${rows.length + 1}`;
+    grid.setAttribute('aria-activedescendant', visible.some(({ id }) => id === active) ? `plant-${active}` : '');
+    top = { id: rows[first]?.id ?? 0n, offset: scrollTop - first * height };
+  }
+
+  function elementOf(/** @type {Row} */ row) {
+    const { id, name, tag } = row;
+    const tags = tag === undefined ? [] : [make('button', { className: 'tag', tabIndex: -1 }, ...nodesOf(tag))];
+    const cells = [[`${id}`], nodesOf(name), tags].map((parts) => make('td', { role: 'gridcell' }, ...parts));
+    const element = make('tr', { id: `plant-${id}`, className: row.isFresh ? 'fresh' : '', role: 'row' }, ...cells);
+    row.isFresh = false;
+    element.onclick = ({ target }) => {
+      activate(list.indexOf(id));
+      if (typeof tag === 'string' && target instanceof Element && target.closest('.tag')) filterBy(tag);
+      else open(id);
+    };
+    return element;
+  }
+
+  function activate(/** @type {number} */ index) {
+    const rows = list.rows();
+    active = rows[Math.max(0, Math.min(index, rows.length - 1))]?.id;
+    const y = active === undefined ? 0 : list.indexOf(active) * height;
+    grid.scrollTop = Math.max(y + height - room, Math.min(grid.scrollTop, y));
+    draw();
+  }
+
+  grid.addEventListener('keydown', (event) => {
+    const page = Math.floor(room / height);
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const step = new Map(Object.entries(steps)).get(event.key) ?? 0;
+    // Of the last plant before, if the chosen one has gone, and of the next one on the way up.
+    const index = active === undefined ? -1 : step > 0 ? list.indexOf(active + 1n) - 1 : list.indexOf(active);
+    if (event.target !== grid || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (step !== 0) activate(index + step);
+    if (event.key === 'Enter' && active !== undefined) open(active);
+    if (step !== 0 || event.key === 'Enter') event.preventDefault();
+  });
+
+  function update() {
+    body.style.height = `${list.rows().length * height}px`;
+    if (grid.scrollTop > 0) grid.scrollTop = list.indexOf(top.id) * height + top.offset;
+    draw();
+  }
+
+  grid.addEventListener('scroll', draw, { passive: true });
+  new ResizeObserver(() => {
+    height = Number.parseFloat(getComputedStyle(grid).getPropertyValue('--row'));
+    room = grid.clientHeight - body.offsetTop;
+    update();
+  }).observe(grid);
+  return update;
+}

@@ -1,0 +1,110 @@
+/* The types of the page's scripts, which browsers run as they are. */
+
+declare global {
+  /** TC39 proposal-json-parse-with-source, which is not in TypeScript's types yet. */
+  interface JSON {
+    parse(text: string, reviver: (key: string, value: unknown, context?: { source?: string }) => unknown): unknown;
+  }
+}
+
+export interface Plant {
+  id: bigint;
+  name: string;
+  tag?: string | undefined;
+}
+
+export type Change = Plant | { id: bigint; deleted: true };
+
+/** The body of a response of the feed. */
+export interface ChangesPage {
+  changes: Change[];
+  next: string;
+}
+
+/** A text, or its beginning and its number of characters. */
+export type Shown = string | { start: string; length: number };
+
+/** A plant as a list keeps it. */
+export interface Row {
+  id: bigint;
+  name: Shown;
+  tag: Shown | undefined;
+  /** Whether it has changed since it was shown. */
+  isFresh?: boolean;
+}
+
+/** Which plants a list has: those with this tag, from this id on. */
+export interface View {
+  tag?: string | undefined;
+  from?: bigint | undefined;
+}
+
+/** Gets what keeps a response away, in words, and undefined once there is one. */
+export type Trouble = (problem?: string) => void;
+
+export interface Request {
+  /** JSON. */
+  body?: string | null;
+  ifMatch?: string;
+  signal?: AbortSignal;
+  trouble?: Trouble;
+}
+
+export interface Result {
+  body: unknown;
+  headers: Headers;
+}
+
+/** @throws Error `<number>: <what the service said>.`, with the number as its cause; the reason of the signal */
+export type Send = (
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  /** Relative to the page, which may be behind a proxy that serves it under a prefix. */
+  path: string | ((attempt: number) => string),
+  request?: Request,
+) => Promise<Result>;
+
+/** Makes an element. Texts become text nodes, never HTML. */
+export type Make = <Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  properties: Partial<HTMLElementTagNameMap[Tag]>,
+  ...children: (Node | string)[]
+) => HTMLElementTagNameMap[Tag];
+
+export interface PlantList {
+  rows(): readonly Row[];
+  view(): View;
+  hasMore(): boolean;
+  /** Whether there is more that the service has not refused to send. */
+  canGrow(): boolean;
+  /** The index of the first row with this id or a larger one. */
+  indexOf(id: bigint): number;
+  /** Begins again, with this view. */
+  show(view: View): void;
+  /** Loads what follows, unless it is loading or nothing does. */
+  loadMore(): Promise<void>;
+  apply(changes: readonly Change[]): void;
+}
+
+export interface ListEvents {
+  updated(): void;
+  failed(error: unknown): void;
+  trouble: Trouble;
+}
+
+export interface RowActions {
+  open(id: bigint): void;
+  filterBy(tag: string): void;
+}
+
+export interface EditorEvents {
+  /** Gets what the service has confirmed. */
+  done(change: Change): void;
+  failed(error: unknown, where?: string): void;
+}
+
+export interface FeedEvents {
+  /** The feed begins: what was read before is to be read again. */
+  started(): void;
+  apply(changes: readonly Change[]): void;
+  trouble: Trouble;
+}

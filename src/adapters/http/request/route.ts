@@ -1,0 +1,96 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Permission, Permissions, TokenVerifier } from '../../../application/permissions.ts';
+import { ifNoneMatch, preconditionsOf } from '../contract/etag.ts';
+import type { Operation } from '../contract/operation.ts';
+import { HttpError } from '../http-errors.ts';
+import type { Admission } from './admission.ts';
+import type { BodyReader } from './body-reader.ts';
+import type { Route } from './koa-app.ts';
+import { respond } from './response.ts';
+import type { ResponseCount } from './response-limits.ts';
+import type { ExchangeContext } from './undocumented-koa.ts';
+
+/** The steps that every request passes before its operation is invoked, and its response before it is sent. */
+interface Gates {
+  readonly verifyToken: TokenVerifier;
+  /** Reads, writes and those that wait have limits of their own, so that none keeps another out. */
+  readonly admissions: Readonly<Record<'read' | 'write' | 'wait', Admission>>;
+  readonly body: BodyReader;
+  readonly countResponse: ResponseCount;
+}
+
+const EMPTY = Buffer.alloc(0);
+const noBody: BodyReader = { check: () => 0, read: () => EMPTY };
+
+/** The route of an operation. The order of the checks is documented. */
+export function operationRoute(operation: Operation, { verifyToken, admissions, body, countResponse }: Gates): Route {
+  const { method, permission, mayWait, requestBody } = operation;
+  const { check, read } = requestBody ? body : noBody;
+  const kind = permission === 'read' ? 'read' : 'write';
+  const { enter, arrival, leave } = admissions[mayWait ? 'wait' : kind];
+
+  async function handle(ctx: ExchangeContext, path: Readonly<Record<string, string>>): Promise<void> {
+    const { req, res } = ctx;
+    const { exchange } = ctx.state;
+    exchange.operation = operation.operationId;
+    requirePermission(await verifyToken(bearerToken(req)), permission);
+    exchange.connection.isAuthenticated = true;
+    const { accept, 'if-match': match, 'if-none-match': noneMatch } = req.headers;
+    const preconditions = preconditionsOf(match, noneMatch);
+    const signal = () => leaving(req, res);
+    const invoke = operation.prepare({ path, query: ctx.querystring, accept, preconditions, signal });
+    const ticket = enter(check(req));
+    try {
+      const reading = read(ctx);
+      const bytes = Buffer.isBuffer(reading) ? reading : await arrival(ticket, reading);
+      exchange.resume = 'at once';
+      const { headers, body, needsChunks } = await invoke(bytes);
+      // The parser refused what followed meanwhile, and that response is sent (parser-refusals.ts).
+      if (res.headersSent) return;
+      if (needsChunks && req.httpVersion === '1.0') throw new HttpError('not_acceptable', NEEDS_CHUNKS);
+      countResponse(res, body);
+      const { ETag } = headers;
+      const isKnown = method === 'GET' && noneMatch !== undefined && ETag !== undefined && ifNoneMatch(noneMatch, ETag);
+      if (isKnown) respond(ctx, { status: 304, headers, body: undefined });
+      else respond(ctx, { status: body === undefined ? 204 : 200, headers, body });
+    } finally {
+      leave(ticket);
+    }
+  }
+
+  return { method, path: operation.path.replace(/\{(\w+)\}/g, ':$1'), handle };
+}
+
+const NEEDS_CHUNKS =
+  'over HTTP/1.0 nothing would show that a stream of lines broke off: use HTTP/1.1, a smaller limit or application/json';
+
+/** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1). */
+const BEARER = /^bearer +(.+)$/i;
+
+/** The token of `Authorization: Bearer <token>`. @throws HttpError `token_missing` */
+function bearerToken({ headers }: IncomingMessage): string {
+  const token = BEARER.exec(headers.authorization ?? '')?.[1];
+  if (token === undefined) throw new HttpError('token_missing');
+  return token;
+}
+
+/** @throws HttpError `token_refused` or, if the token is accepted but does not permit this, `insufficient_scope` */
+function requirePermission(permissions: Permissions | undefined, permission: Permission): void {
+  if (permissions === undefined) throw new HttpError('token_refused');
+  if (!permissions.has(permission)) throw new HttpError('insufficient_scope');
+}
+
+/**
+ * Aborts when the client leaves. One that has closed its side may still wait for a response, and gets one soon; more
+ * often it has gone, and nothing else would show that before something is sent.
+ */
+function leaving({ socket }: IncomingMessage, response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  socket.once('end', abort);
+  response.once('close', () => {
+    socket.off('end', abort);
+    abort();
+  });
+  return controller.signal;
+}

@@ -1,0 +1,17 @@
+import type { Server } from 'node:http';
+import { Server as NetServer } from 'node:net';
+
+/* What the documentation of Node's HTTP server does not promise, and no public interface gives. server.test.ts fails without. */
+
+/** A client that has closed its side after its requests still gets its responses, which Node would drop. */
+export function respondToHalfClosed(server: Server): void {
+  Object.assign(server, { httpAllowHalfOpen: true });
+}
+
+/**
+ * Stops listening, as net.Server does. The close of http.Server also destroys each connection without a request, although
+ * one may be on its way, or the client may still be reading the response to the last one.
+ */
+export function stopListening(server: Server): void {
+  NetServer.prototype.close.call(server);
+}

@@ -1,0 +1,140 @@
+import { DeadlineError } from '../errors.ts';
+import type { StoreCall } from './store-call.ts';
+
+interface BatcherOptions<Item, Result> {
+  /** Runs one batch and resolves to each item's result, in the order of the items; that of one may reject. */
+  readonly run: (items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>;
+  /** Whether a batch may have failed because of one of its items, so that each call should be repeated alone. */
+  readonly shouldRetryAlone: (error: unknown) => boolean;
+  readonly maxItems: number;
+  /** The total size of a batch's items; a larger item gets a batch of its own. */
+  readonly maxSize?: number;
+  readonly sizeOf?: (item: Item) => number;
+  readonly maxRunning: number;
+  /** Awaited before a batch takes its items, so that more can arrive. */
+  readonly gather?: (() => Promise<void>) | undefined;
+}
+
+interface Entry<Item, Result> {
+  readonly item: Item;
+  readonly call: StoreCall;
+  readonly resolve: (result: Result | Promise<Result>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Adds an item to a batch; rejects if its call times out first. */
+export interface Batcher<Item, Result> {
+  (item: Item, call: StoreCall): Promise<Result>;
+  /** How many items are not in a batch yet. */
+  waiting(): number;
+  /** How many batches are running. */
+  running(): number;
+}
+
+/**
+ * How many items must wait for a second batch: `times` as many as the running one has, and `least` or more. While one
+ * runs, the service handles the calls of the other. Batches of about the same size would be smaller on average.
+ */
+const SECOND_BATCH = { times: 2, least: 16 };
+
+/** Milliseconds after which a running batch counts as slow, and the next one starts beside it. */
+const SLOW_BATCH = 10;
+
+/** Milliseconds between checks for slow batches while any batch runs. */
+const CHECK_INTERVAL = 50;
+
+/** For calls that are closed, so nobody sees it. One object for all, since under overload there are many. */
+const TIMED_OUT = new DeadlineError('the call has timed out');
+
+/**
+ * Collects items into batches. Items that arrive while a batch runs form the next one, which starts when the running
+ * one is done or slow; beside a single batch also once it is twice as large, beside several once it is full. So an
+ * item starts at once, or after `gather`, if no batch is running, none waits for a batch to fill, and batches grow with
+ * the load.
+ *
+ * @returns a function that resolves to the item's own result, or rejects with its batch's error
+ */
+export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
+  const { run, shouldRetryAlone, maxItems, maxSize = 0, sizeOf = () => 0, maxRunning, gather } = options;
+  let waiting: Entry<Item, Result>[] = [];
+  let running = 0;
+  let isGathering = false;
+  let runningItems = 0;
+  let newestStart = 0;
+  let checks: NodeJS.Timeout | undefined;
+
+  function startBatches(): void {
+    while (waiting.length > 0 && !isGathering && mayStart()) {
+      running++;
+      newestStart = performance.now();
+      void runBatch();
+    }
+  }
+
+  async function runBatch(): Promise<void> {
+    if (gather !== undefined) {
+      isGathering = true;
+      await gather();
+      isGathering = false;
+    }
+    const batch = takeBatch();
+    runningItems += batch.length;
+    try {
+      // Empty if all have timed out meanwhile.
+      const results = batch.length > 0 ? await run(batch.map(({ item }) => item)) : [];
+      if (results.length !== batch.length) throw new Error(`${results.length} results for ${batch.length} items`);
+      for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);
+    } catch (error) {
+      const isShared = batch.length > 1 && shouldRetryAlone(error);
+      for (const { call, reject } of batch) {
+        if (isShared) call.isAlone = true;
+        reject(error);
+      }
+    }
+    // Before the callers go on.
+    running--;
+    runningItems -= batch.length;
+    startBatches();
+  }
+
+  function mayStart(): boolean {
+    if (running === 0) return true;
+    if (running >= maxRunning) return false;
+    const worthwhile = running === 1 ? Math.max(SECOND_BATCH.least, SECOND_BATCH.times * runningItems) : maxItems;
+    return waiting.length >= Math.min(worthwhile, maxItems) || performance.now() - newestStart > SLOW_BATCH;
+  }
+
+  function takeBatch(): Entry<Item, Result>[] {
+    let count = 0;
+    let size = 0;
+    for (const { item, call } of waiting) {
+      size += sizeOf(item);
+      if (count > 0 && (call.isAlone || size > maxSize || count === maxItems)) break;
+      count++;
+      if (call.isAlone) break;
+    }
+    return waiting.splice(0, count);
+  }
+
+  function dropClosed(): void {
+    for (const { call, reject } of waiting) if (!call.isOpen) reject(TIMED_OUT);
+    waiting = waiting.filter(({ call }) => call.isOpen);
+  }
+
+  function check(): void {
+    dropClosed();
+    startBatches();
+    if (running > 0) return;
+    clearInterval(checks);
+    checks = undefined;
+  }
+
+  function add(item: Item, call: StoreCall): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    waiting.push({ item, call, resolve, reject });
+    checks ??= setInterval(check, CHECK_INTERVAL);
+    startBatches();
+    return promise;
+  }
+  return Object.assign(add, { waiting: () => waiting.length, running: () => running });
+}

@@ -1,0 +1,89 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { DeadlineError } from '../errors.ts';
+import { classify, isOutcomeUnknown, outcomeUnknown, translated } from '../failures.ts';
+
+interface StoreCallOptions {
+  /** Rejects while migrations are pending; returns undefined once they are known to be applied. */
+  readonly schemaReady: () => Promise<void> | undefined;
+  /** Milliseconds until a call times out. */
+  readonly timeout: number;
+}
+
+/** The part of a call that its work can see. */
+export interface StoreCall {
+  /** False once the call has its outcome, including a timeout: a batcher need not run it any more. */
+  readonly isOpen: boolean;
+  /** Whether it must share no statement: one that it shared has failed, perhaps because of another call. */
+  isAlone: boolean;
+}
+
+/**
+ * Does the work of a call, and repeats it after transient failures until the deadline.
+ *
+ * @param settles whether a result is right even if an earlier attempt, whose outcome is unknown, had succeeded before
+ * others changed what it wrote; undefined if every result is
+ * @throws PlantStoreError `store_unavailable` if it cannot be done now, or if it cannot be known whether it was done; any
+ * other rejection is a defect
+ */
+export type CallStore = <T>(work: (call: StoreCall) => Promise<T>, settles?: (result: T) => boolean) => Promise<T>;
+
+interface OpenCall extends StoreCall {
+  /** As performance.now() counts. */
+  readonly deadline: number;
+  isOpen: boolean;
+}
+
+/** Milliseconds to wait after a transient failure. */
+const RETRY_DELAY = 50;
+
+/** Every statement for a request goes through this: migration gate, retry, deadline and the translation of errors. */
+export function storeCalls({ schemaReady, timeout }: StoreCallOptions): CallStore {
+  async function attempt<T>(
+    work: (call: StoreCall) => Promise<T>,
+    call: OpenCall,
+    settles: ((result: T) => boolean) | undefined,
+  ): Promise<T> {
+    let isUncertain = false;
+    for (;;) {
+      const wasAlone = call.isAlone;
+      try {
+        // Awaiting undefined would take a turn of the microtask queue, and memory, for each call.
+        const checking = schemaReady();
+        if (checking !== undefined) await checking;
+        const result = await work(call);
+        if (isUncertain && settles?.(result) === false) throw outcomeUnknown();
+        return result;
+      } catch (error) {
+        isUncertain ||= isOutcomeUnknown(error);
+        if (call.isAlone && !wasAlone && call.isOpen) continue;
+        if (classify(error) !== 'transient' || performance.now() + RETRY_DELAY >= call.deadline)
+          throw translated(error);
+        await delay(RETRY_DELAY);
+      }
+    }
+  }
+
+  return (work, settles) =>
+    new Promise((resolve, reject) => {
+      const call: OpenCall = { deadline: performance.now() + timeout, isOpen: true, isAlone: false };
+      const timer = setTimeout(() => {
+        call.isOpen = false;
+        reject(translated(new DeadlineError(`no outcome within ${timeout} ms`)));
+      }, timeout);
+      const end = () => {
+        call.isOpen = false;
+        clearTimeout(timer);
+      };
+      // Not by `finally`, for its memory (docs/performance.md).
+      attempt(work, call, settles).then(
+        (result) => {
+          end();
+          resolve(result);
+        },
+        (error) => {
+          end();
+          reject(error);
+        },
+      );
+    });
+}

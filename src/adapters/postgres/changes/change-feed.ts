@@ -1,0 +1,149 @@
+import type { CompiledQuery } from 'kysely';
+import type { Changes, ChangesQuery } from '../../../application/ports.ts';
+import { semaphore } from '../calls/semaphore.ts';
+import type { CallStore } from '../calls/store-call.ts';
+import type { IsDistributed } from '../citus.ts';
+import type { Database } from '../database.ts';
+import { SchemaError } from '../errors.ts';
+import {
+  type Cursor,
+  decodeCursor,
+  encodeCursor,
+  type FeedState,
+  LAST,
+  nextCursor,
+  type Position,
+  START,
+} from './change-cursor.ts';
+import { NO_STATE, requireChangeFeed } from './change-feed-check.ts';
+import { changesLag } from './change-lag.ts';
+import { changeRecord } from './change-record.ts';
+import { type ChangesRow, type RecordedRow, type StateRow, selectChanges, selectEnd } from './change-statements.ts';
+import { changeWatch } from './change-watch.ts';
+import { eventLoopSlots } from './event-loop-slots.ts';
+
+/** Octets of text in one response, unless a single plant has more. */
+const PAGE_TEXT = 1024 ** 2;
+
+/** Readers that get a response in one iteration of the event loop, which takes some milliseconds. */
+const READERS_PER_ITERATION = 50;
+
+/** The share of the connections that readers of changes may use at once. */
+const SHARE = 0.3;
+
+/** The table `plants` as a feed of changes: its rows in the order of the transactions that wrote them last. */
+export function changeFeed(database: Database, callStore: CallStore, isDistributed: IsDistributed) {
+  const feedStatement = semaphore(Math.ceil(database.connections * SHARE), database.gather);
+  const [changesBetween, end] = [selectChanges(database.sql), selectEnd(database.sql)];
+  const maySend = changeRecord(database, callStore);
+  const rowsOf = async <T>(query: CompiledQuery<T>) => (await database.sql.executeQuery(query)).rows;
+  let isChecked = false;
+
+  async function requireFeed(): Promise<void> {
+    if (isChecked) return;
+    await requireChangeFeed(database, isDistributed);
+    isChecked = true;
+  }
+
+  const watch = changeWatch(async () => {
+    try {
+      const [row] = await callStore(() => rowsOf(end({})));
+      return row && { ...stateOf(row), position: lastOf(row) ?? START };
+    } catch {
+      // While the database is unreachable nothing is new; readers learn of it when their time is over.
+      return undefined;
+    }
+  });
+
+  const inProgress = new Map<string, Promise<ChangesRow>>();
+
+  const responseSlot = eventLoopSlots(READERS_PER_ITERATION);
+
+  /** Readers that waited for the same part share a statement. */
+  function shared(cursor: Cursor, until: Position, count: number): Promise<ChangesRow> {
+    const { epoch, position } = cursor;
+    const key = [count, epoch, position.changed, position.id, until.changed, until.id].join();
+    const running = inProgress.get(key) ?? read(cursor, until, count).finally(() => inProgress.delete(key));
+    inProgress.set(key, running);
+    return running;
+  }
+
+  /** Reads until the position may be sent. */
+  async function readRow<Row extends RecordedRow>(select: () => Promise<readonly Row[]>): Promise<Row> {
+    for (;;) {
+      const row = await callStore((call) =>
+        feedStatement(async () => {
+          await requireFeed();
+          const [row] = await select();
+          if (row === undefined) throw new SchemaError(NO_STATE);
+          return row;
+        }, call),
+      );
+      if (await maySend(row)) return row;
+    }
+  }
+
+  function read(cursor: Cursor | undefined, until: Position, count: number): Promise<ChangesRow> {
+    const { epoch = '', position: after = START } = cursor ?? {};
+    const range = { afterChanged: after.changed, afterId: after.id, untilChanged: until.changed, untilId: until.id };
+    return readRow(() => rowsOf(changesBetween({ ...range, epoch, count, room: PAGE_TEXT })));
+  }
+
+  async function waitForChanges(from: Cursor, limit: number, end: number, signal: AbortSignal): Promise<Part> {
+    let cursor = from;
+    let until = watch.knownEnd(cursor);
+    for (;;) {
+      until ??= await watch.wait(cursor, end - performance.now(), signal);
+      const part = partFor(cursor, await shared(cursor, until?.position ?? LAST, limit));
+      // One change may be for thousands of them.
+      await responseSlot();
+      if (part.lines !== '' || until === undefined) return part;
+      until = undefined;
+      cursor = part.next;
+    }
+  }
+
+  /** Where the feed ends now: whatever is committed later comes after that. */
+  async function endOfFeed(): Promise<Cursor> {
+    const row = await readRow(() => rowsOf(end({})));
+    return nextCursor(undefined, stateOf(row), lastOf(row) ?? START);
+  }
+
+  async function readChanges({ after, limit, wait, signal }: ChangesQuery): Promise<Changes> {
+    if (after === 'now') return { lines: '', next: encodeCursor(await endOfFeed()), atEnd: true };
+    const deadline = performance.now() + wait;
+    const cursor = after === undefined ? undefined : decodeCursor(after);
+    // Not shared: a statement that has begun may not see what this client has just written.
+    let part = cursor === undefined || wait === 0 ? partFor(cursor, await read(cursor, LAST, limit)) : undefined;
+    if (part === undefined || (part.lines === '' && wait > 0)) {
+      part = await waitForChanges(part?.next ?? (cursor as Cursor), limit, deadline, signal);
+    }
+    return { ...part, next: encodeCursor(part.next) };
+  }
+
+  return {
+    readChanges,
+    announce: watch.announce,
+    stopWaiting: watch.stop,
+    lag: changesLag(database, callStore),
+  };
+}
+
+/** A part of the feed, and where it goes on. */
+interface Part extends Omit<Changes, 'next'> {
+  readonly next: Cursor;
+}
+
+/** What a consumer at the cursor gets. @throws PlantStoreError `cursor_expired` */
+function partFor(cursor: Cursor | undefined, row: ChangesRow): Part {
+  return { lines: row.lines ?? '', next: nextCursor(cursor, stateOf(row), lastOf(row)), atEnd: row.at_end };
+}
+
+function stateOf({ epoch, purged_changed, purged_id, next, common }: StateRow): FeedState {
+  return { epoch, purged: { changed: purged_changed, id: purged_id }, next, common };
+}
+
+/** Of the last row; undefined if there is none. */
+function lastOf({ last_changed, last_id }: Pick<ChangesRow, 'last_changed' | 'last_id'>): Position | undefined {
+  return last_changed === null || last_id === null ? undefined : { changed: last_changed, id: last_id };
+}

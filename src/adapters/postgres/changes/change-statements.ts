@@ -1,0 +1,114 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { statement } from '../calls/statement.ts';
+import type { Tables } from '../database.ts';
+import { LINE_FEED, PLANT_JSON, SIZE } from '../plants/plant-columns.ts';
+import { EPOCH, MAY_RECORD, NEXT, SETTLED } from './change-epoch.ts';
+
+/*
+ * The statements that read the feed of changes. `where single = 1` tells the planner that change_feed has one row: it
+ * would expect a thousand, and take the trouble of JIT compilation.
+ */
+
+/** The state of the feed. */
+export interface StateRow {
+  readonly epoch: string;
+  readonly purged_changed: bigint;
+  readonly purged_id: bigint;
+  /** The next transaction. */
+  readonly next: bigint;
+  /** What is recorded of the epoch of the cursor; null if nothing is. */
+  readonly common: bigint | null;
+}
+
+/** The last row of a part of the feed; null if that is empty. */
+interface LastRow {
+  readonly last_changed: bigint | null;
+  readonly last_id: bigint | null;
+}
+
+/** What decides whether a position may be sent. */
+export interface RecordedRow extends StateRow {
+  /** What is recorded of the epoch; null if nothing is. */
+  readonly recorded: bigint | null;
+  readonly may_record: boolean;
+  readonly is_synchronous: boolean;
+}
+
+/** A part of the feed. */
+export interface ChangesRow extends RecordedRow, LastRow {
+  /** JSON of its rows, separated by line feeds; null if it is empty. */
+  readonly lines: string | null;
+  /** Whether nothing that is settled lies beyond. */
+  readonly at_end: boolean;
+}
+
+const CHANGE_JSON = sql`case when deleted is null then ${PLANT_JSON} else concat('{"id":', id, ',"deleted":true}') end`;
+
+const STATE = sql`${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next`;
+
+const IS_SYNCHRONOUS = sql`current_setting('synchronous_standby_names') <> ''`;
+
+/** The last row before a transaction: one probe of the index. */
+const lastBefore = (end: RawBuilder<unknown>) =>
+  sql`select changed, id from plants where changed < ${end} order by changed desc, id desc limit 1`;
+
+interface ChangesValues {
+  /** Of the cursor; empty without one. */
+  readonly epoch: string;
+  readonly afterChanged: bigint;
+  readonly afterId: bigint;
+  readonly untilChanged: bigint;
+  readonly untilId: bigint;
+  readonly count: number;
+  /** Octets that the texts of the rows may have together; the first one is there in any case. */
+  readonly room: number;
+}
+
+/** The first rows after a position and up to another one. */
+export function selectChanges(tables: Kysely<Tables>) {
+  return statement<ChangesValues, ChangesRow>((parameter) => {
+    const position = (changed: keyof ChangesValues, id: keyof ChangesValues): RawBuilder<unknown> =>
+      sql`(${parameter(changed)}::bigint, ${parameter(id)}::bigint)`;
+    return sql<ChangesRow>`
+      select feed.*, page.*, (records ->> epoch)::bigint as recorded,
+        (records ->> ${parameter('epoch')}::text)::bigint as common,
+        coalesce((last.changed, last.id) <= (coalesce(last_changed, ${parameter('afterChanged')}::bigint),
+          coalesce(last_id, ${parameter('afterId')}::bigint)), true) as at_end
+      from (
+        select ${STATE}, ${SETTLED} as settled, recorded as records, ${MAY_RECORD} as may_record,
+          ${IS_SYNCHRONOUS} as is_synchronous
+        from change_feed where single = 1
+      ) as feed left join lateral (${lastBefore(sql`settled`)}) as last on true, lateral (
+        select string_agg(${CHANGE_JSON}, ${LINE_FEED} order by changed, id) as lines, max(changed) as last_changed,
+          (array_agg(id order by changed desc, id desc))[1] as last_id
+        from (
+          select *, sum(size) over (order by changed, id rows unbounded preceding) as total from (
+            select *, ${SIZE} as size from plants
+            where (changed, id) > ${position('afterChanged', 'afterId')}
+              and (changed, id) <= ${position('untilChanged', 'untilId')} and changed < settled
+            order by changed, id limit ${parameter('count')}
+          ) as plant
+        ) as plant where total <= ${parameter('room')} or total = size
+      ) as page`.compile(tables);
+  });
+}
+
+/** The last row of the feed. */
+export function selectEnd(tables: Kysely<Tables>) {
+  return statement<object, RecordedRow & LastRow>(() =>
+    sql<RecordedRow & LastRow>`
+      select ${STATE}, null::bigint as common, (recorded ->> ${EPOCH})::bigint as recorded, ${MAY_RECORD} as may_record,
+        ${IS_SYNCHRONOUS} as is_synchronous, last.changed as last_changed, last.id as last_id
+      from change_feed left join lateral (${lastBefore(SETTLED)}) as last on true where single = 1`.compile(tables),
+  );
+}
+
+/** The transaction that holds back the feed, as long as there are later ones. */
+export const selectOldest = sql<{ readonly oldest: string; readonly is_behind: boolean }>`
+  select pg_snapshot_xmin(now)::text as oldest, pg_snapshot_xmin(now) < pg_snapshot_xmax(now) as is_behind
+  from pg_current_snapshot() as now`;
+
+/** Whether the feed knows of transactions that this server has not reached, as after pg_restore. */
+export const selectRestored = sql<{ readonly is_restored: boolean }>`
+  select greatest(purged_changed, (select max(changed) from plants)) >= ${NEXT} as is_restored
+  from change_feed where single = 1`;

@@ -1,0 +1,97 @@
+import { type Cursor, expiryOf, type FeedEnd, isBehind } from './change-cursor.ts';
+
+interface Reader {
+  readonly cursor: Cursor;
+  readonly wake: (end: FeedEnd | undefined) => void;
+  /** Its index among those waiting. */
+  index: number;
+}
+
+/** Milliseconds between probes, for the changes of other instances. */
+const INTERVAL = 40;
+
+/** Milliseconds between two times that readers are woken: under load each then gets more than one change. */
+const MIN_GAP = 50;
+
+/**
+ * Wakes readers when the feed of changes has grown. All of them share one probe; without any there is none. They are
+ * woken together and learn the same end of the feed, so that those who read up to it are at one position from then on.
+ *
+ * @param probe resolves to the end of the feed, undefined if it is not known now
+ */
+export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
+  // An array in which the last one replaces one that has left; not a Set, as in store-call.ts.
+  const waiting: Reader[] = [];
+  let isStopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let isProbing = false;
+  let isAnnounced = false;
+  let lastWoken = Number.NEGATIVE_INFINITY;
+  /** As the last probe has shown it. */
+  let known: FeedEnd | undefined;
+
+  async function wakeReady(): Promise<void> {
+    timer = undefined;
+    isProbing = true;
+    isAnnounced = false;
+    const end = await probe();
+    isProbing = false;
+    known = end;
+    const ready = waiting.filter(({ cursor }) => end && (isBehind(cursor, end) || expiryOf(cursor, end)));
+    if (ready.length > 0) lastWoken = performance.now();
+    for (const { wake } of ready) wake(end);
+    schedule(isAnnounced ? 0 : INTERVAL);
+  }
+
+  /** Probes after so many milliseconds, unless it will sooner. */
+  function schedule(milliseconds: number): void {
+    if (waiting.length === 0 || isProbing || (timer !== undefined && milliseconds > 0)) return;
+    clearTimeout(timer);
+    timer = setTimeout(wakeReady, Math.max(milliseconds, lastWoken + MIN_GAP - performance.now()));
+  }
+
+  function leave(reader: Reader): void {
+    const last = waiting.pop();
+    if (last === undefined || last === reader) return;
+    waiting[reader.index] = last;
+    last.index = reader.index;
+  }
+
+  return {
+    /** The end of the feed, if a probe has shown that the cursor is behind it. */
+    knownEnd: (cursor: Cursor) => (known !== undefined && isBehind(cursor, known) ? known : undefined),
+    /**
+     * Waits until a probe shows that the cursor is behind the end of the feed, or is not valid any more.
+     *
+     * @returns that end; undefined after so many milliseconds, or when something else ends the wait
+     */
+    wait(cursor: Cursor, milliseconds: number, signal: AbortSignal): Promise<FeedEnd | undefined> {
+      if (isStopped || milliseconds <= 0 || signal.aborted) return Promise.resolve(undefined);
+      return new Promise((resolve) => {
+        const reader = { cursor, wake, index: waiting.length };
+        const timeout = setTimeout(wake, milliseconds, undefined);
+        const abort = () => wake(undefined);
+        signal.addEventListener('abort', abort);
+        function wake(end: FeedEnd | undefined): void {
+          clearTimeout(timeout);
+          signal.removeEventListener('abort', abort);
+          leave(reader);
+          resolve(end);
+        }
+        waiting.push(reader);
+        schedule(0);
+      });
+    },
+    /** Something was written: probes at once. */
+    announce(): void {
+      isAnnounced = true;
+      schedule(0);
+    },
+    /** Ends all waits, and begins no more. */
+    stop(): void {
+      isStopped = true;
+      clearTimeout(timer);
+      for (const { wake } of [...waiting]) wake(undefined);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { Client, type ClientConfig } from 'pg';
+import { sharedRun } from '../calls/shared-run.ts';
+
+/** Statements whose connection was closed before their response. */
+interface AbandonedStatements {
+  /** Counts the statement of one more open backend as abandoned; false, without counting it, if there are too many. */
+  tryAdd(backend: number): Promise<boolean>;
+  /** Lifts the limit, for shutdown. */
+  allowAll(): void;
+}
+
+/**
+ * Bounds how many statements may still run in Postgres after their connection was closed. A backend that waits for its
+ * synchronous standby, or for a lock without a timeout, does not notice the close, so repeated closing and reconnecting
+ * would use up all of the server's connections. When the local count reaches the limit, the server's count replaces it:
+ * statements that have ended, or whose server is gone, no longer count.
+ *
+ * @param limit how many there may be
+ * @param open the process ids of the backends of open connections, which may wait but are not abandoned; `tryAdd` takes
+ * one out. Behind PgBouncer they match no backend, so every waiting backend counts.
+ * @param config how to connect to the server, including timeouts in milliseconds
+ */
+export function abandonedStatements(limit: number, open: Set<number>, config: () => ClientConfig): AbandonedStatements {
+  let count = 0;
+  let bound = limit;
+  const recount = sharedRun(async () => {
+    // Until the server can be asked, the limit holds.
+    count = await waitingBackends(config(), [...open]).catch(() => count);
+  });
+
+  return {
+    async tryAdd(backend) {
+      if (count >= bound) await recount();
+      if (count >= bound) return false;
+      count++;
+      // At once: a recount that begins before the connection is closed must find it.
+      open.delete(backend);
+      return true;
+    },
+    allowAll() {
+      bound = Number.POSITIVE_INFINITY;
+    },
+  };
+}
+
+/** Counts on a separate connection, since all others may be waiting. Includes the backends of other instances. */
+async function waitingBackends(config: ClientConfig, except: readonly number[]): Promise<number> {
+  const client = new Client(config);
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query(
+      `select count(*) as waiting from pg_stat_activity
+       where usename = current_user and datname = current_database()
+         and application_name = current_setting('application_name')
+         and (wait_event = 'SyncRep' or wait_event_type = 'Lock') and pid <> all($1)`,
+      [except],
+    );
+    return Number(rows[0]?.waiting);
+  } finally {
+    client.end().catch(() => {});
+  }
+}

@@ -1,0 +1,39 @@
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+} from 'kysely';
+
+/** A connection from a pool. */
+export interface PooledConnection extends DatabaseConnection {
+  /** Returns it to the pool, or closes it if it is broken. */
+  release(): void;
+}
+
+/**
+ * Kysely's dialect of Postgres over a pool whose connections know whether they are broken: its own driver for pg returns
+ * every one to the pool as healthy.
+ */
+export function kyselyDialect(acquire: () => Promise<PooledConnection>, close: () => Promise<void>): Dialect {
+  const run = (text: string) => async (connection: DatabaseConnection) => {
+    await connection.executeQuery(CompiledQuery.raw(text));
+  };
+  return {
+    createDriver: () => ({
+      init: async () => {},
+      acquireConnection: acquire,
+      // Kysely returns what it was given.
+      releaseConnection: async (connection) => (connection as PooledConnection).release(),
+      beginTransaction: run('begin'),
+      commitTransaction: run('commit'),
+      rollbackTransaction: run('rollback'),
+      destroy: close,
+    }),
+    createAdapter: () => new PostgresAdapter(),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+    createIntrospector: (database) => new PostgresIntrospector(database),
+  };
+}

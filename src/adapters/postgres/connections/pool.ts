@@ -1,0 +1,131 @@
+import { Kysely } from 'kysely';
+import { type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
+import type { Logger } from 'pino';
+import type { Database, Tables } from '../database.ts';
+import { connectionError } from '../errors.ts';
+import { abandonedStatements } from './abandoned-statements.ts';
+import { kyselyDialect } from './kysely-dialect.ts';
+import { poolClientClass } from './pool-client.ts';
+import { beginSession, primaryAmong } from './primary.ts';
+import { requireServerLimits, serverLimits } from './server-limits.ts';
+import { type SupervisedClient, supervised } from './supervised-client.ts';
+import { addressOf, describe, requiresReadWrite, singleHostUrls } from './url.ts';
+
+export interface PostgresOptions {
+  /** Without a problem (`postgresUrlProblem`). Of several hosts, one that takes writes is used. */
+  readonly url: string;
+  readonly poolSize: number;
+  /** Milliseconds to wait for a free or a new connection, at each host. */
+  readonly connectTimeout: number;
+  /**
+   * Milliseconds until the server cancels a statement, or its wait for a lock. After twice as long without a response
+   * the connection is closed. 0 for migrations, which may take any time.
+   */
+  readonly statementTimeout: number;
+  /** Milliseconds until an idle connection is closed. */
+  readonly idleTimeout: number;
+}
+
+/** Milliseconds of silence until the first TCP keep-alive probe. */
+const KEEP_ALIVE = 10_000;
+
+/** pg itself leaves an int8 a string. */
+const withExactIntegers: CustomTypesConfig = {
+  getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? BigInt : types.getTypeParser(oid, format)),
+};
+
+/** Creates a pool of connections to a Postgres server. It connects when first used, so the server may start later. */
+export function postgresServer(options: PostgresOptions, log: Logger): Database {
+  const { url, poolSize, connectTimeout, statementTimeout, idleTimeout } = options;
+  const urls = singleHostUrls(url);
+  const limits = serverLimits(statementTimeout);
+  /** Connections opened earlier may lead to a server that is unresponsive, gone, or no longer the primary. */
+  let validSince = 0;
+
+  const common: ClientConfig = {
+    application_name: 'plant-store',
+    connectionTimeoutMillis: connectTimeout,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE,
+    types: withExactIntegers,
+  };
+  const primary = primaryAmong(urls, (changed, failure) => {
+    validSince = performance.now();
+    log.warn({ err: failure, host: addressOf(changed) }, 'changed to another host of the database');
+  });
+  const current = (): ClientConfig => ({ connectionString: primary.url(), ...limits.config() });
+  const PooledClient = poolClientClass(current, (error) => log.warn({ err: error }, 'database connection lost'));
+  const connections = new WeakMap<ClientBase, SupervisedClient>();
+  /** Of the open connections. */
+  const backends = new Set<number>();
+  const pool = new Pool({
+    ...common,
+    Client: PooledClient,
+    max: poolSize,
+    idleTimeoutMillis: idleTimeout,
+    async onConnect(client) {
+      const backend = await beginSession(client, connectTimeout, requiresReadWrite(url));
+      if (client instanceof PooledClient) primary.confirm(client);
+      backends.add(backend);
+      client.on('end', () => backends.delete(backend));
+      connections.set(client, supervised(client, backend, supervisor));
+    },
+  });
+  pool.on('error', () => {});
+
+  // poolSize - 2, so that with the counting connection and one being closed there are at most twice poolSize backends.
+  // At least one even so: a silent connection that is kept would take all or half of a smaller pool for minutes.
+  const abandoned = abandonedStatements(Math.max(1, poolSize - 2), backends, () => ({
+    ...common,
+    ...current(),
+    query_timeout: connectTimeout,
+  }));
+  const supervisor = {
+    deadline: statementTimeout * 2,
+    tryAbandon: abandoned.tryAdd,
+    discard,
+    invalidateOpenedBefore(time: number) {
+      validSince = Math.max(validSince, time);
+    },
+  };
+
+  function discard(client: PoolClient): void {
+    client.release(true);
+    if (client instanceof PooledClient) client.closeAtOnce();
+  }
+
+  async function validConnection(): Promise<SupervisedClient> {
+    for (;;) {
+      const client = await primary.connect(connect);
+      const connection = connections.get(client);
+      if (connection !== undefined && connection.openedAt >= validSince) return connection;
+      discard(client);
+    }
+  }
+
+  async function connect(): Promise<PoolClient> {
+    try {
+      return await pool.connect();
+    } catch (error) {
+      if (limits.omitIfRefused(error)) return connect();
+      throw connectionError(error);
+    }
+  }
+
+  const sql = new Kysely<Tables>({ dialect: kyselyDialect(validConnection, () => pool.end()) });
+  return {
+    sql,
+    connections: poolSize,
+    connectionUse: () => ({
+      busy: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      unused: poolSize - pool.totalCount,
+    }),
+    description: describe(urls),
+    verify: () => requireServerLimits(sql, statementTimeout),
+    close() {
+      abandoned.allowAll();
+      return sql.destroy();
+    },
+  };
+}

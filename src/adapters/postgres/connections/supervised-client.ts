@@ -1,0 +1,129 @@
+import type { CompiledQuery, QueryResult as KyselyResult } from 'kysely';
+import type { ClientBase, PoolClient, QueryResult } from 'pg';
+import { explainInternalError } from '../citus.ts';
+import { sqlState, UnknownOutcomeError } from '../errors.ts';
+import { breaksConnection, invalidatesOlderConnections } from '../failures.ts';
+import type { PooledConnection } from './kysely-dialect.ts';
+
+/** A connection of the pool, as Kysely uses it. */
+export interface SupervisedClient extends PooledConnection {
+  /** As performance.now() counts. */
+  readonly openedAt: number;
+}
+
+/** The pool's part in supervising a statement. */
+export interface Supervisor {
+  /** Milliseconds until a statement without a response is abandoned; 0 for no deadline. */
+  readonly deadline: number;
+  /** Counts the statement of a backend as abandoned; false if too many abandoned ones are still running. */
+  tryAbandon(backend: number): Promise<boolean>;
+  /** Stops the use of connections opened before this time. */
+  invalidateOpenedBefore(time: number): void;
+  /** Closes a connection instead of returning it to the pool. */
+  discard(client: PoolClient): void;
+}
+
+/** The SQLSTATE of a plain warning. */
+const WARNING = '01000';
+
+/**
+ * A client for Kysely that closes a broken connection. There is one for each connection, since what is made for each
+ * statement outlives it.
+ *
+ * It never sends a cancel request: a commit that waits for its synchronous standby would then report success. The
+ * server's own limits cancel statements; the deadline here only stops waiting and closes the connection.
+ *
+ * @param backend the process id of its backend
+ */
+export function supervised(client: ClientBase, backend: number, supervisor: Supervisor): SupervisedClient {
+  const openedAt = performance.now();
+  let isBroken = false;
+  let isLost = false;
+  /** Whether the server has sent a warning since the last statement began. */
+  let isWarned = false;
+
+  client.on('notice', ({ code }) => {
+    if (code === WARNING) isWarned = true;
+  });
+  // Emitted before the running statement fails.
+  client.on('error', () => {
+    isLost = true;
+  });
+
+  const send = (sql: string, parameters: readonly unknown[] = []): Promise<QueryResult> =>
+    withinDeadline(queried(client, sql, parameters), backend, supervisor);
+
+  async function executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<KyselyResult<Row>> {
+    const sent = performance.now();
+    isWarned = false;
+    try {
+      const result = await send(sql, parameters);
+      if (isWarned) requireConfirmed(result);
+      return { rows: result.rows };
+    } catch (thrown) {
+      const error = await explained(thrown);
+      if (breaksConnection(error)) isBroken = true;
+      if (invalidatesOlderConnections(error)) supervisor.invalidateOpenedBefore(sent);
+      throw error;
+    }
+  }
+
+  /** The error with its cause, where the driver's or the server's own is ambiguous. */
+  async function explained(thrown: unknown): Promise<unknown> {
+    if (!isLost || sqlState(thrown) !== undefined) return explainInternalError(thrown, send);
+    return new UnknownOutcomeError('lost_connection', (thrown as Error).message, { cause: thrown });
+  }
+
+  return {
+    openedAt,
+    executeQuery,
+    streamQuery() {
+      throw new TypeError('no statement is streamed');
+    },
+    release() {
+      // It is one of the pool by now.
+      const pooled = client as PoolClient;
+      if (isBroken) supervisor.discard(pooled);
+      else pooled.release();
+    },
+  };
+}
+
+/**
+ * By pg's callback: with the promises that pg makes itself, the statement and its result outlive the next collection of
+ * V8's young generation (docs/performance.md).
+ */
+function queried(client: ClientBase, sql: string, parameters: readonly unknown[]): Promise<QueryResult> {
+  return new Promise((resolve, reject) => {
+    client.query(sql, parameters as unknown[], (error, result) => (error ? reject(error) : resolve(result)));
+  });
+}
+
+/** @throws UnknownOutcomeError at the deadline, or later if the supervisor does not allow that yet */
+async function withinDeadline<T>(
+  response: Promise<T>,
+  backend: number,
+  { deadline, tryAbandon }: Supervisor,
+): Promise<T> {
+  if (deadline === 0) return response;
+  const { promise: overdue, reject } = Promise.withResolvers<never>();
+  const timer = setInterval(async () => {
+    if (!(await tryAbandon(backend))) return;
+    reject(new UnknownOutcomeError('no_response', `no response from Postgres within ${deadline} ms`));
+  }, deadline);
+  try {
+    return await Promise.race([response, overdue]);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/**
+ * For a result with a warning: if an administrator cancels a commit that waits for its synchronous standby, Postgres
+ * reports success with one. An insert that stored nothing has no commit to wait for, so its warnings come from
+ * a trigger.
+ */
+function requireConfirmed(result: QueryResult): void {
+  if (result.command === 'INSERT' && result.rowCount === 0) return;
+  throw new UnknownOutcomeError('unconfirmed', 'Postgres warned that the commit may not be on the synchronous standby');
+}

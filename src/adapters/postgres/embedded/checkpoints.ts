@@ -1,0 +1,36 @@
+import { type Kysely, sql } from 'kysely';
+import type { Tables } from '../database.ts';
+
+/** Octets of WAL after which there is a checkpoint: enough for few of them, little enough to recover in a second. */
+const WAL = 64 * 1024 ** 2;
+
+/** Milliseconds between checks. */
+const INTERVAL = 1_000;
+
+/**
+ * Makes the checkpoints that PGlite does not make, since its Postgres has no background processes: without them, the WAL
+ * would grow until the service is stopped.
+ *
+ * @param statements returns how many statements have run so far
+ * @returns a function that ends this
+ */
+export function startCheckpoints(database: Kysely<Tables>, statements: () => number): () => void {
+  let checked = statements();
+  let running = false;
+  const timer = setInterval(async () => {
+    if (running || statements() === checked) return;
+    running = true;
+    try {
+      const { rows } = await sql<{ isDue: boolean }>`
+        select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn) > ${WAL}::bigint as "isDue"
+        from pg_control_checkpoint()`.execute(database);
+      if (rows[0]?.isDue) await sql`checkpoint`.execute(database);
+    } catch {
+      // The disk is full, for example: requests report that, and the next check tries again.
+    }
+    checked = statements();
+    running = false;
+  }, INTERVAL);
+  timer.unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,103 @@
+import { PlantStoreError } from '../../domain/errors.ts';
+import {
+  ConnectionError,
+  DeadlineError,
+  MissingRowError,
+  SchemaError,
+  sqlState,
+  UnknownOutcomeError,
+} from './errors.ts';
+
+/** What a failure of the database means for the caller. */
+type FailureClass =
+  /** It may succeed in a moment or on another connection; the outcome is unknown until then. */
+  | 'transient'
+  /** One of the statement's rows is refused, is dropped, or waits too long for a lock. */
+  | 'rows_fault'
+  /** Retrying soon would not help: the deadline has passed, or the schema is not ready. */
+  | 'unavailable'
+  | 'defect';
+
+/*
+ * By SQLSTATE (PostgreSQL's appendix A). Transient: connection lost, resources, operator intervention, system error;
+ * read-only, or in recovery (a demoted primary); serialization failure, deadlock.
+ */
+const TRANSIENT = /^(08|53|57P|58|25006|55000|40001|40P01)/;
+const REFUSED_VALUE = /^(22|23)/;
+/** The server's limits for statements, locks and transactions. */
+const SERVER_TIMEOUT = /^(57014|55P03|25P04)/;
+/** A standby, or a demoted primary: it writes nothing, and has no position in the WAL of its own. */
+const READ_ONLY = /^(25006|55000)/;
+/** The server has also closed the connection. */
+const CLOSED = /^(57P|25P04)/;
+/** A connection was lost behind a pooler or Citus, or was closed by the server, perhaps after the commit. */
+const OUTCOME_UNKNOWN = /^(08|57P|25P04)/;
+/** From a server: of its own connection to another one. */
+const CONNECTION_FAILURE = '08006';
+/** No such table, column, database or role, a wrong password, no privilege: only an operator can help. */
+const NOT_SET_UP = /^(42P01|42703|42501|3D|28)/;
+
+const NOT_RETRYABLE = [DeadlineError, SchemaError, PlantStoreError];
+
+export function classify(error: unknown): FailureClass {
+  if (NOT_RETRYABLE.some((kind) => error instanceof kind)) return 'unavailable';
+  if (error instanceof UnknownOutcomeError) return 'transient';
+  if (error instanceof MissingRowError) return 'rows_fault';
+  const state = sqlState(error);
+  if (state === undefined) return error instanceof ConnectionError ? 'transient' : 'defect';
+  if (TRANSIENT.test(state)) return 'transient';
+  if (SERVER_TIMEOUT.test(state) || REFUSED_VALUE.test(state)) return 'rows_fault';
+  return NOT_SET_UP.test(state) ? 'unavailable' : 'defect';
+}
+
+/** Whether a statement that failed so may have succeeded nevertheless, or may still do so. All others have not. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  if (error instanceof ConnectionError) return false;
+  return error instanceof UnknownOutcomeError || OUTCOME_UNKNOWN.test(sqlState(error) ?? '');
+}
+
+/** Whether a batch failed in a way that may concern only some of its rows, so that each should be retried alone. */
+export function shouldRetryAlone(error: unknown): boolean {
+  // Without the server's own limits a locked row shows only as a statement without a response.
+  return isUnknown(error, 'no_response') || classify(error) === 'rows_fault' || isLostNode(error);
+}
+
+/** Whether a node of Citus did not respond, so that the rows of other nodes can be used. */
+export function isLostNode(error: unknown): boolean {
+  return isUnknown(error, 'lost_node') || sqlState(error) === CONNECTION_FAILURE;
+}
+
+/** Whether the connection with this error is closed, in an unknown state, or will keep failing the same way. */
+export function breaksConnection(error: unknown): boolean {
+  if (isUnknown(error, 'unconfirmed', 'lost_node')) return false;
+  const state = sqlState(error);
+  return state === undefined || READ_ONLY.test(state) || CLOSED.test(state);
+}
+
+/** Whether this error suggests that connections opened before it are dead, too, or lead to the wrong server. */
+export function invalidatesOlderConnections(error: unknown): boolean {
+  return isUnknown(error, 'lost_connection', 'no_response') || READ_ONLY.test(sqlState(error) ?? '');
+}
+
+function isUnknown(error: unknown, ...reasons: readonly UnknownOutcomeError['reason'][]): boolean {
+  return error instanceof UnknownOutcomeError && reasons.includes(error.reason);
+}
+
+/** Translates a failure of the database into the rejection that the port promises. */
+export function translated(error: unknown): unknown {
+  if (error instanceof PlantStoreError) return error;
+  const isKnown = classify(error) !== 'defect' && !REFUSED_VALUE.test(sqlState(error) ?? '');
+  return isKnown ? unavailable(error) : error;
+}
+
+/** An earlier statement of a call may have succeeded, and what is stored now does not show whether it has. */
+export function outcomeUnknown(): PlantStoreError {
+  return unavailable(
+    new Error('a connection was lost, and what is stored now does not show whether its statement ran'),
+  );
+}
+
+function unavailable(cause: unknown): PlantStoreError {
+  const message = 'the store is unavailable; sending the same request again is safe';
+  return new PlantStoreError('store_unavailable', message, { cause });
+}

@@ -1,0 +1,31 @@
+import { type ExpressionBuilder, sql } from 'kysely';
+import type { NewPlant } from '../../../domain/plant.ts';
+import type { Tables } from '../database.ts';
+
+/** A plant or a deleted one; without its texts if they are larger than the statement allows. */
+export interface PlantRow {
+  readonly id: bigint;
+  readonly name: string | null;
+  readonly tag: string | null;
+  readonly is_deleted: boolean;
+}
+
+/** What a row that has its texts stands for. */
+export function storedIn({ id, name, tag, is_deleted }: PlantRow): NewPlant | 'deleted' {
+  return is_deleted ? 'deleted' : { id, name: name ?? '', ...(tag !== null && { tag }) };
+}
+
+export const isDeleted = ({ eb }: { readonly eb: ExpressionBuilder<Tables, 'plants'> }) =>
+  eb('deleted', 'is not', null).$castTo<boolean>().as('is_deleted');
+
+/** The octets of the texts of a row. */
+export const SIZE = sql<number>`octet_length(name) + coalesce(octet_length(tag), 0)`;
+
+/**
+ * The record of a plant as JSON, octet for octet as src/wire writes it. `concat` leaves out what is null: the tag of a
+ * plant without one.
+ */
+export const PLANT_JSON = sql<string>`concat('{"id":', id, ',"name":', to_json(name), ',"tag":' || to_json(tag), '}')`;
+
+/** JSON of several rows in one text: a line feed is nowhere else in them. */
+export const LINE_FEED = sql.lit('\n');

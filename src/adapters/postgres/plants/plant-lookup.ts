@@ -1,0 +1,46 @@
+import { sql as fragment } from 'kysely';
+import type { NewPlant } from '../../../domain/plant.ts';
+import { arrayOf, statement } from '../calls/statement.ts';
+import type { Database } from '../database.ts';
+import { isDeleted, type PlantRow, storedIn } from './plant-columns.ts';
+
+/** What a row holds, and the transaction that wrote it, which is another one after every change. */
+export interface FoundPlant {
+  readonly stored: NewPlant | 'deleted';
+  readonly version: bigint;
+}
+
+/**
+ * Makes the commit of this SELECT, and so its response, wait for the synchronous standby if one is configured: after a
+ * crash or a terminated backend, a row can be visible yet missing there, and would be lost with the primary. Evaluated
+ * once, since it refers to no row.
+ */
+const AWAIT_STANDBY = fragment`(
+  select pg_logical_emit_message(true, '', '') where current_setting('synchronous_standby_names') <> ''
+)`;
+
+/** Fails on a standby, which may be behind: no position in the WAL is its own. Evaluated even if no row is found. */
+const ON_PRIMARY = fragment<boolean>`(select pg_current_wal_lsn() is not null)`;
+
+/**
+ * Creates the look-up of what is stored under some ids. Its own snapshot includes all that statements before it have
+ * found, and what it resolves to is durable. Ids that are free are left out.
+ */
+export function plantLookup({ sql }: Database) {
+  const selectFound = statement<{ ids: string }, PlantRow & { readonly changed: bigint }>((parameter) =>
+    sql
+      .selectFrom('plants')
+      .select(['id', 'name', 'tag', 'changed', AWAIT_STANDBY.as('awaited')])
+      .select(isDeleted)
+      .where('id', '=', fragment<bigint>`any(${parameter('ids')}::bigint[])`)
+      .where(ON_PRIMARY)
+      .compile(),
+  );
+
+  return async (ids: readonly bigint[]): Promise<ReadonlyMap<bigint, FoundPlant>> => {
+    const { rows } = await sql.executeQuery(selectFound({ ids: arrayOf(ids) }));
+    return new Map(rows.map((row) => [row.id, { stored: storedIn(row), version: row.changed }]));
+  };
+}
+
+export type PlantLookup = ReturnType<typeof plantLookup>;

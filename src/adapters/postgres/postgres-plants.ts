@@ -1,0 +1,63 @@
+import type { Ports } from '../../application/use-cases.ts';
+import type { CallStore } from './calls/store-call.ts';
+import { changeFeed } from './changes/change-feed.ts';
+import { distribution } from './citus.ts';
+import type { Database } from './database.ts';
+import { plantInserts } from './plants/plant-inserts.ts';
+import { plantLookup } from './plants/plant-lookup.ts';
+import { plantReader } from './plants/plant-reader.ts';
+import { plantUpdates } from './plants/plant-updates.ts';
+
+interface PlantsOptions {
+  readonly callStore: CallStore;
+  /** The maximum number of rows in one INSERT. */
+  readonly batchRows: number;
+  /** Called with the number of plants in each INSERT, for metrics. */
+  readonly onInsert?: (plants: number) => void;
+}
+
+export interface PostgresPlants extends Ports {
+  /** Plants waiting for a statement. */
+  waiting(): number;
+  /** Whether statements that write are running. */
+  isWriting(): boolean;
+  /** Plants stored by its INSERTs, except those of an INSERT whose connection was lost before its result came. */
+  inserted(): number;
+  /** Ends every wait for changes, and begins no more, for shutdown. */
+  stopWaiting(): void;
+  /** Seconds for which a transaction that is still open has held back the feed of changes. */
+  changesLag(): Promise<number>;
+}
+
+/** Plants in the table `plants`. */
+export function postgresPlants(database: Database, { callStore, batchRows, onInsert }: PlantsOptions): PostgresPlants {
+  const isDistributed = distribution(database);
+  const feed = changeFeed(database, callStore, isDistributed);
+  let inserted = 0;
+  const lookUp = plantLookup(database);
+  const inserts = plantInserts(database, lookUp, {
+    callStore,
+    batchRows,
+    onInsert(plants, rows) {
+      inserted += rows;
+      onInsert?.(plants);
+      feed.announce();
+    },
+  });
+  const updates = plantUpdates(database, lookUp, callStore, isDistributed, feed.announce);
+  const isWriting = () => inserts.running() + updates.running() > 0;
+  const { readChanges, stopWaiting, lag } = feed;
+  const { replace, remove } = updates;
+  return {
+    ...plantReader(database, callStore, isDistributed, isWriting),
+    add: inserts.add,
+    replace,
+    remove,
+    readChanges,
+    stopWaiting,
+    changesLag: lag,
+    waiting: inserts.waiting,
+    isWriting,
+    inserted: () => inserted,
+  };
+}

@@ -1,0 +1,53 @@
+import { ConnectionError, sqlState } from '../errors.ts';
+
+const OTHER_TABLE =
+  "the table plants is not what the migrations create: fix it, or set the database's URL to a separate database";
+
+/** Advice for operators by SQLSTATE (PostgreSQL's appendix A). The URL is DATABASE_URL or MIGRATION_DATABASE_URL. */
+const ADVICE: Readonly<Record<string, string>> = {
+  '22003': OTHER_TABLE,
+  '25006': "the server is read-only; point the database's URL at the primary",
+  '28000': "fix the user in the database's URL, or its entry in pg_hba.conf",
+  '28P01': "fix the user and the password in the database's URL",
+  '3D000': "create it, or fix the database's URL",
+  '42501':
+    'the service needs SELECT on kysely_migration and change_feed, UPDATE (store, recorded) on change_feed, and ' +
+    'SELECT, INSERT and UPDATE on plants and webhooks; ' +
+    'migrations and npm run purge need the owner: docs/postgres.md has the statements',
+  '42703': OTHER_TABLE,
+  '42804': OTHER_TABLE,
+  '42P01': OTHER_TABLE,
+  '42P07': "these migrations did not create it; nothing was changed. Set the database's URL to a separate database",
+  '42P10': OTHER_TABLE,
+  '53300': 'lower POOL_SIZE of the instances, or raise max_connections',
+};
+
+const NOT_REACHED = "is Postgres running there? Otherwise fix the database's URL";
+const AUTHORITY = "name the PEM file of the server's certificate authority as sslrootcert in the database's URL";
+
+/** Advice on connections that cannot be opened, by what Node.js and pg say of them. */
+const CONNECTION_ADVICE: readonly [message: RegExp, advice: string][] = [
+  [
+    /^(connect|getaddrinfo) (ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ENOENT)\b/,
+    NOT_REACHED,
+  ],
+  [/^Connection terminated due to connection timeout$/, `nothing has responded within CONNECT_TIMEOUT: ${NOT_REACHED}`],
+  [
+    /^The server does not support SSL connections$/,
+    "switch TLS on in Postgres, or take sslmode out of the database's URL",
+  ],
+  [/^(self-signed certificate|unable to (verify the first certificate|get (local )?issuer certificate))/, AUTHORITY],
+];
+
+/** Adds advice to the message of an error of Postgres or of connecting, if there is any. @returns the same error */
+export function withAdvice(error: unknown): unknown {
+  const state = sqlState(error);
+  const advice = state === undefined ? connectionAdvice(error) : ADVICE[state];
+  if (advice === undefined || !(error instanceof Error) || error.message.endsWith(advice)) return error;
+  return Object.assign(error, { message: `${error.message}: ${advice}` });
+}
+
+function connectionAdvice(error: unknown): string | undefined {
+  if (!(error instanceof ConnectionError)) return undefined;
+  return CONNECTION_ADVICE.find(([pattern]) => pattern.test(error.message))?.[1];
+}

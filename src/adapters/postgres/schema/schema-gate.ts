@@ -1,0 +1,40 @@
+import type { Logger } from 'pino';
+import { sharedRun } from '../calls/shared-run.ts';
+import type { Database } from '../database.ts';
+import { SchemaError } from '../errors.ts';
+import { classify, translated } from '../failures.ts';
+import { withAdvice } from './advice.ts';
+import { requireSettings } from './database-settings.ts';
+import { type MigrationStatus, migrationStatus } from './migrator.ts';
+
+/** @throws Error, saying what to do, if the database's settings are unsafe for plants or migrations are pending */
+export async function requireMigrations(database: Database): Promise<MigrationStatus> {
+  try {
+    await requireSettings(database);
+    const status = await migrationStatus(database);
+    if (status.pending.length === 0) return status;
+    throw new SchemaError(`migrations are pending (${status.pending.join(', ')}): run npm run migrate`);
+  } catch (error) {
+    throw withAdvice(error);
+  }
+}
+
+/**
+ * Creates the check before every use of the schema, which remembers success.
+ *
+ * @returns a function that returns undefined once all migrations are applied; until then it rejects with
+ * PlantStoreError `store_unavailable`, or with the driver's own error if that is transient
+ */
+export function migrationGate(database: Database, log: Logger): () => Promise<void> | undefined {
+  let passed = false;
+  const check = sharedRun(async () => {
+    try {
+      const { unknown } = await requireMigrations(database);
+      if (unknown.length > 0) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
+      passed = true;
+    } catch (error) {
+      throw classify(error) === 'transient' ? error : translated(error);
+    }
+  });
+  return () => (passed ? undefined : check());
+}

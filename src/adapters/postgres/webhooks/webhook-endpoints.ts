@@ -1,0 +1,117 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Position } from '../../../application/webhooks/ports.ts';
+import { MIN_INT64 } from '../../../domain/plant.ts';
+import type { CallStore } from '../calls/store-call.ts';
+import { SETTLED } from '../changes/change-epoch.ts';
+import type { Database } from '../database.ts';
+import { IS_SAME_TABLE, NO_FAILURE } from './webhook-positions.ts';
+
+/** Rows that are counted at most, since each is read. */
+export const MOST_COUNTED = 10_000;
+
+/** What is known of an endpoint. */
+export interface EndpointState {
+  readonly endpoint: string;
+  readonly position: Position;
+  /** The last row of the feed. */
+  readonly end: Position;
+  /** Rows between both, MOST_COUNTED at most. */
+  readonly behind: number;
+  readonly isParked: boolean;
+  readonly failures: number;
+  /** Why the last attempt failed, if it did. */
+  readonly reason: string | undefined;
+  /** The first row that was not acknowledged then. */
+  readonly failing: Position | undefined;
+  /** Seconds until the next attempt; 0 if none is waited for. */
+  readonly retryIn: number;
+}
+
+interface Row {
+  readonly endpoint: string;
+  readonly changed: bigint;
+  readonly id: bigint;
+  readonly end_changed: bigint | null;
+  readonly end_id: bigint | null;
+  readonly behind: number;
+  readonly parked: boolean;
+  readonly failures: number;
+  readonly reason: string | null;
+  readonly failing_changed: bigint | null;
+  readonly failing_id: bigint | null;
+  readonly retry_in: number;
+}
+
+/** What operators see of the endpoints and do to them. Each method rejects with PlantStoreError `store_unavailable`. */
+export function webhookEndpoints({ sql: database }: Database, callStore: CallStore) {
+  /**
+   * Whoever delivers begins anew, once the lease of the one that does has expired: until then it may begin requests.
+   *
+   * @returns whether there is such an endpoint, for which the condition holds
+   */
+  async function change(endpoint: string, where: RawBuilder<unknown>, ...set: RawBuilder<unknown>[]): Promise<boolean> {
+    const { rows } = await callStore(() =>
+      sql`update webhooks set ${sql.join([NO_FAILURE, NO_HOLDER, ...set])}
+        where endpoint = ${endpoint} and ${where} returning 1`.execute(database),
+    );
+    return rows.length > 0;
+  }
+
+  return {
+    async states(): Promise<EndpointState[]> {
+      const { rows } = await callStore(() => STATES.execute(database));
+      return rows.map(stateOf);
+    },
+    /** Goes on at the position, unless that belongs to another table. */
+    resume: (endpoint: string) => change(endpoint, IS_SAME_TABLE),
+    /** Goes on after a row, if it is still the one that fails. @returns also true if it was skipped before */
+    async skip(endpoint: string, { changed, id }: Position): Promise<boolean> {
+      const isFailing = sql`${IS_SAME_TABLE} and failing_changed = ${changed} and failing_id = ${id}`;
+      if (await change(endpoint, isFailing, sql`changed = ${changed}, id = ${id}`)) return true;
+      // After a lost connection the statement is repeated, and then nothing fails any more.
+      const isThere = sql`select from webhooks
+        where endpoint = ${endpoint} and ${IS_SAME_TABLE} and changed = ${changed} and id = ${id}`;
+      return (await callStore(() => isThere.execute(database))).rows.length > 0;
+    },
+    /** Begins before all plants. */
+    rewind: (endpoint: string) =>
+      change(endpoint, sql`true`, sql`plants = 'plants'::regclass, changed = 0, id = ${MIN_INT64}`),
+  };
+}
+
+/** Takes the lease from whoever has it, and gives it to nobody before it expires. */
+const NO_HOLDER = sql`holder = case when holder is not null then gen_random_uuid() end`;
+
+const STATES = sql<Row>`
+  select webhooks.endpoint, webhooks.changed, webhooks.id, parked, failures, reason, failing_changed, failing_id,
+    case when retry_at > now() then extract(epoch from retry_at - now()) else 0 end::float8 as retry_in,
+    last.changed as end_changed, last.id as end_id, behind
+  from (select ${SETTLED} as settled from change_feed where single = 1) as feed cross join webhooks
+  left join lateral (
+    select changed, id from plants where changed < settled order by changed desc, id desc limit 1
+  ) as last on true
+  cross join lateral (
+    select count(*)::int as behind from (
+      select from plants where (plants.changed, plants.id) > (webhooks.changed, webhooks.id) and plants.changed < settled
+      limit ${sql.lit(MOST_COUNTED)}
+    ) as one
+  ) as counted order by endpoint`;
+
+function stateOf({ changed, id, ...row }: Row): EndpointState {
+  const position = { changed, id };
+  return {
+    endpoint: row.endpoint,
+    position,
+    end: positionOf(row.end_changed, row.end_id) ?? position,
+    behind: row.behind,
+    isParked: row.parked,
+    failures: row.failures,
+    reason: row.reason ?? undefined,
+    failing: positionOf(row.failing_changed, row.failing_id),
+    retryIn: row.retry_in,
+  };
+}
+
+function positionOf(changed: bigint | null, id: bigint | null): Position | undefined {
+  return changed === null || id === null ? undefined : { changed, id };
+}

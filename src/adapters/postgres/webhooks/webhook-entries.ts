@@ -1,0 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Entry, Position, ReadEntries } from '../../../application/webhooks/ports.ts';
+import { semaphore } from '../calls/semaphore.ts';
+import { statement } from '../calls/statement.ts';
+import type { CallStore } from '../calls/store-call.ts';
+import { EPOCH, MAY_RECORD, NEXT, SETTLED } from '../changes/change-epoch.ts';
+import { NO_STATE } from '../changes/change-feed-check.ts';
+import { changeRecord } from '../changes/change-record.ts';
+import type { Database } from '../database.ts';
+import { SchemaError } from '../errors.ts';
+import { PLANT_JSON, SIZE } from '../plants/plant-columns.ts';
+
+/** Rows of a page, and octets of their texts unless a single plant has more. */
+const PAGE = { rows: 200, text: 1024 ** 2 };
+
+/** Milliseconds that a page waits while plants are being written: delivering them takes the same CPU. */
+const PAUSE = 100;
+
+interface Row {
+  readonly epoch: string;
+  /** The next transaction. */
+  readonly next: bigint;
+  /** What is recorded of the epoch; null if nothing is. */
+  readonly recorded: bigint | null;
+  readonly may_record: boolean;
+  /** These are null if there is nothing. */
+  readonly changed: bigint | null;
+  readonly id: bigint | null;
+  readonly record: string | null;
+}
+
+/**
+ * Reads what has to be delivered.
+ *
+ * @param isWriting whether plants are being written; pages wait then
+ */
+export function webhookEntries(database: Database, callStore: CallStore, isWriting: () => boolean): ReadEntries {
+  const page = selectEntries(database);
+  const pageStatement = semaphore(1, database.gather);
+  const maySend = changeRecord(database, callStore);
+  return {
+    async readEntries({ changed, id }) {
+      if (isWriting()) await delay(PAUSE);
+      const read = async () => {
+        const { rows } = await database.sql.executeQuery(page({ changed, id }));
+        const [state] = rows;
+        if (state === undefined) throw new SchemaError(NO_STATE);
+        return { state, entries: rows.flatMap(entryOf) };
+      };
+      for (;;) {
+        const { state, entries } = await callStore((call) => pageStatement(read, call));
+        // The first record of a timeline, which names its epoch, is enough: positions of webhooks need no epoch.
+        const isNamed = await maySend({ ...state, lines: null, is_synchronous: false });
+        if (isNamed) return { epoch: state.epoch, entries };
+      }
+    },
+  };
+}
+
+function entryOf({ changed, id, record }: Row): Entry[] {
+  return changed === null || id === null ? [] : [{ changed, id, record: record ?? undefined }];
+}
+
+/** The epoch, and beside it each of the first rows after a position. The positions belong to that epoch only. */
+function selectEntries({ sql: tables }: Database) {
+  return statement<Position, Row>((parameter) =>
+    sql<Row>`
+      select epoch, next, (records ->> epoch)::bigint as recorded, may_record, page.changed, page.id, page.record from (
+        select ${EPOCH} as epoch, ${NEXT} as next, recorded as records, ${MAY_RECORD} as may_record,
+          ${SETTLED} as settled
+        from change_feed where single = 1
+      ) as feed left join lateral (
+        select changed, id, case when deleted is null then ${PLANT_JSON} end as record from (
+          select *, sum(size) over (order by changed, id rows unbounded preceding) as total from (
+            select *, ${SIZE} as size from plants
+            where (changed, id) > (${parameter('changed')}::bigint, ${parameter('id')}::bigint) and changed < settled
+            order by changed, id limit ${sql.lit(PAGE.rows)}
+          ) as plant
+        ) as plant where total <= ${sql.lit(PAGE.text)} or total = size
+      ) as page on true order by page.changed, page.id`.compile(tables),
+  );
+}

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import { type RawBuilder, sql } from 'kysely';
+import type { KeepPositions, Lease } from '../../../application/webhooks/ports.ts';
+import { MIN_INT64 } from '../../../domain/plant.ts';
+import type { CallStore } from '../calls/store-call.ts';
+import { SETTLED } from '../changes/change-epoch.ts';
+import { requireChangeFeed } from '../changes/change-feed-check.ts';
+import type { IsDistributed } from '../citus.ts';
+import type { Database } from '../database.ts';
+
+/** Whether the position is that of the table that there is: it is not if only one of the two was restored. */
+export const IS_SAME_TABLE = sql`plants = 'plants'::regclass`;
+
+/** As of an endpoint that has not failed. */
+export const NO_FAILURE = sql`failures = 0, failing_since = null, failing_changed = null, failing_id = null,
+  reason = null, retry_at = '-infinity', parked = false`;
+
+const later = (milliseconds: number) => sql`now() + make_interval(secs => ${milliseconds / 1_000})`;
+
+/**
+ * The table `webhooks`. Leases expire by the clock of the database. Each has a name of its own, so that a statement that
+ * runs late does nothing.
+ */
+export function webhookPositions(store: Database, callStore: CallStore, isDistributed: IsDistributed): KeepPositions {
+  const database = store.sql;
+  const requireFeed = () => requireChangeFeed(store, isDistributed);
+
+  /** @returns whether the lease holds */
+  async function update({ endpoint, holder }: Lease, set: RawBuilder<unknown>): Promise<boolean> {
+    const statement = sql`update webhooks set ${set} where endpoint = ${endpoint} and holder = ${holder} returning 1`;
+    const { rows } = await callStore(() => statement.execute(database));
+    return rows.length > 0;
+  }
+
+  return {
+    async add(endpoint) {
+      await callStore(async () => {
+        await requireFeed();
+        await sql`insert into webhooks (endpoint, plants, changed, id)
+          select ${endpoint}::text, 'plants'::regclass, coalesce(last.changed, 0), coalesce(last.id, ${MIN_INT64})
+          from change_feed left join lateral (
+            select changed, id from plants where changed < ${SETTLED} order by changed desc, id desc limit 1
+          ) as last on true where single = 1
+          on conflict do nothing`.execute(database);
+      });
+    },
+
+    async take(endpoint, milliseconds) {
+      const holder = randomUUID();
+      const { rows } = await callStore(async () => {
+        await requireFeed();
+        return sql<Omit<Lease, 'position'> & Lease['position'] & { readonly parked: boolean }>`
+          update webhooks set
+            parked = not ${IS_SAME_TABLE},
+            reason = case when ${IS_SAME_TABLE} then reason else ${OTHER_TABLE} end,
+            holder = case when ${IS_SAME_TABLE} then ${holder}::uuid end,
+            expires = ${later(milliseconds)}
+          where endpoint = ${endpoint} and not parked and retry_at <= now()
+            and (holder is null or holder = ${holder} or expires < now())
+          returning parked, changed, id, failures,
+            coalesce(extract(epoch from now() - failing_since) * 1000, 0)::float8 as "failingFor"
+        `.execute(database);
+      });
+      const [row] = rows;
+      if (row === undefined || row.parked) return undefined;
+      const { changed, id, failures, failingFor } = row;
+      return { endpoint, holder, position: { changed, id }, failures, failingFor };
+    },
+
+    renew: (lease, milliseconds) => update(lease, sql`expires = ${later(milliseconds)}`),
+
+    advance: (lease, { changed, id }) => update(lease, sql`changed = ${changed}, id = ${id}, ${NO_FAILURE}`),
+
+    async fail(lease, { failing, reason, failures, retryIn, isParked }) {
+      await update(
+        lease,
+        sql`holder = null, failures = ${failures}, failing_since = coalesce(failing_since, now()),
+          failing_changed = ${failing.changed}, failing_id = ${failing.id}, reason = ${reason},
+          retry_at = ${later(retryIn)}, parked = ${isParked}`,
+      );
+    },
+
+    async release(lease) {
+      await update(lease, sql`holder = null`);
+    },
+  };
+}
+
+const OTHER_TABLE = 'the table plants is another one than that of its position: rewind it, which sends all plants';

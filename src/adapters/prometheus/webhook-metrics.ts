@@ -1,0 +1,95 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Position } from '../../application/webhooks/ports.ts';
+
+/** What a scrape has to know of an endpoint. */
+export interface EndpointState {
+  readonly endpoint: string;
+  readonly position: Position;
+  /** The last row of the feed. */
+  readonly end: Position;
+  /** Rows between both, as far as they are counted. */
+  readonly behind: number;
+  readonly isParked: boolean;
+}
+
+/**
+ * Adds the metrics of webhooks.
+ *
+ * @param endpoints their names, whose counters begin at 0
+ * @param states called at each scrape; may reject, and then there are no values
+ */
+export function webhookMetrics(
+  registry: Registry,
+  endpoints: readonly string[],
+  states: () => Promise<readonly EndpointState[]>,
+) {
+  const common = { labelNames: ['endpoint'] as const, registers: [registry] };
+  const delivered = new Counter({
+    name: 'plant_store_webhook_delivered_total',
+    help: 'Plants that the endpoint of a webhook has acknowledged to this process, repetitions included',
+    ...common,
+  });
+  const failed = new Counter({
+    name: 'plant_store_webhook_failed_total',
+    help: 'Attempts of this process to deliver to the endpoint of a webhook that failed',
+    ...common,
+  });
+  for (const endpoint of endpoints) for (const counter of [delivered, failed]) counter.inc({ endpoint }, 0);
+
+  const secondsBehind = waitingTimes();
+  let reading: Promise<readonly (EndpointState & { readonly seconds: number })[]> | undefined;
+  async function read() {
+    try {
+      return (await states()).map((state) => ({ ...state, seconds: secondsBehind(state) }));
+    } catch {
+      return [];
+    } finally {
+      reading = undefined;
+    }
+  }
+
+  const gauges: [name: string, help: string, value: (state: EndpointState & { seconds: number }) => number][] = [
+    ['lag_entries', 'Changes that wait for the endpoint of a webhook, 10,000 at most', ({ behind }) => behind],
+    ['lag_seconds', 'Time for which a change has waited, as far as scrapes show', ({ seconds }) => seconds],
+    ['parked', '1 if nothing is sent until the endpoint is resumed', ({ isParked }) => Number(isParked)],
+  ];
+  for (const [name, help, value] of gauges) {
+    new Gauge({
+      name: `plant_store_webhook_${name}`,
+      help,
+      ...common,
+      async collect() {
+        // All gauges of a scrape share it.
+        reading ??= read();
+        const found = await reading;
+        this.reset();
+        for (const state of found) this.set({ endpoint: state.endpoint }, value(state));
+      },
+    });
+  }
+
+  return {
+    delivered: (endpoint: string, plants: number) => delivered.inc({ endpoint }, plants),
+    failed: (endpoint: string) => failed.inc({ endpoint }),
+  };
+}
+
+/**
+ * Plants have no time. What was the end of the feed at one scrape, and is not delivered at another, has waited for the
+ * time between both.
+ */
+function waitingTimes(): (state: EndpointState) => number {
+  const marks = new Map<string, { readonly end: Position; readonly at: number }>();
+  return ({ endpoint, position, end }) => {
+    let mark = marks.get(endpoint);
+    if (mark === undefined || !isBefore(position, mark.end)) {
+      mark = { end, at: performance.now() };
+      marks.set(endpoint, mark);
+    }
+    return isBefore(position, mark.end) ? (performance.now() - mark.at) / 1_000 : 0;
+  };
+}
+
+function isBefore(a: Position, b: Position): boolean {
+  return a.changed < b.changed || (a.changed === b.changed && a.id < b.id);
+}

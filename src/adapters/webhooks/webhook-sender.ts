@@ -1,0 +1,112 @@
+import { createHmac, hash } from 'node:crypto';
+import { type Dispatcher, Pool } from 'undici';
+import type { Failure, Message, Send } from '../../application/webhooks/ports.ts';
+
+/** Where webhooks are sent. */
+export interface WebhookEndpoint {
+  /** For people and metrics: its host and a digest of its URL, which may be a secret. */
+  readonly name: string;
+  readonly url: string;
+  /** One or two, as `whsec_` and base64. Each signs, so that the receiver can replace one by the other. */
+  readonly secrets: readonly string[];
+}
+
+interface SenderOptions {
+  /** Connections to each endpoint. */
+  readonly connections: number;
+  /** Milliseconds that a request may take, from the connection to the last octet of the response. */
+  readonly timeout?: number;
+}
+
+/** Octets of a response's body that are read, so that its connection can be used again. */
+const MOST_READ = 64 * 1024;
+
+/** Octets of its headers. */
+const MAX_HEADERS = 16 * 1024;
+
+/**
+ * Sends messages signed as the Standard Webhooks specification says (version 1, symmetric). Any status 2xx acknowledges
+ * one, and redirects are not followed. Endpoints share no connection, so that a slow one delays no other.
+ *
+ * @returns `send`, and `close`, which breaks off every request
+ */
+export function webhookSender(endpoints: readonly WebhookEndpoint[], { connections, timeout = 15_000 }: SenderOptions) {
+  const targets = new Map(endpoints.map((endpoint) => [endpoint.name, targetOf(endpoint, connections, timeout)]));
+
+  const send: Send = async (endpoint, message) => {
+    const target = targets.get(endpoint);
+    if (target === undefined) throw new TypeError(`${endpoint} is not configured`);
+    const overdue = new AbortController();
+    const timer = setTimeout(() => overdue.abort(new Error(`no response within ${timeout / 1_000} s`)), timeout);
+    try {
+      const { origin, path, secrets } = target;
+      const headers = signedHeaders(message, secrets);
+      const { signal } = overdue;
+      const response = await origin.request({ method: 'POST', path, headers, body: message.record, signal });
+      // What it says is of no interest, and neither is whether that comes to its end.
+      await response.body.dump({ limit: MOST_READ, signal }).catch(() => {});
+      return failureIn(response);
+    } catch (error) {
+      return { reason: reasonOf(error) };
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  const close = async () => {
+    await Promise.all([...targets.values()].map(({ origin }) => origin.destroy()));
+  };
+  return { send, close };
+}
+
+function targetOf({ url, secrets }: WebhookEndpoint, connections: number, timeout: number) {
+  const { origin, pathname, search } = new URL(url);
+  // HTTP/2 would share one connection, whose limits the receiver sets.
+  const options = { connections, allowH2: false, maxHeaderSize: MAX_HEADERS, connect: { timeout } };
+  const keys = secrets.map((secret) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64'));
+  return { origin: new Pool(origin, options), path: pathname + search, secrets: keys };
+}
+
+/** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
+function signedHeaders(message: Message, secrets: readonly Buffer[]): Record<string, string> {
+  const id = messageId(message);
+  const timestamp = `${Math.floor(Date.now() / 1_000)}`;
+  const signatures = secrets.map((secret) => {
+    const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${message.record}`).digest('base64');
+    return `v1,${signature}`;
+  });
+  return {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  };
+}
+
+/** Digits of the largest int64: with as many, texts compare as their numbers do. */
+const DIGITS = 19;
+
+/** The same whenever the message is sent again. Of two of one plant, in one epoch, the later state has the greater one. */
+function messageId({ epoch, changed, id, record }: Message): string {
+  const digest = hash('sha256', record, 'hex').slice(0, 16);
+  return ['msg', epoch, `${changed}`.padStart(DIGITS, '0'), id, digest].join('_');
+}
+
+function failureIn({ statusCode, headers }: Dispatcher.ResponseData): Failure | undefined {
+  if (statusCode >= 200 && statusCode < 300) return undefined;
+  const redirect = statusCode >= 300 && statusCode < 400 ? ', and redirects are not followed' : '';
+  const retryAfter = millisecondsUntil(`${headers['retry-after'] ?? ''}`);
+  return { reason: `it responded with ${statusCode}${redirect}`, isGone: statusCode === 410, retryAfter };
+}
+
+/** RFC 9110 section 10.2.3: seconds or a date; 0 if it is neither. */
+function millisecondsUntil(retryAfter: string): number {
+  const milliseconds = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - Date.now();
+  return Math.max(milliseconds || 0, 0);
+}
+
+/** Node.js throws an error without a message if a host has several addresses and none responds. */
+function reasonOf(error: unknown): string {
+  const { message, code } = error as NodeJS.ErrnoException;
+  return message || code || 'the connection failed';
+}

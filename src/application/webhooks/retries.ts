@@ -1,0 +1,27 @@
+import type { Failure, Lease, Position, Setback } from './ports.ts';
+
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+
+/** Milliseconds until the next attempt after the first failure, the second and so on; the last one from then on. */
+const DELAYS = [5 * SECOND, 30 * SECOND, 120 * SECOND, 600 * SECOND, 1_800 * SECOND, HOUR];
+
+/** The part of a delay by which it may grow at random, so that not all endpoints of a host are tried at once. */
+const JITTER = 0.1;
+
+/** Milliseconds without any progress after which an endpoint is parked: three days. */
+const PATIENCE = 72 * HOUR;
+
+/**
+ * Decides when to try again.
+ *
+ * @param lease as it was before the failure, or since the last progress
+ * @param random from 0 to 1
+ */
+export function setbackOf(lease: Lease, failing: Position, failure: Failure, random: number): Setback {
+  const { reason, isGone = false, retryAfter = 0 } = failure;
+  const failures = lease.failures + 1;
+  const delay = DELAYS[Math.min(failures, DELAYS.length) - 1] ?? HOUR;
+  const retryIn = Math.max(delay, Math.min(retryAfter, HOUR)) * (1 + JITTER * random);
+  return { failing, reason, failures, retryIn, isParked: isGone || lease.failingFor >= PATIENCE };
+}

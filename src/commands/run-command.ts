@@ -1,0 +1,41 @@
+import { say } from '../process/say.ts';
+
+const FAILED = 1;
+
+/**
+ * Runs a command to its end and sets the exit code. An error prints its message on stderr, with exit code 1.
+ *
+ * @param name in package.json
+ * @param usage printed on stdout for --help
+ * @param parse parses the command line; it throws an Error that says what is wrong with it
+ * @param run resolves to the exit code
+ */
+export async function runCommand<Arguments>(
+  name: string,
+  usage: string,
+  parse: (args: readonly string[]) => Arguments,
+  run: (args: Arguments) => Promise<number>,
+): Promise<void> {
+  // A failed write of the progress bar must not end the command.
+  process.stderr.on('error', () => {});
+  try {
+    const args = process.argv.slice(2);
+    if (args.includes('--help') || args.includes('-h')) console.log(usage);
+    else process.exitCode = await run(parsedCommandLine(name, () => parse(args)));
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+    // An embedded database that could not be opened keeps a timer, and with it the process.
+    process.exit(FAILED);
+  }
+}
+
+/** Adds how to get help to an error of the command line. */
+export function parsedCommandLine<Arguments>(name: string, parse: () => Arguments): Arguments {
+  try {
+    return parse();
+  } catch (error) {
+    // Node.js goes on about arguments that begin with a dash, of which there are none here.
+    const [message] = (error as Error).message.split('. To specify a positional argument');
+    throw new Error(`${message}\nFor help: npm run ${name} -- --help`);
+  }
+}

@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
+import { distribution } from '../adapters/postgres/citus.ts';
+import type { Database } from '../adapters/postgres/database.ts';
+import { positionsGate } from '../adapters/postgres/webhooks/positions-gate.ts';
+import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
+import { webhookEntries } from '../adapters/postgres/webhooks/webhook-entries.ts';
+import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
+import type { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
+import { type WebhookEndpoint, webhookSender } from '../adapters/webhooks/webhook-sender.ts';
+import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
+import type { DeliveryObserver } from '../application/webhooks/ports.ts';
+import { CONCURRENCY } from '../application/webhooks/send-page.ts';
+
+interface WebhookOptions {
+  readonly database: Database;
+  readonly schemaReady: () => Promise<void> | undefined;
+  /** Milliseconds until a call of the store times out. */
+  readonly timeout: number;
+  readonly log: Logger;
+  readonly metrics: Pick<ReturnType<typeof prometheusMetrics>, 'webhooks'>;
+}
+
+interface Webhooks {
+  /** As `schemaReady`, for the plants: also waits until every endpoint has its place in the feed. */
+  readonly storeReady: () => Promise<void> | undefined;
+  /**
+   * Delivers them in the background.
+   *
+   * @returns a function that ends it
+   * @throws Error, saying what to do, if the database has no feed of changes
+   */
+  start(isWriting: () => boolean): Promise<() => Promise<void>>;
+}
+
+/** Milliseconds that the start waits for a database to say whether it has a feed. */
+const CHECK_TIMEOUT = 1_000;
+
+/** Milliseconds that the end waits for what is acknowledged to be stored. */
+const END_TIMEOUT = 500;
+
+/** Announces all plants that are written through a store which waits for `storeReady`. */
+export function webhooksOf(
+  endpoints: readonly WebhookEndpoint[],
+  { database, schemaReady, timeout, log, metrics }: WebhookOptions,
+): Webhooks {
+  if (endpoints.length === 0) return { storeReady: schemaReady, start: async () => async () => {} };
+  const names = endpoints.map(({ name }) => name);
+  const callStore = storeCalls({ schemaReady, timeout });
+  const isDistributed = distribution(database);
+  const positions = webhookPositions(database, callStore, isDistributed);
+
+  return {
+    storeReady: positionsGate(names, positions, schemaReady, log),
+    async start(isWriting) {
+      // If the database does not respond now, the gate finds out later.
+      const isUnusable = isDistributed().catch(() => false);
+      if (await Promise.race([isUnusable, delay(CHECK_TIMEOUT, false, { ref: false })])) {
+        throw new Error(
+          'Webhooks need the feed of changes, but there is no feed of changes: the table is distributed by Citus: ' +
+            'unset WEBHOOK_URLS and WEBHOOKS_FILE.',
+        );
+      }
+      const { states } = webhookEndpoints(database, callStore);
+      const counters = metrics.webhooks(names, async () =>
+        (await states()).filter(({ endpoint }) => names.includes(endpoint)),
+      );
+      const { send, close } = webhookSender(endpoints, { connections: CONCURRENCY });
+      const deliver = deliverWebhooks({
+        feed: webhookEntries(database, callStore, isWriting),
+        positions,
+        send,
+        observer: observerOf(log, counters),
+        now: () => performance.now(),
+        sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => {}),
+        random: Math.random,
+      });
+      const end = new AbortController();
+      const delivering = Promise.all(names.map((name) => deliver(name, end.signal)));
+      let ending: Promise<unknown> | undefined;
+      return async () => {
+        end.abort();
+        ending ??= close().then(() => Promise.race([delivering, delay(END_TIMEOUT, undefined, { ref: false })]));
+        await ending;
+      };
+    },
+  };
+}
+
+/** Milliseconds after which an interruption that goes on is logged again. */
+const LOG_INTERVAL = 60_000;
+
+function observerOf(log: Logger, metrics: Pick<DeliveryObserver, 'delivered'> & { failed(endpoint: string): void }) {
+  const logged = new Map<string, number>();
+  const observer: DeliveryObserver = {
+    delivered: metrics.delivered,
+    failed(webhook, { reason, failures, retryIn, isParked, failing: { changed, id } }) {
+      metrics.failed(webhook);
+      const plant = { changed: `${changed}`, id: `${id}` };
+      if (isParked) log.error({ webhook, ...plant, reason, failures }, 'webhook is parked: npm run webhooks');
+      else log.warn({ webhook, ...plant, reason, failures, retryMs: Math.round(retryIn) }, 'webhook failed');
+    },
+    interrupted(webhook, err) {
+      const now = performance.now();
+      if (now - (logged.get(webhook) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL) return;
+      logged.set(webhook, now);
+      log.warn({ webhook, err }, 'webhook is interrupted');
+    },
+  };
+  return observer;
+}

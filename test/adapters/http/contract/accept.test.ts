@@ -1,0 +1,70 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { preferredType } from '../../../../src/adapters/http/contract/accept.ts';
+import type { HttpError } from '../../../../src/adapters/http/http-errors.ts';
+
+const JSON_TYPE = 'application/json';
+const LINES = 'application/x-ndjson';
+const types = [JSON_TYPE, LINES] as const;
+
+test.each<[string | undefined, string | undefined]>([
+  [undefined, JSON_TYPE],
+  ['', JSON_TYPE],
+  ['*/*', JSON_TYPE],
+  ['application/*', JSON_TYPE],
+  ['application/json', JSON_TYPE],
+  ['APPLICATION/JSON', JSON_TYPE],
+  ['application/json; charset=utf-8', JSON_TYPE],
+  ['application/x-ndjson', LINES],
+  ['application/x-ndjson, */*', JSON_TYPE],
+  ['application/x-ndjson, */*;q=0.9', LINES],
+  ['application/x-ndjson, application/json', JSON_TYPE],
+  ['application/x-ndjson;q=0.5,application/json;q=0.4', LINES],
+  ['application/json;q=0.001, application/x-ndjson;q=0', JSON_TYPE],
+  ['application/json;q=0, */*;q=0.1', LINES],
+  ['text/html, application/xhtml+xml, application/xml;q=0.9, */*;q=0.8', JSON_TYPE],
+  ['application/json ; q=0.2 , application/x-ndjson ; Q=0.3', LINES],
+  ['application/json;x=";q=0";q=1', JSON_TYPE],
+  ['application/json;q=0.5;x=";q=0"', JSON_TYPE],
+  ['application/json;x="a\\",application/x-ndjson,\\"";q=0.1, application/x-ndjson;q=0.2', LINES],
+  ['application/json;v=1;q=0,application/json', JSON_TYPE],
+  ['application/json;q=0.1, application/json;v=1, application/x-ndjson;q=0.2', LINES],
+  ['application/json;v=1;q=0, */*', JSON_TYPE],
+  ['application/json;v=1, application/x-ndjson;q=0.2', JSON_TYPE],
+  ['*/*;charset=utf-8', JSON_TYPE],
+  ['application/json;v=1;q=0', undefined],
+  ['application/json;charset=utf-8;q=0.3, application/x-ndjson;q=0.2', JSON_TYPE],
+  ['text/html', undefined],
+  ['application/json;q=0', undefined],
+  ['*/*;q=0', undefined],
+  ['application/*;q=0, */*', undefined],
+  ['json', undefined],
+])('Accept: %s gets %s', (accept, type) => {
+  if (type === undefined)
+    expect(() => preferredType(accept, types)).toThrow('Accept must allow application/json or application/x-ndjson');
+  else expect(preferredType(accept, types)).toBe(type);
+});
+
+test('any order of the ranges gets the same, and any text a type or a refusal', () => {
+  const weight = fc.constantFrom('', ';q=0', ';q=0.3', ';q=1', '; q=0.300');
+  const range = fc.constantFrom('*/*', 'application/*', 'text/*', ...types, 'text/csv');
+  const ranges = fc.uniqueArray(fc.tuple(range, weight), { selector: ([name]) => name, minLength: 1 });
+  const chosen = (accept: string) => {
+    try {
+      return preferredType(accept, types);
+    } catch (error) {
+      expect(error).toMatchObject({ name: 'HttpError', code: 'not_acceptable' } satisfies Partial<HttpError>);
+      return undefined;
+    }
+  };
+  fc.assert(
+    fc.property(
+      ranges.chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))),
+      ([one, other]) => {
+        const text = (list: typeof one) => list.map((parts) => parts.join('')).join(', ');
+        expect(chosen(text(one))).toBe(chosen(text(other)));
+      },
+    ),
+  );
+  fc.assert(fc.property(fc.string(), (text) => expect([undefined, ...types]).toContain(chosen(text))));
+});

@@ -1,0 +1,257 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import { allPermissions, type Permission } from '../../../../src/application/permissions.ts';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
+import { get, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { fakePlants } from '../../../support/fake-plants.ts';
+
+/* Changing, deleting and following plants over HTTP. For the store, see plant-repository-changes.test.ts. */
+
+const READER = 'a-token-that-reads';
+const CREATOR = 'a-token-that-creates';
+const permissions = new Map<string, ReadonlySet<Permission>>([
+  [TOKEN, allPermissions],
+  [READER, new Set(['read'])],
+  [CREATOR, new Set(['read', 'create'])],
+]);
+
+let stored: Map<bigint, NewPlant | 'deleted'>;
+let server: HttpServer;
+beforeEach(async () => {
+  stored = new Map([[2n, 'deleted']]);
+  const plants = fakePlants(stored);
+  server = await startApiServer({ plants, maxFollowers: 2, verifyToken: (token) => permissions.get(token) });
+  await plants.add({ id: 1n, name: 'Ficus', tag: 'tree' });
+});
+afterEach(() => server.close(0));
+
+interface Sent {
+  readonly body?: string | undefined;
+  readonly token?: string;
+  readonly headers?: Record<string, string>;
+}
+
+async function send(method: string, path: string, { body, token = TOKEN, headers = {} }: Sent = {}) {
+  const response = await fetch(server.url + path, {
+    method,
+    headers: {
+      Authorization: `Bearer ${token}`,
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body }),
+  });
+  const text = await response.text();
+  const { error } = text.startsWith('{"error"') ? (JSON.parse(text) as { error: number }) : {};
+  return { status: response.status, text, error, headers: response.headers };
+}
+
+const put = (path: string, body: string, more: Sent = {}) => send('PUT', path, { body, ...more });
+const remove = (path: string, more: Sent = {}) => send('DELETE', path, more);
+const etagOf = async (path: string) => (await get(server.url, path)).headers.get('ETag') ?? '';
+
+describe('PUT /plants/{id}', () => {
+  test('replaces name and tag, and returns the record with the ETag that reading it has', async () => {
+    const before = await etagOf('/plants/1');
+    const { status, text, headers } = await put('/plants/1', '{"name":"Ficus carica"}');
+    expect([status, text]).toEqual([200, '{"id":1,"name":"Ficus carica"}']);
+    expect(headers.get('ETag')).not.toBe(before);
+    expect(headers.get('ETag')).toBe(await etagOf('/plants/1'));
+    expect(headers.get('Cache-Control')).toBe('no-store');
+  });
+
+  test.each<[string, string, string, number, number]>([
+    ['an id that none has', '/plants/7', '{"name":""}', 404, 40401],
+    ['the id of a deleted plant', '/plants/2', '{"name":""}', 410, 41000],
+    ['an id in another spelling', '/plants/01', '{"name":""}', 400, 40022],
+    ['a query', '/plants/1?x=1', '{"name":""}', 400, 40022],
+    ['a body without a name', '/plants/1', '{"tag":"x"}', 400, 40022],
+    ['another id in the body', '/plants/1', '{"id":2,"name":""}', 400, 40022],
+    ['an id as a string', '/plants/1', '{"id":"1","name":""}', 400, 40022],
+    ['a name with U+0000', '/plants/1', '{"name":"\\u0000"}', 400, 40022],
+    ['a body that is no JSON', '/plants/1', '{', 400, 40000],
+  ])('with %s changes nothing', async (_what, path, body, status, error) => {
+    expect(await put(path, body)).toMatchObject({ status, error });
+    expect(stored.get(1n)).toEqual({ id: 1n, name: 'Ficus', tag: 'tree' });
+  });
+
+  test('takes the record as it was read, its id compared digit by digit', async () => {
+    const id = 2n ** 53n + 1n;
+    stored.set(id, { id, name: 'Ficus' });
+    const path = `/plants/${id}`;
+    for (const same of [`${id}`, `${id}.0`]) expect((await put(path, `{"id":${same},"name":"x"}`)).status).toBe(200);
+    const rounded = await put(path, `{"id":${id - 1n},"name":"y"}`);
+    expect(rounded.text).toBe('{"error":40022,"message":"id must be the id in the path, or omitted"}');
+    expect(stored.get(id)).toEqual({ id, name: 'x' });
+  });
+});
+
+describe('If-Match', () => {
+  test.each<[string, (etag: string) => string, boolean]>([
+    ['the ETag', (etag) => etag, true],
+    ['the ETag among others', (etag) => `"x", ${etag}`, true],
+    ['*', () => '*', true],
+    ['another ETag', () => '"x"', false],
+    ['the ETag as a weak one', (etag) => `W/${etag}`, false],
+    ['the ETag without quotes', (etag) => etag.slice(1, -1), false],
+    ['nothing', () => '', false],
+  ])('with %s lets a change and a deletion through or refuses both with 412', async (_what, header, matches) => {
+    const headers = { 'If-Match': header(await etagOf('/plants/1')) };
+    const changed = await put('/plants/1', '{"name":"Ficus","tag":"shrub"}', { headers });
+    expect([changed.status, changed.error]).toEqual(matches ? [200, undefined] : [412, 41200]);
+    const again = { 'If-Match': header(await etagOf('/plants/1')) };
+    const deleted = await remove('/plants/1', { headers: again });
+    expect([deleted.status, deleted.error]).toEqual(matches ? [204, undefined] : [412, 41200]);
+  });
+
+  test('does not refuse content that the plant has already, nor a deletion that was done already', async () => {
+    const headers = { 'If-Match': '"x"' };
+    expect((await put('/plants/1', '{"name":"Ficus","tag":"tree"}', { headers })).status).toBe(200);
+    expect((await remove('/plants/2', { headers })).status).toBe(204);
+  });
+
+  test('does not hide that there is no such plant', async () => {
+    const headers = { 'If-Match': '*' };
+    expect((await put('/plants/7', '{"name":""}', { headers })).error).toBe(40401);
+    expect((await remove('/plants/7', { headers })).error).toBe(40401);
+    expect((await put('/plants/2', '{"name":""}', { headers })).error).toBe(41000);
+  });
+});
+
+describe('If-None-Match', () => {
+  const SAME = '{"name":"Ficus","tag":"tree"}';
+
+  test.each<[string, (etag: string) => string, boolean]>([
+    ['the ETag', (etag) => etag, true],
+    ['the ETag among others', (etag) => `"x", ${etag}`, true],
+    ['the ETag as a weak one', (etag) => `W/${etag}`, true],
+    ['*', () => '*', true],
+    ['another ETag', () => '"x"', false],
+    ['nothing', () => '', false],
+  ])('with %s refuses a change and a deletion with 412 or lets both through', async (_what, header, matches) => {
+    const headers = { 'If-None-Match': header(await etagOf('/plants/1')) };
+    const changed = await put('/plants/1', '{"name":"Ficus","tag":"shrub"}', { headers });
+    expect([changed.status, changed.error]).toEqual(matches ? [412, 41200] : [200, undefined]);
+    const again = { 'If-None-Match': header(await etagOf('/plants/1')) };
+    const deleted = await remove('/plants/1', { headers: again });
+    expect([deleted.status, deleted.error]).toEqual(matches ? [412, 41200] : [204, undefined]);
+    if (matches) expect(stored.get(1n)).toEqual({ id: 1n, name: 'Ficus', tag: 'tree' });
+  });
+
+  test('refuses content that the plant has already as well, and lets new content through that has its ETag then', async () => {
+    const etag = await etagOf('/plants/1');
+    for (const known of [etag, '*']) {
+      expect((await put('/plants/1', SAME, { headers: { 'If-None-Match': known } })).error).toBe(41200);
+    }
+    expect((await put('/plants/1', SAME, { headers: { 'If-None-Match': '"x"' } })).status).toBe(200);
+    await put('/plants/1', '{"name":"Ficus carica"}');
+    expect((await put('/plants/1', SAME, { headers: { 'If-None-Match': etag } })).status).toBe(200);
+    expect((await put('/plants/1', SAME, { headers: { 'If-None-Match': etag } })).error).toBe(41200);
+  });
+
+  test('does not refuse a deletion that was done already, and does not hide that there is no such plant', async () => {
+    const headers = { 'If-None-Match': '*' };
+    expect((await remove('/plants/2', { headers })).status).toBe(204);
+    expect((await remove('/plants/7', { headers })).error).toBe(40401);
+    expect((await put('/plants/7', '{"name":""}', { headers })).error).toBe(40401);
+    expect((await put('/plants/2', '{"name":""}', { headers })).error).toBe(41000);
+  });
+
+  test.each<[string, string, string, number]>([
+    ['*', '"x"', '{"name":"Ficus carica"}', 200],
+    ['*', '*', '{"name":"Ficus carica"}', 412],
+    ['"x"', '"x"', '{"name":"Ficus carica"}', 412],
+    ['"x"', '"x"', SAME, 200],
+    ['"x"', '*', SAME, 412],
+  ])('counts after If-Match: with %s there and %s here, %s gets %i', async (match, known, body, status) => {
+    const headers = { 'If-Match': match, 'If-None-Match': known };
+    const changed = await put('/plants/1', body, { headers });
+    expect(changed.status).toBe(status);
+    if (status === 412) expect(changed.text).toMatch(/"the plant with the id 1 is .* If-None-Match/);
+  });
+});
+
+describe('DELETE /plants/{id}', () => {
+  test('gets 204 without a body or its headers, and again when it is repeated', async () => {
+    for (let time = 0; time < 2; time++) {
+      const { status, text, headers } = await remove('/plants/1');
+      expect([status, text]).toEqual([204, '']);
+      expect([headers.get('Content-Type'), headers.get('Content-Length')]).toEqual([null, null]);
+    }
+    expect((await send('GET', '/plants/1')).error).toBe(41000);
+    expect((await send('POST', '/plants', { body: '{"id":1,"name":"Ficus","tag":"tree"}' })).error).toBe(40010);
+    expect((await send('GET', '/plants')).text).toBe('[]');
+  });
+
+  test('ignores a body', async () => {
+    expect((await remove('/plants/1', { body: 'no JSON' })).status).toBe(204);
+  });
+});
+
+test.each([
+  [READER, 403],
+  [CREATOR, 403],
+  ['a-token-of-nobody', 401],
+])('%s may neither change nor delete', async (token, status) => {
+  expect((await put('/plants/x', '{', { token })).status).toBe(status);
+  expect((await remove('/plants/x', { token })).status).toBe(status);
+  expect(stored.get(1n)).toEqual({ id: 1n, name: 'Ficus', tag: 'tree' });
+});
+
+describe('GET /changes', () => {
+  const changes = async (query = '', token = READER) => send('GET', `/changes${query}`, { token });
+  const nextOf = ({ text }: { readonly text: string }) => (JSON.parse(text) as { next: string }).next;
+
+  test('has creations, changes and deletions, and goes on from next', async () => {
+    const first = await changes();
+    expect(first.text).toMatch(
+      /^\{"changes":\[\{"id":1,"name":"Ficus","tag":"tree"\}\],"next":"[\w-]+","atEnd":true\}$/,
+    );
+    const empty = await changes(`?after=${nextOf(first)}`);
+    expect(empty.text).toBe(`{"changes":[],"next":"${nextOf(first)}","atEnd":true}`);
+    await remove('/plants/1');
+    const second = await changes(`?after=${nextOf(first)}&limit=1`);
+    expect(second.text).toMatch(/^\{"changes":\[\{"id":1,"deleted":true\}\],"next":/);
+  });
+
+  test.each(['limit=0', 'limit=1001', 'limit=1e2', 'limit=', 'wait=31', 'wait=-1', 'wait=1.5', 'x=1', 'wait=1&wait=1'])(
+    'with %s gets 400 / 40022',
+    async (query) => {
+      expect(await changes(`?${query}`)).toMatchObject({ status: 400, error: 40022 });
+    },
+  );
+
+  test('is JSON only', async () => {
+    const headers = { Accept: 'application/x-ndjson' };
+    expect(await send('GET', '/changes', { headers })).toMatchObject({ status: 406, error: 40600 });
+  });
+
+  test('waits for a change if it is told to', async () => {
+    const next = nextOf(await changes());
+    let isOver = false;
+    const waiting = changes(`?after=${next}&wait=30`).finally(() => {
+      isOver = true;
+    });
+    expect((await changes(`?after=${next}&wait=0`)).status).toBe(200);
+    expect(isOver).toBe(false);
+    await put('/plants/1', '{"name":"Ficus carica"}');
+    expect((await waiting).text).toMatch(/"name":"Ficus carica"/);
+  });
+
+  test('beyond MAX_FOLLOWERS gets 503, while others are served, and a place is free when a client leaves', async () => {
+    const next = nextOf(await changes());
+    const clients = [new AbortController(), new AbortController()];
+    const waiting = clients.map(({ signal }) =>
+      fetch(`${server.url}/changes?after=${next}&wait=30`, { signal, headers: { Authorization: `Bearer ${TOKEN}` } }),
+    );
+    const settled = Promise.allSettled(waiting);
+    await eventually(async () => (await changes()).status === 503);
+    expect(await changes()).toMatchObject({ status: 503, error: 50300 });
+    expect((await send('GET', '/plants/1')).status).toBe(200);
+    clients[0]?.abort();
+    await eventually(async () => (await changes()).status === 200);
+    clients[1]?.abort();
+    await settled;
+  });
+});

@@ -1,0 +1,237 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { plantOperations } from '../../../../src/adapters/http/contract/plant-operations.ts';
+import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import { useCases } from '../../../../src/application/use-cases.ts';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
+import { get, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { fakePlants } from '../../../support/fake-plants.ts';
+import { rawRequest } from '../../../support/raw-request.ts';
+
+/* GET /plants: its parameters, pages and media types. Long lists are in streams.test.ts. */
+
+const ODD_TAG = 'a b&c=d>e"f,g;h%i+j\u00E9\u{1F33F}\uFEFF\n';
+const plants: NewPlant[] = [
+  { id: -9223372036854775808n, name: 'the smallest' },
+  { id: -5n, name: 'one', tag: ODD_TAG },
+  { id: 0n, name: 'two', tag: '' },
+  { id: 9007199254740993n, name: 'three\n"quoted"', tag: ODD_TAG },
+  { id: 9007199254740994n, name: 'four', tag: '\u00E0' },
+  { id: 9223372036854775807n, name: 'the largest', tag: ODD_TAG },
+];
+const jsonOf = ({ id, name, tag }: NewPlant) =>
+  `{"id":${id},"name":${JSON.stringify(name)}${tag === undefined ? '' : `,"tag":${JSON.stringify(tag)}`}}`;
+const arrayOf = (list: readonly NewPlant[]) => `[${list.map(jsonOf).join()}]`;
+const linesOf = (list: readonly NewPlant[]) => list.map((plant) => `${jsonOf(plant)}\n`).join('');
+
+let server: HttpServer;
+beforeAll(async () => {
+  const stored = new Map(plants.toReversed().map((plant) => [plant.id, plant]));
+  server = await startApiServer({ operations: plantOperations(useCases(fakePlants(stored))) });
+});
+afterAll(() => server.close(0));
+
+const list = (query: string, headers: Record<string, string> = {}) => get(server.url, `/plants${query}`, headers);
+const text = async (query: string, headers?: Record<string, string>) => (await list(query, headers)).text();
+
+async function refusal(response: Response): Promise<[number, number, string]> {
+  const { error, message } = (await response.json()) as { error: number; message: string };
+  return [response.status, error, message];
+}
+
+/** The next page's query, from the Link header. */
+function nextOf({ headers }: Response): string | undefined {
+  const link = headers.get('Link');
+  if (link === null) return undefined;
+  const [, target] = /^<(\?[^<>\s]*)>; rel="next"$/.exec(link) ?? [];
+  expect({ link, target }).toEqual({ link, target: expect.any(String) });
+  return target;
+}
+
+test('is a JSON array of whole records in ascending order of id, with every digit of the ids', async () => {
+  const response = await list('');
+  expect([response.status, await response.text()]).toEqual([200, arrayOf(plants)]);
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  expect(response.headers.get('Link')).toBeNull();
+});
+
+test('is an empty array, or no line, if there is nothing', async () => {
+  expect(await text('?tag=none')).toBe('[]');
+  expect(await text('?tag=none', { Accept: 'application/x-ndjson' })).toBe('');
+  expect(await text('?after=9223372036854775807')).toBe('[]');
+});
+
+test('has no ETag, so that no If-None-Match can make it 304', async () => {
+  for (const header of ['*', '""', '"x"']) {
+    const response = await list('', { 'If-None-Match': header });
+    expect([response.status, response.headers.get('ETag'), await response.text()]).toEqual([
+      200,
+      null,
+      arrayOf(plants),
+    ]);
+  }
+});
+
+describe('tag', () => {
+  test.each([
+    ['', ''],
+    [ODD_TAG, encodeURIComponent(ODD_TAG)],
+    [ODD_TAG, new URLSearchParams({ tag: ODD_TAG }).toString().slice('tag='.length)],
+    ['\u00E0', '%C3%A0'],
+    ['A b', 'A+b'],
+    ['the', 'the'],
+  ])('selects the plants with exactly the tag %j', async (tag, encoded) => {
+    expect(await text(`?tag=${encoded}`)).toBe(arrayOf(plants.filter((plant) => plant.tag === tag)));
+    expect(await text(`?limit=100&tag=${encoded}`)).toBe(arrayOf(plants.filter((plant) => plant.tag === tag)));
+  });
+
+  test('that is not percent-encoded is no valid request target, and never another tag', async () => {
+    const request = (tag: Buffer) =>
+      Buffer.concat([
+        Buffer.from('GET /plants?tag='),
+        tag,
+        Buffer.from(` HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`),
+      ]);
+    for (const tag of ['\u00E0', '\u00C3\u00A0']) {
+      expect(await rawRequest(server.url, request(Buffer.from(tag)))).toContain('{"error":40001,');
+    }
+  });
+});
+
+describe('after', () => {
+  test.each([
+    ['-9223372036854775808', 1],
+    ['-6', 1],
+    ['-5', 2],
+    ['0', 3],
+    ['9007199254740992', 3],
+    ['9007199254740993', 4],
+    ['9223372036854775806', 5],
+  ])('%s leaves out the plants up to that id, which need not exist', async (after, first) => {
+    expect(await text(`?after=${after}`)).toBe(arrayOf(plants.slice(first)));
+  });
+});
+
+describe('limit', () => {
+  test.each([1, 2, 4, 5])(
+    '%i gives pages of so many, each leading to the next one, until all were given',
+    async (limit) => {
+      const pages: string[] = [];
+      for (let query: string | undefined = `?limit=${limit}`; query !== undefined; ) {
+        const response: Response = await list(query);
+        pages.push(await response.text());
+        query = nextOf(response);
+      }
+      const expected = Array.from({ length: Math.ceil(plants.length / limit) }, (_, n) =>
+        arrayOf(plants.slice(n * limit, (n + 1) * limit)),
+      );
+      expect(pages).toEqual(expected);
+    },
+  );
+
+  test.each([6, 7, 100_000, 2 ** 31 - 1])('%i gives all of them, which has no Link', async (limit) => {
+    const response = await list(`?limit=${limit}`);
+    expect([response.headers.get('Link'), await response.text()]).toEqual([null, arrayOf(plants)]);
+  });
+
+  test('keeps the tag in the Link, escaped, which is relative so that it survives a proxy', async () => {
+    const response = await list(`?tag=${encodeURIComponent(ODD_TAG)}&limit=2`);
+    const next = nextOf(response) ?? '';
+    expect(Object.fromEntries(new URLSearchParams(next))).toEqual({
+      limit: '2',
+      after: '9007199254740993',
+      tag: ODD_TAG,
+    });
+    expect(await text(next)).toBe(arrayOf(plants.slice(5)));
+    expect(nextOf(await list('?tag=&limit=1'))).toBeUndefined();
+    const firstTagged = await list(`?tag=${encodeURIComponent(ODD_TAG)}&limit=1&after=-6`);
+    expect(new URLSearchParams(nextOf(firstTagged)).get('after')).toBe('-5');
+  });
+});
+
+test('keeps a tag in the Link as short as its client wrote it, so that it can be followed', async () => {
+  const tag = "(~'!*-._) ".repeat(1_000);
+  const tagged = [1n, 2n].map((id) => ({ id, name: 'tagged', tag }));
+  const other = await startApiServer({ plants: fakePlants(new Map(tagged.map((plant) => [plant.id, plant]))) });
+  try {
+    const spelled = tag.replaceAll(' ', '+');
+    const next = nextOf(await get(other.url, `/plants?limit=1&tag=${spelled}`));
+    expect(next).toBe(`?limit=1&after=1&tag=${spelled}`);
+    const second = await get(other.url, `/plants${next}`);
+    expect([second.status, await second.text(), nextOf(second)]).toEqual([200, arrayOf(tagged.slice(1)), undefined]);
+  } finally {
+    await other.close(0);
+  }
+});
+
+describe('the query', () => {
+  const LIMIT = 'limit must be an integer from 1 to 2147483647 in decimal digits';
+  const ID =
+    'must be an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign';
+  const KNOWN = 'is unknown: the query may have only limit, after, tag';
+
+  test.each([
+    ...['0', '-1', '2147483648', '1.0', '01', '+1', '1e3', '', 'all', '9'.repeat(400)].map((value) => [
+      `limit=${value}`,
+      LIMIT,
+    ]),
+    ...['9223372036854775808', '-0', '007', '', 'x', '1.0'].map((value) => [`after=${value}`, `after ${ID}`]),
+    ['tag=a%00b', 'tag must be a string without U+0000'],
+    ['offset=1', `"offset" ${KNOWN}`],
+    ['Limit=1', `"Limit" ${KNOWN}`],
+    ['tag[]=a', `"tag[]" ${KNOWN}`],
+    ['%00=a', `"\\u0000" ${KNOWN}`],
+    ['=a', `"" ${KNOWN}`],
+    ['__proto__=a', `"__proto__" ${KNOWN}`],
+    ['constructor', `"constructor" ${KNOWN}`],
+    ['limit=1&limit=1', 'limit must be given once only'],
+    ['tag=a&after=1&%74ag=b', 'tag must be given once only'],
+    ['tag=%FF', 'tag must be percent-encoded UTF-8'],
+    ['tag=%', 'tag must be percent-encoded UTF-8'],
+    ['tag=%4', 'tag must be percent-encoded UTF-8'],
+    ['tag=%C0%80', 'tag must be percent-encoded UTF-8'],
+    ['tag=%ED%A0%80', 'tag must be percent-encoded UTF-8'],
+    ['%FF=a', 'the name of a parameter must be percent-encoded UTF-8'],
+  ])('%s gets 400 / 40022 and what it must be', async (query, message) => {
+    expect(await refusal(await list(`?${query}`))).toEqual([400, 40022, message]);
+  });
+
+  test.each(['?', '?&', '?&&tag=&', '?t%61g='])('%s is fine', async (query) => {
+    expect((await list(query)).status).toBe(200);
+  });
+
+  test('takes a tag with an equals sign that is not encoded', async () => {
+    expect(await text('?tag=a=b')).toBe('[]');
+  });
+});
+
+describe('Accept', () => {
+  test.each([
+    ['application/x-ndjson', 'application/x-ndjson'],
+    ['application/x-ndjson, application/json;q=0.9', 'application/x-ndjson'],
+    ['application/x-ndjson, application/json', 'application/json'],
+    ['application/x-ndjson;q=0.1, */*', 'application/json'],
+    ['*/*', 'application/json'],
+  ])('%s gets %s', async (Accept, type) => {
+    const response = await list('', { Accept });
+    expect([response.status, response.headers.get('Content-Type')]).toEqual([200, type]);
+    expect(await response.text()).toBe(type === 'application/json' ? arrayOf(plants) : linesOf(plants));
+  });
+
+  test('of NDJSON has pages too, and each line is a plant that can be created', async () => {
+    const response = await list('?limit=5', { Accept: 'application/x-ndjson' });
+    expect(nextOf(response)).toBe('?limit=5&after=9007199254740994');
+    expect(await response.text()).toBe(linesOf(plants.slice(0, 5)));
+  });
+
+  test.each(['text/html', 'application/json;q=0, application/x-ndjson;q=0', 'text/csv, text/*'])(
+    '%s gets 406 / 40600 with the types that there are',
+    async (Accept) => {
+      const message = 'Accept must allow application/json or application/x-ndjson';
+      expect(await refusal(await list('', { Accept }))).toEqual([406, 40600, message]);
+    },
+  );
+});

@@ -1,0 +1,173 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { openApiDocument } from '../../../../src/adapters/http/contract/openapi.ts';
+import { operationsOn } from '../../../../src/adapters/http/contract/operations.ts';
+import { errorKinds } from '../../../../src/adapters/http/http-errors.ts';
+import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import { useCases } from '../../../../src/application/use-cases.ts';
+import { startApiServer } from '../../../support/api-server.ts';
+import { fakePlants } from '../../../support/fake-plants.ts';
+
+/*
+ * The document is pinned by test/golden/openapi.json, so that no change of the contract goes unseen. A change that is
+ * meant is written there by `UPDATE_GOLDEN=1 npm test -- openapi`; review its diff before you commit it.
+ */
+const golden = join(import.meta.dirname, '../../../golden/openapi.json');
+
+interface Document {
+  servers: { url: string }[];
+  security: object[];
+  paths: Record<string, Record<string, DocumentedOperation>>;
+  components: {
+    securitySchemes: object;
+    schemas: Record<
+      string,
+      { properties?: Record<string, { format?: string; description: string }>; required: string[] }
+    >;
+  };
+}
+interface DocumentedOperation {
+  operationId: string;
+  parameters?: { name: string; in: string; required: boolean; description: string; schema: object }[];
+  responses: Record<string, ErrorResponse>;
+}
+interface ErrorResponse {
+  content: {
+    'application/json': {
+      schema: { allOf?: [object, { properties: { error: { enum: number[] } } }] };
+      examples?: Record<string, { value: { error: number; message: string } }>;
+    };
+  };
+}
+
+let server: HttpServer;
+let document: Document;
+beforeAll(async () => {
+  server = await startApiServer();
+  // Without a token: the document is no operation.
+  const answer = await fetch(`${server.url}/openapi.json`);
+  expect([answer.status, answer.headers.get('Content-Type')]).toEqual([200, 'application/json']);
+  document = (await answer.json()) as Document;
+});
+afterAll(() => server.close(0));
+
+const operations = () => Object.values(document.paths).flatMap((path) => Object.values(path));
+
+test('is the golden document', () => {
+  const fixed = { ...document, servers: [{ url: 'https://plants.example' }] };
+  if (process.env.UPDATE_GOLDEN) writeFileSync(golden, `${JSON.stringify(fixed, null, 2)}\n`);
+  expect(fixed).toEqual(JSON.parse(readFileSync(golden, 'utf8')));
+});
+
+test('is valid OpenAPI 3.1', async () => {
+  const validator = new Validator();
+  expect(await validator.validate(structuredClone({ ...document }))).toEqual({ valid: true });
+  expect(validator.version).toBe('3.1');
+});
+
+/** Rules of the linter that the contract contradicts. */
+const contradicted = {
+  // An error is the contract's Error as application/json, no problem of RFC 9457.
+  'operation-4xx-problem-details-rfc7807': 'off',
+  // An empty text is a valid name.
+  'required-string-property-missing-min-length': 'off',
+  // Who runs the service is not known here.
+  'info-contact': 'off',
+  // It takes the name of the webhook, which public plant stores share, for a path.
+  'paths-kebab-case': 'off',
+  // A list can be a stream of lines.
+  'response-mime-type': { severity: 'error', allowedValues: ['application/json', 'application/x-ndjson'] },
+} as const;
+
+test('satisfies every other rule of the linter', async () => {
+  const config = await createConfig({ extends: ['all'], rules: contradicted });
+  const source = readFileSync(golden, 'utf8');
+  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
+  expect(problems.map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer }))).toEqual([]);
+});
+
+test('names the public address as its server', () => {
+  expect(document.servers).toEqual([{ url: server.url }]);
+  const ofPlants = operationsOn(useCases(fakePlants()));
+  for (const address of ['https://plants.example/garden', 'https://plants.example/garden/']) {
+    expect(openApiDocument(ofPlants, address)).toMatchObject({ servers: [{ url: 'https://plants.example/garden' }] });
+  }
+});
+
+test('asks for the bearer token everywhere', () => {
+  expect(document.security).toEqual([{ bearerAuth: [] }]);
+  expect(document.components.securitySchemes).toMatchObject({ bearerAuth: { type: 'http', scheme: 'bearer' } });
+  for (const operation of operations()) expect(operation).not.toHaveProperty('security');
+});
+
+test('says that the id is an int64', () => {
+  const { properties, required } = document.components.schemas.NewPlant ?? {};
+  expect(properties).toHaveProperty('id', expect.objectContaining({ type: 'integer', format: 'int64' }));
+  expect(required).toEqual(['id', 'name']);
+});
+
+test('warns at every id of clients that round it', () => {
+  const members = Object.values(document.components.schemas).flatMap(({ properties = {} }) =>
+    Object.values(properties),
+  );
+  const parameters = operations().flatMap(({ parameters = [] }) =>
+    parameters.map(({ description, schema }) => ({ ...schema, description })),
+  );
+  const ids = [...members, ...parameters].filter((schema) => 'format' in schema && schema.format === 'int64');
+  expect(ids).toHaveLength(7);
+  for (const { description } of ids) expect(description).toMatch(/^\w.*\. Every digit counts: .* 9007199254740991, /);
+});
+
+const NOT_OF_AN_OPERATION = ['path_not_found', 'method_not_allowed'];
+const documented = Object.entries(errorKinds).filter(([code]) => !NOT_OF_AN_OPERATION.includes(code));
+
+/** The operations in the document that can respond with the status, and what it says of that. */
+function responsesOf(status: number) {
+  return operations().flatMap(({ operationId, responses }) => {
+    const content = responses[status]?.content['application/json'];
+    return content ? [{ operationId, ...content }] : [];
+  });
+}
+
+test.each(documented)('shows %s as an example under its status', (code, { status, error, message }) => {
+  const shown = responsesOf(status).filter(({ examples }) => examples?.[code]);
+  expect(shown).not.toEqual([]);
+  for (const { examples, schema } of shown) {
+    const anyMessage = code === 'invalid_plant' ? expect.any(String) : message;
+    expect(examples?.[code]).toEqual({ value: { error, message: anyMessage } });
+    const { enum: numbers = [] } = schema.allOf?.[1].properties.error ?? {};
+    expect(numbers).toContain(error);
+    expect(numbers).toEqual([...new Set(numbers)]);
+  }
+});
+
+test.each([
+  ['createPlant', '200 400 401 403 408 417 431 500 503'],
+  ['listPlants', '200 400 401 403 406 408 417 431 500 503'],
+  ['findPlant', '200 304 400 401 403 404 406 408 410 417 431 500 503'],
+  ['changePlant', '200 400 401 403 404 408 410 412 417 431 500 503'],
+  ['deletePlant', '204 400 401 403 404 408 412 417 431 500 503'],
+  ['listChanges', '200 400 401 403 406 408 410 417 431 500 501 503'],
+])('documents what can become of %s, and no more', (id, statuses) => {
+  const [operation] = operations().filter(({ operationId }) => operationId === id);
+  expect(Object.keys(operation?.responses ?? {}).join(' ')).toBe(statuses);
+});
+
+test.each([
+  ['createPlant', 'id must be an integer from -9223372036854775808 to 9223372036854775807'],
+  ['changePlant', 'id must be the id in the path, or omitted'],
+  ['listPlants', 'limit must be an integer from 1 to 2147483647 in decimal digits'],
+  ['listChanges', 'after must be the "next" of an earlier response, or now'],
+])('shows of 40022 what can be wrong with %s', (id, message) => {
+  const { examples } = responsesOf(400).find(({ operationId }) => operationId === id) ?? {};
+  expect(examples?.invalid_plant?.value.message).toBe(message);
+});
+
+test('says what each parameter is for, not how it is written', () => {
+  for (const { description } of operations().flatMap(({ parameters = [] }) => parameters)) {
+    expect(description).not.toMatch(/^an? \w+ (from|without)|decimal|U\+0000/);
+  }
+});

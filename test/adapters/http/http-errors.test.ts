@@ -1,0 +1,376 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { HttpServer } from '../../../src/adapters/http/sockets/server.ts';
+import { PlantStoreError } from '../../../src/domain/errors.ts';
+import { post, startApiServer, TOKEN } from '../../support/api-server.ts';
+import { fakePlants } from '../../support/fake-plants.ts';
+import { rawRequest } from '../../support/raw-request.ts';
+
+/* Every row of the error table, over HTTP. */
+
+const LIMIT = 1024 ** 2;
+const AUTHORIZATION = `Authorization: Bearer ${TOKEN}`;
+const JSON_TYPE = 'Content-Type: application/json';
+const PLANT = '{"id":1,"name":"Monstera"}';
+
+let server: HttpServer;
+beforeAll(async () => {
+  server = await startApiServer({ bodyLimit: LIMIT, limits: { connectionsCheckingInterval: 10 } });
+});
+afterAll(() => server.close(0));
+
+/** Holds an answer against what every error answer must be, and against this error number. */
+async function expectError(answer: Response, error: number, message = /./): Promise<void> {
+  expect(await answer.json()).toEqual({ error, message: expect.stringMatching(message) });
+  expect(answer.status).toBe(Math.floor(error / 100));
+  const { server, 'x-powered-by': poweredBy, ...headers } = Object.fromEntries(answer.headers);
+  expect([server, poweredBy]).toEqual([undefined, undefined]);
+  expect(headers).toMatchObject({
+    'content-type': 'application/json',
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+    'x-request-id': expect.stringMatching(/./),
+  });
+}
+
+/** Sends a request head and a body as they are, and reads the one answer until the server closes. */
+async function raw(head: readonly string[], body = ''): Promise<Response> {
+  return parsed(await rawRequest(server.url, `${head.join('\r\n')}\r\n\r\n${body}`));
+}
+
+function parsed(answer: string): Response {
+  const [top = '', ...rest] = answer.split('\r\n\r\n');
+  const [statusLine = '', ...headers] = top.split('\r\n');
+  expect(statusLine).toMatch(/^HTTP\/1\.1 \d{3} \w/);
+  return new Response(rest.join('\r\n\r\n'), {
+    status: Number(statusLine.split(' ')[1]),
+    headers: headers.map((line) => line.split(/: (.*)/).slice(0, 2) as [string, string]),
+  });
+}
+
+const head = (...lines: string[]) => ['POST /plants HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines];
+
+describe('40000', () => {
+  test.each<[string, BodyInit | null]>([
+    ['no body', null],
+    ['an empty body', ''],
+    ['half an object', '{"id":1'],
+    ['a comma too many', '{"id":1,"name":"x",}'],
+    ['single quotes', "{'id':1,'name':'x'}"],
+    ['NaN', '{"id":NaN,"name":"x"}'],
+    ['a hexadecimal number', '{"id":0x1,"name":"x"}'],
+    ['a leading zero', '{"id":01,"name":"x"}'],
+    ['two values', `${PLANT}${PLANT}`],
+    ['a byte that is not UTF-8', Buffer.from('{"id":1,"name":"\xff"}', 'latin1')],
+    ['an overlong encoding', Buffer.from('{"id":1,"name":"\xc0\x80"}', 'latin1')],
+    ['a surrogate in UTF-8', Buffer.from('{"id":1,"name":"\xed\xa0\x80"}', 'latin1')],
+    ['UTF-16', Buffer.from(PLANT, 'utf16le')],
+    ['400,000 arrays that do not close', '['.repeat(400_000)],
+  ])('answers %s', async (_name, body) => {
+    await expectError(await post(server.url, body), 40000);
+  });
+
+  test('answers an empty chunked body', async () => {
+    const lines = head(AUTHORIZATION, JSON_TYPE, 'Transfer-Encoding: chunked');
+    await expectError(await raw(lines, '0\r\n\r\n'), 40000);
+  });
+});
+
+describe('40001', () => {
+  test.each<[string, readonly string[]]>([
+    ['bytes that are no HTTP', ['GARBAGE']],
+    ['a header without a colon', head('Garbage')],
+    ['a negative Content-Length', head('Content-Length: -1')],
+    ['both Content-Length and Transfer-Encoding', head('Content-Length: 1', 'Transfer-Encoding: chunked')],
+    ['no Host on HTTP/1.1', ['POST /plants HTTP/1.1', 'Connection: close']],
+    ['CONNECT', ['CONNECT localhost:80 HTTP/1.1', 'Host: localhost:80']],
+    ['the preface of HTTP/2', ['PRI * HTTP/2.0', '', 'SM']],
+    ...[
+      'http://[/plants',
+      'http://a:99999/plants',
+      'http://a%/plants',
+      'http://%@x/plants/1',
+      'plants',
+      '/plants#fragment',
+      '/plants?query#fragment',
+      'http://localhost/plants#fragment',
+      '/nothing-here#',
+    ].map((target): [string, string[]] => [
+      `the request target ${target}`,
+      [`POST ${target} HTTP/1.1`, 'Host: localhost', 'Connection: close'],
+    ]),
+  ])('answers %s', async (_name, lines) => {
+    await expectError(await raw(lines), 40001);
+  });
+
+  test('answers HTTP/1.0 with a Transfer-Encoding, and closes the connection', async () => {
+    const lines = [AUTHORIZATION, JSON_TYPE, 'Connection: keep-alive', 'Transfer-Encoding: chunked'];
+    const body = `${PLANT.length.toString(16)}\r\n${PLANT}\r\n0\r\n\r\n`;
+    await expectError(await raw(['POST /plants HTTP/1.0', ...lines], body), 40001, /HTTP\/1\.0/);
+  });
+
+  test('answers a broken chunk', async () => {
+    const lines = head(AUTHORIZATION, JSON_TYPE, 'Transfer-Encoding: chunked');
+    await expectError(await raw(lines, 'zz\r\n'), 40001);
+  });
+});
+
+test('answers 40009 to an id that belongs to a different plant', async () => {
+  await post(server.url, '{"id":9,"name":"Monstera"}');
+  await expectError(await post(server.url, '{"id":9,"name":"Ficus"}'), 40009, /^id 9 belongs to a different plant$/);
+});
+
+describe('40013', () => {
+  test('answers a body that declares to be over the limit, before any of it comes', async () => {
+    const lines = head(AUTHORIZATION, JSON_TYPE, `Content-Length: ${LIMIT + 1}`);
+    await expectError(await raw(lines), 40013, /1048576 bytes/);
+  });
+
+  test('answers a chunked body that turns out to be over the limit', async () => {
+    const lines = head(AUTHORIZATION, JSON_TYPE, 'Transfer-Encoding: chunked');
+    const body = `${(LIMIT + 1).toString(16)}\r\n${PLANT.padEnd(LIMIT + 1)}\r\n0\r\n\r\n`;
+    await expectError(await raw(lines, body), 40013, /1048576 bytes/);
+  });
+
+  test('leaves a body of exactly the limit alone', async () => {
+    expect((await post(server.url, PLANT.padEnd(LIMIT))).status).toBe(200);
+    await expectError(await post(server.url, PLANT.padEnd(LIMIT + 1)), 40013);
+  });
+});
+
+describe('40015', () => {
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/vnd.api+json',
+    'application/json, text/plain',
+    'application/json; charset=iso-8859-1',
+    'json',
+  ])('answers the content type %s', async (type) => {
+    await expectError(await post(server.url, PLANT, { 'Content-Type': type }), 40015);
+  });
+
+  test('answers a body without a content type', async () => {
+    await expectError(await raw(head(AUTHORIZATION, `Content-Length: ${PLANT.length}`), PLANT), 40015);
+  });
+
+  test('answers two content types, even if both are right', async () => {
+    const lines = head(AUTHORIZATION, JSON_TYPE, JSON_TYPE, `Content-Length: ${PLANT.length}`);
+    await expectError(await raw(lines, PLANT), 40015);
+  });
+
+  test.each(['gzip', 'br', 'identity'])('answers the content encoding %s', async (encoding) => {
+    await expectError(await post(server.url, PLANT, { 'Content-Encoding': encoding }), 40015);
+  });
+
+  test.each([
+    'Application/JSON',
+    'application/json; charset=UTF-8',
+    'application/json;charset="utf-8"',
+    'application/json ; charset=utf-8; version=1',
+  ])('leaves the content type %s alone', async (type) => {
+    expect((await post(server.url, PLANT, { 'Content-Type': type })).status).toBe(200);
+  });
+});
+
+describe('40022', () => {
+  const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`;
+
+  test.each(['[]', 'null', '"x"', '1', 'true', `[${PLANT}]`])('says of %s that it is no object', async (body) => {
+    await expectError(await post(server.url, body), 40022, /^the body must be an object with an id, a name/);
+  });
+
+  test('says that a field is missing from {}', async () => {
+    await expectError(await post(server.url, '{}'), 40022, /^(id|name) must be /);
+  });
+
+  const numbers = ['1.5', '9223372036854775808', '-9223372036854775809', '1e999999999', '1e-999999999'];
+  test.each([
+    '{"name":"x"}',
+    '{"name":"x","ID":1}',
+    '{"name":"x","y":{"id":1}}',
+    ...['"1"', 'null', 'true', '[1]', '{}', ...numbers, '1.00000000000000000000001'].map(
+      (id) => `{"id":${id},"name":"x"}`,
+    ),
+  ])('names the id of %s', async (body) => {
+    await expectError(await post(server.url, body), 40022, /^id must be an integer from -9223372036854775808 to /);
+  });
+
+  test.each([
+    '{"id":1}',
+    '{"id":1,"__proto__":{"name":"x"}}',
+    ...['1', 'null', 'true', '["x"]', '{}', '"\\u0000"', '"a\\u0000b"', '"\\ud800"', '"a\\udc00"'].map(
+      (name) => `{"id":1,"name":${name}}`,
+    ),
+  ])('names the name of %s', async (body) => {
+    await expectError(await post(server.url, body), 40022, /^name must be a string without U\+0000/);
+  });
+
+  test.each(
+    ['1', 'null', 'false', '[]', '{}', '"\\u0000"', '"\\ud800x"'].map((tag) => `{"id":1,"name":"x","tag":${tag}}`),
+  )('names the tag of %s', async (body) => {
+    await expectError(await post(server.url, body), 40022, /^tag must be a string without U\+0000.* or omitted$/);
+  });
+
+  test('survives 400,000 nested arrays, wherever they are', async () => {
+    await expectError(await post(server.url, deep), 40022, /^the body must be/);
+    await expectError(await post(server.url, `{"id":${deep},"name":"x"}`), 40022, /^id must be/);
+    await expectError(await post(server.url, `{"id":1,"name":${deep}}`), 40022, /^name must be/);
+    expect((await post(server.url, `{"id":22,"name":"x","y":${deep}}`)).status).toBe(200);
+  });
+});
+
+describe('what is no error in a body', () => {
+  test('ignores unknown fields, those with the names of built-in ones included', async () => {
+    const extra = '"y":[{"id":2}],"__proto__":{"tag":"z"},"constructor":null,"toString":1';
+    const answer = await post(server.url, `{${extra},"id":100,"name":"x"}`);
+    expect([answer.status, await answer.text()]).toEqual([200, '{"name":"x"}']);
+  });
+
+  test('takes the last one of duplicate keys, an exact id included', async () => {
+    const body = '{"id":"no","name":1,"id":9007199254740993,"name":"x"}';
+    expect((await post(server.url, body)).status).toBe(200);
+    const conflict = await post(server.url, '{"id":1,"name":"y","\\u0069d":9007199254740993}');
+    await expectError(conflict, 40009, /^id 9007199254740993 belongs/);
+    expect((await post(server.url, '{"id":9007199254740992,"name":"y"}')).status).toBe(200);
+  });
+
+  test('reads escaped keys as they are, whatever keys other requests brought (nodejs/node#63785)', async () => {
+    await post(server.url, '{"id":101,"name":"x","\\\\u0":0}');
+    const answer = await post(server.url, '{"id":102,"name":"x","\\u0074ag":"tree"}');
+    expect([answer.status, await answer.json()]).toEqual([200, { name: 'x', tag: 'tree' }]);
+  });
+});
+
+describe('401', () => {
+  const authorization = (value: string) => [`Authorization: ${value}`];
+
+  test.each<[number, string[]]>([
+    [40100, []],
+    ...['', 'Basic dXNlcjpwYXNz', 'Bearer ', 'Bearer', TOKEN, `Bearer${TOKEN}`, `Token ${TOKEN}`].map(
+      (value): [number, string[]] => [40100, authorization(value)],
+    ),
+    ...['wrong', `${TOKEN}x`, `${TOKEN.slice(0, -1)}x`, TOKEN.slice(0, -1), TOKEN.toUpperCase(), `${TOKEN} x`].map(
+      (token): [number, string[]] => [40101, authorization(`Bearer ${token}`)],
+    ),
+    [40101, authorization(`Bearer ${TOKEN}, Bearer ${TOKEN}`)],
+    [40101, authorization(`Bearer ${'x'.repeat(16_000)}`)],
+    [40001, [AUTHORIZATION, AUTHORIZATION]],
+    [40001, [AUTHORIZATION, 'AUTHORIZATION: Bearer wrong']],
+    [40001, ['authorization:', AUTHORIZATION]],
+  ])('or a malformed request: answers %i to %j before the body is read', async (error, credentials) => {
+    const answer = await raw(head(...credentials, JSON_TYPE, 'Content-Length: 1000000'));
+    const challenges = { 40100: 'Bearer', 40101: 'Bearer error="invalid_token"' };
+    expect(answer.headers.get('WWW-Authenticate')).toBe(challenges[error as keyof typeof challenges] ?? null);
+    await expectError(answer, error);
+  });
+
+  test.each(['bearer', 'BEARER', 'bEaReR'])('is not answered to the scheme %s', async (scheme) => {
+    expect((await post(server.url, PLANT, { Authorization: `${scheme} ${TOKEN}` })).status).toBe(200);
+  });
+
+  test('comes before everything that is wrong with the body', async () => {
+    const bad = { Authorization: 'Bearer wrong', 'Content-Type': 'text/plain' };
+    await expectError(await post(server.url, '{', bad), 40101);
+    await expectError(await post(server.url, null, bad), 40101);
+    await expectError(await post(server.url, 'x'.repeat(LIMIT + 1), bad), 40101);
+  });
+});
+
+describe('404 and 405, known without a token', () => {
+  test.each(['/', '/plants/', '/PLANTS', '/plants/1/', '/plants/1/2', '//plants', '/plants%2F', '/openapi.json/'])(
+    'answers 40400 at %s',
+    async (path) => {
+      await expectError(await fetch(`${server.url}${path}`, { method: 'POST', body: PLANT }), 40400);
+      await expectError(await fetch(`${server.url}${path}`), 40400);
+    },
+  );
+
+  test.each([
+    ['/plants', 'HEAD, GET, POST', ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']],
+    ['/plants/1', 'HEAD, GET, PUT, DELETE', ['POST', 'PATCH', 'OPTIONS', 'PROPFIND']],
+    ['/plants/no-id', 'HEAD, GET, PUT, DELETE', ['POST']],
+    ['/changes', 'HEAD, GET', ['POST', 'PUT', 'DELETE']],
+  ])('answers 40500 at %s to other methods than %s', async (path, allowed, methods) => {
+    for (const method of methods) {
+      const answer = await fetch(`${server.url}${path}`, { method });
+      expect([method, answer.headers.get('Allow')]).toEqual([method, allowed]);
+      await expectError(answer, 40500);
+    }
+  });
+
+  test('leaves a query string alone', async () => {
+    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+    const answer = await fetch(`${server.url}/plants?a=/b&c`, { method: 'POST', headers, body: PLANT });
+    expect(answer.status).toBe(200);
+  });
+});
+
+test.each<[string, readonly string[]]>([
+  ['slow headers', ['POST /plants HTTP/1.1', 'Host: localhost', AUTHORIZATION]],
+  ['a slow body', [...head(AUTHORIZATION, JSON_TYPE, 'Content-Length: 26'), '', PLANT.slice(1)]],
+])('answers 40800 to %s', async (_name, lines) => {
+  const limits = { headersTimeout: 50, requestTimeout: 100, connectionsCheckingInterval: 10 };
+  const slow = await startApiServer({ limits });
+  const answer = await rawRequest(slow.url, lines.join('\r\n'));
+  await slow.close(0);
+  await expectError(parsed(answer), 40800);
+});
+
+describe('Expect', () => {
+  test('answers 41700 to anything but 100-continue', async () => {
+    await expectError(await raw(head(AUTHORIZATION, JSON_TYPE, 'Content-Length: 2', 'Expect: foo')), 41700);
+  });
+
+  test.each<[string, number, readonly string[]]>([
+    ['a bad token', 40101, ['Authorization: Bearer wrong', JSON_TYPE, 'Content-Length: 26']],
+    ['a wrong content type', 40015, [AUTHORIZATION, 'Content-Type: text/plain', 'Content-Length: 26']],
+    ['too large a body', 40013, [AUTHORIZATION, JSON_TYPE, `Content-Length: ${LIMIT + 1}`]],
+  ])('answers a request with %s without asking for its body', async (_name, error, lines) => {
+    await expectError(await raw(head(...lines, 'Expect: 100-continue')), error);
+  });
+});
+
+test('answers 43100 to headers of more than 16 KiB, and leaves those of less alone', async () => {
+  await expectError(await raw(head(`X-Large: ${'x'.repeat(16 * 1024)}`)), 43100);
+  expect((await post(server.url, PLANT, { 'X-Large': 'x'.repeat(15 * 1024) })).status).toBe(200);
+});
+
+test('answers 43100 to more than 200 headers, and looks at all of so many', async () => {
+  const headers = (count: number) => head(...Array.from({ length: count }, (_, index) => `X-${index}: x`));
+  await expectError(await raw(headers(200)), 43100);
+  // With Host and Connection.
+  await expectError(await raw(headers(198)), 40100);
+});
+
+test('answers 50000 to a defect, whose details are in the log under the request id only', async () => {
+  const lines: string[] = [];
+  const plants = { ...fakePlants(), add: () => Promise.reject(new Error('the secret detail')) };
+  const broken = await startApiServer({ plants, onLog: (line) => lines.push(line) });
+  const answer = await post(broken.url, PLANT);
+  const seen = `${await answer.clone().text()}${JSON.stringify([...answer.headers])}`;
+  await expectError(answer, 50000, /X-Request-Id/);
+  await broken.close(0);
+
+  expect(seen).not.toContain('secret');
+  expect(lines).toEqual([expect.stringContaining('the secret detail')]);
+  expect(JSON.parse(lines.join())).toMatchObject({ level: 50, requestId: answer.headers.get('X-Request-Id') });
+});
+
+test('answers 50300 with Retry-After while the store is unavailable, and keeps the cause to the log', async () => {
+  const cause = new Error('the secret detail');
+  const failure = new PlantStoreError('store_unavailable', 'come again', { cause });
+  const lines: string[] = [];
+  const plants = { ...fakePlants(), add: () => Promise.reject(failure) };
+  const unavailable = await startApiServer({ plants, onLog: (line) => lines.push(line) });
+  const answer = await post(unavailable.url, PLANT);
+  expect(answer.headers.get('Retry-After')).toMatch(/^[1-9]\d*$/);
+  await expectError(answer, 50300, /^come again$/);
+  await unavailable.close(0);
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines.join())).toMatchObject({ level: 40, reason: 'come again', err: { message: cause.message } });
+});
+
+test('still answers 200 after all of that', async () => {
+  const answer = await post(server.url, PLANT);
+  expect([answer.status, await answer.text()]).toEqual([200, '{"name":"Monstera"}']);
+});

@@ -1,0 +1,206 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { PlantStoreError } from '../../../../src/domain/errors.ts';
+import { post, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { fakePlants } from '../../../support/fake-plants.ts';
+import { connectTo, rawRequest } from '../../../support/raw-request.ts';
+
+const PLANT = '{"id":1,"name":"the name of the plant","tag":"its tag"}';
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+const get = (url: string) => fetch(url, { headers: { Authorization: `Bearer ${TOKEN}` } });
+
+type Options = Parameters<typeof startApiServer>[0];
+
+/** Serves while `use` runs and gives every line that was logged by the time all connections were closed. */
+async function logged(use: (url: string) => Promise<unknown>, options: Options = {}) {
+  const lines: string[] = [];
+  const server = await startApiServer({ ...options, onLog: (line) => lines.push(line) });
+  try {
+    await use(server.url);
+  } finally {
+    await server.close(0);
+    // The last connection closes, and its line is logged, one turn of the event loop after the server.
+    for (let turn = 0; turn < 2; turn++) await setImmediate();
+  }
+  for (const line of lines) expect(line).toMatch(/^\{.*\}\n$/);
+  return { text: lines.join(''), lines: lines.map((line) => JSON.parse(line)) };
+}
+
+test.each<[string, number, number | undefined, (url: string) => Promise<Response>]>([
+  ['POST /plants', 200, undefined, (url) => post(url, PLANT)],
+  ['POST /plants', 400, 40000, (url) => post(url, '{')],
+  ['POST /plants', 401, 40101, (url) => post(url, PLANT, { Authorization: 'Bearer wrong' })],
+  ['GET /plants', 401, 40100, (url) => fetch(`${url}/plants?secret=1`)],
+  ['GET /plants', 400, 40022, (url) => get(`${url}/plants?secret=1`)],
+  ['GET /plants', 200, undefined, (url) => get(`${url}/plants?tag=secret`)],
+  ['GET /plants/7', 404, 40401, (url) => get(`${url}/plants/7`)],
+  ['PATCH /plants', 405, 40500, (url) => fetch(`${url}/plants?secret=1`, { method: 'PATCH' })],
+  ['GET /no/such%20path', 404, 40400, (url) => fetch(`${url}/no/such%20path?secret=1`)],
+  ['GET /openapi.json', 200, undefined, (url) => fetch(`${url}/openapi.json?secret=1`)],
+])('logs %s, answered %i, as one line under the id of the answer', async (request, status, error, send) => {
+  let requestId: string | null = '';
+  const { text, lines } = await logged(async (url) => {
+    requestId = (await send(url)).headers.get('X-Request-Id');
+  });
+  const [method, path] = request.split(' ');
+  expect(lines).toEqual([expect.objectContaining({ requestId, method, path, status, durationMs: expect.any(Number) })]);
+  expect(lines[0].error).toBe(error);
+  expect(requestId).toMatch(UUID);
+  expect(text).not.toContain('secret');
+});
+
+test.each<[string, string]>([
+  ['what the parser refuses', 'GARBAGE\r\n\r\n'],
+  ['headers that came too slowly', 'POST /plants HTTP/1.1\r\nHost: localhost\r\n'],
+  [
+    'a body that came too slowly',
+    `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n`,
+  ],
+])('logs %s as one line with the id and the status of the answer', async (_name, bytes) => {
+  const limits = { headersTimeout: 50, requestTimeout: 100, connectionsCheckingInterval: 10 };
+  let answer = '';
+  const { lines } = await logged(
+    async (url) => {
+      answer = await rawRequest(url, bytes);
+    },
+    { limits },
+  );
+  const [, status, requestId] = /^HTTP\/1\.1 (\d+) .*^X-Request-Id: (\S+)/ms.exec(answer) ?? [];
+  const error = JSON.parse(answer.split('\r\n\r\n')[1] ?? '').error;
+  expect(lines).toEqual([expect.objectContaining({ requestId, status: Number(status), error })]);
+});
+
+test.each([
+  ['a defect', new Error('a defect'), [50]],
+  ['an expected error', new PlantStoreError('store_unavailable', 'not now'), []],
+])('logs %s after the client has left at the levels %j, with the id of the request', async (_name, error, levels) => {
+  const begun = Promise.withResolvers<void>();
+  const finding = Promise.withResolvers<never>();
+  const find = () => {
+    begun.resolve();
+    return finding.promise;
+  };
+  const lines: string[] = [];
+  const server = await startApiServer({ plants: { find }, onLog: (line) => lines.push(line) });
+  try {
+    const leaving = connectTo(server.url);
+    leaving.write(
+      `GET /plants/7 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nX-Request-Id: the-one-that-left\r\n\r\n`,
+    );
+    await begun.promise;
+    leaving.resetAndDestroy();
+    await eventually(() => lines.length === 1);
+    finding.reject(error);
+    for (let turn = 0; turn < 2; turn++) await setImmediate();
+    const [request, ...more] = lines.map((line) => JSON.parse(line));
+    expect(request).toMatchObject({ requestId: 'the-one-that-left', aborted: true });
+    expect(more).toEqual(
+      levels.map((level) => expect.objectContaining({ level, requestId: 'the-one-that-left', err: expect.anything() })),
+    );
+  } finally {
+    await server.close(0);
+  }
+});
+
+test('leaves the fragment of a request target out of the log, since clients keep tokens there', async () => {
+  const target = '/plants#access_token=secret';
+  const { text, lines } = await logged((url) =>
+    rawRequest(url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
+  );
+  expect(lines).toEqual([expect.objectContaining({ path: '/plants', status: 400, error: 40001 })]);
+  expect(text).not.toContain('secret');
+});
+
+test('logs a path with characters that JSON has to escape as it was sent', async () => {
+  const path = '/plants/"\\{}%0a';
+  const { lines } = await logged((url) =>
+    rawRequest(url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
+  );
+  expect(lines).toEqual([expect.objectContaining({ path, status: expect.any(Number) })]);
+});
+
+test('keeps the X-Request-Id of the caller', async () => {
+  const { lines } = await logged(async (url) => {
+    const answer = await post(url, PLANT, { 'X-Request-Id': 'Trace_1.2-3' });
+    expect(answer.headers.get('X-Request-Id')).toBe('Trace_1.2-3');
+  });
+  expect(lines).toEqual([expect.objectContaining({ requestId: 'Trace_1.2-3' })]);
+});
+
+test.each(['with spaces', 'x'.repeat(200), '{"a":1}', '<script>', '\u00e9'])(
+  'replaces the X-Request-Id %j by one of its own',
+  async (offered) => {
+    const { text } = await logged(async (url) => {
+      const answer = await post(url, PLANT, { 'X-Request-Id': offered });
+      expect(answer.headers.get('X-Request-Id')).toMatch(UUID);
+    });
+    expect(text).not.toContain(offered);
+  },
+);
+
+test('logs the declared length of both bodies, and none for a chunked one', async () => {
+  const { lines } = await logged(async (url) => {
+    await post(url, PLANT);
+    await rawRequest(
+      url,
+      'POST /plants HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n',
+    );
+  });
+  const answer = '{"name":"the name of the plant","tag":"its tag"}';
+  expect(lines[0]).toMatchObject({ bytesIn: PLANT.length, bytesOut: answer.length });
+  expect(lines[1]).toMatchObject({ status: 401, bytesOut: expect.any(Number) });
+  expect(lines[1]).not.toHaveProperty('bytesIn');
+});
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const SPAN = '00f067aa0ba902b7';
+
+test.each([`00-${TRACE}-${SPAN}-01`, `00-${TRACE}-${SPAN}-00`, `01-${TRACE}-${SPAN}-01`, `cc-${TRACE}-${SPAN}-01-new`])(
+  'logs the ids of the traceparent %s',
+  async (traceparent) => {
+    const { lines } = await logged((url) => post(url, PLANT, { traceparent }));
+    expect(lines).toEqual([expect.objectContaining({ traceId: TRACE, spanId: SPAN })]);
+  },
+);
+
+test.each([
+  '',
+  TRACE,
+  `00-${TRACE}-${SPAN}`,
+  `00-${TRACE}-${SPAN}-01-new`,
+  `00-${TRACE}-${SPAN}-1`,
+  `00-${TRACE.toUpperCase()}-${SPAN}-01`,
+  `00-${'0'.repeat(32)}-${SPAN}-01`,
+  `00-${TRACE}-${'0'.repeat(16)}-01`,
+  `ff-${TRACE}-${SPAN}-01`,
+  `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`,
+])('logs nothing of the traceparent %j', async (traceparent) => {
+  const { lines } = await logged((url) => post(url, PLANT, { traceparent }));
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).not.toHaveProperty('traceId');
+  expect(lines[0]).not.toHaveProperty('spanId');
+});
+
+test('never logs a token or a body, whatever the answer', async () => {
+  const name = 'the name of the plant';
+  const failing = { ...fakePlants(), add: () => Promise.reject(new Error('no details')) };
+  const use = async (url: string) => {
+    await post(url, PLANT);
+    await post(url, PLANT.replace('its tag', 'another'));
+    await post(url, `${PLANT}}`);
+    await post(url, JSON.stringify({ id: 1.5, name }));
+    await post(url, JSON.stringify({ id: 2, name: `${name}\0` }));
+    await post(url, PLANT, { 'Content-Type': 'text/plain' });
+    await post(url, PLANT, { Authorization: `Bearer ${TOKEN}x` });
+    await post(url, PLANT, { Authorization: `Basic ${TOKEN}` });
+    await rawRequest(url, `POST /plants HTTP/1.1\r\nAuthorization: Bearer ${TOKEN}\r\n${name}\r\n\r\n`);
+  };
+  for (const options of [{}, { plants: failing }, { bodyLimit: 10 }]) {
+    const { text, lines } = await logged(use, options);
+    expect(lines).toHaveLength(9);
+    expect(text).not.toContain(TOKEN);
+    expect(text).not.toContain(name);
+  }
+});

@@ -1,0 +1,389 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import type { PlantBatch, ReadPlants } from '../../../../src/application/ports.ts';
+import { PlantStoreError } from '../../../../src/domain/errors.ts';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
+import { get, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { fakePlants } from '../../../support/fake-plants.ts';
+import { batchOf, listBatchSize } from '../../../support/plants/plant-lines.ts';
+import { connectTo, rawRequest } from '../../../support/raw-request.ts';
+
+/* Lists that are longer than one batch, which are sent while they are read. */
+
+/** Plants in the first batch of a list. */
+const BATCH = await listBatchSize();
+/** More than one batch has. */
+const MANY = BATCH + 500;
+const LIMITED = `?limit=${BATCH + 400}`;
+
+const LINES = { Accept: 'application/x-ndjson' };
+
+let server: HttpServer;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await server.close(0);
+});
+
+/** Plants of which a batch has a mebibyte of text, so that a page of more is a stream. */
+const upTo = (count: number) =>
+  Array.from(
+    { length: count },
+    (_, n): NewPlant => ({ id: BigInt(n), name: `plant ${n}`.padEnd(Math.floor(1024 ** 2 / BATCH)) }),
+  );
+const storing = (plants: readonly NewPlant[]) => fakePlants(new Map(plants.map((plant) => [plant.id, plant])));
+
+const list = (query = '', headers: Record<string, string> = {}) => get(server.url, `/plants${query}`, headers);
+const request = (target = '/plants', more = '') =>
+  `GET ${target} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n${more}\r\n`;
+
+const oldRequest = (target: string, accept: string) =>
+  request(target, `Accept: ${accept}\r\n`).replace('HTTP/1.1', 'HTTP/1.0');
+
+/** A connection that has sent these bytes and reads nothing until it is told to. */
+function send(bytes: string): Socket {
+  const socket = connectTo(server.url);
+  sockets.push(socket);
+  socket.pause();
+  socket.write(bytes);
+  return socket;
+}
+
+/** A store without an end, whose batches have a mebibyte each, and how many were read. */
+function endless() {
+  const state = { reads: 0 };
+  const readBatch: ReadPlants['readBatch'] = async ({ from }, count) => {
+    state.reads++;
+    const first = from < 0n ? 0n : from;
+    const name = 'x'.repeat(1024 ** 2 / count);
+    const plants = Array.from({ length: count }, (_, n) => ({ id: first + BigInt(n), name }));
+    return batchOf(plants, false);
+  };
+  return { state, plants: { readBatch } };
+}
+
+/** A store of MANY plants; batches after the first of a list wait until the test lets them go, or fail. */
+function held() {
+  const stored = storing(upTo(MANY));
+  const waiting: { release(): void; fail(error: Error): void }[] = [];
+  const readBatch: ReadPlants['readBatch'] = async (range, count) => {
+    const batch = await stored.readBatch(range, count);
+    if (range.from <= 0n) return batch;
+    const { promise, resolve, reject } = Promise.withResolvers<PlantBatch>();
+    waiting.push({ release: () => resolve(batch), fail: reject });
+    return promise;
+  };
+  return { waiting, plants: { ...stored, readBatch } };
+}
+
+/** Lets go what waits, and all that comes, until nothing does any more. */
+async function releaseAll(waiting: { release(): void }[], work: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  void work.then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    await eventually(() => isOver || waiting.length > 0);
+    waiting.shift()?.release();
+  }
+}
+
+const overloaded = {
+  error: 50300,
+  message: 'the service is overloaded; sending the same request again is safe',
+};
+
+test.each([MANY, 6 * BATCH])('sends all of %i plants as one array, or as lines', async (count) => {
+  server = await startApiServer({ plants: storing(upTo(count)) });
+  const items = upTo(count).map(({ id, name }) => `{"id":${id},"name":"${name}"}`);
+  const array = await list();
+  expect([array.status, array.headers.get('Content-Type'), array.headers.get('Content-Length')]).toEqual([
+    200,
+    'application/json',
+    null,
+  ]);
+  expect(await array.text()).toBe(`[${items.join()}]`);
+  expect(await (await list('', LINES)).text()).toBe(`${items.join('\n')}\n`);
+  const page = await list(LIMITED);
+  expect(page.headers.get('Link')).toBeNull();
+  expect(await page.text()).toBe(`[${items.slice(0, BATCH + 400).join()}]`);
+});
+
+test('a page with little text is no stream, however few of its plants the store gives at a time', async () => {
+  const stored = storing(upTo(30));
+  const readBatch: ReadPlants['readBatch'] = (range, count) => stored.readBatch(range, Math.min(count, 7));
+  server = await startApiServer({ plants: { ...stored, readBatch }, maxStreams: 0 });
+  const page = await list('?limit=20');
+  expect([page.status, page.headers.get('Link')]).toEqual([200, '<?limit=20&after=19>; rel="next"']);
+  expect(await page.json()).toHaveLength(20);
+  const lines = await rawRequest(server.url, oldRequest('/plants?limit=20', LINES.Accept));
+  expect(lines).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"id":19,.*\n$/);
+});
+
+test('the headers of a page, with the Link to the next, come before its plants are read', async () => {
+  const { plants, waiting } = held();
+  server = await startApiServer({ plants });
+  const response = await list(LIMITED);
+  expect(response.headers.get('Link')).toBeNull();
+  await releaseAll(waiting, response.text());
+});
+
+describe.each([
+  ['an array', {}],
+  ['lines', LINES],
+])('an error after the 200 of %s', (_name, headers) => {
+  test('breaks the connection, so that no client can take what came for the whole', async () => {
+    const { plants, waiting } = held();
+    const lines: string[] = [];
+    server = await startApiServer({ plants, onLog: (line) => lines.push(line) });
+    const accept = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const answered = rawRequest(server.url, request('/plants', accept.join(''))).catch(() => 'reset');
+    const response = await list('', headers);
+    expect(response.status).toBe(200);
+    await eventually(() => waiting.length === 2);
+    waiting.shift()?.fail(new PlantStoreError('store_unavailable', 'not now'));
+    waiting.shift()?.fail(new Error('a defect'));
+    await expect(response.text()).rejects.toThrow();
+    // The last chunk of a complete body.
+    expect(await answered).not.toMatch(/\r\n0\r\n\r\n$/);
+    expect((await get(server.url, '/plants/1')).status).toBe(200);
+    // One line for each request, of which one fails as expected and one by a defect.
+    await eventually(() => lines.length === 3);
+    const broken = { msg: 'request', requestId: expect.any(String), status: 200, aborted: true };
+    const logged = lines.map((line) => JSON.parse(line)).toSorted((a, b) => a.level - b.level);
+    expect(logged).toEqual([
+      expect.objectContaining({ level: 30, path: '/plants/1' }),
+      expect.objectContaining({ ...broken, level: 40, error: 50300, reason: 'not now' }),
+      expect.objectContaining({ ...broken, level: 50, error: 50000 }),
+    ]);
+    expect(lines.join('')).toContain('a defect');
+  });
+
+  test('gives its place back', async () => {
+    const { plants, waiting } = held();
+    server = await startApiServer({ plants, maxStreams: 1 });
+    for (let times = 0; times < 3; times++) {
+      const response = await list('', headers);
+      expect(response.status).toBe(200);
+      await eventually(() => waiting.length === 1);
+      waiting.shift()?.fail(new PlantStoreError('store_unavailable', 'not now'));
+      await expect(response.text()).rejects.toThrow();
+    }
+  });
+});
+
+describe('over HTTP/1.0, which has no chunks', () => {
+  test('a stream of lines is refused, since nothing would show that it broke off', async () => {
+    server = await startApiServer({ plants: storing(upTo(MANY)), maxStreams: 1 });
+    for (const target of ['/plants', LIMITED.replace('?', '/plants?')]) {
+      const response = await rawRequest(server.url, oldRequest(target, LINES.Accept));
+      expect(response).toMatch(/^HTTP\/1\.1 406 /);
+      expect(response).toContain('"error":40600');
+    }
+  });
+
+  test('an array is sent, whose end shows that it is whole, and so are lines that are no stream', async () => {
+    server = await startApiServer({ plants: storing(upTo(MANY)), maxStreams: 1 });
+    expect(await rawRequest(server.url, oldRequest('/plants', 'application/json'))).toMatch(/\r\n\r\n\[.*\]$/);
+    const page = await rawRequest(server.url, oldRequest('/plants?limit=2', LINES.Accept));
+    expect(page).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\n\{"id":0,.*\n\{"id":1,.*\n$/);
+  });
+});
+
+test('an error before the 200 is a response like any other', async () => {
+  const fails = async () => {
+    throw new PlantStoreError('store_unavailable', 'not now');
+  };
+  server = await startApiServer({ plants: { readBatch: fails } });
+  const response = await list(LIMITED);
+  expect([response.status, await response.json()]).toEqual([503, { error: 50300, message: 'not now' }]);
+});
+
+describe('more streams than MAX_STREAMS', () => {
+  test('get 503 / 50300, while short lists and single plants are read, until one has ended', async () => {
+    const { plants, waiting } = held();
+    let refusals = 0;
+    const observer = { requestEnded() {}, overloaded: () => refusals++ };
+    server = await startApiServer({ plants, maxStreams: 2, observer });
+    const streams = [await list(), await list(LIMITED)];
+    expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+    for (const query of ['', `?limit=${BATCH + 1}`]) {
+      const refused = await list(query);
+      expect([refused.status, refused.headers.get('Retry-After'), refused.headers.get('Link')]).toEqual([
+        503,
+        '1',
+        null,
+      ]);
+      expect(await refused.json()).toEqual(overloaded);
+    }
+    expect(refusals).toBe(2);
+    expect((await list('?limit=1000')).status).toBe(200);
+    expect((await get(server.url, '/plants/7')).status).toBe(200);
+
+    await releaseAll(waiting, Promise.all(streams.map((stream) => stream.text())));
+    const again = await list();
+    expect(again.status).toBe(200);
+    await releaseAll(waiting, again.text());
+  });
+});
+
+describe('a client that leaves', () => {
+  test('ends the reading and gives its place back', async () => {
+    const { plants, state } = endless();
+    server = await startApiServer({ plants, maxStreams: 1 });
+    const socket = send(request());
+    socket.resume();
+    await eventually(() => state.reads > 10);
+    socket.destroy();
+    await eventually(async () => {
+      const other = await list();
+      await other.body?.cancel();
+      return other.status === 200;
+    });
+    let before: number;
+    do {
+      before = state.reads;
+      await get(server.url, '/plants/1');
+    } while (state.reads > before);
+  });
+
+  test('before its list begins takes no place', async () => {
+    const { plants, waiting } = held();
+    const begun: (() => void)[] = [];
+    const stored = plants.readBatch;
+    const readBatch: ReadPlants['readBatch'] = async (range, count) => {
+      if (range.from <= 0n) await new Promise<void>((resolve) => begun.push(resolve));
+      return stored(range, count);
+    };
+    const lines: string[] = [];
+    server = await startApiServer({
+      plants: { ...plants, readBatch },
+      maxStreams: 1,
+      onLog: (line) => lines.push(line),
+    });
+    for (let times = 1; times <= 3; times++) {
+      const socket = send(request());
+      await eventually(() => begun.length === 1);
+      socket.resetAndDestroy();
+      await eventually(() => lines.length === times);
+      begun.pop()?.();
+    }
+    const response = list();
+    await eventually(() => begun.length === 1);
+    begun.pop()?.();
+    expect((await response).status).toBe(200);
+    await releaseAll(waiting, (await response).text());
+  });
+
+  test('gives back the place of the list that was sent, and takes none for those that it has asked for behind it', async () => {
+    const { plants, waiting } = held();
+    const lines: string[] = [];
+    server = await startApiServer({ plants, maxStreams: 1, onLog: (line) => lines.push(line) });
+    const socket = send(request().repeat(3));
+    await eventually(() => waiting.length === 1);
+    expect((await list()).status).toBe(503);
+    socket.resetAndDestroy();
+    await eventually(() => lines.length === 2);
+    waiting.pop()?.release();
+    const stream = await list();
+    expect(stream.status).toBe(200);
+    await releaseAll(waiting, stream.text());
+  });
+});
+
+describe('a client that does not read its list', () => {
+  test('lets no more be read from the store than fits into its connection', async () => {
+    const { plants, state } = endless();
+    server = await startApiServer({ plants });
+    const [slow, fast] = [send(request()), send(request())];
+    fast.resume();
+    const reads = { atFirst: 0 };
+    await eventually(() => fast.bytesRead > 200 * 1024 ** 2);
+    // The slow one takes what the buffers of its socket hold.
+    reads.atFirst = state.reads - fast.bytesRead / 1024 ** 2;
+    expect(reads.atFirst).toBeLessThan(30);
+    slow.destroy();
+  });
+
+  test('is disconnected in the end, and its place is given to others', async () => {
+    const { plants } = endless();
+    server = await startApiServer({ plants, maxStreams: 1, limits: { responseTimeout: 300 } });
+    const socket = send(request());
+    await once(socket, 'connect');
+    await eventually(async () => (await list()).status === 503);
+    await eventually(async () => {
+      const other = await list();
+      await other.body?.cancel();
+      return other.status === 200;
+    }, 20_000);
+  });
+});
+
+test('a list that waits for the store is not taken for one whose client does not read', async () => {
+  const { plants, waiting } = held();
+  server = await startApiServer({ plants, limits: { responseTimeout: 50 } });
+  const response = await list();
+  const text = response.text();
+  const start = performance.now();
+  await eventually(() => performance.now() - start > 200);
+  await releaseAll(waiting, text);
+  expect(await text).toMatch(new RegExp(`^\\[{"id":0,.*"plant ${MANY - 1} *"}\\]$`));
+});
+
+test('HEAD of a long list reads the first batch only', async () => {
+  const { plants, state } = endless();
+  server = await startApiServer({ plants, maxStreams: 1 });
+  for (let times = 1; times <= 5; times++) {
+    const response = await get(server.url, '/plants', {}, 'HEAD');
+    expect([response.status, await response.text(), state.reads]).toEqual([200, '', times]);
+  }
+});
+
+test('requests that the end of the service cuts have their log lines once it has ended', async () => {
+  const { plants, waiting } = held();
+  const lines: string[] = [];
+  server = await startApiServer({ plants, onLog: (line) => lines.push(line) });
+  send(request());
+  send(request().repeat(2));
+  await eventually(() => waiting.length === 2);
+  await server.close(0);
+  const logged = lines.map((line) => JSON.parse(line));
+  // The one behind another was not begun.
+  expect(logged).toEqual(Array(2).fill(expect.objectContaining({ msg: 'request', path: '/plants', aborted: true })));
+  server = await startApiServer();
+});
+
+test('the end of the service cuts a list at the deadline, and it does not look complete', async () => {
+  const { plants } = held();
+  server = await startApiServer({ plants });
+  const answer = rawRequest(server.url, request()).catch(() => 'reset');
+  const response = await list();
+  const text = expect(response.text()).rejects.toThrow();
+  await server.close(100);
+  await text;
+  expect(await answer).not.toMatch(/\r\n0\r\n\r\n$/);
+  server = await startApiServer();
+});
+
+test('responses that clients do not read are bounded in bytes, but one alone is always sent', async () => {
+  const name = 'x'.repeat(20_000_000);
+  let refusals = 0;
+  const observer = { requestEnded() {}, overloaded: () => refusals++ };
+  server = await startApiServer({ plants: storing([{ id: 1n, name }]), maxRequestBytes: 1_000, observer });
+  const slow = send(request('/plants/1'));
+  await once(slow, 'connect');
+  await eventually(async () => {
+    const refused = await get(server.url, '/plants/1');
+    if (refused.status === 200) await refused.body?.cancel();
+    return refused.status === 503;
+  });
+  expect(refusals).toBe(1);
+  slow.destroy();
+  await eventually(async () => {
+    const response = await get(server.url, '/plants/1');
+    return response.status === 200 && (await response.text()).length > name.length;
+  });
+});

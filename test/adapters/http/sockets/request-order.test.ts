@@ -1,0 +1,419 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import type { Ports } from '../../../../src/application/use-cases.ts';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
+import { get, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { eventually as within } from '../../../support/eventually.ts';
+import { fakePlants } from '../../../support/fake-plants.ts';
+import { connectTo, rawRequest } from '../../../support/raw-request.ts';
+
+/* Requests of one connection, sent without waiting for responses, take effect one after another, in their order. */
+
+const BODY = '{"id":1,"name":"Monstera"}';
+const CHANGED = '{"name":"Ficus"}';
+const CLOSE = 'Connection: close\r\n';
+
+function request(target: string, body = '', lines = ''): string {
+  const type = body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  return `${target} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n${type}${lines}\r\n${body}`;
+}
+
+const eventually = (condition: () => boolean) => within(condition, 10_000);
+const read = (lines = '') => request('GET /plants/1', '', lines);
+const remove = (lines = '') => request('DELETE /plants/1', '', lines);
+const statuses = (responses: string) => responses.match(/HTTP\/1\.1 \d+/g)?.map((line) => Number(line.slice(9))) ?? [];
+
+let server: HttpServer;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await server.close(0);
+});
+
+/** Sends bytes. `received` is all that has come back. */
+function send(bytes: string) {
+  const socket = connectTo(server.url).setEncoding('utf8');
+  sockets.push(socket);
+  const sent = { socket, received: '', closed: false };
+  socket.on('data', (text: string) => (sent.received += text));
+  socket.on('close', () => (sent.closed = true));
+  socket.write(bytes);
+  return sent;
+}
+
+/** A store with a plant that notes its calls; each waits until the test releases it. */
+function held() {
+  const calls: string[] = [];
+  const waiting: (() => void)[] = [];
+  const plants = fakePlants(new Map<bigint, NewPlant | 'deleted'>([[1n, { id: 1n, name: 'Monstera' }]]));
+  const noted =
+    <Arguments extends unknown[], Result>(name: string, call: (...all: Arguments) => Promise<Result>) =>
+    async (...all: Arguments) => {
+      calls.push(name);
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return call(...all);
+    };
+  const { add, find, replace, remove } = plants;
+  const store: Ports = {
+    ...plants,
+    add: noted('add', add),
+    find: noted('find', find),
+    replace: noted('replace', replace),
+    remove: noted('remove', remove),
+  };
+  async function release(): Promise<void> {
+    await eventually(() => waiting.length > 0);
+    waiting.shift()?.();
+  }
+  return { calls, store, release };
+}
+
+/** Resolves when the service has read what other clients sent before, which it does in one turn of its event loop. */
+async function readByService(): Promise<void> {
+  expect(statuses(await rawRequest(server.url, request('GET /openapi.json', '', CLOSE)))).toEqual([200]);
+}
+
+/** The requests of other clients whose headers the service has read during the work. */
+async function parsedRequests(work: () => Promise<void>): Promise<IncomingMessage[]> {
+  const parsed: IncomingMessage[] = [];
+  const note = (message: unknown) => parsed.push((message as { request: IncomingMessage }).request);
+  subscribe('http.server.request.start', note);
+  await work();
+  unsubscribe('http.server.request.start', note);
+  return parsed.filter(({ url }) => url !== '/openapi.json');
+}
+
+describe('requests of one connection', () => {
+  test('take effect in their order, whatever their methods', async () => {
+    const plants = fakePlants();
+    // Reading overtakes writing where it can.
+    const add: Ports['add'] = async (plant) => {
+      await setImmediate();
+      return plants.add(plant);
+    };
+    server = await startApiServer({ plants: { ...plants, add } });
+    for (let id = 1; id <= 100; id++) {
+      const target = `/plants/${id}`;
+      const responses = await rawRequest(
+        server.url,
+        request('POST /plants', `{"id":${id},"name":"Monstera"}`) +
+          request(`GET ${target}`) +
+          request(`PUT ${target}`, CHANGED) +
+          request(`GET ${target}`) +
+          request(`DELETE ${target}`) +
+          request(`GET ${target}`, '', CLOSE),
+      );
+      expect(statuses(responses)).toEqual([200, 200, 200, 200, 204, 410]);
+      expect(responses.match(/"name":"\w+"/g)?.join()).toBe(
+        '"name":"Monstera","name":"Monstera","name":"Ficus","name":"Ficus"',
+      );
+    }
+  });
+
+  test('begin one at a time: the next one when the response before it has been sent', async () => {
+    const { calls, store, release } = held();
+    server = await startApiServer({ plants: store });
+    const sent = send(read() + request('PUT /plants/1', CHANGED) + remove(CLOSE));
+    for (const begun of [['find'], ['find', 'replace'], ['find', 'replace', 'remove']]) {
+      await eventually(() => calls.length === begun.length);
+      await readByService();
+      expect(calls).toEqual(begun);
+      expect(statuses(sent.received)).toHaveLength(begun.length - 1);
+      await release();
+    }
+    await eventually(() => sent.closed);
+    expect(statuses(sent.received)).toEqual([200, 200, 204]);
+  });
+
+  test('hold no place while they wait', async () => {
+    const { calls, store, release } = held();
+    server = await startApiServer({ plants: store, maxRequests: 2 });
+    const sent = send(read() + read() + read(CLOSE));
+    await eventually(() => calls.length === 1);
+    const other = get(server.url, '/plants/1');
+    await eventually(() => calls.length === 2);
+    for (let count = 0; count < 4; count++) await release();
+    expect((await other).status).toBe(200);
+    await eventually(() => sent.closed);
+    expect(statuses(sent.received)).toEqual([200, 200, 200]);
+  });
+
+  test('have no byte of their bodies read while they wait', async () => {
+    const { calls, store, release } = held();
+    server = await startApiServer({ plants: store });
+    const sent = send('');
+    const [, waiting] = await parsedRequests(async () => {
+      sent.socket.write(read() + request('POST /plants', BODY, CLOSE).slice(0, -BODY.length));
+      await eventually(() => calls.length === 1);
+      await readByService();
+      sent.socket.write(BODY);
+      for (let count = 0; count < 5; count++) await readByService();
+    });
+    expect(waiting).toMatchObject({ method: 'POST', readableLength: 0, complete: false });
+    await release();
+    await release();
+    await eventually(() => sent.closed);
+    expect(statuses(sent.received)).toEqual([200, 200]);
+  });
+
+  test('get their responses, however many there are and although the client has closed its side', async () => {
+    server = await startApiServer();
+    const socket = connectTo(server.url, true).setEncoding('utf8');
+    sockets.push(socket);
+    socket.end(request('POST /plants', BODY) + read().repeat(2_000));
+    let responses = '';
+    for await (const text of socket) responses += text;
+    expect(statuses(responses)).toEqual(Array.from({ length: 2_001 }, () => 200));
+  });
+
+  test('never begin behind a response that closes the connection', async () => {
+    const { calls, store, release } = held();
+    server = await startApiServer({ plants: store });
+    const sent = send(read() + remove() + remove());
+    await eventually(() => calls.length === 1);
+    await readByService();
+    const closed = server.close(60_000);
+    await release();
+    await closed;
+    await eventually(() => sent.closed);
+    expect(statuses(sent.received)).toEqual([200]);
+    expect(sent.received).toMatch(/^Connection: close\r$/m);
+    expect(calls).toEqual(['find']);
+  });
+
+  test('never begin once the client has reset the connection', async () => {
+    const { calls, store, release } = held();
+    const log: string[] = [];
+    server = await startApiServer({ plants: store, onLog: (line) => log.push(line) });
+    const { socket } = send(read() + read() + remove() + remove());
+    await eventually(() => calls.length === 1);
+    await release();
+    await eventually(() => calls.length === 2);
+    socket.resetAndDestroy();
+    await eventually(() => log.some((line) => line.includes('"aborted":true')));
+    await release();
+    await readByService();
+    expect(calls).toEqual(['find', 'find']);
+  });
+
+  test('wait for room like any other after a refusal for overload', async () => {
+    const { calls, store, release } = held();
+    server = await startApiServer({ plants: store, maxRequests: 1 });
+    const first = get(server.url, '/plants/1');
+    await eventually(() => calls.length === 1);
+    const sent = send(read() + read(CLOSE));
+    await eventually(() => statuses(sent.received).length === 1);
+    await release();
+    await release();
+    expect((await first).status).toBe(200);
+    await eventually(() => sent.closed);
+    expect(statuses(sent.received)).toEqual([503, 200]);
+  });
+});
+
+describe('time', () => {
+  const limits = { headersTimeout: 1_000, requestTimeout: 1_000, connectionsCheckingInterval: 10 };
+  /** Resolves after the limits above, when a request that came at the same time was refused. */
+  const timeIsUp = () => rawRequest(server.url, request('POST /plants', BODY).slice(0, -1));
+
+  test('of a request begins with its turn: neither its body nor its headers end the one before it', async () => {
+    for (const part of [request('POST /plants', BODY, CLOSE), remove(CLOSE)]) {
+      const { calls, store, release } = held();
+      server = await startApiServer({ plants: store, limits });
+      const sent = send(read() + part.slice(0, -1));
+      await eventually(() => calls.length === 1);
+      expect(statuses(await timeIsUp())).toEqual([408]);
+      expect(sent.closed).toBe(false);
+      await release();
+      await eventually(() => statuses(sent.received).length === 1);
+      sent.socket.write(part.slice(-1));
+      await release();
+      await eventually(() => sent.closed);
+      expect(statuses(sent.received)).toEqual([200, part.startsWith('POST') ? 200 : 204]);
+      await server.close(0);
+    }
+  });
+
+  test('that a body had before its turn does not count', async () => {
+    const { calls, store, release } = held();
+    server = await startApiServer({ plants: store, limits });
+    const start = performance.now();
+    const sent = send(read() + request('POST /plants', BODY, CLOSE).slice(0, -1));
+    const isUp = timeIsUp();
+    await eventually(() => calls.length === 1 && performance.now() - start > 600);
+    await release();
+    expect(statuses(await isUp)).toEqual([408]);
+    expect(sent.closed).toBe(false);
+    sent.socket.write(BODY.slice(-1));
+    await release();
+    await eventually(() => sent.closed);
+    expect(statuses(sent.received)).toEqual([200, 200]);
+  });
+
+  test('is up for a request whose body or headers do not come in its turn either', async () => {
+    for (const part of [request('POST /plants', BODY), remove()]) {
+      const { calls, store, release } = held();
+      server = await startApiServer({ plants: store, limits });
+      const sent = send(read() + part.slice(0, -1));
+      await eventually(() => calls.length === 1);
+      await timeIsUp();
+      await release();
+      await eventually(() => sent.closed);
+      expect(statuses(sent.received)).toEqual([200, 408]);
+      expect(calls).toEqual(['find']);
+      await server.close(0);
+    }
+  });
+});
+
+describe('a request that was refused before its body came', () => {
+  const limits = { headersTimeout: 100, requestTimeout: 100, connectionsCheckingInterval: 10 };
+  const refused = request('POST /plants', BODY).replace(TOKEN, 'wrong').slice(0, -BODY.length);
+
+  test('gets no second response when its body never comes: its connection is closed', async () => {
+    const lines: string[] = [];
+    server = await startApiServer({ limits, onLog: (line) => lines.push(line) });
+    const sent = send(refused);
+    await eventually(() => sent.closed);
+    expect(statuses(sent.received)).toEqual([401]);
+    expect(lines.map((line) => JSON.parse(line).status)).toEqual([401]);
+  });
+
+  test('gets none when what comes is no body either', async () => {
+    server = await startApiServer();
+    const sent = send(refused.replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked'));
+    await eventually(() => statuses(sent.received).length === 1);
+    sent.socket.write('garbage');
+    await eventually(() => sent.closed);
+    expect(statuses(sent.received)).toEqual([401]);
+  });
+
+  test('has its connection stay open once the body has come', async () => {
+    server = await startApiServer();
+    const sent = send(refused);
+    await eventually(() => statuses(sent.received).length === 1);
+    sent.socket.write(BODY + read(CLOSE));
+    await eventually(() => sent.closed);
+    expect(statuses(sent.received)).toEqual([401, 404]);
+  });
+});
+
+describe.each([
+  [
+    'HTTP/2, as curl --http2 does',
+    'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n',
+  ],
+  ['a WebSocket', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
+])('a request that offers %s', (_what, offer) => {
+  test('gets its response, and none of those behind it begins, whose bytes may be lost', async () => {
+    const { calls, store, release } = held();
+    server = await startApiServer({ plants: store });
+    const sent = send(read(offer) + request('PUT /plants/1', CHANGED));
+    await eventually(() => calls.length === 1);
+    sent.socket.write(remove());
+    await readByService();
+    await release();
+    await eventually(() => sent.closed);
+    expect(statuses(sent.received)).toEqual([200]);
+    expect(sent.received).toMatch(/^Connection: close\r$/m);
+    expect(calls).toEqual(['find']);
+  });
+
+  test('may have a body', async () => {
+    server = await startApiServer();
+    const create = request('POST /plants', BODY, offer);
+    expect(statuses(await rawRequest(server.url, create))).toEqual([200]);
+    const sent = send(create.slice(0, -BODY.length));
+    await readByService();
+    sent.socket.write(BODY);
+    await eventually(() => sent.closed);
+    expect(statuses(sent.received)).toEqual([200]);
+  });
+
+  test('may wait behind others', async () => {
+    server = await startApiServer();
+    const create = request('POST /plants', BODY);
+    expect(statuses(await rawRequest(server.url, create + read() + read(offer)))).toEqual([200, 200, 200]);
+  });
+});
+
+test('what cannot be read is refused after all requests in front of it', async () => {
+  const { calls, store, release } = held();
+  server = await startApiServer({ plants: store });
+  const sent = send(`${read()}${remove()}garbage\r\n\r\n`);
+  await eventually(() => calls.length === 1);
+  await readByService();
+  expect(sent.received).toBe('');
+  await release();
+  await release();
+  await eventually(() => sent.closed);
+  expect(statuses(sent.received)).toEqual([200, 204, 400]);
+  expect(sent.received).toMatch(/{"error":40001,"message":"[^"]+"}$/);
+});
+
+test('a waiting request whose body cannot be read is refused in its turn', async () => {
+  const { calls, store, release } = held();
+  server = await startApiServer({ plants: store });
+  const chunked = request('POST /plants', '', 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n');
+  const sent = send(`${read()}${chunked}zz\r\n`);
+  await eventually(() => calls.length === 1);
+  await readByService();
+  await release();
+  await eventually(() => sent.closed);
+  expect(statuses(sent.received)).toEqual([200, 400]);
+  expect(calls).toEqual(['find']);
+});
+
+describe('20,000 requests at once', () => {
+  const FLOOD = `${read().repeat(19_999)}${read(CLOSE)}`;
+
+  test('get 20,000 responses', async () => {
+    server = await startApiServer();
+    const responses = await rawRequest(server.url, FLOOD);
+    expect(statuses(responses)).toHaveLength(20_000);
+  });
+
+  test('do not delay other clients, whose requests come in between', async () => {
+    server = await startApiServer();
+    const sent = send(FLOOD);
+    await once(sent.socket, 'data');
+    for (let count = 0; count < 20; count++) {
+      const before = statuses(sent.received).length;
+      expect((await get(server.url, '/plants/1')).status).toBe(404);
+      // Two round trips, and a read of 64 KiB.
+      expect(statuses(sent.received).length - before).toBeLessThan(100);
+    }
+    expect(sent.closed).toBe(false);
+  });
+
+  test('are read in portions, and not while more than 16 wait', async () => {
+    const { calls, store } = held();
+    server = await startApiServer({ plants: store });
+    const parsed = await parsedRequests(async () => {
+      send(FLOOD);
+      await eventually(() => calls.length === 1);
+      for (let count = 0; count < 20; count++) await readByService();
+    });
+    expect(parsed.length).toBeGreaterThan(16);
+    expect(parsed.length * read().length).toBeLessThan(2 * 64 * 1024);
+  });
+
+  test('are closed beyond 16 while too many wait on all connections together', async () => {
+    const { calls, store } = held();
+    server = await startApiServer({ plants: store, limits: { maxWaiting: 30 } });
+    const patient = send(read().repeat(17));
+    await eventually(() => calls.length === 1);
+    await readByService();
+    const greedy = send(read().repeat(18));
+    await eventually(() => greedy.closed);
+    const modest = send(read().repeat(17));
+    await eventually(() => calls.length === 3);
+    await readByService();
+    expect([patient.closed, modest.closed]).toEqual([false, false]);
+  });
+});

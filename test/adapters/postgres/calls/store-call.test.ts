@@ -1,0 +1,109 @@
+import { expect, test } from '@jest/globals';
+import { type StoreCall, storeCalls } from '../../../../src/adapters/postgres/calls/store-call.ts';
+import { connectionError, UnknownOutcomeError } from '../../../../src/adapters/postgres/errors.ts';
+import { eventually } from '../../../support/eventually.ts';
+
+/* What every statement for a request goes through. */
+
+const never = () => new Promise<never>(() => {});
+const lost = () => connectionError(new Error('connection lost'));
+const calls = (timeout = 60_000) => storeCalls({ schemaReady: () => undefined, timeout });
+
+test('resolves to what the work does, each call to its own', async () => {
+  const callStore = calls();
+  const results = [1, 2, 3].map((n) => callStore(async () => n));
+  expect(await Promise.all(results)).toEqual([1, 2, 3]);
+});
+
+test('does the work again after a lost connection, and not after a defect', async () => {
+  let attempts = 0;
+  const again = calls()(async () => {
+    attempts++;
+    if (attempts < 3) throw lost();
+    return 'done';
+  });
+  expect(await again).toBe('done');
+  expect(attempts).toBe(3);
+  const defect = new Error('a library was used wrongly');
+  await expect(calls()(() => Promise.reject(defect))).rejects.toBe(defect);
+});
+
+test('does it at once again, alone, if a statement that it shared has failed', async () => {
+  const seen: boolean[] = [];
+  const result = calls()(async (call) => {
+    seen.push(call.isAlone);
+    if (call.isAlone) return 'done';
+    call.isAlone = true;
+    throw new Error('one of its rows is refused');
+  });
+  expect(await result).toBe('done');
+  expect(seen).toEqual([false, true]);
+});
+
+test.each<[string, unknown]>([
+  ['a lost connection', new UnknownOutcomeError('lost_connection', 'reset')],
+  ['no response', new UnknownOutcomeError('no_response', 'late')],
+  ['an administrator who ends the connection', Object.assign(new Error(), { severity: 'FATAL', code: '57P01' })],
+  ['a pooler that has lost its server', Object.assign(new Error(), { severity: 'FATAL', code: '08P01' })],
+])('gives no result after %s but one that settles what became of it', async (_what, failure) => {
+  for (const result of ['own', 'of another']) {
+    let attempts = 0;
+    const work = async () => {
+      if (attempts++ === 0) throw failure;
+      return result;
+    };
+    const call = calls()(work, (found) => found === 'own');
+    if (result === 'own') expect(await call).toBe('own');
+    else await expect(call).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(attempts).toBe(2);
+  }
+});
+
+test.each<[string, unknown]>([
+  ['a connection that could not be opened', connectionError(new Error('refused'))],
+  ...['57P03', '08P01'].map((code): [string, unknown] => [
+    `a connection that the server has refused with ${code}`,
+    connectionError(Object.assign(new Error('not now'), { severity: 'FATAL', code })),
+  ]),
+  ['a deadlock', Object.assign(new Error(), { severity: 'ERROR', code: '40P01' })],
+])('gives any result after %s, since nothing was done then', async (_what, failure) => {
+  let attempts = 0;
+  const work = async () => {
+    if (attempts++ === 0) throw failure;
+    return 'of another';
+  };
+  expect(await calls()(work, () => false)).toBe('of another');
+});
+
+test('waits for the schema before the work', async () => {
+  const ready = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const callStore = storeCalls({ schemaReady: () => ready.promise, timeout: 60_000 });
+  const call = callStore(async () => done.push('work'));
+  done.push('schema');
+  ready.resolve();
+  await call;
+  expect(done).toEqual(['schema', 'work']);
+});
+
+test('gives up each call at the deadline, tells the work so, and keeps those that have time', async () => {
+  const callStore = calls(100);
+  const seen: StoreCall[] = [];
+  const overdue = [1, 2, 3].map(() =>
+    callStore((call) => {
+      seen.push(call);
+      return never();
+    }),
+  );
+  expect(await callStore(async () => 'in time')).toBe('in time');
+  const refused = { status: 'rejected', reason: { code: 'store_unavailable', cause: { name: 'DeadlineError' } } };
+  expect(await Promise.allSettled(overdue)).toMatchObject([refused, refused, refused]);
+  expect(seen.map(({ isOpen }) => isOpen)).toEqual([false, false, false]);
+});
+
+test('keeps no timer when all is done', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+  const before = timers();
+  await calls()(async () => {});
+  await eventually(async () => timers() <= before + 1);
+});

@@ -1,0 +1,641 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { CompiledQuery } from 'kysely';
+import { Client } from 'pg';
+import { storeCalls } from '../../../../src/adapters/postgres/calls/store-call.ts';
+import { decodeCursor, encodeCursor } from '../../../../src/adapters/postgres/changes/change-cursor.ts';
+import { plantPurge } from '../../../../src/adapters/postgres/changes/plant-purge.ts';
+import type { Database } from '../../../../src/adapters/postgres/database.ts';
+import { embeddedDatabase } from '../../../../src/adapters/postgres/embedded/embedded-database.ts';
+import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
+import { damagedMigrations, migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
+import { readChanges } from '../../../../src/application/read-changes.ts';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
+import { execute } from '../../../../tooling/execute.ts';
+import { type PostgresServer, startPostgresServer } from '../../../../tooling/postgres-server.ts';
+import { putEmbeddedDatabase } from '../../../support/embedded-template.ts';
+import { eventually } from '../../../support/eventually.ts';
+import {
+  changesOf,
+  consumer,
+  deletion,
+  pagesOf,
+  readPage,
+  readToEnd,
+  sorted,
+} from '../../../support/plants/changes.ts';
+import {
+  connect,
+  lockRows,
+  migratedDatabase,
+  observed,
+  plantsIn,
+  storedPlants,
+} from '../../../support/test-database.ts';
+
+/* What only a database can show of the feed of changes, and purging. The rest is in ../plant-repository-changes.test.ts. */
+
+const plant = (id: bigint, name = `plant ${id}`): NewPlant => ({ id, name });
+const never = new AbortController().signal;
+const expired = { code: 'cursor_expired' };
+
+// Of their own: a transaction that other tests leave open would hold back the feed.
+let server: PostgresServer;
+let otherServer: PostgresServer;
+beforeAll(async () => {
+  [server, otherServer] = await Promise.all([startPostgresServer(['fsync=off']), startPostgresServer(['fsync=off'])]);
+});
+afterAll(() => Promise.all([server.stop(), otherServer.stop()]));
+
+/** A database and what undoes it. */
+interface Opened {
+  readonly database: Database;
+  /** Where it is, if others can connect to it. */
+  readonly url?: string;
+  readonly undo: () => Promise<unknown>;
+}
+
+const onPostgres =
+  (where = () => server) =>
+  async (): Promise<Opened> => {
+    const { url, drop } = await migratedDatabase(where().url);
+    return { database: connect(url), url, undo: drop };
+  };
+
+async function onEmbedded(): Promise<Opened> {
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
+  await putEmbeddedDatabase(folder);
+  const database = await embeddedDatabase(folder);
+  await migrateUp(database);
+  return { database, undo: () => rm(folder, { recursive: true }) };
+}
+
+/** What a test works with. */
+function storeIn({ database }: Opened) {
+  const purge = plantPurge(database, storeCalls({ schemaReady: () => undefined, timeout: 10_000 }));
+  const plants = plantsIn(database);
+  return {
+    plants,
+    add: (...ids: readonly bigint[]) => Promise.all(ids.map((id) => plants.add(plant(id)))),
+    remove: (...ids: readonly bigint[]) => Promise.all(ids.map((id) => plants.remove(id))),
+    query: (text: string) => database.sql.executeQuery(CompiledQuery.raw(text)),
+    /** @returns how many it has forgotten, or would */
+    async purge({ minAge = 0, id = undefined as bigint | undefined, isDryRun = false } = {}): Promise<number> {
+      let total = 0;
+      for await (const count of purge({ minAge, id }, isDryRun)) total += count;
+      return total;
+    },
+    /** The end of the feed. */
+    end: async () => (await readToEnd(plants)).next,
+  };
+}
+
+test.each([
+  ['of another embedded database', onEmbedded, onEmbedded],
+  ['of another database on the same server', onPostgres(), onPostgres()],
+  ['of another server', onPostgres(), onPostgres(() => otherServer)],
+])('refuses the position %s, and not its own', async (_where, open, openOther) => {
+  const both = [await open(), await openOther()] as const;
+  const [own, other] = [storeIn(both[0]), storeIn(both[1])];
+  for (const { add } of [own, other]) await add(1n, 2n, 3n);
+  const [next, foreign] = [await own.end(), await other.end()];
+  await expect(readPage(own.plants, foreign, 10)).rejects.toMatchObject(expired);
+  await expect(readPage(other.plants, next, 10)).rejects.toMatchObject(expired);
+  expect(await readPage(own.plants, next, 10)).toEqual({ lines: '', next, atEnd: true });
+  for (const { database, undo } of both) {
+    await database.close();
+    await undo();
+  }
+});
+
+describe.each([
+  ['the embedded database', onEmbedded],
+  ['Postgres', onPostgres()],
+])('on %s', (name, open) => {
+  let opened: Opened;
+  let store: ReturnType<typeof storeIn>;
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(async () => {
+    await opened.database.close();
+    await opened.undo();
+  });
+  beforeEach(async () => {
+    store = storeIn(opened);
+    // As it was made; to make one for each test would take long.
+    await store.query('truncate plants');
+    await store.query(`update change_feed set shift = 0, purged_changed = 0, purged_id = 0, recorded = '{}'`);
+    await store.query('alter table plants alter column changed set default (pg_current_xact_id()::text::bigint)');
+  });
+
+  test('refuses a position that is ahead of the server, as after its files were restored', async () => {
+    await store.add(1n);
+    const next = decodeCursor(await store.end());
+    const ahead = { ...next, position: { ...next.position, changed: next.position.changed + 1_000n } };
+    await expect(readPage(store.plants, encodeCursor(ahead), 10)).rejects.toMatchObject(expired);
+    // At once, however long it would wait.
+    const start = performance.now();
+    await expect(readPage(store.plants, encodeCursor(ahead), 10, 30_000)).rejects.toMatchObject(expired);
+    expect(performance.now() - start).toBeLessThan(5_000);
+    // It is that of a cursor in an answer, and so never is.
+    expect(await readPage(store.plants, encodeCursor(next), 10)).toMatchObject({ lines: '' });
+  });
+
+  test('refuses every position of a table that has been restored from a dump since, on the same server', async () => {
+    const { database, undo } = await open();
+    const { add, query, end, plants } = storeIn({ database, undo });
+    await add(1n);
+    await query('create table dump as select * from plants');
+    await add(2n);
+    const next = await end();
+    await query('alter table plants rename to lost');
+    await query('create table plants (like lost including all)');
+    await query('insert into plants select * from dump');
+    await query('drop table lost, dump');
+    await expect(readPage(plants, next, 10)).rejects.toMatchObject(expired);
+    expect((await readToEnd(plants)).changes).toEqual([plant(1n)]);
+    await database.close();
+    await undo();
+  });
+
+  test('cuts pages inside one transaction', async () => {
+    await store.query(`insert into plants select 2 * (id * 37 % 1000), 'plant' from generate_series(1, 1000) as id`);
+    await store.query(`update plants set name = 'changed', changed = default where id % 4 = 0`);
+    const all = Array.from({ length: 1_000 }, (_, n) => 2n * BigInt(n));
+    const expected = [
+      ...all.filter((id) => id % 4n > 0n).map((id) => plant(id, 'plant')),
+      ...all.filter((id) => id % 4n === 0n).map((id) => plant(id, 'changed')),
+    ];
+    const { changes, pages } = await readToEnd(store.plants, undefined, 7);
+    expect(changes).toEqual(expected);
+    expect(pages.length).toBe(Math.ceil(1_000 / 7));
+  });
+
+  test('begins with all that was there before the feed was', async () => {
+    await store.query('alter table plants drop column changed');
+    await store.query(`insert into plants select id, 'old' from generate_series(1, 20) as id`);
+    await store.query('drop table change_feed');
+    await migrateUp(opened.database);
+    await store.plants.replace(plant(7n, 'new'));
+    const ids = (await readToEnd(store.plants, undefined, 3)).changes.map(({ id }) => id);
+    expect(ids).toEqual([1n, 2n, 3n, 4n, 5n, 6n, ...Array.from({ length: 13 }, (_, n) => 8n + BigInt(n)), 7n]);
+  });
+
+  test('says where it ends', async () => {
+    const isEnd = async (after?: string, limit = 10) => (await readPage(store.plants, after, limit)).atEnd;
+    expect(await isEnd()).toBe(true);
+    await store.add(1n, 2n, 3n);
+    const { next, atEnd } = await readPage(store.plants, undefined, 2);
+    expect(atEnd).toBe(false);
+    expect(await Promise.all([isEnd(next, 1), isEnd(undefined, 3), isEnd(undefined, 4)])).toEqual([true, true, true]);
+    // Cut by its size.
+    await store.plants.replace(plant(1n, 'x'.repeat(1024 ** 2)));
+    const pages = [await readPage(store.plants, next)];
+    pages.push(await readPage(store.plants, pages[0]?.next));
+    expect(pages.map(({ lines, atEnd }) => [lines.slice(0, 7), atEnd])).toEqual([
+      ['{"id":3', false],
+      ['{"id":1', true],
+    ]);
+  });
+
+  test('records what was read at most ten times a second, and nothing while nothing new is read', async () => {
+    const statements: string[] = [];
+    const plants = plantsIn(observed(opened.database, (text) => statements.push(text)));
+    const records = () => statements.filter((text) => text.includes('update change_feed')).length;
+    const start = performance.now();
+    let after: string | undefined;
+    for (let id = 1n; performance.now() - start < 1_000; id++) {
+      await plants.add(plant(id));
+      after = (await readPage(plants, after)).next;
+    }
+    expect(records()).toBeGreaterThan(5);
+    expect(records()).toBeLessThanOrEqual((performance.now() - start) / 100 + 1);
+    // Those that the last pages still need.
+    await readPage(plants, after, 10, 300);
+    const before = records();
+    await readPage(plants, after, 10, 500);
+    for (let n = 0; n < 5; n++) await readPage(plants, undefined);
+    expect(records()).toBe(before);
+  });
+
+  describe('purging', () => {
+    test('only counts deleted plants in a dry run, and frees their ids otherwise', async () => {
+      await store.add(1n, 2n, 3n);
+      await store.remove(1n, 2n);
+      expect(await store.purge({ isDryRun: true })).toBe(2);
+      expect(await store.plants.add(plant(1n, 'new'))).toBe('deleted');
+      expect(await store.purge()).toBe(2);
+      expect(await store.purge()).toBe(0);
+      expect(await store.plants.find(1n)).toBeUndefined();
+      expect(await store.plants.add(plant(1n, 'new'))).toEqual(plant(1n, 'new'));
+      expect(await storedPlants(opened.database)).toEqual(expect.arrayContaining([plant(1n, 'new'), plant(3n)]));
+      expect((await readToEnd(store.plants)).changes).toEqual([plant(3n), plant(1n, 'new')]);
+    });
+
+    test('forgets no younger ones than it shall, or only the one with the id, if that is deleted', async () => {
+      await store.add(1n, 2n, 3n, 4n);
+      await store.remove(1n, 2n, 3n);
+      await store.query(`update plants set deleted = now() - interval '1 hour' where id = 1`);
+      expect(await store.purge({ minAge: 3_601 })).toBe(0);
+      expect(await store.purge({ minAge: 3_599 })).toBe(1);
+      expect(await store.purge({ id: 4n })).toBe(0);
+      expect(await store.purge({ id: 5n })).toBe(0);
+      expect(await store.purge({ id: 2n, isDryRun: true })).toBe(1);
+      expect(await store.purge({ id: 2n })).toBe(1);
+      const found = await Promise.all([1n, 2n, 3n, 4n].map((id) => store.plants.find(id)));
+      expect(found).toEqual([undefined, undefined, 'deleted', plant(4n)]);
+    });
+
+    test('finds them all, however many there are', async () => {
+      await store.query(`insert into plants (id, name, deleted)
+        select id, '', case when id % 3 <> 0 then now() - interval '1 second' end from generate_series(-7000, 7000) as id`);
+      expect(await store.purge({ isDryRun: true })).toBe(9_334);
+      expect(await store.purge()).toBe(9_334);
+      const { rows } = await store.query('select count(*)::int as count from plants');
+      expect(rows).toEqual([{ count: 4_667 }]);
+    });
+
+    test('ends the positions before what it has forgotten, and no others', async () => {
+      await store.add(1n, 2n, 3n);
+      const before = await store.end();
+      await store.remove(2n);
+      const [first, after] = [(await readPage(store.plants, undefined, 1)).next, await store.end()];
+      await store.add(4n);
+      expect(await store.purge()).toBe(1);
+      // Who is at these does not know that 2 is gone.
+      for (const position of [before, first]) {
+        await expect(readPage(store.plants, position, 10)).rejects.toMatchObject(expired);
+      }
+      expect((await readToEnd(store.plants, after)).changes).toEqual([plant(4n)]);
+    });
+
+    test('lets a walk that began after it come to its end', async () => {
+      await store.add(1n, 2n, 3n, 4n);
+      await store.remove(3n);
+      await store.purge();
+      const walk = await readToEnd(store.plants, undefined, 1);
+      expect(walk.changes).toEqual([plant(1n), plant(2n), plant(4n)]);
+
+      // Also if another one forgets less than had been forgotten when it began.
+      const query = `update change_feed set purged_changed = purged_changed + 1000`;
+      await store.query(query);
+      const began = await readPage(store.plants, undefined, 1);
+      await store.remove(4n);
+      await store.purge();
+      expect((await readToEnd(store.plants, began.next, 1)).changes).toEqual([plant(2n)]);
+    });
+
+    test('ends a walk that began before it and is not there yet', async () => {
+      await store.add(1n, 2n, 3n);
+      await store.remove(3n);
+      const began = await readPage(store.plants, undefined, 1);
+      await store.purge();
+      await expect(readPage(store.plants, began.next, 1)).rejects.toMatchObject(expired);
+      expect((await readToEnd(store.plants, undefined, 1)).changes).toEqual([plant(1n), plant(2n)]);
+    });
+
+    test('ends the same positions when it then forgets older deletions', async () => {
+      await store.add(1n, 2n);
+      await store.remove(1n);
+      const { next } = await readToEnd(store.plants);
+      await store.remove(2n);
+      expect(await store.purge({ id: 2n })).toBe(1);
+      expect(await store.purge({ id: 1n })).toBe(1);
+      await expect(readPage(store.plants, next)).rejects.toMatchObject(expired);
+    });
+
+    test('leaves every consumer with what is stored, wherever it was', async () => {
+      const consumers = Array.from({ length: 4 }, consumer);
+      const pages = pagesOf(store.plants);
+      let purged = 0;
+      const action = fc.record({
+        kind: fc.constantFrom(
+          'add',
+          'add',
+          'replace',
+          'remove',
+          'remove',
+          'read',
+          'read',
+          'read',
+          'save',
+          'kill',
+          'purge',
+        ),
+        id: fc.bigInt({ min: 1n, max: 8n }),
+        name: fc.constantFrom('a', 'b'),
+        reader: fc.nat({ max: 3 }),
+        limit: fc.integer({ min: 1, max: 4 }),
+      });
+      await fc.assert(
+        fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), async (actions) => {
+          for (const { kind, id, name, reader, limit } of actions) {
+            if (kind === 'add') await store.plants.add({ id, name });
+            if (kind === 'replace') await store.plants.replace({ id, name });
+            if (kind === 'remove') await store.plants.remove(id);
+            if (kind === 'purge') purged += await store.purge(limit > 2 ? { id } : {});
+            if (kind === 'read') await consumers[reader]?.step(pages, limit);
+            if (kind === 'save') consumers[reader]?.persist();
+            if (kind === 'kill') consumers[reader]?.crash();
+          }
+          const stored = sorted(await storedPlants(opened.database));
+          // The others stay where they are.
+          const one = consumers[actions.length % 4];
+          while (!(await one?.step(pages, 3)));
+          expect(sorted(one?.copy.values() ?? [])).toEqual(stored);
+        }),
+        { numRuns: 25 },
+      );
+      expect(purged).toBeGreaterThan(20);
+      expect(consumers.reduce((sum, { restarts }) => sum + restarts(), 0)).toBeGreaterThan(5);
+    });
+  });
+
+  describe('after a restore from a server that had more transactions', () => {
+    const NAME = '0003_track_changes';
+    beforeEach(async () => {
+      await store.add(1n, 2n, 3n);
+      await store.remove(2n);
+      await store.query('update plants set changed = 1000000000000 + id');
+    });
+
+    test('says so, refuses the feed, and goes on with all else', async () => {
+      expect(await readiness(opened.database)()).toContain('run npm run migrate');
+      await expect(readPage(store.plants, undefined, 10)).rejects.toMatchObject({
+        code: 'store_unavailable',
+        cause: expect.objectContaining({ message: expect.stringContaining('run npm run migrate') }),
+      });
+      expect(await store.plants.find(1n)).toEqual(plant(1n));
+      expect(await store.plants.add(plant(4n))).toEqual(plant(4n));
+      expect(await damagedMigrations(opened.database)).toEqual([NAME]);
+    });
+
+    test('is repaired by a migration: what changes then comes after what was there', async () => {
+      expect(await migrateUp(opened.database)).toEqual([NAME]);
+      expect(await damagedMigrations(opened.database)).toEqual([]);
+      expect(await readiness(opened.database)()).toBeUndefined();
+      const walk = await readToEnd(store.plants, undefined, 2);
+      expect(walk.changes).toEqual([plant(1n), deletion(2n), plant(3n)]);
+      await store.add(4n);
+      await store.plants.replace(plant(1n, 'changed'));
+      await store.remove(3n);
+      const later = await readToEnd(store.plants, walk.next, 1);
+      expect(later.changes).toEqual([plant(4n), plant(1n, 'changed'), deletion(3n)]);
+      expect(await migrateUp(opened.database)).toEqual([]);
+
+      // Waiting, purging and a second restore work, too.
+      const waiting = readPage(store.plants, later.next, 10, 10_000);
+      await store.add(5n);
+      expect(changesOf((await waiting).lines)).toEqual([plant(5n)]);
+      expect(await store.purge()).toBe(2);
+      await store.query('update plants set changed = 2000000000000 where id = 5');
+      expect(await damagedMigrations(opened.database)).toEqual([NAME]);
+      expect(await migrateUp(opened.database)).toEqual([NAME]);
+      await store.add(6n);
+      expect((await readToEnd(store.plants)).changes.map(({ id }) => id)).toEqual([4n, 1n, 5n, 6n]);
+    });
+  });
+
+  test('needs its table and the row in it: says so, and a migration makes them again', async () => {
+    const { database, undo } = await open();
+    const { add, query, plants } = storeIn({ database, undo });
+    await add(1n);
+    const repairs = ['0003_track_changes', '0004_record_changes'];
+    for (const [damage, repaired] of [
+      ['delete from change_feed', repairs.slice(0, 1)],
+      ['drop table change_feed', repairs],
+    ] as const) {
+      await query(damage);
+      expect(await readiness(database)()).toContain('run npm run migrate');
+      await expect(readPage(plantsIn(database), undefined)).rejects.toMatchObject({ code: 'store_unavailable' });
+      expect(await plants.find(1n)).toEqual(plant(1n));
+      expect(await damagedMigrations(database)).toEqual(repaired);
+      expect(await migrateUp(database)).toEqual(repaired);
+      expect(await readiness(database)()).toBeUndefined();
+      expect((await readToEnd(plants)).changes).toEqual([plant(1n)]);
+    }
+    await database.close();
+    await undo();
+  });
+
+  test('is restored, too, if only what was purged is ahead of the server', async () => {
+    await store.add(1n, 2n);
+    await store.query('update change_feed set purged_changed = 1000000000000, purged_id = 9');
+    expect(await damagedMigrations(opened.database)).toEqual(['0003_track_changes']);
+    await migrateUp(opened.database);
+    const began = await readPage(store.plants, undefined, 1);
+    await store.remove(2n);
+    await store.purge();
+    await expect(readPage(store.plants, began.next)).rejects.toMatchObject(expired);
+  });
+
+  describe('waiting', () => {
+    const writers: [string, (database: Database) => Database][] =
+      name === 'Postgres'
+        ? [
+            ['its own instance', (own) => own],
+            ['another instance', () => connect(opened.url ?? '')],
+          ]
+        : [['its own instance', (own) => own]];
+
+    test.each(writers)('ends within 100 ms of a commit of %s', async (_who, databaseOf) => {
+      const database = databaseOf(opened.database);
+      const writer = database === opened.database ? store.plants : plantsIn(database);
+      const read = readChanges(store.plants);
+      const taken: number[] = [];
+      let after = await store.end();
+      for (let id = 1n; id <= 11n; id++) {
+        const reading = read({ after, limit: 10, wait: 30_000, signal: never });
+        await writer.add(plant(id));
+        const start = performance.now();
+        const { lines, next } = await reading;
+        taken.push(performance.now() - start);
+        expect(lines).toBe(`{"id":${id},"name":"plant ${id}"}`);
+        after = next;
+      }
+      if (database !== opened.database) await database.close();
+      // A busy machine may delay some.
+      expect(taken.toSorted((a, b) => a - b)[5]).toBeLessThan(100);
+    });
+
+    test('ends without a change when its time is over, its client leaves or the service stops', async () => {
+      const after = await store.end();
+      const read = readChanges(store.plants);
+      const nothing = { lines: '', next: after, atEnd: true };
+      const start = performance.now();
+      expect(await read({ after, limit: 10, wait: 200, signal: never })).toEqual(nothing);
+      expect(performance.now() - start).toBeGreaterThan(190);
+      expect(performance.now() - start).toBeLessThan(5_000);
+
+      const client = new AbortController();
+      const left = read({ after, limit: 10, wait: 60_000, signal: client.signal });
+      const stopped = read({ after, limit: 10, wait: 60_000, signal: never });
+      // By then these wait.
+      expect(await readPage(store.plants, after, 10, 1)).toEqual(nothing);
+      client.abort();
+      expect(await left).toEqual(nothing);
+      store.plants.stopWaiting();
+      expect(await stopped).toEqual(nothing);
+      expect(await read({ after, limit: 10, wait: 60_000, signal: never })).toEqual(nothing);
+    });
+
+    test('costs 1,000 readers at one position one statement for each page, and one probe at a time', async () => {
+      await store.add(1n);
+      const after = await store.end();
+      const statements: string[] = [];
+      const plants = plantsIn(observed(opened.database, (text) => statements.push(text)));
+      const read = readChanges(plants);
+      const count = (part: string) => statements.filter((text) => text.includes(part)).length;
+      const start = performance.now();
+      let settled = 0;
+      const reading = Array.from({ length: 1_000 }, async () => {
+        const changes = await read({ after, limit: 10, wait: 60_000, signal: never });
+        settled++;
+        return changes;
+      });
+      const PAGE = 'string_agg';
+      const PROBE = 'null::bigint as common';
+      // Long enough for each to have probed many times.
+      await eventually(() => count(PROBE) >= 8);
+      expect(count(PAGE)).toBe(0);
+      expect(count(PROBE)).toBeLessThanOrEqual((performance.now() - start) / 40 + 2);
+      expect(settled).toBe(0);
+
+      await plants.add(plant(2n));
+      const all = await Promise.all(reading);
+      expect(new Set(all.map(({ lines }) => lines))).toEqual(new Set(['{"id":2,"name":"plant 2"}']));
+      expect(count(PAGE)).toBe(1);
+      const probes = count(PROBE);
+      // Without readers there are none: that of the last one is answered before this add is.
+      await plants.add(plant(3n));
+      await plants.add(plant(4n));
+      expect(count(PROBE)).toBe(probes);
+    });
+  });
+});
+
+describe('beside transactions that are open on Postgres', () => {
+  let opened: Opened;
+  let store: ReturnType<typeof storeIn>;
+  const clients: Client[] = [];
+  beforeEach(async () => {
+    opened = await onPostgres()();
+    store = storeIn(opened);
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) await client.end();
+    await opened.database.close();
+    await opened.undo();
+  });
+
+  async function writing(...ids: readonly bigint[]): Promise<Client> {
+    const client = await lockRows(opened.url ?? '', ids);
+    clients.push(client);
+    return client;
+  }
+  const late = (id: bigint) => plant(id, 'not committed yet');
+
+  test('holds back what was committed after the first write of one that is open, and loses nothing', async () => {
+    await store.add(1n);
+    const open = await writing(2n);
+    await store.add(3n);
+    await store.plants.replace(plant(1n, 'changed'));
+    const before = await readToEnd(store.plants);
+    expect(before.changes).toEqual([]);
+    expect((await readPage(store.plants, undefined)).atEnd).toBe(true);
+    await store.add(4n);
+    expect(await readPage(store.plants, before.next, 10)).toEqual({ lines: '', next: before.next, atEnd: true });
+    await open.query(`insert into plants values (5, 'not committed yet')`);
+    await open.query('commit');
+    const all = [late(2n), late(5n), plant(3n), plant(1n, 'changed'), plant(4n)];
+    expect((await readToEnd(store.plants, before.next)).changes).toEqual(all);
+    expect((await readToEnd(store.plants, undefined, 1)).changes).toEqual(all);
+  });
+
+  test('goes on to what one wrote before it when that was rolled back or its client has gone', async () => {
+    await store.add(1n);
+    const start = await store.end();
+    const [rolledBack, gone] = [await writing(2n), await writing(3n)];
+    await store.add(4n);
+    await rolledBack.query('rollback');
+    expect((await readToEnd(store.plants, start)).changes).toEqual([]);
+    await gone.end();
+    const read = readChanges(store.plants);
+    expect(await read({ after: start, limit: 10, wait: 30_000, signal: never })).toMatchObject({
+      lines: '{"id":4,"name":"plant 4"}',
+    });
+  });
+
+  test('wakes those who wait once the one that held all back has ended, wherever it wrote', async () => {
+    const elsewhere = new Client({ connectionString: server.url });
+    clients.push(elsewhere);
+    await elsewhere.connect();
+    await elsewhere.query('begin; select pg_current_xact_id()');
+    const start = await store.end();
+    await store.add(1n);
+    const reading = readChanges(store.plants)({ after: start, limit: 10, wait: 30_000, signal: never });
+    expect(await readPage(store.plants, start, 10, 200)).toMatchObject({ lines: '' });
+    expect(await store.plants.changesLag()).toBe(0);
+    await eventually(async () => (await store.plants.changesLag()) > 0);
+    await elsewhere.query('commit');
+    expect(await reading).toMatchObject({ lines: '{"id":1,"name":"plant 1"}' });
+    expect(await store.plants.changesLag()).toBe(0);
+  });
+
+  test('records what was read while one is open, from two instances, and never takes that back', async () => {
+    await store.add(1n);
+    await writing(1_000n);
+    const other = connect(opened.url ?? '');
+    const plants = [store.plants, plantsIn(other)];
+    const query = 'select max(value::bigint) as last from change_feed, jsonb_each_text(recorded)';
+    const recorded: bigint[] = [];
+    let isOver = false;
+    const reading = plants.map(async (one, n) => {
+      for (let id = 2n + BigInt(n); !isOver; id += 2n) {
+        await one.add(plant(id));
+        await readPage(one, undefined);
+      }
+    });
+    for (const end = performance.now() + 1_000; performance.now() < end; ) {
+      recorded.push(BigInt((await execute(opened.url ?? '', query))[0]?.last ?? 0));
+    }
+    isOver = true;
+    await Promise.all(reading);
+    await other.close();
+    expect(recorded).toEqual(recorded.toSorted((a, b) => Number(a - b)));
+    expect(new Set(recorded).size).toBeGreaterThan(5);
+  });
+
+  test('purges no deletion that may still be overtaken', async () => {
+    await store.add(1n, 2n);
+    await store.remove(1n);
+    const open = await writing(3n);
+    await store.remove(2n);
+    expect(await store.purge({ isDryRun: true })).toBe(1);
+    expect(await store.purge()).toBe(1);
+    const began = await readPage(store.plants, undefined, 1);
+    await open.query('commit');
+    expect((await readToEnd(store.plants, began.next)).changes).toEqual([late(3n), deletion(2n)]);
+    expect(await store.purge()).toBe(1);
+  });
+
+  test('brings late what a transaction changes that is older than the repair of a restored table', async () => {
+    await store.add(1n);
+    const older = new Client({ connectionString: opened.url ?? '' });
+    clients.push(older);
+    await older.connect();
+    await older.query('begin; select pg_current_xact_id()');
+    await store.query('update plants set changed = 1000000000000');
+    await migrateUp(opened.database);
+    await store.add(2n);
+    const before = await readToEnd(store.plants);
+    await older.query(`insert into plants values (3, 'not committed yet')`);
+    await older.query('commit');
+    const read = [...before.changes, ...(await readToEnd(store.plants, before.next)).changes];
+    expect(read).toEqual(expect.arrayContaining([plant(1n), plant(2n), late(3n)]));
+  });
+});

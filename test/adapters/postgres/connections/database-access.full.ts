@@ -1,0 +1,258 @@
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { migrationStatus } from '../../../../src/adapters/postgres/schema/migrator.ts';
+import { type PostgresServer, startPostgresServer } from '../../../../tooling/postgres-server.ts';
+import { selfSignedCertificate } from '../../../support/servers/certificate.ts';
+import { projectFile, type Service, startMain, startNode, startService } from '../../../support/service-process.ts';
+import { connect } from '../../../support/test-database.ts';
+
+/*
+ * How the service gets into a Postgres that is set up by the statements of docs/postgres.md, and
+ * that lets nobody but its superuser in without TLS and a password.
+ */
+
+const HBA = `
+host    all postgres 127.0.0.1/32 trust
+hostssl all all      127.0.0.1/32 scram-sha-256
+`;
+const TOKEN = 'token-for-the-tests';
+
+let folder: string;
+let server: PostgresServer;
+/** The statements of the page: for a superuser before the first migration, and for the tables' owner after it. */
+let setUp: string[] = [];
+let grants: string[] = [];
+/** What it adds to the role of the service behind PgBouncer, for a superuser. */
+let deadlines: string[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-access-'));
+  const { certificate, key } = selfSignedCertificate('localhost');
+  await writeFile(join(folder, 'trusted.pem'), certificate);
+  await writeFile(join(folder, 'other.pem'), selfSignedCertificate('localhost').certificate);
+  const tlsFiles = { 'pg_hba.conf': HBA, 'server.crt': certificate, 'server.key': key };
+  server = await startPostgresServer(['ssl=on', 'fsync=off'], tlsFiles);
+
+  [setUp = [], grants = [], deadlines = []] = await statementsOf('docs/postgres.md');
+  await execute(server.url, setUp);
+  const both = { DATABASE_URL: urlOf('plants_service'), MIGRATION_DATABASE_URL: urlOf('plants_migrator') };
+  const migration = startNode([projectFile('src/migrate.ts')], folder, both);
+  await migration.exited;
+  expect(migration.stderr()).toBe('');
+  await execute(urlOf('plants_migrator'), grants);
+});
+afterAll(async () => {
+  await server.stop();
+  await rm(folder, { recursive: true });
+});
+
+/** Of each block of SQL in a page. */
+async function statementsOf(document: string): Promise<string[][]> {
+  const page = await readFile(projectFile(document), 'utf8');
+  return [...page.matchAll(/^```sql\n(.*?)^```/gms)].map(([, block = '']) =>
+    block.split(/(?<=;)\n/).filter((statement) => statement !== ''),
+  );
+}
+
+function passwordOf(role: string): string {
+  return new RegExp(`ROLE ${role} LOGIN PASSWORD '(.*)'`).exec(setUp.join('\n'))?.[1] ?? '';
+}
+
+const VERIFIED = 'sslmode=verify-full&sslrootcert=trusted.pem';
+
+function urlOf(role: string, query = VERIFIED, { host = 'localhost', port = new URL(server.url).port } = {}): string {
+  const password = encodeURIComponent(passwordOf(role));
+  const absolute = query.replace('sslrootcert=', `sslrootcert=${folder}/`);
+  return `postgres://${role}:${password}@${host}:${port}/plants?${absolute}`;
+}
+
+async function execute(url: string, statements: readonly string[]): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+async function post({ apiUrl }: Service, plant: object) {
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json', Connection: 'close' };
+  const answer = await fetch(`${apiUrl}/plants`, { method: 'POST', headers, body: JSON.stringify(plant) });
+  return { status: answer.status, ...((await answer.json()) as object) };
+}
+
+async function ready({ managementUrl }: Service) {
+  const answer = await fetch(`${managementUrl}/ready`);
+  return { ...((await answer.json()) as object), status: answer.status };
+}
+
+describe('the role of the service', () => {
+  test('is enough for all that the service does', async () => {
+    const service = await startService(folder, { DATABASE_URL: urlOf('plants_service'), ACCESS_TOKENS: TOKEN });
+    expect(await ready(service)).toMatchObject({ status: 200 });
+    const plant = { id: 1, name: 'Monstera deliciosa' };
+    expect(await post(service, plant)).toEqual({ status: 200, name: plant.name });
+    expect(await post(service, plant)).toEqual({ status: 200, name: plant.name });
+    expect(await post(service, { ...plant, name: 'another' })).toMatchObject({ status: 400, error: 40009 });
+    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+    const send = (method: string, path: string, body?: string) =>
+      fetch(`${service.apiUrl}${path}`, { method, headers, ...(body && { body }) });
+    expect((await send('PUT', '/plants/1', '{"name":"another"}')).status).toBe(200);
+    expect(await (await send('GET', '/changes')).json()).toMatchObject({ changes: [{ id: 1, name: 'another' }] });
+    expect((await send('DELETE', '/plants/1')).status).toBe(204);
+  });
+
+  test.each([
+    'UPDATE change_feed SET shift = 1',
+    'DELETE FROM change_feed',
+    'DELETE FROM plants',
+    'TRUNCATE plants',
+    'DROP TABLE plants',
+    'ALTER TABLE plants ADD COLUMN more text',
+    'CREATE INDEX ON plants (name)',
+    "INSERT INTO kysely_migration VALUES ('x', 'y')",
+    'DELETE FROM kysely_migration',
+    'SELECT * FROM kysely_migration_lock',
+    'CREATE TABLE more (id bigint)',
+    'CREATE TEMPORARY TABLE more (id bigint)',
+    'CREATE SCHEMA more',
+    'SET ROLE plants_migrator',
+    'SELECT pg_read_file($$PG_VERSION$$)',
+  ])('may not: %s', async (statement) => {
+    // 42501 is insufficient_privilege.
+    await expect(execute(urlOf('plants_service'), [statement])).rejects.toMatchObject({ code: '42501' });
+  });
+
+  test('has the deadlines that an administrator gives it', async () => {
+    await execute(server.url, deadlines);
+    const client = new Client({ connectionString: urlOf('plants_service') });
+    await client.connect();
+    try {
+      const shown = async (name: string) => (await client.query(`SHOW ${name}`)).rows;
+      expect(await shown('statement_timeout')).toEqual([{ statement_timeout: '1s' }]);
+      expect(await shown('lock_timeout')).toEqual([{ lock_timeout: '1s' }]);
+    } finally {
+      await client.end();
+      await execute(server.url, ['ALTER ROLE plants_service RESET ALL']);
+    }
+  });
+
+  test('without its rights answers 503 and says what is missing to operators only', async () => {
+    const revoked = grants.map((grant) => grant.replace('GRANT', 'REVOKE').replace(' TO ', ' FROM '));
+    await execute(urlOf('plants_migrator'), revoked);
+    try {
+      const service = await startService(folder, { DATABASE_URL: urlOf('plants_service'), ACCESS_TOKENS: TOKEN });
+      expect(await post(service, { id: 2, name: 'Ficus' })).toMatchObject({ status: 503, error: 50300 });
+      const database = expect.stringMatching(
+        /^permission denied for table kysely_migration: the service needs SELECT /,
+      );
+      expect(await ready(service)).toMatchObject({ status: 503, checks: { database } });
+    } finally {
+      await execute(urlOf('plants_migrator'), grants);
+    }
+  });
+});
+
+describe('TLS to Postgres', () => {
+  const reached = async (url: string) => {
+    const database = connect(url);
+    try {
+      return (await migrationStatus(database)).pending;
+    } finally {
+      await database.close();
+    }
+  };
+  const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
+  const CHECKED = ['prefer', 'require', 'verify-ca', 'verify-full'];
+
+  test.each([
+    ...CHECKED.map((mode) => `sslmode=${mode}&sslrootcert=trusted.pem`),
+    'sslrootcert=trusted.pem',
+    'sslmode=no-verify',
+  ])('is used with %s', async (query) => expect(await reached(urlOf('plants_service', query))).toEqual([]));
+
+  test('refuses another authority if only sslrootcert is given', async () => {
+    const refused = { cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } };
+    await expect(reached(urlOf('plants_service', 'sslrootcert=other.pem'))).rejects.toMatchObject(refused);
+  });
+
+  test.each(CHECKED)('with sslmode=%s refuses another authority, none, and another host name', async (mode) => {
+    const refusal = (query: string, place = {}) =>
+      expect(reached(urlOf('plants_service', `sslmode=${mode}${query}`, place))).rejects;
+    await refusal('&sslrootcert=other.pem').toMatchObject({ cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } });
+    await refusal('').toMatchObject({ cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } });
+    const byAddress = refusal('&sslrootcert=trusted.pem', { host: '127.0.0.1' });
+    await byAddress.toMatchObject({ cause: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' } });
+  });
+
+  test.each(['', 'sslmode=disable'])('is not used with "%s", which the server refuses', async (query) => {
+    await expect(reached(urlOf('plants_service', query))).rejects.toThrow(/pg_hba.conf.* no encryption/);
+  });
+
+  test.each(CHECKED)('with sslmode=%s tells nothing to a server that has none', async (mode) => {
+    let received = Buffer.alloc(0);
+    const plain = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', (bytes) => {
+        received = Buffer.concat([received, bytes]);
+        // Postgres's way to say that it does no TLS.
+        socket.write('N');
+      });
+    }).listen(0, '127.0.0.1');
+    await once(plain, 'listening');
+    try {
+      const { port } = plain.address() as AddressInfo;
+      const url = urlOf('plants_service', `sslmode=${mode}`, { port: String(port) });
+      await expect(reached(url)).rejects.toThrow('The server does not support SSL connections');
+      expect(received).toEqual(SSL_REQUEST);
+    } finally {
+      plain.close();
+    }
+  });
+});
+
+describe('the password of the database is told to nobody', () => {
+  function expectSecret(said: string): void {
+    const password = passwordOf('plants_service');
+    expect(password.length).toBeGreaterThan(10);
+    for (const form of [password, encodeURIComponent(password)]) expect(said).not.toContain(form);
+  }
+
+  test.each<[string, number, (url: string) => string]>([
+    ['it is right', 200, (url) => url],
+    ['it is wrong', 503, (url) => url.replace('plants_service', 'plants_migrator')],
+    ['the authority is wrong', 503, (url) => url.replace('trusted', 'other')],
+    ['the host name is wrong', 503, (url) => url.replace('localhost', '127.0.0.1')],
+  ])('if %s', async (_name, status, changed) => {
+    const service = await startService(folder, {
+      DATABASE_URL: changed(urlOf('plants_service')),
+      ACCESS_TOKENS: TOKEN,
+      LOG_LEVEL: 'trace',
+      // What TLS refuses is tried again until then.
+      STORE_TIMEOUT: status === 200 ? '20s' : '500ms',
+    });
+    const answers = [await post(service, { id: 3, name: 'Ficus' }), await ready(service)];
+    expect(answers).toMatchObject([{ status }, { status }]);
+    service.kill('SIGTERM');
+    await service.exited;
+    expectSecret(JSON.stringify(answers) + service.stdout() + service.stderr());
+  });
+
+  test.each<[string, (url: string) => string]>([
+    ['encoding', (url) => url.replace('@', '%E0%A4@')],
+    ['port', (url) => url.replace(/localhost:\d+/, 'localhost:port')],
+    ['sslmode', (url) => url.replace('verify-full', 'full')],
+    ['sslrootcert', (url) => url.replace('trusted.pem', 'no-such-file.pem')],
+  ])('if something else is wrong in its URL: the %s', async (_name, changed) => {
+    const service = startMain(folder, { ACCESS_TOKENS: TOKEN, DATABASE_URL: changed(urlOf('plants_service')) });
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(service.stderr()).toMatch(/^Plant Store cannot start\.\nDATABASE_URL .*\n$/);
+    expectSecret(service.stdout() + service.stderr());
+  });
+});

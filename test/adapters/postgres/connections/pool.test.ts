@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Database } from '../../../../src/adapters/postgres/database.ts';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { startTcpProxy, type TcpProxy } from '../../../support/servers/tcp-proxy.ts';
+import {
+  connect,
+  migratedDatabase,
+  plantsIn,
+  storedPlants,
+  type TestDatabase,
+} from '../../../support/test-database.ts';
+
+/* Which connections are used again, seen through a network that fails. */
+
+/** Those that creates may use of a pool of ten. */
+const CREATE_CONNECTIONS = 8;
+const STATEMENT_TIMEOUT = 500;
+
+let server: TestDatabase;
+let network: TcpProxy;
+let database: Database;
+beforeEach(async () => {
+  server = await migratedDatabase();
+  network = await startTcpProxy(server.url);
+  database = connect(network.url, { poolSize: 10, statementTimeout: STATEMENT_TIMEOUT });
+});
+afterEach(async () => {
+  await database.close();
+  await network.close();
+  await server.drop();
+});
+
+test('trusts no other old connection once one has fallen silent, so that a request still has time for a new one', async () => {
+  // Less than two of them can be waited for.
+  const plants = plantsIn(database, { batchRows: 1, timeout: 3 * STATEMENT_TIMEOUT + 400 });
+  const first = Array.from({ length: CREATE_CONNECTIONS }, (_, n): NewPlant => ({ id: BigInt(n), name: 'before' }));
+  await Promise.all(first.map((plant) => plants.add(plant)));
+  expect(network.connections()).toBe(CREATE_CONNECTIONS);
+
+  network.swallow();
+  network.pass();
+  const after = { id: 100n, name: 'after' };
+  expect(await plants.add(after)).toEqual(after);
+  expect(await storedPlants(database)).toHaveLength(CREATE_CONNECTIONS + 1);
+  expect(network.connections()).toBe(1);
+});
+
+test.each([1, 2])('gives up a silent connection of a pool of %i as well', async (poolSize) => {
+  const small = connect(network.url, { poolSize, statementTimeout: STATEMENT_TIMEOUT });
+  try {
+    const plants = plantsIn(small, { timeout: 10 * STATEMENT_TIMEOUT });
+    await plants.add({ id: 1n, name: 'before' });
+    network.swallow();
+    network.pass();
+    const after = { id: 2n, name: 'after' };
+    expect(await plants.add(after)).toEqual(after);
+  } finally {
+    await small.close();
+  }
+});
+
+test('serves again after its connections fell silent twice without a commit between', async () => {
+  const plants = plantsIn(database, { timeout: 3 * STATEMENT_TIMEOUT });
+  const together = (n: number) =>
+    Promise.allSettled(
+      Array.from({ length: CREATE_CONNECTIONS }, (_, i) => plants.add({ id: BigInt(n + i), name: 'x' })),
+    );
+  await together(0);
+  for (const n of [100, 200]) {
+    const adding = together(n);
+    network.swallow();
+    await adding;
+    network.pass();
+  }
+  await eventually(() =>
+    plants.add({ id: 300n, name: 'after' }).then(
+      () => true,
+      () => false,
+    ),
+  );
+});
+
+test.each([
+  ['postgres://plants:secret@db.example/plants', 'db.example:5432/plants'],
+  ['postgres://db.example:5433/plants?sslmode=disable', 'db.example:5433/plants'],
+  ['postgres:///plants?host=/run/postgresql', '/run/postgresql:5432/plants'],
+])('says of %s which database it is, without the password', async (url, address) => {
+  const unconnected = connect(url);
+  expect(unconnected.description).toBe(`Postgres at ${address}`);
+  await unconnected.close();
+});

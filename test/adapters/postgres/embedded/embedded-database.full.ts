@@ -1,0 +1,101 @@
+import { cp, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { embeddedDatabase } from '../../../../src/adapters/postgres/embedded/embedded-database.ts';
+import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
+import { post, TOKEN } from '../../../support/api-server.ts';
+import { putEmbeddedDatabase } from '../../../support/embedded-template.ts';
+import { type Service, startService, temporaryFolder } from '../../../support/service-process.ts';
+import { plantsIn, storedPlants } from '../../../support/test-database.ts';
+
+/* What a service on the embedded database does when somebody deletes or replaces its files while it runs. */
+
+const monstera = { id: 1n, name: 'Monstera deliciosa' };
+
+/** A database with one plant; the tests work on copies. */
+let original: string;
+beforeAll(async () => {
+  original = await mkdtemp(join(tmpdir(), 'plant-store-embedded-'));
+  await putEmbeddedDatabase(original);
+  const database = await embeddedDatabase(original);
+  await migrateUp(database);
+  await plantsIn(database).add(monstera);
+  await database.close();
+}, 60_000);
+afterAll(() => rm(original, { recursive: true }));
+
+/** A connection that is kept alive would keep a stopping service waiting. */
+const CLOSE = { Connection: 'close' };
+
+const environment = (folder: string) => ({ DATA_DIR: folder, ACCESS_TOKENS: TOKEN });
+
+async function serving() {
+  const folder = join(await temporaryFolder(), 'data');
+  await cp(original, folder, { recursive: true });
+  return { folder, service: await startService(folder, environment(folder)) };
+}
+
+async function create({ apiUrl }: Service, id: number, name: string): Promise<number> {
+  return (await post(apiUrl, JSON.stringify({ id, name }), CLOSE)).status;
+}
+
+async function databaseCheck({ managementUrl }: Service): Promise<string> {
+  const { checks } = (await (await fetch(`${managementUrl}/ready`, { headers: CLOSE })).json()) as {
+    checks: { database: string };
+  };
+  return checks.database;
+}
+
+async function stop(service: Service): Promise<void> {
+  service.kill('SIGTERM');
+  expect(await service.exited).toEqual({ code: 0, signal: null });
+}
+
+/** Reads what is stored once no service runs. */
+async function storedIn(folder: string) {
+  const database = await embeddedDatabase(folder);
+  const plants = await storedPlants(database);
+  await database.close();
+  return plants;
+}
+
+const lost = (file: string) =>
+  `${file} was deleted or replaced while the database was open, so nothing is written any more: ` +
+  'restore DATA_DIR from a backup if it is gone, and restart the service';
+
+describe('is not ready, takes no plants and writes nothing', () => {
+  test('once its folder is deleted', async () => {
+    const { folder, service } = await serving();
+    expect(await databaseCheck(service)).toBe('ok');
+    await rm(folder, { recursive: true });
+    expect(await create(service, 2, 'Ficus carica')).toBe(503);
+    expect(await databaseCheck(service)).toBe(lost(join(folder, 'plant-store.db')));
+    await stop(service);
+    await expect(readdir(folder)).rejects.toThrow('ENOENT');
+  }, 60_000);
+
+  test('once the files of Postgres are deleted', async () => {
+    const { folder, service } = await serving();
+    await rm(join(folder, 'postgres'), { recursive: true });
+    expect(await create(service, 2, 'Ficus carica')).toBe(503);
+    expect(await databaseCheck(service)).toBe(lost(join(folder, 'postgres/PG_VERSION')));
+    await stop(service);
+    await expect(readdir(join(folder, 'postgres'))).rejects.toThrow('ENOENT');
+  }, 60_000);
+
+  test('once its folder is another one, which another process serves', async () => {
+    const { folder, service } = await serving();
+    await rename(folder, `${folder}.moved`);
+    await cp(original, folder, { recursive: true });
+    const other = await startService(original, environment(folder));
+    expect(await create(service, 2, 'Ficus carica')).toBe(503);
+    expect(await create(other, 2, 'Ficus elastica')).toBe(200);
+    expect(await databaseCheck(service)).toBe(lost(join(folder, 'plant-store.db')));
+    await stop(service);
+    expect(await create(other, 3, 'Aloe vera')).toBe(200);
+    await stop(other);
+    const kept = [monstera, { id: 2n, name: 'Ficus elastica' }, { id: 3n, name: 'Aloe vera' }];
+    expect(await storedIn(folder)).toEqual(kept);
+  }, 120_000);
+});

@@ -1,0 +1,99 @@
+import { describe, expect, test } from '@jest/globals';
+import { explainInternalError } from '../../../src/adapters/postgres/citus.ts';
+import {
+  connectionError,
+  DeadlineError,
+  MissingRowError,
+  UnknownOutcomeError,
+} from '../../../src/adapters/postgres/errors.ts';
+import { classify, isOutcomeUnknown, shouldRetryAlone, translated } from '../../../src/adapters/postgres/failures.ts';
+import { PlantStoreError } from '../../../src/domain/errors.ts';
+
+const postgres = (code: string) => Object.assign(new Error('refused'), { severity: 'ERROR', code });
+const system = (code: string) => Object.assign(new Error('no connection'), { code });
+const noResponse = new UnknownOutcomeError('no_response', 'late');
+
+describe.each([
+  ['08006', 'connection failure', 'transient'],
+  ['53300', 'too many connections', 'transient'],
+  ['57P01', 'admin shutdown', 'transient'],
+  ['25006', 'read-only', 'transient'],
+  ['55000', 'recovery is in progress', 'transient'],
+  ['40001', 'serialization failure', 'transient'],
+  ['40P01', 'deadlock', 'transient'],
+  ['57014', 'cancelled', 'rows_fault'],
+  ['55P03', 'lock not available', 'rows_fault'],
+  ['25P04', 'transaction timeout', 'rows_fault'],
+  ['23514', 'a check of the table', 'rows_fault'],
+  ['22P05', 'untranslatable character', 'rows_fault'],
+  ['42P01', 'no such table', 'unavailable'],
+  ['3D000', 'no such database', 'unavailable'],
+  ['28P01', 'wrong password', 'unavailable'],
+  ['42501', 'insufficient privilege', 'unavailable'],
+  ['42601', 'syntax error', 'defect'],
+])('SQLSTATE %s, %s', (code, _name, meaning) => {
+  test(`means ${meaning}`, () => expect(classify(postgres(code))).toBe(meaning));
+});
+
+test('takes what connecting fails with for transient, and every other error without SQLSTATE for a defect', () => {
+  expect(classify(connectionError(system('EPIPE')))).toBe('transient');
+  expect(classify(connectionError(new Error('timeout exceeded when trying to connect')))).toBe('transient');
+  expect(classify(connectionError(postgres('28P01')))).toBe('unavailable');
+  expect(classify(new Error('a library was used wrongly'))).toBe('defect');
+  expect(classify(new TypeError('x is undefined'))).toBe('defect');
+});
+
+test('names every address of a host when all of them refuse', () => {
+  const refused = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED')]);
+  expect(connectionError(refused)).toMatchObject({ message: 'connect ECONNREFUSED ::1:1, connect ECONNREFUSED' });
+});
+
+test('tries the rows of a batch alone after a timeout on either side, a refused value or a missing row', () => {
+  const alone = [noResponse, postgres('55P03'), postgres('23514'), new MissingRowError('dropped')];
+  expect(alone.map(shouldRetryAlone)).toEqual([true, true, true, true]);
+  const together = [connectionError(system('EPIPE')), postgres('08P01'), postgres('42601'), new Error('a defect')];
+  expect(together.map(shouldRetryAlone)).toEqual([false, false, false, false]);
+});
+
+test.each<[string, () => Promise<{ rows: unknown[] }>, unknown]>([
+  // "postmaster was shut down, exiting": seen when Citus's coordinator was killed.
+  ['a lost connection if the server is gone', () => Promise.reject(new Error('terminated')), 'lost_connection'],
+  ['a lost node on Citus', async () => ({ rows: [{}] }), 'lost_node'],
+  ['a defect on plain Postgres', async () => ({ rows: [] }), undefined],
+  ['a defect in a failed transaction', () => Promise.reject(postgres('25P02')), undefined],
+])('takes an internal error for %s', async (_what, query, reason) => {
+  const error = postgres('XX000');
+  const explained = await explainInternalError(error, query);
+  if (reason === undefined) expect(explained).toBe(error);
+  else expect(explained).toMatchObject({ name: 'UnknownOutcomeError', reason });
+  expect(isOutcomeUnknown(explained)).toBe(reason !== undefined);
+});
+
+test('tries the rows of a batch alone after a node of Citus was lost', () => {
+  expect([postgres('08006'), new UnknownOutcomeError('lost_node', 'SSL SYSCALL error')].map(shouldRetryAlone)).toEqual([
+    true,
+    true,
+  ]);
+});
+
+test('does not try again what was refused for good, such as pending migrations', () => {
+  expect(classify(new PlantStoreError('store_unavailable', 'migrations are pending'))).toBe('unavailable');
+});
+
+test.each([
+  postgres('08006'),
+  postgres('57014'),
+  postgres('28P01'),
+  connectionError(system('ECONNREFUSED')),
+  noResponse,
+  new MissingRowError('dropped'),
+  new DeadlineError('late'),
+])('tells the port that the store is unavailable for %s', (error) => {
+  expect(translated(error)).toMatchObject({ code: 'store_unavailable', cause: error });
+});
+
+test('passes on a defect, a refused value and what is translated already as they are', () => {
+  for (const error of [postgres('42601'), postgres('23514'), new PlantStoreError('store_unavailable', 'later')]) {
+    expect(translated(error)).toBe(error);
+  }
+});

@@ -1,0 +1,220 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { CompiledQuery, type PluginTransformQueryArgs, type PluginTransformResultArgs } from 'kysely';
+import type { Database } from '../../../../src/adapters/postgres/database.ts';
+import { embeddedDatabase } from '../../../../src/adapters/postgres/embedded/embedded-database.ts';
+import type { PostgresPlants } from '../../../../src/adapters/postgres/postgres-plants.ts';
+import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
+import { putEmbeddedDatabase } from '../../../support/embedded-template.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { temporaryFolder } from '../../../support/service-process.ts';
+import {
+  connect,
+  lockRows,
+  migratedDatabase,
+  plantsIn,
+  storedPlants,
+  type TestDatabase,
+} from '../../../support/test-database.ts';
+
+/* What plants that share a statement must not do to each other. */
+
+const STATEMENT_TIMEOUT = 300;
+
+let server: TestDatabase;
+let database: Database;
+beforeEach(async () => {
+  server = await migratedDatabase();
+  database = connect(server.url, { statementTimeout: STATEMENT_TIMEOUT });
+});
+afterEach(async () => {
+  await database.close();
+  await server.drop();
+});
+
+function many(count: number): NewPlant[] {
+  return Array.from({ length: count }, (_, n) => ({ id: BigInt(n), name: `plant ${n}`, tag: `${n}` }));
+}
+
+const byId = (a: NewPlant, b: NewPlant) => Number(a.id - b.id);
+
+test('stores many plants with far fewer statements than plants', async () => {
+  let statements = 0;
+  // Counted where they pass: Postgres's own statistics come up to a second late.
+  const counted = withStatements(database, () => statements++);
+  const all = many(500);
+  const alone = plantsIn(counted, { batchRows: 1 });
+  await Promise.all(all.map((plant) => alone.add(plant)));
+  expect(statements).toBe(500);
+  statements = 0;
+  const plants = plantsIn(counted);
+  const more = many(500).map((plant) => ({ ...plant, id: plant.id + 1_000n }));
+  await Promise.all(more.map((plant) => plants.add(plant)));
+  expect(statements).toBeGreaterThan(0);
+  expect(statements).toBeLessThan(50);
+  expect((await storedPlants(database)).sort(byId)).toEqual([...all, ...more]);
+});
+
+/** The same database, which calls `count` after each statement. */
+function withStatements(counted: Database, count: () => void): Database {
+  const plugin = {
+    transformQuery: ({ node }: PluginTransformQueryArgs) => node,
+    async transformResult({ result }: PluginTransformResultArgs) {
+      count();
+      return result;
+    },
+  };
+  return { ...counted, sql: counted.sql.withPlugin(plugin) };
+}
+
+test('tells each plant of a batch its own outcome: new, replayed, conflicting, twice in the batch', async () => {
+  const plants = plantsIn(database);
+  const held = { id: 1n, name: 'held' };
+  await plants.add(held);
+  const first = plants.add({ id: 0n, name: 'leaves alone, so that the others share a batch' });
+  const outcomes = await Promise.all([
+    plants.add({ id: 1n, name: 'held' }),
+    plants.add({ id: 1n, name: 'another' }),
+    plants.add({ id: 2n, name: 'new' }),
+    plants.add({ id: 2n, name: 'too late' }),
+    plants.add({ id: 3n, name: 'new', tag: 'tag' }),
+  ]);
+  await first;
+  const two = { id: 2n, name: 'new' };
+  expect(outcomes).toEqual([held, held, two, two, { id: 3n, name: 'new', tag: 'tag' }]);
+  // Those that its own statements have stored, for the import.
+  expect([plants.inserted(), plantsIn(database).inserted()]).toEqual([4, 0]);
+});
+
+test.each<[string, () => Promise<Database>, Record<string, unknown>]>([
+  ['a constraint of Postgres refuses', async () => constrained(connect(server.url)), { code: '23514' }],
+  ['a constraint of the embedded database refuses', async () => constrained(await embedded()), { code: '23514' }],
+  [
+    'a trigger drops',
+    async () => {
+      await beforeEachInsert("if new.name = 'weed' then return null; end if;");
+      return connect(server.url);
+    },
+    { code: 'store_unavailable', cause: { name: 'MissingRowError' } },
+  ],
+])('refuses only the row that %s, without delay for its neighbours', async (_what, open, reason) => {
+  const own = await open();
+  try {
+    const plants = plantsIn(own);
+    const all = many(64);
+    all[40] = { id: 40n, name: 'weed' };
+    const start = performance.now();
+    const outcomes = await Promise.allSettled(all.map((plant) => plants.add(plant)));
+    // Well below the 20 s that a call may take.
+    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(outcomes.flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))).toEqual([40]);
+    expect(outcomes[40]).toMatchObject({ reason });
+    expect(await storedPlants(own)).toHaveLength(63);
+  } finally {
+    await own.close();
+  }
+});
+
+async function constrained(own: Database): Promise<Database> {
+  await own.sql.executeQuery(CompiledQuery.raw("alter table plants add constraint no_weeds check (name <> 'weed')"));
+  return own;
+}
+
+/** Makes a trigger of these statements in PL/pgSQL. */
+async function beforeEachInsert(statements: string): Promise<void> {
+  await server.query(
+    `create function act() returns trigger language plpgsql as $$begin ${statements} return new; end$$`,
+  );
+  await server.query('create trigger acting before insert on plants for each row execute function act()');
+}
+
+async function embedded(): Promise<Database> {
+  const folder = await temporaryFolder();
+  await putEmbeddedDatabase(folder);
+  const opened = await embeddedDatabase(folder);
+  await migrateUp(opened);
+  return opened;
+}
+
+test('answers the others by their deadline though more rows are locked than there are connections', async () => {
+  const small = connect(server.url, { statementTimeout: STATEMENT_TIMEOUT, poolSize: 4 });
+  const plants = plantsIn(small, { timeout: 15_000 });
+  const all = many(64);
+  const locked = all.map(({ id }) => id).filter((id) => id % 5n === 0n);
+  const lock = await lockRows(server.url, locked);
+  try {
+    const outcomes = await Promise.allSettled(all.map((plant) => plants.add(plant)));
+    const refused = outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code);
+    expect(refused).toEqual(all.map(({ id }) => locked.includes(id) && 'store_unavailable'));
+  } finally {
+    await lock.end();
+    await small.close();
+  }
+});
+
+test('leaves no statement behind that it gave up', async () => {
+  const plants = plantsIn(database, { timeout: 5_000 });
+  const lock = await lockRows(server.url, [5n]);
+  try {
+    await expect(plants.add({ id: 5n, name: 'mine' })).rejects.toMatchObject({ code: 'store_unavailable' });
+    const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+    expect(await server.query(waiting)).toEqual([]);
+  } finally {
+    await lock.end();
+  }
+});
+
+test('never deadlocks with another instance that adds the same plants in the opposite order', async () => {
+  const databases = [connect(server.url), connect(server.url)];
+  const [one, two] = databases.map((each) => plantsIn(each)) as [PostgresPlants, PostgresPlants];
+  for (let round = 0; round < 30; round++) {
+    const all = many(200).map((plant) => ({ ...plant, id: plant.id + BigInt(1_000 * round) }));
+    const added = [...all.map((plant) => one.add(plant)), ...all.toReversed().map((plant) => two.add(plant))];
+    expect(await Promise.all(added)).toEqual([...all, ...all.toReversed()]);
+  }
+  // A backend tells its last statistics when it ends.
+  for (const each of databases) await each.close();
+  const others =
+    "select 1 from pg_stat_activity where datname = current_database() and application_name = 'plant-store'";
+  await eventually(async () => (await server.query(others)).length === 0);
+  const [statistics] = await server.query('select deadlocks from pg_stat_database where datname = current_database()');
+  expect(statistics).toEqual({ deadlocks: '0' });
+});
+
+// Where there is no Citus, whose lost connections to nodes have the first of these codes.
+test.each(['XX000', 'XX001', 'XX002'])('rejects with the defect at once: %s, an internal error', async (code) => {
+  await beforeEachInsert(`raise exception using errcode = '${code}';`);
+  const start = performance.now();
+  await expect(plantsIn(database).add({ id: 1n, name: 'x' })).rejects.toMatchObject({ code });
+  expect(performance.now() - start).toBeLessThan(5_000);
+});
+
+test('keeps its connections though a trigger warns at every row', async () => {
+  await beforeEachInsert("raise warning 'dry';");
+  const plants = plantsIn(database);
+  const backends = new Set<string | null | undefined>();
+  for (const plant of many(10)) {
+    expect(await plants.add(plant)).toEqual(plant);
+    const pids =
+      "select pid from pg_stat_activity where application_name = 'plant-store' and datname = current_database()";
+    for (const { pid } of await server.query(pids)) backends.add(pid);
+  }
+  expect(backends.size).toBeLessThan(3);
+});
+
+test('takes a transaction that outlasts transaction_timeout, which Postgres 17 brought, for a timeout', async () => {
+  if ((await server.query("select from pg_settings where name = 'transaction_timeout'")).length === 0) return;
+  const limited = connect(`${server.url}?options=-c%20transaction_timeout%3D200ms`);
+  const lock = await lockRows(server.url, [5n]);
+  try {
+    await expect(plantsIn(limited).add({ id: 5n, name: 'mine' })).rejects.toMatchObject({
+      code: 'store_unavailable',
+      cause: { code: '25P04' },
+    });
+    const other = { id: 6n, name: 'another' };
+    expect(await plantsIn(limited).add(other)).toEqual(other);
+  } finally {
+    await lock.end();
+    await limited.close();
+  }
+});

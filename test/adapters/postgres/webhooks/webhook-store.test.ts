@@ -1,0 +1,398 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { storeCalls } from '../../../../src/adapters/postgres/calls/store-call.ts';
+import { plantPurge } from '../../../../src/adapters/postgres/changes/plant-purge.ts';
+import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
+import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
+import { MOST_COUNTED } from '../../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
+import type { Lease, Position, Setback } from '../../../../src/application/webhooks/ports.ts';
+import { MIN_INT64 } from '../../../../src/domain/plant.ts';
+import { jsonEncoder } from '../../../../src/wire/json-encoder.ts';
+import { NewPlant } from '../../../../src/wire/schemas.ts';
+import { type PostgresServer, startPostgresServer } from '../../../../tooling/postgres-server.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { connect, lockRows } from '../../../support/test-database.ts';
+import { type OpenedDatabase, openEmbedded, openPostgres, webhooksIn } from '../../../support/webhook-store.ts';
+
+/* The table webhooks and what is read for it, on every database. */
+
+const ENDPOINT = 'hooks.example 0123456789abcdef';
+const MINUTE = 60_000;
+
+const plant = (id: bigint, name = `plant ${id}`) => ({ id, name });
+const START: Position = { changed: 0n, id: MIN_INT64 };
+
+function setback(failing: Position, others: Partial<Setback> = {}): Setback {
+  return { failing, reason: 'it responded with 500', failures: 1, retryIn: MINUTE, isParked: false, ...others };
+}
+
+// Of its own: a transaction that other tests leave open would hold back the feed.
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgresServer(['fsync=off']);
+});
+afterAll(() => server.stop());
+
+describe.each<[string, () => Promise<OpenedDatabase>]>([
+  ['the embedded database', openEmbedded],
+  ['Postgres', () => openPostgres(server.url)],
+])('on %s', (_, open) => {
+  let opened: OpenedDatabase;
+  let store: ReturnType<typeof webhooksIn>;
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(() => opened.close());
+  beforeEach(async () => {
+    store = webhooksIn(opened.database);
+    await store.query('truncate plants, webhooks');
+  });
+
+  async function taken(milliseconds = MINUTE): Promise<Lease> {
+    const lease = await store.take(ENDPOINT, milliseconds);
+    if (lease === undefined) throw new Error('the lease is not free');
+    return lease;
+  }
+
+  const idsAfter = async (position: Position) => (await store.readEntries(position)).entries.map(({ id }) => id);
+
+  const state = async () => (await store.endpoints.states())[0];
+
+  test('a new endpoint begins at the end of the feed, and one that is known stays where it is', async () => {
+    await store.plants.add(plant(1n));
+    await store.add(ENDPOINT);
+    const { position } = await taken(0);
+    expect(await idsAfter(position)).toEqual([]);
+    await store.plants.add(plant(2n));
+    await store.add(ENDPOINT);
+    await delay(10);
+    expect((await taken()).position).toEqual(position);
+    expect(await idsAfter(position)).toEqual([2n]);
+  });
+
+  test('of an empty store it begins with the first plant', async () => {
+    await store.add(ENDPOINT);
+    await store.plants.add(plant(MIN_INT64));
+    expect(await idsAfter((await taken()).position)).toEqual([MIN_INT64]);
+  });
+
+  test('reads the records octet for octet as GET /plants/{id} gives them, and deletions without any', async () => {
+    const names = ['', '\uFEFF', '"\\/\b\f\n\r\t\u0001\u007f', '\u2028é\u{1F339}', '{"a":[1]}'];
+    const plants = names.map((name, n) => ({
+      id: 2n ** 63n - 1n - BigInt(n),
+      name,
+      ...(n % 2 === 0 && { tag: name }),
+    }));
+    for (const one of plants) await store.plants.add(one);
+    await store.plants.add(plant(1n));
+    await store.plants.remove(1n);
+    const { epoch, entries } = await store.readEntries(START);
+    expect(epoch).toMatch(/^[\da-f]{32}$/);
+    expect(entries.map(({ record }) => record)).toEqual([...plants.map(jsonEncoder(NewPlant)), undefined]);
+    const { changed, id } = entries[2] ?? START;
+    expect((await store.readEntries({ changed, id })).entries).toEqual(entries.slice(3));
+    expect((await store.readEntries(entries.at(-1) ?? START)).entries).toEqual([]);
+  });
+
+  test('has the epoch that the feed has, from the first page of a timeline on', async () => {
+    await store.plants.add(plant(1n));
+    const epochOf = async () => (await store.readEntries(START)).epoch;
+    const first = await epochOf();
+    // As after a promotion: only an earlier timeline has a record.
+    await store.query(`update change_feed set recorded = '{"another": 1}'`);
+    const second = await epochOf();
+    await store.plants.readChanges({ after: undefined, limit: 10, wait: 0, signal: new AbortController().signal });
+    expect(second).not.toBe(first);
+    expect(await epochOf()).toBe(second);
+  });
+
+  test('reads pages of a bounded size, also in a single transaction, and each plant of them', async () => {
+    await store.query(`insert into plants select id, 'plant' from generate_series(1, 450) as id`);
+    await store.query(`insert into plants select id, repeat('x', 400000) from generate_series(451, 455) as id`);
+    await store.query(`insert into plants values (456, repeat('x', 2000000))`);
+    const pages: bigint[][] = [];
+    for (let position = START; ; ) {
+      const { entries } = await store.readEntries(position);
+      const last = entries.at(-1);
+      if (last === undefined) break;
+      pages.push(entries.map(({ id }) => id));
+      position = last;
+    }
+    expect(pages.flat()).toEqual(Array.from({ length: 456 }, (_, n) => BigInt(n + 1)));
+    expect(pages.map(({ length }) => length)).toEqual([200, 200, 52, 2, 1, 1]);
+  });
+
+  describe('a lease', () => {
+    beforeEach(() => store.add(ENDPOINT));
+
+    test('is held by one at a time, until it is released or expires by the clock of the database', async () => {
+      const first = await taken();
+      expect(await store.take(ENDPOINT, MINUTE)).toBeUndefined();
+      await store.release(first);
+      await taken(50);
+      await eventually(async () => (await store.take(ENDPOINT, MINUTE)) !== undefined);
+      expect(await store.take(ENDPOINT, MINUTE)).toBeUndefined();
+    });
+
+    test('is that of one of many who want it at once', async () => {
+      const other = webhooksIn(opened.database);
+      const all = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? store : other).take(ENDPOINT, MINUTE)),
+      );
+      expect(all.filter((lease) => lease !== undefined)).toHaveLength(1);
+    });
+
+    test('can be renewed as long as nobody else has it', async () => {
+      const first = await taken(1);
+      await delay(10);
+      expect(await store.renew(first, 1)).toBe(true);
+      await delay(10);
+      const second = await taken();
+      expect(await store.renew(first, MINUTE)).toBe(false);
+      expect(await store.renew(second, MINUTE)).toBe(true);
+    });
+
+    test('is needed to keep a position, a failure and the end of a lease', async () => {
+      const first = await taken(1);
+      await delay(10);
+      const second = await taken();
+      expect(await store.advance(first, { changed: 9n, id: 9n })).toBe(false);
+      await store.fail(first, setback({ changed: 1n, id: 1n }));
+      await store.release(first);
+      expect(await store.take(ENDPOINT, MINUTE)).toBeUndefined();
+      expect(await state()).toMatchObject({ position: START, failures: 0 });
+      expect(await store.advance(second, { changed: 9n, id: -9n })).toBe(true);
+      await store.release(second);
+      expect((await taken()).position).toEqual({ changed: 9n, id: -9n });
+    });
+  });
+
+  describe('after a failure', () => {
+    const failing: Position = { changed: 7n, id: -5n };
+    beforeEach(async () => {
+      await store.add(ENDPOINT);
+      await store.fail(await taken(), setback(failing));
+    });
+    const leaseExpires = () => store.query(`update webhooks set expires = now() - interval '1 second'`);
+    const isDue = () => store.query(`update webhooks set retry_at = now() - interval '1 second'`);
+
+    test('there is no lease before the next attempt is due, and then it knows of the failure', async () => {
+      expect(await store.take(ENDPOINT, MINUTE)).toBeUndefined();
+      expect(await state()).toMatchObject({ failures: 1, failing, reason: 'it responded with 500', isParked: false });
+      expect((await state())?.retryIn).toBeCloseTo(60, -1);
+      await isDue();
+      await store.query(`update webhooks set failing_since = now() - interval '2 hours'`);
+      const lease = await taken();
+      expect(lease.failures).toBe(1);
+      expect(lease.failingFor / MINUTE).toBeCloseTo(120, 0);
+      // Another failure does not move the first one.
+      await store.fail(lease, setback(failing, { failures: 2 }));
+      await isDue();
+      expect((await taken()).failingFor / MINUTE).toBeCloseTo(120, 0);
+    });
+
+    test('progress forgets it', async () => {
+      await isDue();
+      await store.advance(await taken(), { changed: 8n, id: 1n });
+      expect(await state()).toMatchObject({ failures: 0, reason: undefined, failing: undefined, retryIn: 0 });
+    });
+
+    test('a parked endpoint waits until it is resumed, and /ready says so', async () => {
+      await isDue();
+      await store.fail(await taken(), setback(failing, { isParked: true, reason: 'it responded with 410' }));
+      await isDue();
+      expect(await store.take(ENDPOINT, MINUTE)).toBeUndefined();
+      expect(await readiness(opened.database, [{ name: ENDPOINT }])()).toBe(
+        `the webhook of ${ENDPOINT} (it responded with 410) is parked: see npm run webhooks -- status`,
+      );
+      expect(await readiness(opened.database, [{ name: 'another one' }])()).toBeUndefined();
+      expect(await store.endpoints.resume(ENDPOINT)).toBe(true);
+      expect(await readiness(opened.database, [{ name: ENDPOINT }])()).toBeUndefined();
+      expect(await taken()).toMatchObject({ failures: 0, position: START });
+    });
+
+    test('what fails can be skipped, unless something else fails by then', async () => {
+      expect(await store.endpoints.skip(ENDPOINT, { ...failing, id: 5n })).toBe(false);
+      expect(await store.endpoints.skip(ENDPOINT, failing)).toBe(true);
+      // As after a lost connection.
+      expect(await store.endpoints.skip(ENDPOINT, failing)).toBe(true);
+      const lease = await taken();
+      expect(lease).toMatchObject({ failures: 0, position: failing });
+      await store.advance(lease, { changed: 8n, id: 1n });
+      expect(await store.endpoints.skip(ENDPOINT, failing)).toBe(false);
+    });
+
+    test.each<[string, () => Promise<boolean>]>([
+      ['resumed', () => store.endpoints.resume(ENDPOINT)],
+      ['rewound', () => store.endpoints.rewind(ENDPOINT)],
+      ['told to skip', () => store.endpoints.skip(ENDPOINT, failing)],
+    ])(
+      'nobody else delivers to an endpoint that is %s while its deliverer may still begin requests',
+      async (_, act) => {
+        await isDue();
+        const lease = await taken();
+        expect(await act()).toBe(true);
+        expect(await store.renew(lease, MINUTE)).toBe(false);
+        expect(await store.take(ENDPOINT, MINUTE)).toBeUndefined();
+        await leaseExpires();
+        await taken();
+      },
+    );
+
+    test('a rewound endpoint gets all plants, whatever its deliverer still does', async () => {
+      await isDue();
+      const lease = await taken();
+      await store.plants.add(plant(3n));
+      expect(await store.endpoints.rewind(ENDPOINT)).toBe(true);
+      expect(await store.advance(lease, { changed: 9n, id: 9n })).toBe(false);
+      await leaseExpires();
+      const { position } = await taken();
+      expect(position).toEqual(START);
+      expect(await idsAfter(position)).toEqual([3n]);
+    });
+  });
+
+  test('says how far each endpoint is behind', async () => {
+    await store.add(ENDPOINT);
+    expect(await state()).toMatchObject({ behind: 0, end: START, position: START });
+    await store.query(`insert into plants select id, 'plant' from generate_series(1, ${MOST_COUNTED + 5}) as id`);
+    const [last] = (await store.query('select changed, id from plants order by changed desc, id desc limit 1')).rows;
+    expect(await state()).toMatchObject({ behind: MOST_COUNTED, end: last, position: START });
+    await store.advance(await taken(), { changed: last?.changed as bigint, id: BigInt(MOST_COUNTED) });
+    expect((await state())?.behind).toBe(5);
+  });
+
+  test('a purge of deletions that were not read yet loses nothing', async () => {
+    await store.add(ENDPOINT);
+    for (const id of [1n, 2n, 3n]) await store.plants.add(plant(id));
+    await store.plants.remove(2n);
+    const purge = plantPurge(opened.database, storeCalls({ schemaReady: () => undefined, timeout: 10_000 }));
+    let forgotten = 0;
+    for await (const count of purge({ minAge: 0, id: undefined }, false)) forgotten += count;
+    expect(forgotten).toBe(1);
+    await store.plants.add(plant(2n, 'new'));
+    const { entries } = await store.readEntries((await taken()).position);
+    expect(entries.map(({ record }) => record)).toEqual([
+      '{"id":1,"name":"plant 1"}',
+      '{"id":3,"name":"plant 3"}',
+      '{"id":2,"name":"new"}',
+    ]);
+  });
+
+  describe('after a restore', () => {
+    /** As pg_dump and pg_restore would, which write what a column of the type regclass has as the name of the table. */
+    const dump =
+      'create table dumped as select * from plants; create table others as select *, plants::text as name from webhooks';
+    const restorePlants = `drop table plants cascade;
+      create table plants (id bigint primary key, name text not null, tag text, deleted timestamptz,
+        changed bigint not null default (pg_current_xact_id()::text::bigint));
+      create index plants_by_change on plants (changed, id);
+      insert into plants (id, name, tag, deleted, changed) select id, name, tag, deleted, changed from dumped`;
+    const restoreWebhooks = `delete from webhooks;
+      insert into webhooks (endpoint, plants, changed, id) select endpoint, name::regclass, changed, id from others`;
+    const inParts = async (statements: string) => {
+      for (const statement of statements.split(';')) await store.query(statement);
+    };
+    beforeEach(async () => {
+      await store.add(ENDPOINT);
+      await store.plants.add(plant(1n));
+      await inParts(dump);
+      const { entries } = await store.readEntries(START);
+      const lease = await taken();
+      await store.advance(lease, entries[0] ?? START);
+      await store.release(lease);
+      await store.plants.add(plant(2n));
+    });
+    afterEach(() => inParts('drop table dumped; drop table others'));
+
+    test('of both tables, goes on at the position of then', async () => {
+      await inParts(restorePlants);
+      await inParts(restoreWebhooks);
+      const { position } = await taken();
+      expect(position).toEqual(START);
+      expect(await idsAfter(position)).toEqual([1n]);
+    });
+
+    test('of the plants alone, is parked until it is rewound', async () => {
+      await inParts(restorePlants);
+      expect(await store.take(ENDPOINT, MINUTE)).toBeUndefined();
+      expect(await state()).toMatchObject({
+        isParked: true,
+        reason: expect.stringMatching(/^the table plants is another/),
+      });
+      expect(await readiness(opened.database, [{ name: ENDPOINT }])()).toContain('rewind it');
+      expect(await store.endpoints.resume(ENDPOINT)).toBe(false);
+      expect(await store.endpoints.skip(ENDPOINT, START)).toBe(false);
+      expect(await store.endpoints.rewind(ENDPOINT)).toBe(true);
+      expect(await idsAfter((await taken()).position)).toEqual([1n]);
+    });
+
+    test('of the positions alone, sends again what came since', async () => {
+      await inParts(restoreWebhooks);
+      expect(await idsAfter((await taken()).position)).toEqual([1n, 2n]);
+    });
+
+    test('from a server that had more transactions, goes on once it is migrated', async () => {
+      await store.query('update plants set changed = 1000000000000 + id');
+      await store.query('update webhooks set changed = 1000000000001, id = 1');
+      await expect(store.take(ENDPOINT, MINUTE)).rejects.toMatchObject({ code: 'store_unavailable' });
+      await migrateUp(opened.database);
+      await store.plants.add(plant(3n));
+      expect(await idsAfter((await taken()).position)).toEqual([2n, 3n]);
+      await store.query('update change_feed set shift = 0');
+      await store.query('alter table plants alter column changed set default (pg_current_xact_id()::text::bigint)');
+    });
+  });
+});
+
+describe('on Postgres', () => {
+  let opened: OpenedDatabase;
+  let store: ReturnType<typeof webhooksIn>;
+  beforeEach(async () => {
+    opened = await openPostgres(server.url);
+    store = webhooksIn(opened.database);
+  });
+  afterEach(() => opened.close());
+
+  test('a transaction that is open holds back what came after it, also from the end of the feed', async () => {
+    const client = await lockRows(opened.url ?? '', [1n]);
+    await store.plants.add(plant(2n));
+    await store.add(ENDPOINT);
+    const lease = await store.take(ENDPOINT, MINUTE);
+    const { position } = lease ?? { position: { changed: -1n, id: 0n } };
+    expect((await store.readEntries(position)).entries).toEqual([]);
+    await client.query('commit');
+    await client.end();
+    const { entries } = await store.readEntries(position);
+    expect(entries.map(({ id }) => id)).toEqual([1n, 2n]);
+  });
+
+  test('a role without rights on the table creates and reads, and /ready says what it lacks', async () => {
+    await store.query(`do $$ begin
+      if not exists (select from pg_roles where rolname = 'webhookless') then create role webhookless login; end if;
+    end $$`);
+    await store.query('grant select on kysely_migration, change_feed to webhookless');
+    await store.query('grant update (store, recorded) on change_feed to webhookless');
+    await store.query('grant select, insert, update on plants to webhookless');
+    const url = new URL(opened.url ?? '');
+    url.username = 'webhookless';
+    const database = connect(url.href);
+    const role = { database, store: webhooksIn(database) };
+    try {
+      expect(await role.store.plants.add(plant(1n))).toEqual(plant(1n));
+      expect(await role.store.plants.find(1n)).toEqual(plant(1n));
+      const lacks = 'the role lacks SELECT, INSERT and UPDATE on webhooks: run GRANT as the owner';
+      expect(await readiness(role.database, [{ name: ENDPOINT }])()).toBe(lacks);
+      expect(await readiness(role.database)()).toBeUndefined();
+      await expect(role.store.add(ENDPOINT)).rejects.toMatchObject({ code: 'store_unavailable' });
+      await store.query('grant select, insert on webhooks to webhookless');
+      expect(await readiness(role.database, [{ name: ENDPOINT }])()).toBe(lacks);
+      await store.query('grant update on webhooks to webhookless');
+      expect(await readiness(role.database, [{ name: ENDPOINT }])()).toBeUndefined();
+      await role.store.add(ENDPOINT);
+      expect(await role.store.take(ENDPOINT, MINUTE)).toMatchObject({ endpoint: ENDPOINT });
+    } finally {
+      await role.database.close();
+    }
+  });
+});

@@ -1,0 +1,222 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { tableRows } from '../../support/documents/markdown.ts';
+import { eventually } from '../../support/eventually.ts';
+import {
+  alertRules,
+  mistakesIn,
+  queries,
+  type Sample,
+  samplesIn,
+  sampleValue,
+} from '../../support/monitoring/prometheus.ts';
+import { rawRequest } from '../../support/raw-request.ts';
+import { projectFile, type Service, startService, temporaryFolder } from '../../support/service-process.ts';
+import { migratedDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { UNHEARD } from '../../support/webhooks/webhook-receiver.ts';
+
+/* What a real service reports to Prometheus, and whether the dashboard and the alerts ask for what it reports. */
+
+const TOKEN = 'token-for-the-tests';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await migratedDatabase();
+});
+afterAll(() => database.drop());
+
+const start = async (environment: Record<string, string> = {}) =>
+  startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...environment });
+
+function post({ apiUrl }: Service, body: string, token = TOKEN): Promise<Response> {
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  return fetch(`${apiUrl}/plants`, { method: 'POST', headers, body });
+}
+
+async function metricsText({ managementUrl }: Service): Promise<string> {
+  const answer = await fetch(`${managementUrl}/metrics`);
+  expect(answer.headers.get('Content-Type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+  return answer.text();
+}
+
+/** The metrics once this number of requests has been counted, which is a moment after their responses. */
+async function metricsAfter(service: Service, requests: number): Promise<Sample[]> {
+  for (;;) {
+    const samples = samplesIn(await metricsText(service));
+    const counts = samples.filter(({ name }) => name === 'http_requests_total').map(({ value }) => value);
+    if (counts.reduce((sum, value) => sum + value, 0) >= requests) return samples;
+  }
+}
+
+/** One request at a time, which may wait as long as a busy machine takes. */
+const ONE_AT_A_TIME = { MAX_REQUESTS: '1', STATEMENT_TIMEOUT: '20s', STORE_TIMEOUT: '60s' };
+
+/** One of everything that is counted: five requests. */
+async function everyKindOfRequest(service: Service): Promise<void> {
+  const other = new Client({ connectionString: database.directUrl });
+  await other.connect();
+  await other.query("begin; delete from plants; insert into plants values (1, 'not committed yet')");
+  const created = post(service, '{"id":1,"name":"Monstera"}');
+  await eventually(async () => (await database.query(WAITING_FOR_A_LOCK)).length > 0);
+  expect((await post(service, '{"id":1,"name":"refused"}')).status).toBe(503);
+  await other.query('delete from plants where id = 1; commit');
+  await other.end();
+  expect((await created).status).toBe(200);
+  expect((await post(service, '{"id":1,"name":"another"}')).status).toBe(400);
+  await metricsAfter(service, 3);
+
+  const { hostname, port } = new URL(service.apiUrl);
+  const leaving = connect(Number(port), hostname);
+  leaving.write(`POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nExpect: 100-continue\r\n`);
+  leaving.write('Content-Type: application/json\r\nContent-Length: 100\r\n\r\n');
+  await once(leaving, 'data');
+  leaving.resetAndDestroy();
+  await metricsAfter(service, 4);
+  expect(await rawRequest(service.apiUrl, 'GARBAGE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
+}
+
+const WAITING_FOR_A_LOCK = `select 1 from pg_stat_activity
+  where wait_event_type = 'Lock' and application_name = 'plant-store' and datname = current_database()`;
+
+test('counts requests, their time, batches, refusals and connections', async () => {
+  const service = await start({ ...ONE_AT_A_TIME, POOL_SIZE: '7' });
+  await everyKindOfRequest(service);
+  const samples = await metricsAfter(service, 5);
+  const requests = samples.filter(({ name, value }) => name === 'http_requests_total' && value > 0);
+  expect(requests.map(({ labels, value }) => [labels.status, labels.error, value]).toSorted()).toEqual([
+    ['200', '', 1],
+    ['400', '40001', 1],
+    ['400', '40009', 1],
+    ['503', '50300', 1],
+    ['none', '', 1],
+  ]);
+
+  const time = (part: string, labels = {}) =>
+    sampleValue(samples, `http_request_duration_seconds_${part}`, { status: '200', ...labels });
+  expect(time('count')).toBe(1);
+  expect(time('sum')).toBeGreaterThan(0);
+  expect(time('sum')).toBeLessThan(20);
+  expect(time('bucket', { le: '+Inf' })).toBe(1);
+  // The one that was never read took no time that could be measured.
+  expect(sampleValue(samples, 'http_request_duration_seconds_count', { status: '400' })).toBe(1);
+
+  expect(sampleValue(samples, 'plant_store_overload_refusals_total')).toBe(1);
+  expect(sampleValue(samples, 'plant_store_batch_plants_count')).toBe(2);
+  expect(sampleValue(samples, 'plant_store_batch_plants_sum')).toBe(2);
+  for (const name of ['waiting_plants', 'streams', 'followers']) {
+    expect(sampleValue(samples, `plant_store_${name}`)).toBe(0);
+  }
+  const connections = samples.filter(({ name }) => name === 'plant_store_pool_connections');
+  expect(connections.map(({ labels }) => labels.state)).toEqual(['busy', 'idle', 'unused']);
+  expect(connections.reduce((sum, { value }) => sum + value, 0)).toBe(7);
+  expect(sampleValue(samples, 'plant_store_pool_connections', { state: 'unused' })).toBeLessThan(7);
+  expect(sampleValue(samples, 'process_resident_memory_bytes')).toBeGreaterThan(10 * 1024 ** 2);
+});
+
+test('counts lists while they are streamed, and requests for changes while they wait', async () => {
+  const service = await start();
+  const filled = "insert into plants (id, name) select id, repeat('x', 2000) from generate_series(1000, 20000) as id";
+  await database.query(filled);
+  const begin = (path: string, signal: AbortSignal) =>
+    fetch(`${service.apiUrl}${path}`, { headers: { Authorization: `Bearer ${TOKEN}` }, signal });
+  const inProgress = async () => {
+    const samples = samplesIn(await metricsText(service));
+    return ['streams', 'followers'].map((name) => sampleValue(samples, `plant_store_${name}`));
+  };
+  const client = new AbortController();
+  let next = '';
+  for (let count = 1; count > 0; ) {
+    const page = await (await begin(`/changes?limit=1000&after=${next}`.replace(/&after=$/, ''), client.signal)).json();
+    ({ next } = page as { next: string });
+    count = (page as { changes: object[] }).changes.length;
+  }
+  expect(await inProgress()).toEqual([0, 0]);
+  const follower = begin(`/changes?wait=30&after=${next}`, client.signal);
+  follower.catch(() => {});
+  // The response of which nothing is read.
+  await begin('/plants', client.signal);
+  await eventually(async () => `${await inProgress()}` === '1,1');
+  client.abort();
+  await eventually(async () => `${await inProgress()}` === '0,0');
+});
+
+test('begins the defects of every operation at 0, since the first one is an increase only then', async () => {
+  const service = await start();
+  const defects = samplesIn(await metricsText(service)).filter(({ labels }) => labels.error === '50000');
+  const { paths } = (await (await fetch(`${service.apiUrl}/openapi.json`)).json()) as { paths: object };
+  const operations = Object.values(paths).flatMap((path) => Object.values(path as object));
+  const names = operations.map(({ operationId }) => operationId).filter((name) => name !== undefined);
+  expect(names.length).toBeGreaterThan(5);
+  for (const operation of [...names, '']) {
+    const own = defects.filter(({ labels }) => labels.operation === operation);
+    expect(own.map(({ labels, value }) => [labels.status, value])).toEqual([
+      ['500', 0],
+      ['200', 0],
+    ]);
+  }
+});
+
+test('makes no series of what unauthenticated clients send', async () => {
+  const service = await start();
+  for (const method of ['GET', 'PUT', 'DELETE']) {
+    for (const path of ['a', 'b', 'c']) {
+      const headers = { 'X-Request-Id': `${method}-${path}` };
+      expect((await fetch(`${service.apiUrl}/${path}?${path}=1`, { method, headers })).status).toBe(404);
+    }
+  }
+  const samples = await metricsAfter(service, 9);
+  expect(sampleValue(samples, 'http_requests_total', { status: '404', error: '40400' })).toBe(9);
+  const ours = samples.filter(({ name }) => /^(http|plant_store)_/.test(name));
+  expect(new Set(ours.flatMap(({ labels }) => Object.keys(labels)))).toEqual(
+    new Set(['operation', 'status', 'error', 'le', 'state']),
+  );
+  // A counter; the 13 buckets of a histogram and +Inf, its sum and its count.
+  expect(samples.filter(({ labels }) => labels.status === '404')).toHaveLength(17);
+});
+
+test('shows no token, be it right or wrong', async () => {
+  const service = await start();
+  const wrong = 'another-token-for-the-tests';
+  expect((await post(service, '{"id":2,"name":"Monstera"}')).status).toBe(200);
+  expect((await post(service, '{"id":2,"name":"Monstera"}', wrong)).status).toBe(401);
+  await metricsAfter(service, 2);
+  const text = await metricsText(service);
+  for (const token of [TOKEN, wrong]) expect(text).not.toContain(token);
+});
+
+test('reports everything that the dashboard and the alerts ask for', async () => {
+  const service = await start({ ...ONE_AT_A_TIME, ...UNHEARD });
+  await everyKindOfRequest(service);
+  // Prometheus adds this one by itself.
+  const up = { name: 'up', labels: {}, value: 1 };
+  const samples = [...(await metricsAfter(service, 5)), up];
+  const all = await queries();
+  expect(all.length).toBeGreaterThan(10);
+  for (const [where, query] of all) expect([where, mistakesIn(query, samples)]).toEqual([where, []]);
+});
+
+test('docs/operations.md lists the metrics and the alerts that there are', async () => {
+  const service = await start(UNHEARD);
+  expect((await post(service, '{"id":3,"name":"Monstera"}')).status).toBe(200);
+  const document = await readFile(projectFile('docs/operations.md'), 'utf8');
+  const first = (heading: string) => tableRows(document, heading).map(([name = '']) => name);
+  const names = (await metricsAfter(service, 1)).map(({ name }) => name.replace(/_(bucket|sum|count)$/, ''));
+  const ours = new Set(names.filter((name) => /^(http|plant_store)_/.test(name)));
+  const listed = first('metric').filter((name) => !name.includes('*'));
+  expect(listed.toSorted()).toEqual([...ours].sort());
+  expect(first('alert')).toEqual((await alertRules()).map(({ alert }) => alert));
+});
+
+test.each([
+  ['sum(rate(http_requests_total{job="plant-store"}[1m])', 'syntax at 52'],
+  ['http_request_total{job="plant-store"}', 'unknown metric http_request_total'],
+  ['sum by (path) (http_requests_total{job="plant-store"})', 'unknown label path'],
+  ['http_requests_total{job="plant-store",code="200"}', 'unknown label code'],
+  ['http_requests_total{status="200"}', 'no job="plant-store": http_requests_total{status="200"}'],
+])('a query like %s would be found out', (query, mistake) => {
+  const samples = [{ name: 'http_requests_total', labels: { status: '200' }, value: 1 }];
+  expect(mistakesIn(query, samples)).toEqual([mistake]);
+});

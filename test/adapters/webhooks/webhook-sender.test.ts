@@ -1,0 +1,249 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { webhookSender } from '../../../src/adapters/webhooks/webhook-sender.ts';
+import type { Message } from '../../../src/application/webhooks/ports.ts';
+
+const secret = (letter: string) => `whsec_${Buffer.alloc(32, letter).toString('base64')}`;
+
+const message: Message = {
+  epoch: 'ab'.repeat(16),
+  changed: 754n,
+  id: -7n,
+  record: '{"id":-7,"name":"Pinus é\u{1F339}"}',
+};
+
+/** Milliseconds, in place of 15 s. */
+const TIMEOUT = 400;
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function listening(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function receiver(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  const url = await listening(server);
+  cleanUps.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return url;
+}
+
+/** One that does not speak HTTP as it should. */
+async function tcpReceiver(handle: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    handle(socket);
+  });
+  const url = await listening(server);
+  cleanUps.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return url;
+}
+
+function sender(url: string, { connections = 4, secrets = [secret('a')], timeout = TIMEOUT } = {}) {
+  const { send, close } = webhookSender([{ name: 'endpoint', url, secrets }], { connections, timeout });
+  cleanUps.push(close);
+  return { send: (one = message) => send('endpoint', one), close };
+}
+
+describe('a message', () => {
+  async function received(secrets: readonly string[]) {
+    const requests: { request: IncomingMessage; body: string }[] = [];
+    const url = await receiver(async (request, response) => {
+      requests.push({ request, body: await text(request) });
+      response.writeHead(204).end();
+    });
+    const { send } = sender(`${url}/hooks/plants?key=1`, { secrets: [...secrets] });
+    return { requests, send };
+  }
+
+  test('is the record as it is, at the whole URL', async () => {
+    const { requests, send } = await received([secret('a')]);
+    expect(await send()).toBeUndefined();
+    const [{ request, body } = {}] = requests;
+    expect(request).toMatchObject({ method: 'POST', url: '/hooks/plants?key=1' });
+    expect(request?.headers['content-type']).toBe('application/json');
+    expect(request?.headers['content-length']).toBe(`${Buffer.byteLength(message.record)}`);
+    expect(body).toBe(message.record);
+  });
+
+  test('is signed with each secret, as the package of the specification verifies', async () => {
+    const { requests, send } = await received([secret('a'), secret('b')]);
+    await send();
+    const [{ request, body } = { body: '' }] = requests;
+    const headers = request?.headers as Record<string, string>;
+    for (const letter of ['a', 'b'])
+      expect(new Webhook(secret(letter)).verify(body, headers)).toMatchObject({ id: -7 });
+    expect(() => new Webhook(secret('c')).verify(body, headers)).toThrow();
+    expect(() => new Webhook(secret('a')).verify(`${body} `, headers)).toThrow();
+    expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1_000)).toBeLessThan(10);
+  });
+
+  test('has the same id when it is sent again, and a greater one for a later state', async () => {
+    const { requests, send } = await received([secret('a')]);
+    for (const one of [message, message, { ...message, changed: 10_000n }, { ...message, record: '{}' }])
+      await send(one);
+    const ids = requests.map(({ request }) => `${request.headers['webhook-id']}`);
+    expect(ids[0]).toMatch(/^msg_(ab){16}_0000000000000000754_-7_[\da-f]{16}$/);
+    expect(ids[1]).toBe(ids[0]);
+    expect(ids[2]?.localeCompare(ids[0] ?? '')).toBe(1);
+    expect(ids[3]).not.toBe(ids[0]);
+  });
+});
+
+test('uses connections again, and as many as it may at once', async () => {
+  const ports = new Set<number | undefined>();
+  let [open, most] = [0, 0];
+  const url = await receiver((request, response) => {
+    ports.add(request.socket.remotePort);
+    most = Math.max(most, ++open);
+    setTimeout(() => {
+      open--;
+      response.end('thank you');
+    }, 20);
+  });
+  const { send } = sender(url, { connections: 4, timeout: 60_000 });
+  const outcomes = await Promise.all(Array.from({ length: 40 }, () => send()));
+  expect(new Set(outcomes)).toEqual(new Set([undefined]));
+  expect(most).toBe(4);
+  expect(ports.size).toBe(4);
+});
+
+test.each([200, 201, 202, 204, 299])('takes %d for an acknowledgement', async (status) => {
+  const url = await receiver((_, response) => response.writeHead(status).end());
+  expect(await sender(url).send()).toBeUndefined();
+});
+
+test.each([
+  [301, 'it responded with 301, and redirects are not followed'],
+  [308, 'it responded with 308, and redirects are not followed'],
+  [400, 'it responded with 400'],
+  [429, 'it responded with 429'],
+  [500, 'it responded with 500'],
+])('takes %d for a failure', async (status, reason) => {
+  let requests = 0;
+  const url = await receiver((_, response) => {
+    requests++;
+    response.writeHead(status, { Location: '/elsewhere' }).end('no');
+  });
+  expect(await sender(url).send()).toEqual({ reason, isGone: false, retryAfter: 0 });
+  expect(requests).toBe(1);
+});
+
+test('says that the endpoint is gone', async () => {
+  const url = await receiver((_, response) => response.writeHead(410).end());
+  expect(await sender(url).send()).toMatchObject({ isGone: true });
+});
+
+test.each([
+  ['120', 120_000],
+  [new Date(Date.now() + 60_000).toUTCString(), 60_000],
+  [new Date(0).toUTCString(), 0],
+  ['soon', 0],
+  ['', 0],
+])('reads the Retry-After %p', async (value, milliseconds) => {
+  const url = await receiver((_, response) => response.writeHead(503, { 'Retry-After': value }).end());
+  const { retryAfter = Number.NaN } = (await sender(url).send()) ?? {};
+  expect(Math.abs(retryAfter - milliseconds)).toBeLessThan(5_000);
+});
+
+const NO_RESPONSE = { reason: `no response within ${TIMEOUT / 1_000} s` };
+
+/** Writes something again and again until the other side has gone. */
+function drip(socket: Socket, chunk: string, interval: number): void {
+  const timer = setInterval(() => socket.write(chunk), interval);
+  socket.on('close', () => clearInterval(timer));
+}
+
+test.each<[string, (socket: Socket) => void, object]>([
+  ['does not respond', () => {}, NO_RESPONSE],
+  ['sends its headers octet by octet', (socket) => drip(socket, 'H', 50), { reason: expect.any(String) }],
+  [
+    'sends one header octet by octet',
+    (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nX: ');
+      drip(socket, 'x', 20);
+    },
+    NO_RESPONSE,
+  ],
+  [
+    'sends headers without end',
+    (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n');
+      drip(socket, 'X-Header: x\r\n'.repeat(100), 1);
+    },
+    { reason: expect.stringMatching(/header/i) },
+  ],
+  [
+    'sends informational responses without end',
+    (socket) => drip(socket, 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n', 5),
+    NO_RESPONSE,
+  ],
+  ['closes before it responds', (socket) => socket.destroy(), { reason: expect.any(String) }],
+  ['resets the connection', (socket) => socket.resetAndDestroy(), { reason: expect.any(String) }],
+  ['does not speak HTTP', (socket) => socket.end('220 mail.example ESMTP\r\n'), { reason: expect.any(String) }],
+  ['has broken headers', (socket) => socket.end('HTTP/1.1 200 OK\r\n:\r\n\r\n'), { reason: expect.any(String) }],
+])('fails within its time if the receiver %s', async (_, handle, failure) => {
+  const url = await tcpReceiver((socket) => socket.once('data', () => handle(socket)));
+  const start = performance.now();
+  expect(await sender(url).send()).toEqual(failure);
+  expect(performance.now() - start).toBeLessThan(3 * TIMEOUT);
+});
+
+test.each<[string, (socket: Socket) => void]>([
+  ['sends its body octet by octet', (socket) => drip(socket, 'x', 20)],
+  ['sends a body without end', (socket) => drip(socket, 'x'.repeat(100_000), 1)],
+  ['closes in the middle of its body', (socket) => void setTimeout(() => socket.destroy(), 20)],
+])('takes the 200 for an acknowledgement, within its time, if the receiver %s', async (_, handle) => {
+  const url = await tcpReceiver((socket) =>
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n');
+      handle(socket);
+    }),
+  );
+  const start = performance.now();
+  expect(await sender(url).send()).toBeUndefined();
+  expect(performance.now() - start).toBeLessThan(3 * TIMEOUT);
+});
+
+test('fails if nobody listens, and recovers by itself', async () => {
+  const server = createServer((_, response) => response.end());
+  const url = await listening(server);
+  const { port } = server.address() as AddressInfo;
+  const { send } = sender(url);
+  expect(await send()).toBeUndefined();
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+  expect((await send())?.reason).toMatch(/ECONNREFUSED|closed|ECONNRESET/);
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  cleanUps.push(() => server.close());
+  expect(await send()).toBeUndefined();
+  server.closeAllConnections();
+});
+
+test('breaks off at its end', async () => {
+  const url = await tcpReceiver(() => {});
+  const { send, close } = sender(url, { timeout: 60_000 });
+  const sending = send();
+  await close();
+  expect(await sending).toEqual({ reason: expect.any(String) });
+  expect(await send()).toEqual({ reason: expect.any(String) });
+});

@@ -1,0 +1,228 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { execute } from '../../../tooling/execute.ts';
+import { startPostgresServer } from '../../../tooling/postgres-server.ts';
+import { TOKEN } from '../../support/api-server.ts';
+import { eventually } from '../../support/eventually.ts';
+import { samplesIn, sampleValue } from '../../support/monitoring/prometheus.ts';
+import { projectFile, startNode, startService, temporaryFolder } from '../../support/service-process.ts';
+import { migratedDatabase, type TestDatabase } from '../../support/test-database.ts';
+import {
+  hasAll,
+  type Receiver,
+  startReceiver,
+  WEBHOOK_SECRET,
+  webhooksTo,
+} from '../../support/webhooks/webhook-receiver.ts';
+import { record, sendTo, stopped } from '../../support/webhooks/webhook-service.ts';
+
+/* An endpoint of webhooks in trouble, beside one that does well. */
+
+let receiver: Receiver;
+let other: Receiver;
+beforeEach(async () => {
+  receiver = await startReceiver();
+  other = await startReceiver();
+});
+afterEach(() => Promise.all([receiver.kill(), other.kill()]));
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await migratedDatabase();
+});
+afterAll(() => database.drop());
+
+let folder: string;
+let environment: Record<string, string>;
+let nextId = 1n;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url, other.url) };
+});
+
+async function command(...args: readonly string[]) {
+  const run = startNode([projectFile('src/webhooks.ts'), ...args], folder, environment);
+  const { code } = await run.exited;
+  return { code, stdout: run.stdout(), stderr: run.stderr() };
+}
+
+const nameOf = ({ url }: Receiver) =>
+  `${new URL(url).host} ${createHash('sha256').update(url).digest('hex').slice(0, 16)}`;
+
+const lineOf = async (one: Receiver) =>
+  (await command('status')).stdout.split('\n').find((line) => line.startsWith(nameOf(one)));
+
+const fails = (status: number) => (_: IncomingMessage, response: ServerResponse) => {
+  response.writeHead(status).end();
+  return true;
+};
+
+async function createSome(send: ReturnType<typeof sendTo>, count = 5): Promise<bigint[]> {
+  const ids = Array.from({ length: count }, () => nextId++);
+  for (const id of ids) expect(await send('POST', '/plants', { body: record(id) })).toBe(200);
+  return ids;
+}
+
+test.each<[string, (request: IncomingMessage, response: ServerResponse) => void]>([
+  ['does not respond', () => {}],
+  ['responds with 500', (_, response) => response.writeHead(500).end()],
+  ['redirects', (_, response) => response.writeHead(307, { Location: '/plants' }).end()],
+  ['closes the connection', (request) => request.socket.destroy()],
+  [
+    'sends headers without end',
+    ({ socket }) => {
+      socket.write('HTTP/1.1 200 OK\r\n');
+      const timer = setInterval(() => socket.write('X: x\r\n'), 20);
+      socket.on('close', () => clearInterval(timer));
+    },
+  ],
+])('that %s delays neither creates nor the other endpoint, and gets all once it recovers', async (_, trouble) => {
+  receiver.trouble((...args) => {
+    trouble(...args);
+    return true;
+  });
+  const service = await startService(folder, environment);
+  const send = sendTo(service);
+  const ids = await createSome(send, 40);
+  await eventually(() => hasAll(other, ids), 5_000);
+  expect(receiver.copy.size).toBe(0);
+  receiver.trouble(undefined);
+  await eventually(() => hasAll(receiver, ids));
+  await stopped(service);
+});
+
+test('is named with what fails, without its URL and secret, and gets nothing before it is due', async () => {
+  receiver.trouble(fails(500));
+  const service = await startService(folder, environment);
+  const [first = 0n] = await createSome(sendTo(service));
+  await eventually(() => service.stdout().includes('webhook failed'));
+  const [line = ''] = service
+    .stdout()
+    .split('\n')
+    .filter((text) => text.includes('webhook failed'));
+  expect(JSON.parse(line)).toMatchObject({
+    webhook: nameOf(receiver),
+    id: `${first}`,
+    reason: 'it responded with 500',
+    failures: 1,
+    retryMs: expect.any(Number),
+  });
+  expect(await lineOf(receiver)).toMatch(
+    new RegExp(
+      `: tries again in \\d s after 1 failed attempt \\(it responded with 500, at the plant with the id ${first}\\); 5 changes wait$`,
+    ),
+  );
+  expect(await lineOf(other)).toMatch(/: delivers; 0 changes wait$/);
+  const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
+  const value = (name: string, one: Receiver) =>
+    sampleValue(samplesIn(metrics), `plant_store_webhook_${name}`, { endpoint: nameOf(one) });
+  expect([value('failed_total', receiver), value('delivered_total', receiver)]).toEqual([1, 0]);
+  expect([value('failed_total', other), value('delivered_total', other)]).toEqual([0, 5]);
+  expect([value('lag_entries', receiver), value('parked', receiver)]).toEqual([5, 0]);
+  const said = service.stdout() + service.stderr() + metrics;
+  for (const hidden of [WEBHOOK_SECRET, WEBHOOK_SECRET.slice(6), receiver.url]) expect(said).not.toContain(hidden);
+  receiver.trouble(undefined);
+  await eventually(() => receiver.copy.has(first));
+  await stopped(service);
+});
+
+test('is parked by 410, which /ready says without failing, and goes on when it is resumed', async () => {
+  receiver.trouble(fails(410));
+  const service = await startService(folder, environment);
+  const ids = await createSome(sendTo(service));
+  const ready = async () => {
+    const response = await fetch(`${service.managementUrl}/ready`);
+    const { checks } = (await response.json()) as { checks: { database: string } };
+    return { status: response.status, checks };
+  };
+  await eventually(async () => (await ready()).checks.database !== 'ok');
+  expect(await ready()).toMatchObject({
+    status: 200,
+    checks: {
+      database: `ok, but the webhook of ${nameOf(receiver)} (it responded with 410) is parked: see npm run webhooks -- status`,
+    },
+  });
+  expect(await lineOf(receiver)).toMatch(
+    /: parked after 1 failed attempt \(it responded with 410, .*\); 5 changes wait$/,
+  );
+  receiver.trouble(undefined);
+  expect(await command('resume', receiver.url)).toMatchObject({ code: 0, stdout: `${nameOf(receiver)}: goes on\n` });
+  await eventually(() => hasAll(receiver, ids));
+  expect((await ready()).checks.database).toBe('ok');
+  await stopped(service);
+});
+
+test('goes on behind a plant that is skipped, whose next state it gets', async () => {
+  const service = await startService(folder, environment);
+  const send = sendTo(service);
+  const poisoned = nextId + 2n;
+  receiver.trouble((request, response) => {
+    if (!`${request.headers['webhook-id']}`.includes(`_${poisoned}_`)) return false;
+    return fails(500)(request, response);
+  });
+  const ids = await createSome(send);
+  await eventually(() => service.stdout().includes('webhook failed'));
+  expect(await command('skip', other.url)).toMatchObject({
+    code: 1,
+    stderr: `${nameOf(other)} has nothing to skip: its last attempt did not fail\n`,
+  });
+  // Each of those before it may have failed beside it.
+  await eventually(async () => (await lineOf(receiver))?.includes(`the id ${poisoned})`) === true);
+  expect(await command('skip', receiver.url)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(`: skipped the plant with the id ${poisoned} as transaction \\d+ has left it\n$`),
+  });
+  const others = ids.filter((id) => id !== poisoned);
+  await eventually(() => hasAll(receiver, others));
+  expect(receiver.copy.has(poisoned)).toBe(false);
+  receiver.trouble(undefined);
+  expect(await send('PUT', `/plants/${poisoned}`, { body: '{"name":"changed"}' })).toBe(200);
+  await eventually(() => receiver.copy.get(poisoned)?.plant.name === 'changed');
+  await stopped(service);
+});
+
+test('does not delay the end of the service', async () => {
+  receiver.trouble(() => true);
+  const service = await startService(folder, environment);
+  const ids = await createSome(sendTo(service));
+  await eventually(() => hasAll(other, ids));
+  const start = performance.now();
+  await stopped(service);
+  expect(performance.now() - start).toBeLessThan(5_000);
+});
+
+test('does not delay it either while the database is silent', async () => {
+  // Of its own, since all of it is frozen.
+  const server = await startPostgresServer(['fsync=off']);
+  const { directUrl } = await migratedDatabase(server.url);
+  const service = await startService(folder, { ...environment, DATABASE_URL: directUrl });
+  await eventually(async () => {
+    const held = await execute(directUrl, 'select from webhooks where holder is not null');
+    return held.length === 2;
+  });
+  const backends = await execute(server.url, `select pid from pg_stat_activity where application_name = 'plant-store'`);
+  const frozen = [Number(server.process.pid), ...backends.map(({ pid }) => Number(pid))];
+  for (const pid of frozen) process.kill(pid, 'SIGSTOP');
+  try {
+    // Longer than between two reads: one of them waits for a response.
+    await delay(1_000);
+    const start = performance.now();
+    await stopped(service);
+    expect(performance.now() - start).toBeLessThan(2_000);
+  } finally {
+    for (const pid of frozen) process.kill(pid, 'SIGCONT');
+    await server.stop();
+  }
+});
+
+test.each([
+  [['pause', 'https://one.example/'], /^the command must be status, resume, skip or rewind\nFor help: /],
+  [['resume'], /^resume needs the URL of the endpoint\n/],
+  [['rewind', 'https://one.example/', 'https://two.example/'], /^rewind takes one URL\n/],
+  [['skip', 'one.example'], /^skip needs the URL of the endpoint\n/],
+  [['resume', 'https://one.example/'], /^one\.example [\da-f]{16} is not known: /],
+])('is told to operators who write %j', async (args, message) => {
+  expect(await command(...args)).toMatchObject({ code: 1, stderr: expect.stringMatching(message) });
+});

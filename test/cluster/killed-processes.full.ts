@@ -1,0 +1,154 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { freePort } from '../../tooling/free-port.ts';
+import { TOKEN } from '../support/api-server.ts';
+import {
+  create,
+  halfSent,
+  isReady,
+  open,
+  pids,
+  ready,
+  start,
+  testDatabase,
+} from '../support/cluster/several-processes.ts';
+import { isAlive, killWorker, workerAt } from '../support/cluster/worker-processes.ts';
+import { eventually } from '../support/eventually.ts';
+import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
+import { run } from '../support/programs/run-program.ts';
+import { temporaryFolder } from '../support/service-process.ts';
+import { connect, storedPlants } from '../support/test-database.ts';
+
+/* One of several processes is killed. */
+
+const logLines = (text: string) =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+
+test('under load loses nothing that was acknowledged, and is replaced at once', async () => {
+  const service = await start({ LOG_LEVEL: 'error' });
+  const load = startLoad(service.apiUrl, naturals());
+  await eventually(() => load.acknowledged() > 500);
+  const killed = await killWorker(2, service);
+  await eventually(async () => (await ready(service)).checks['worker 2'] !== 'ok');
+  const before = load.acknowledged();
+  await eventually(() => isReady(service));
+  // Its start takes as long as any.
+  expect(logLines(service.stdout())).toMatchObject([{ worker: '2', restartMs: 250 }]);
+  // The other one has served meanwhile.
+  expect(load.acknowledged()).toBeGreaterThan(before);
+  expect(workerAt(2, service)).not.toBe(killed);
+  const after = load.acknowledged();
+  await eventually(() => load.acknowledged() > after + 500);
+
+  const answers = await load.stop();
+  const connection = connect(testDatabase().url);
+  const rows = await storedPlants(connection);
+  await connection.close();
+  // Those of the other tests are not the load's.
+  const own = new Set(answers.map(({ plant }) => plant.id));
+  const ownRows = rows.filter(({ id }) => own.has(id));
+  expect(judge(answers, ownRows)).toEqual(faultless);
+  // Those of its connections, at most.
+  expect(load.unsettled.lost).toBeLessThanOrEqual(16);
+  expect(logLines(service.stdout())).toEqual([
+    expect.objectContaining({ worker: '2', pid: killed, restartMs: 250, msg: 'worker process was ended by SIGKILL' }),
+  ]);
+});
+
+test('does not keep the clients waiting whose connections it has not taken', async () => {
+  const service = await start();
+  const stopped = workerAt(1, service) ?? 0;
+  process.kill(stopped, 'SIGSTOP');
+  const sockets = await Promise.all(Array.from({ length: 32 }, () => open(service.apiUrl)));
+  let served = 0;
+  const ends = sockets.map(async (socket) => {
+    socket.write('GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    let response = '';
+    socket.on('data', (text) => {
+      response += text;
+    });
+    await new Promise((closed) => socket.once('close', closed));
+    if (response.startsWith('HTTP/1.1 200 OK')) served++;
+  });
+  await eventually(() => served > 0);
+  process.kill(stopped, 'SIGKILL');
+  await Promise.all(ends);
+  expect(served).toBeLessThan(32);
+});
+
+test('again and again does not end those that serve, and is started again after a time that grows', async () => {
+  const service = await start({ LOG_LEVEL: 'error' });
+  const other = workerAt(2, service);
+  for (let n = 1; n <= 6; n++) {
+    const killed = await killWorker(1, service);
+    await eventually(() => ![undefined, killed].includes(workerAt(1, service)));
+  }
+  expect((await create(service, 1)).status).toBe(200);
+  await eventually(() => isReady(service));
+  expect(workerAt(2, service)).toBe(other);
+  const delays = logLines(service.stdout()).map(({ restartMs }) => restartMs);
+  expect(delays).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000]);
+});
+
+test('is replaced by one that accepts the last valid tokens, while their file is not valid', async () => {
+  const file = join(await temporaryFolder(), 'tokens');
+  const [old, last] = ['token-that-is-revoked', 'token-that-replaces-it'];
+  await writeFile(file, old);
+  const service = await start({ ACCESS_TOKENS: '', ACCESS_TOKENS_FILE: file });
+  const has = (text: string, times: number) => eventually(() => service.stdout().split(text).length > times);
+  await writeFile(file, last);
+  // By each process, the first one included.
+  await has('the accepted tokens have changed', 3);
+  await writeFile(file, 'no token');
+  await has('The tokens before stay accepted', 3);
+  for (const worker of [1, 2]) await killWorker(worker, service);
+  await eventually(() => isReady(service));
+  for (let id = 11; id <= 30; id++) {
+    expect((await create(service, id, last)).status).toBe(200);
+    expect((await create(service, id, old)).status).toBe(401);
+  }
+});
+
+test('and cannot be replaced leaves the others serving, which /ready says without failing', async () => {
+  const service = await start();
+  const limit = (files: number) => run('prlimit', ['--pid', `${service.pid}`, `--nofile=${files}:`]);
+  // The first process can open one or two more: enough for a request, too few for another process.
+  const files = new Set((await readdir(`/proc/${service.pid}/fd`)).map(Number));
+  let free = 0;
+  while (files.has(free)) free++;
+  await limit(free + 1);
+  await killWorker(1, service);
+  const check = async () => (await ready(service)).checks['worker 1'] ?? '';
+  await eventually(async () => /^ok, but not serving: it could not start: .*EMFILE/.test(await check()));
+  expect((await ready(service)).status).toBe(200);
+  for (let id = 31; id <= 50; id++) expect((await create(service, id)).status).toBe(200);
+  await limit(1_000);
+  await eventually(() => isReady(service));
+});
+
+test('with all others leaves the service not ready until one serves again', async () => {
+  const service = await start();
+  const port = new URL(service.apiUrl).port;
+  for (const worker of [1, 2]) await killWorker(worker, service);
+  await eventually(async () => (await ready(service)).checks.service === 'no process serves');
+  expect(await ready(service)).toMatchObject({ status: 503, message: 'not ready: service' });
+  await eventually(() => isReady(service));
+  expect(new URL(service.apiUrl).port).toBe(port);
+  expect((await create(service, 51, TOKEN)).status).toBe(200);
+});
+
+test('is the first one: the others end with it, and the port is free', async () => {
+  const port = `${await freePort()}`;
+  const service = await start({ PORT: port });
+  const workers = pids(service).slice(1);
+  expect(workers).toHaveLength(2);
+  await halfSent(service);
+  service.kill('SIGKILL');
+  await eventually(() => !workers.some(isAlive));
+  const next = await start({ PORT: port });
+  expect((await create(next, 52)).status).toBe(200);
+});

@@ -1,0 +1,257 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { Client } from 'pg';
+import { createPlant } from '../../src/application/create-plant.ts';
+import type { NewPlant } from '../../src/domain/plant.ts';
+import { eventually } from '../support/eventually.ts';
+import { runImport } from '../support/programs/import-process.ts';
+import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
+import { connect, migratedDatabase, plantsIn, storedPlantsAt, type TestDatabase } from '../support/test-database.ts';
+
+/* npm run export as its own process, as people meet it. */
+
+let folder: string;
+let database: TestDatabase;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  database = await migratedDatabase();
+});
+afterEach(() => database.drop());
+
+const start = (args: readonly string[]) =>
+  startNode([projectFile('src/export.ts'), ...args], folder, { DATABASE_URL: database.url });
+
+async function run(...args: readonly string[]) {
+  const process = start(args);
+  const { code } = await process.exited;
+  return { code, stdout: process.stdout(), stderr: process.stderr() };
+}
+
+async function store(plants: readonly NewPlant[], { url } = database): Promise<void> {
+  const connection = connect(url);
+  await Promise.all(plants.map(createPlant(plantsIn(connection))));
+  await connection.close();
+}
+
+async function stored({ url }: TestDatabase): Promise<NewPlant[]> {
+  const plants = await storedPlantsAt(url);
+  return plants.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+const read = (name: string) => readFile(join(folder, name), 'utf8');
+
+const text = fc.oneof(
+  fc.string({ unit: fc.constantFrom('"', ',', '\n', '\r', '\uFEFF', ' ', '\\', 'é', '\u{1F339}', '\u0001', 'x') }),
+  fc.constantFrom('', '""', '\r\n', 'id,name,tag'),
+);
+const plant = fc.record(
+  { id: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), name: text, tag: text },
+  { requiredKeys: ['id', 'name'] },
+);
+
+describe.each(['ndjson', 'csv'])('as %s', (format) => {
+  test('writes what an import into an empty store makes the same table of', async () => {
+    const [plants = []] = fc.sample(fc.uniqueArray(plant, { selector: ({ id }) => id, minLength: 60 }), 1);
+    await store(plants);
+    expect(await run(`plants.${format}`)).toMatchObject({ code: 0, stdout: '' });
+    const other = await migratedDatabase();
+    try {
+      const imported = await runImport([`plants.${format}`], folder, { DATABASE_URL: other.url });
+      expect(imported).toMatchObject({ code: 0 });
+      expect(await stored(other)).toEqual(await stored(database));
+    } finally {
+      await other.drop();
+    }
+  });
+});
+
+test('writes the plants in the order of their ids, and says how many', async () => {
+  await store([
+    { id: 2n ** 63n - 1n, name: 'Pinus longaeva', tag: 'conifer' },
+    { id: -1n, name: 'Rosa "Peace"' },
+    { id: 7n, name: '', tag: '' },
+  ]);
+  const { code, stdout, stderr } = await run('plants.csv');
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+  expect(stderr).toMatch(/^3 plants in \d+\.\d s, [\d,]+\/s\n$/);
+  expect(await read('plants.csv')).toBe(
+    'id,name,tag\n-1,"Rosa ""Peace""",\n7,"",""\n9223372036854775807,Pinus longaeva,conifer\n',
+  );
+});
+
+test('writes only the plants with a tag, and after an id', async () => {
+  await store([1n, 2n, 3n, 4n].map((id) => ({ id, name: 'Acer', tag: id === 3n ? 'b' : 'a' })));
+  expect(await run('-', '--format', 'ndjson', '--tag', 'a', '--after=1')).toMatchObject({
+    code: 0,
+    stdout: '{"id":2,"name":"Acer","tag":"a"}\n{"id":4,"name":"Acer","tag":"a"}\n',
+  });
+});
+
+test('replaces no file without --force', async () => {
+  await writeFile(join(folder, 'plants.csv'), 'mine');
+  const { code, stderr } = await run('plants.csv');
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: 'plants.csv exists: name another file, or replace it with --force\n',
+  });
+  expect(await read('plants.csv')).toBe('mine');
+  expect(await run('plants.csv', '--force')).toMatchObject({ code: 0 });
+  expect(await read('plants.csv')).toBe('id,name,tag\n');
+});
+
+test('keeps mode and owner of a file that it replaces, also while it is written', async () => {
+  await database.query(`insert into plants select n, 'Acer' from generate_series(1, 3) n`);
+  const file = join(folder, 'plants.csv');
+  await writeFile(file, 'mine');
+  await chmod(file, 0o640);
+  // Only root may give files away.
+  const owner = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_533 } : await stat(file);
+  await chown(file, owner.uid, owner.gid);
+  const expected = { uid: owner.uid, gid: owner.gid, mode: 0o100640 };
+  const client = new Client({ connectionString: database.directUrl });
+  await client.connect();
+  await client.query('begin; lock table plants in access exclusive mode');
+  const exporting = start(['plants.csv', '--force']);
+  await eventually(async () => (await readdir(folder)).length === 2);
+  expect(await stat(`${file}.partial`)).toMatchObject(expected);
+  await client.end();
+  expect(await exporting.exited).toMatchObject({ code: 0 });
+  expect(await stat(file)).toMatchObject(expected);
+  expect(await read('plants.csv')).toContain('Acer');
+});
+
+test('replaces the file behind a link, and keeps the link', async () => {
+  await writeFile(join(folder, 'real.csv'), 'old');
+  await symlink('real.csv', join(folder, 'plants.csv'));
+  expect(await run('plants.csv', '--force')).toMatchObject({ code: 0 });
+  expect(await read('real.csv')).toBe('id,name,tag\n');
+});
+
+test('refuses a device, which it would replace by a file', async () => {
+  const { code, stderr } = await run('/dev/null', '--format', 'csv', '--force');
+  expect(code).toBe(1);
+  expect(stderr).toBe('/dev/null is not a regular file: name another one, or - for standard output\n');
+});
+
+test('refuses a link to a device or to nothing', async () => {
+  await symlink('/dev/null', join(folder, 'device.csv'));
+  await symlink('missing.csv', join(folder, 'plants.csv'));
+  for (const more of [[], ['--force']]) {
+    expect(await run('device.csv', ...more)).toMatchObject({
+      code: 1,
+      stderr: 'device.csv is not a regular file: name another one, or - for standard output\n',
+    });
+    expect(await run('plants.csv', ...more)).toMatchObject({
+      code: 1,
+      stderr: 'plants.csv is a link to nothing: remove it, or name another file\n',
+    });
+  }
+});
+
+test('refuses a file that cannot be created, in one line', async () => {
+  expect(await run('missing/plants.csv')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'missing/plants.csv cannot be written ' +
+      "(ENOENT: no such file or directory, open 'missing/plants.csv.partial'): fix that, or name another file\n",
+  });
+});
+
+test('of two exports to one file, the second is refused and the first is whole', async () => {
+  await database.query(`insert into plants select n, 'Acer' from generate_series(1, 3) n`);
+  const client = new Client({ connectionString: database.directUrl });
+  await client.connect();
+  await client.query('begin; lock table plants in access exclusive mode');
+  const first = start(['plants.csv']);
+  await eventually(async () => (await readdir(folder)).length === 1);
+  const second = start(['plants.csv', '--force']);
+  expect(await second.exited).toMatchObject({ code: 1 });
+  expect(second.stderr()).toBe(
+    'plants.csv.partial exists: another export is writing plants.csv, or one was killed; ' +
+      'if none is running, remove it\n',
+  );
+  await client.end();
+  expect(await first.exited).toMatchObject({ code: 0 });
+  expect(await read('plants.csv')).toBe('id,name,tag\n1,Acer,\n2,Acer,\n3,Acer,\n');
+  expect(await readdir(folder)).toEqual(['plants.csv']);
+});
+
+test('of a mistyped DATA_DIR creates neither a database nor a list', async () => {
+  const exporting = startNode([projectFile('src/export.ts'), 'plants.csv'], folder, { DATA_DIR: 'mistyped' });
+  expect(await exporting.exited).toMatchObject({ code: 1 });
+  expect(exporting.stderr()).toBe('there is no database in mistyped: npm start creates one there, or set DATA_DIR\n');
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('leaves nothing behind when it is interrupted', async () => {
+  // Much more than a pipe holds, so that it waits for its reader.
+  await database.query(`insert into plants select n, repeat('x', 100000) from generate_series(1, 200) n`);
+  const exporting = start(['-', '--format', 'ndjson']);
+  await exporting.until(() => exporting.stdout().length > 0);
+  exporting.kill('SIGINT');
+  expect((await exporting.exited).code).toBe(130);
+
+  const files = async () => (await readdir(folder)).filter((name) => name.startsWith('plants.csv'));
+  const client = new Client({ connectionString: database.directUrl });
+  await client.connect();
+  await client.query('begin; lock table plants in access exclusive mode');
+  const waiting = start(['plants.csv']);
+  await eventually(async () => (await files()).length === 1);
+  waiting.kill('SIGTERM');
+  expect(await waiting.exited).toEqual({ code: 143, signal: null });
+  await client.end();
+  expect(await files()).toEqual([]);
+});
+
+/** An export of much more than a pipe holds, whose standard output only the test reads. */
+async function startForReader() {
+  await database.query(`insert into plants select n, repeat('x', 100000) from generate_series(1, 200) n`);
+  return spawn(process.execPath, [projectFile('src/export.ts'), '-', '--format', 'ndjson'], {
+    cwd: folder,
+    env: { ...process.env, DATABASE_URL: database.url },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+test('ends with an error when its reader leaves, as in a pipe to head', async () => {
+  const child = await startForReader();
+  child.stdout.once('data', () => child.stdout.destroy());
+  const [code] = await once(child, 'exit');
+  expect(code).toBe(1);
+});
+
+test('ends at the first signal though its reader has stalled', async () => {
+  const child = await startForReader();
+  await once(child.stdout, 'readable');
+  child.kill('SIGTERM');
+  const kill = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  const [code] = await once(child, 'exit');
+  clearTimeout(kill);
+  expect(code).toBe(143);
+});
+
+test('a list is never complete under its name when the database fails', async () => {
+  await database.query(`alter table plants rename to flowers`);
+  const { code, stderr } = await run('plants.csv');
+  expect(code).toBe(1);
+  expect(stderr).not.toBe('');
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test.each<[string[], string]>([
+  [[], 'no list is named: name a file, or - for standard output'],
+  [['a.csv', 'b.csv'], 'one list at a time, not a.csv, b.csv'],
+  [['plants.txt'], 'plants.txt ends with none of .ndjson, .jsonl and .csv: add --format ndjson or --format csv'],
+  [['a.csv', '--after', '01'], '--after must be an integer from'],
+  [['a.csv', '--after', '-5'], "use '--after=-"],
+])('refuses %j, says why and where to get help', async (args, reason) => {
+  const { code, stderr } = await run(...args);
+  expect(code).toBe(1);
+  expect(stderr).toContain(reason);
+  expect(stderr).toContain('npm run export -- --help');
+});

@@ -1,0 +1,270 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { lockFolder } from '../../src/adapters/postgres/embedded/folder-lock.ts';
+import { startPostgresServer } from '../../tooling/postgres-server.ts';
+import { counts, runImport, startImport } from '../support/programs/import-process.ts';
+import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
+import { emptyDatabase, migratedDatabase, type TestDatabase } from '../support/test-database.ts';
+
+/* npm run import as its own process, as people meet it. */
+
+const EXAMPLES = projectFile('examples/plants.ndjson');
+
+let folder: string;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+
+const start = (args: readonly string[], environment?: Record<string, string>) => startImport(args, folder, environment);
+const run = (args: readonly string[], environment?: Record<string, string>) => runImport(args, folder, environment);
+
+const list = async (name: string, content: string | Buffer) => {
+  await writeFile(join(folder, name), content);
+  return name;
+};
+
+const rejected = async (name: string) =>
+  (await readFile(join(folder, name), 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .toSorted((a, b) => a.line - b.line);
+
+describe('into Postgres', () => {
+  let database: TestDatabase;
+  let environment: Record<string, string>;
+  beforeEach(async () => {
+    database = await migratedDatabase();
+    environment = { DATABASE_URL: database.url };
+  });
+  afterEach(() => database.drop());
+
+  test('creates every plant of a list, and finds all of them there the second time', async () => {
+    const first = await run([EXAMPLES, '--rejected', 'rejected'], environment);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    const { length } = (await readFile(EXAMPLES, 'utf8')).trimEnd().split('\n');
+    expect(counts(first.stdout)).toEqual({ created: length, 'already there': 0, conflicting: 0, invalid: 0 });
+    expect(await database.query('select name from plants where id = 9223372036854775807')).toEqual([
+      { name: 'Pinus longaeva' },
+    ]);
+
+    const second = await run([EXAMPLES, '--rejected', 'rejected'], environment);
+    expect(counts(second.stdout)).toEqual({ created: 0, 'already there': length, conflicting: 0, invalid: 0 });
+    await expect(stat(join(folder, 'rejected'))).rejects.toThrow('ENOENT');
+  });
+
+  test('keeps what it refuses, with its line and the reason, for this run only', async () => {
+    const invalid = Buffer.from('{"id":5,"name":"\xff"}', 'latin1');
+    const lines = ['\uFEFF{"id":1,"name":"Rosa"}\r', '', '{"id":1,"name":"Acer"}', '{"id":1.5,"name":"a"}', 'no', '[]'];
+    const file = await list('plants.jsonl', Buffer.concat([Buffer.from(`${lines.join('\n')}\n`), invalid]));
+    const { code, stdout } = await run([file], environment);
+    expect(code).toBe(2);
+    expect(counts(stdout)).toEqual({ created: 1, 'already there': 0, conflicting: 1, invalid: 4 });
+    expect(stdout).toContain(
+      'Refused plants and the reasons are in plants.jsonl.rejected.ndjson. Correct their lines in plants.jsonl, and run the ' +
+        'same command again: plants that are stored stay as they are.\n',
+    );
+    const id = 'an integer from -9223372036854775808 to 9223372036854775807';
+    const isObject = 'an object with an id, a name and an optional tag';
+    const conflict = { outcome: 'conflicting', reason: 'id 1 belongs to a different plant' };
+    const expected = [
+      { line: 3, ...conflict, text: lines[2] },
+      { line: 4, outcome: 'invalid', reason: `id must be ${id}`, text: lines[3] },
+      { line: 5, outcome: 'invalid', reason: 'the line must be valid JSON', text: 'no' },
+      { line: 6, outcome: 'invalid', reason: `the line must be ${isObject}`, text: '[]' },
+      { line: 7, outcome: 'invalid', reason: 'the line must be valid UTF-8', text: '{"id":5,"name":"\uFFFD"}' },
+    ];
+    // Either of the two with one id may come first.
+    const found = await rejected('plants.jsonl.rejected.ndjson');
+    expect(found.slice(1)).toEqual(expected.slice(1));
+    expect(found[0]).toMatchObject(conflict);
+
+    await list('plants.jsonl', '{"id":9,"name":"Acer"}');
+    expect((await run([file], environment)).code).toBe(0);
+    await expect(stat(join(folder, 'plants.jsonl.rejected.ndjson'))).rejects.toThrow('ENOENT');
+  });
+
+  test('reads CSV, with exact ids', async () => {
+    const file = await list('plants.CSV', 'name,id,tag\r\n"Rosa ""Peace""",9007199254740993,\r\nAcer,9.0e3,tree\r\n');
+    const { code, stdout } = await run([file], environment);
+    expect([code, counts(stdout)]).toEqual([2, { created: 1, 'already there': 0, conflicting: 0, invalid: 1 }]);
+    expect(stdout).toContain('Correct their lines in plants.CSV, and run');
+    expect(await database.query('select id, name, tag from plants')).toEqual([
+      { id: '9007199254740993', name: 'Rosa "Peace"', tag: null },
+    ]);
+    expect(await rejected('plants.CSV.rejected.ndjson')).toMatchObject([{ line: 3, text: 'Acer,9.0e3,tree' }]);
+  });
+
+  test('says which lines of CSV a stray quote has taken with it', async () => {
+    await database.query(`insert into plants values (1, 'Rosa')`);
+    const file = await list('plants.csv', 'id,name\n2,12" pot\n3,Acer\n4,12" pot\n1,"Rosa\nPeace"\n5,"Ficus\n');
+    expect((await run([file], environment)).code).toBe(2);
+    const reasons = (await rejected('plants.csv.rejected.ndjson')).map(({ line, reason }) => [line, reason]);
+    const joined = (lines: string) => `; lines ${lines} are one record, joined by a quote`;
+    expect(reasons).toEqual([
+      [2, `quotes must enclose a whole cell, and be doubled within it${joined('2 to 4')}`],
+      [5, `id 1 belongs to a different plant${joined('5 to 6')}`],
+      [7, 'a quote is never closed'],
+    ]);
+  });
+
+  test.each([
+    [
+      'in UTF-16',
+      Buffer.from('\uFEFFid,name\n1,a\n', 'utf16le'),
+      /^the list must be in UTF-8, but it is in UTF-16; in Excel, save the list as "CSV UTF-8"\n$/,
+    ],
+    [
+      'in Latin-1',
+      Buffer.from('id,name,gr\xf6\xdfe\n1,a,b\n', 'latin1'),
+      /^the first line cannot be read \(.*UTF-8"\)/,
+    ],
+    [
+      'with an open quote',
+      Buffer.from('id,"name\n1,a\n'),
+      /^the first line cannot be read \(a quote is never closed\)/,
+    ],
+  ])('says what is wrong with a first line %s', async (_what, content, message) => {
+    const { code, stderr } = await run([await list('plants.csv', content)], environment);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
+  });
+
+  test('refuses an empty list in either format, since it is hardly what was meant', async () => {
+    for (const [name, content] of Object.entries({ 'a.csv': '', 'b.ndjson': '', 'c.ndjson': '\uFEFF\r\n \n' })) {
+      const { code, stderr } = await run([await list(name, content)], environment);
+      expect([code, stderr]).toEqual([1, 'the list is empty\n']);
+    }
+  });
+
+  test('finishes what is in flight when it is interrupted, and does the rest when it is run again', async () => {
+    const importing = start(['-', '--format', 'ndjson'], environment);
+    importing.stdin.write('{"id":1,"name":"Rosa"}\n{"id":2,"name":"Acer"}\n{"id":3,"na');
+    while ((await database.query('select from plants')).length < 2);
+    importing.kill('SIGINT');
+    expect(await importing.exited).toEqual({ code: 130, signal: null });
+    expect(counts(importing.stdout())).toEqual({ created: 2, 'already there': 0, conflicting: 0, invalid: 0 });
+    expect(importing.stderr()).toContain('Run the same command again to import the remaining plants.');
+
+    const file = await list('plants.ndjson', '{"id":1,"name":"Rosa"}\n{"id":2,"name":"Acer"}\n{"id":3,"name":"Ficus"}');
+    const again = await run([file], environment);
+    expect(counts(again.stdout)).toEqual({ created: 1, 'already there': 2, conflicting: 0, invalid: 0 });
+  });
+
+  test('ends at once at a second signal while the database does not respond', async () => {
+    const other = new Client({ connectionString: database.directUrl });
+    await other.connect();
+    await other.query('begin; lock table plants');
+    const importing = start(['-', '--format', 'ndjson'], environment);
+    importing.stdin.write('{"id":1,"name":"Rosa"}\n');
+    const waiting = `select from pg_locks where not granted and relation = 'plants'::regclass`;
+    while ((await other.query(waiting)).rows.length === 0);
+    importing.kill('SIGINT');
+    await importing.until(() => importing.stderr().includes('a second signal stops at once'));
+    importing.kill('SIGINT');
+    // Which a shell reports as 130.
+    expect(await importing.exited).toEqual({ code: null, signal: 'SIGINT' });
+    await other.end();
+  });
+
+  test('stops when the database cannot go on, and says why and what to do, though there may be more to read', async () => {
+    const importing = start(['-', '--format', 'ndjson'], environment);
+    importing.stdin.write('{"id":1,"name":"Rosa"}\n');
+    while ((await database.query('select from plants')).length < 1);
+    await database.query('drop table plants');
+    importing.stdin.write('{"id":2,"name":"Acer"}\n');
+    expect(await importing.exited).toEqual({ code: 1, signal: null });
+    expect(counts(importing.stdout())).toMatchObject({ created: 1 });
+    expect(importing.stderr()).toMatch(
+      /^The database failed \(relation "plants" does not exist: .+\)\. Run the same command again to import the remaining plants\.\n$/,
+    );
+  });
+
+  test('stops before it reads anything while migrations are pending', async () => {
+    const empty = await emptyDatabase();
+    try {
+      const { code, stdout, stderr } = await run([EXAMPLES, '--rejected', 'rejected'], { DATABASE_URL: empty.url });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toBe(
+        'migrations are pending (0001_create_plants, 0002_index_tags, 0003_track_changes, 0004_record_changes, ' +
+          '0005_webhooks): ' +
+          'run npm run migrate\n',
+      );
+    } finally {
+      await empty.drop();
+    }
+  });
+});
+
+test('goes on after the database was gone for a while', async () => {
+  let server = await startPostgresServer(['fsync=off']);
+  try {
+    const environment = { DATABASE_URL: server.url };
+    await startNode([projectFile('src/migrate.ts')], folder, environment).exited;
+    const importing = start(['-', '--format', 'ndjson'], environment);
+    importing.stdin.write('{"id":1,"name":"Rosa"}\n');
+    const count = async () => {
+      const client = new Client({ connectionString: server.url });
+      await client.connect();
+      const { rows } = await client.query('select from plants');
+      await client.end();
+      return rows.length;
+    };
+    while ((await count()) < 1);
+    server.process.kill('SIGKILL');
+    await once(server.process, 'exit');
+    importing.stdin.end('{"id":2,"name":"Acer"}\n');
+    server = await server.restart();
+    expect(await importing.exited).toEqual({ code: 0, signal: null });
+    expect(counts(importing.stdout())).toEqual({ created: 2, 'already there': 0, conflicting: 0, invalid: 0 });
+    expect(await count()).toBe(2);
+  } finally {
+    await server.stop();
+  }
+}, 120_000);
+
+describe('into the embedded database', () => {
+  test('makes it if need be', async () => {
+    const { code, stdout } = await run([EXAMPLES, '--rejected', 'rejected']);
+    expect([code, counts(stdout).created]).toEqual([0, 148]);
+  }, 120_000);
+
+  test('refuses one that a running service holds', async () => {
+    const unlock = lockFolder(folder);
+    try {
+      const { code, stderr } = await run([EXAMPLES, '--rejected', 'rejected'], { DATA_DIR: folder });
+      expect(code).toBe(1);
+      expect(stderr).toBe(`${folder} is in use by another process: stop that one, or set DATA_DIR to another folder\n`);
+    } finally {
+      unlock();
+    }
+  });
+});
+
+test('refuses a file that is not there, and what is none', async () => {
+  expect(await run(['plants.csv'])).toMatchObject({
+    code: 1,
+    stderr: `there is no file plants.csv in ${await realpath(folder)}: correct the path\n`,
+  });
+  await promisify(execFile)('mkfifo', [join(folder, 'pipe')]);
+  for (const path of ['.', 'pipe']) {
+    const stderr = `${path} is not a file: name one, or - for standard input\n`;
+    expect(await run([path, '--format', 'csv'])).toMatchObject({ code: 1, stderr });
+  }
+});
+
+test('shows how to use it when it is asked to, and where that is shown when it is used wrongly', async () => {
+  const help = await run(['a.csv', 'b.csv', '--help']);
+  expect(help).toMatchObject({ code: 0, stderr: '' });
+  expect(await run(['-h'])).toEqual(help);
+  for (const part of ['Usage: npm run import -- FILE', '--format', '--rejected', 'Exit codes', '130', 'Example']) {
+    expect(help.stdout).toContain(part);
+  }
+  const wrong = await run(['plants.txt']);
+  expect(wrong).toMatchObject({ code: 1, stdout: '' });
+  expect(wrong.stderr).toMatch(/^plants\.txt ends with none of .*\nFor help: npm run import -- --help\n$/);
+});

@@ -1,0 +1,64 @@
+import { Writable } from 'node:stream';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { progressText, showProgress } from '../../src/commands/progress.ts';
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+/** ECMA-48: erase the line, and go to its first column. */
+const ERASE = '\x1B[2K\x1B[1G';
+
+/** Where the progress goes: a terminal of 60 columns, or a file. */
+function output(isTTY: boolean) {
+  let text = '';
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      text += chunk;
+      done();
+    },
+  });
+  return { text: () => text, stream: Object.assign(stream, { isTTY, columns: 60 }) as unknown as NodeJS.WriteStream };
+}
+
+const halfWay = () => ({ plants: 30_000, part: 500 / 1000 });
+
+test('redraws one line on a terminal, no wider than that, and removes it at the end', () => {
+  const { text, stream } = output(true);
+  const end = showProgress(halfWay, stream);
+  jest.advanceTimersByTime(1_000);
+  const drawn = text().split(ERASE).slice(1);
+  expect(drawn).toHaveLength(4);
+  expect(drawn.at(-1)).toBe('[============            ] 50 %, 30,000 plants, 30,000/s, 0');
+  end();
+  expect(text().endsWith(ERASE)).toBe(true);
+});
+
+test('writes a plain line every few seconds elsewhere', () => {
+  const { text, stream } = output(false);
+  const end = showProgress(halfWay, stream);
+  jest.advanceTimersByTime(10_000);
+  end();
+  jest.advanceTimersByTime(60_000);
+  expect(text()).toBe(
+    '[============            ] 50 %, 30,000 plants, 6,000/s, 0:05 left\n' +
+      '[============            ] 50 %, 30,000 plants, 3,000/s, 0:10 left, nothing new for 0:05\n',
+  );
+});
+
+test.each([
+  [{ plants: 10, part: undefined }, 1, '10 plants, 10/s'],
+  [{ plants: 0, part: 0 }, 1, '[                        ] 0 %, 0 plants, 0/s'],
+  [{ plants: 0, part: undefined }, 1, '0 plants, 0/s'],
+  [
+    { plants: 4_000_000, part: 1 / 101 },
+    60,
+    '[                        ] 0 %, 4,000,000 plants, 66,667/s, 1:40:00 left',
+  ],
+  [{ plants: 9, part: 1 }, 1, '[========================] 100 %, 9 plants, 9/s, 0:00 left'],
+])('says %j as people do', (progress, seconds, text) => {
+  expect(progressText(progress, seconds, 0)).toBe(text);
+});

@@ -1,0 +1,171 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { freePort } from '../../tooling/free-port.ts';
+import { TOKEN } from '../support/api-server.ts';
+import { eventually } from '../support/eventually.ts';
+import { projectFile, startMain, startNode, startService, temporaryFolder } from '../support/service-process.ts';
+import { emptyDatabase, migratedDatabase } from '../support/test-database.ts';
+import { hasAll, type Receiver, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
+import { record, sendTo, stopped } from '../support/webhooks/webhook-service.ts';
+
+/* Webhooks of the service as a process. */
+
+let receiver: Receiver;
+let other: Receiver;
+beforeEach(async () => {
+  receiver = await startReceiver();
+  other = await startReceiver();
+});
+afterEach(() => Promise.all([receiver.kill(), other.kill()]));
+
+describe.each<[string, () => Promise<{ environment: Record<string, string>; undo(): Promise<void> }>]>([
+  ['the embedded database', async () => ({ environment: { DATA_DIR: await temporaryFolder() }, undo: async () => {} })],
+  [
+    'Postgres',
+    async () => {
+      const { url, drop } = await migratedDatabase();
+      return { environment: { DATABASE_URL: url }, undo: drop };
+    },
+  ],
+])('on %s', (_, open) => {
+  let environment: Record<string, string>;
+  let undo: () => Promise<void>;
+  let folder: string;
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+    const opened = await open();
+    undo = opened.undo;
+    environment = { ...opened.environment, ACCESS_TOKENS: TOKEN };
+  });
+  afterEach(() => undo());
+
+  test('announces what is new and what has changed, and neither repetitions nor deletions', async () => {
+    const service = await startService(folder, { ...environment, ...webhooksTo(receiver.url, other.url) });
+    const send = sendTo(service);
+    const body = '{"id":9223372036854775807,"name":"Pinus longaeva \\u00e9","tag":""}';
+    for (const _ of [1, 2]) expect(await send('POST', '/plants', { body })).toBe(200);
+    await eventually(() => receiver.received.length === 1 && other.received.length === 1);
+    const read = await fetch(`${service.apiUrl}/plants/9223372036854775807`, {
+      headers: { Authorization: `Bearer ${TOKEN}`, Connection: 'close' },
+    });
+    expect(receiver.received[0]?.body).toBe(await read.text());
+
+    const path = '/plants/9223372036854775807';
+    for (const _ of [1, 2]) expect(await send('PUT', path, { body: '{"name":"changed"}' })).toBe(200);
+    await eventually(() => receiver.received.length === 2 && other.received.length === 2);
+    expect(await send('DELETE', path)).toBe(204);
+    expect(await send('POST', '/plants', { body: record(1n) })).toBe(200);
+    await eventually(() => receiver.received.length === 3 && other.received.length === 3);
+    expect(receiver.received.map(({ body }) => body)).toEqual([
+      '{"id":9223372036854775807,"name":"Pinus longaeva é","tag":""}',
+      '{"id":9223372036854775807,"name":"changed"}',
+      record(1n),
+    ]);
+    expect(other.received).toEqual(receiver.received);
+    for (const one of [receiver, other]) expect([one.forged(), one.repeated()]).toEqual([0, 0]);
+    await stopped(service);
+  });
+
+  test('goes on where it was, and begins at the end for a new endpoint, until that is rewound', async () => {
+    const first = await startService(folder, { ...environment, ...webhooksTo(receiver.url) });
+    const send = sendTo(first);
+    for (let id = 1n; id <= 3n; id++) expect(await send('POST', '/plants', { body: record(id) })).toBe(200);
+    await eventually(() => hasAll(receiver, [1n, 2n, 3n]));
+    await stopped(first);
+    const between = await startService(folder, environment);
+    expect(await sendTo(between)('POST', '/plants', { body: record(4n) })).toBe(200);
+    await stopped(between);
+
+    const both = webhooksTo(receiver.url, other.url);
+    const second = await startService(folder, { ...environment, ...both });
+    expect(await sendTo(second)('POST', '/plants', { body: record(5n) })).toBe(200);
+    await eventually(() => hasAll(receiver, [4n, 5n]) && other.copy.has(5n));
+    expect(receiver.received.map(({ body }) => body)).toEqual([1n, 2n, 3n, 4n, 5n].map((id) => record(id)));
+    expect(other.received.map(({ body }) => body)).toEqual([record(5n)]);
+    await stopped(second);
+
+    const rewind = startNode([projectFile('src/webhooks.ts'), 'rewind', other.url], folder, environment);
+    expect(await rewind.exited).toEqual({ code: 0, signal: null });
+    const third = await startService(folder, { ...environment, ...both });
+    await eventually(() => hasAll(other, [1n, 2n, 3n, 4n, 5n]));
+    expect(other.received.slice(1).map(({ body }) => body)).toEqual([1n, 2n, 3n, 4n, 5n].map((id) => record(id)));
+    expect(other.repeated()).toBe(1);
+    expect(receiver.received).toHaveLength(5);
+    await stopped(third);
+  });
+});
+
+test('several processes send each plant once', async () => {
+  const database = await migratedDatabase();
+  try {
+    const environment = {
+      PROCESSES: '2',
+      DATABASE_URL: database.url,
+      ACCESS_TOKENS: TOKEN,
+      ...webhooksTo(receiver.url),
+    };
+    const service = await startService(await temporaryFolder(), environment);
+    const ids = Array.from({ length: 300 }, (_, n) => BigInt(n));
+    const send = sendTo(service);
+    const statuses = await Promise.all(ids.map((id) => send('POST', '/plants', { body: record(id) })));
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    await eventually(() => hasAll(receiver, ids));
+    expect(receiver.received).toHaveLength(300);
+    await stopped(service);
+  } finally {
+    await database.drop();
+  }
+});
+
+test('whatever is created while the database is being migrated is announced', async () => {
+  const database = await emptyDatabase();
+  try {
+    const folder = await temporaryFolder();
+    const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
+    const service = await startService(folder, environment);
+    const send = sendTo(service);
+    const migration = startNode([projectFile('src/migrate.ts')], folder, environment);
+    const created: bigint[] = [];
+    for (let id = 1n; created.length < 20; id++) {
+      if ((await send('POST', '/plants', { body: record(id) })) === 200) created.push(id);
+      await delay(20);
+    }
+    expect(await migration.exited).toEqual({ code: 0, signal: null });
+    await eventually(() => hasAll(receiver, created), 10_000);
+    await stopped(service);
+  } finally {
+    await database.drop();
+  }
+});
+
+test('a database that is down does not hold up the start', async () => {
+  const environment = {
+    DATABASE_URL: `postgres://postgres@127.0.0.1:${await freePort()}/plants`,
+    ACCESS_TOKENS: TOKEN,
+    ...webhooksTo(receiver.url),
+  };
+  const start = performance.now();
+  const service = await startService(await temporaryFolder(), environment);
+  expect(performance.now() - start).toBeLessThan(4_000);
+  await stopped(service);
+});
+
+test('a table that Citus distributes stops the start, since it has no feed', async () => {
+  const database = await migratedDatabase();
+  try {
+    // What there is of Citus in the catalogue.
+    await database.query(`set allow_system_table_mods = on;
+      create table pg_catalog.pg_dist_partition (logicalrelid regclass);
+      grant select on pg_catalog.pg_dist_partition to public;
+      insert into pg_catalog.pg_dist_partition values ('plants')`);
+    const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
+    const service = startMain(await temporaryFolder(), environment);
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(service.stderr()).toContain(
+      'Webhooks need the feed of changes, but there is no feed of changes: the table is distributed by Citus: ' +
+        'unset WEBHOOK_URLS and WEBHOOKS_FILE.',
+    );
+  } finally {
+    await database.drop();
+  }
+});

@@ -1,0 +1,156 @@
+import { rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { tokenVerifier } from '../../src/composition/token-verifier.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
+
+const OLD = 'the-old-token-of-the-tests';
+const NEW = 'the-new-token-of-the-tests';
+const OTHER = 'another-token-of-the-tests';
+
+describe('a running service whose tokens files change', () => {
+  let folder: string;
+  let file: string;
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+    file = join(folder, 'tokens');
+    await writeFile(file, OLD);
+  });
+
+  let service: Service;
+  afterEach(async () => {
+    service.kill('SIGTERM');
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    expect(service.stdout() + service.stderr()).not.toContain('-of-the-tests');
+  });
+
+  const nowhere = { DATABASE_URL: 'postgres://127.0.0.1:1/plants', STORE_TIMEOUT: '1ms', LOG_LEVEL: 'trace' };
+
+  async function start(environment: Record<string, string> = { ACCESS_TOKENS_FILE: file }) {
+    service = await startService(folder, { ...nowhere, ...environment });
+  }
+
+  /** Which of these tokens it accepts; a body that is no plant shows it without a database. */
+  async function accepted(...tokens: string[]): Promise<string[]> {
+    const statuses = tokens.map(async (token) => {
+      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', Connection: 'close' };
+      return (await fetch(`${service.apiUrl}/plants`, { method: 'POST', headers, body: '{}' })).status;
+    });
+    const answers = await Promise.all(statuses);
+    return tokens.filter((_token, index) => answers[index] !== 401);
+  }
+
+  const logged = (text: string, times: number) =>
+    service.until(() => service.stdout().split(text).length === times + 1);
+  const CHANGED = 'the accepted tokens have changed';
+
+  test('takes tokens from a file that is written in place, and keeps those of ACCESS_TOKENS', async () => {
+    await start({ ACCESS_TOKENS_FILE: file, ACCESS_TOKENS: OTHER });
+    expect(await accepted(OLD, NEW, OTHER)).toEqual([OLD, OTHER]);
+    await writeFile(file, `${OLD}\n${NEW}\n`);
+    await logged(CHANGED, 1);
+    expect(await accepted(OLD, NEW, OTHER)).toEqual([OLD, NEW, OTHER]);
+    await writeFile(file, `${NEW}\n`);
+    await logged(CHANGED, 2);
+    expect(await accepted(OLD, NEW, OTHER)).toEqual([NEW, OTHER]);
+  });
+
+  test('takes tokens that permit reading from READ_TOKENS_FILE, beside those that permit everything', async () => {
+    await start({ READ_TOKENS_FILE: file, ACCESS_TOKENS: OTHER });
+    /** The statuses of a read and of a body that is no plant; each is refused for that only if it is permitted. */
+    async function statuses(token: string): Promise<number[]> {
+      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', Connection: 'close' };
+      const read = await fetch(`${service.apiUrl}/plants/x`, { headers });
+      const created = await fetch(`${service.apiUrl}/plants`, { method: 'POST', headers, body: '{}' });
+      return [read.status, created.status];
+    }
+    expect([await statuses(OLD), await statuses(NEW), await statuses(OTHER)]).toEqual([
+      [400, 403],
+      [401, 401],
+      [400, 400],
+    ]);
+    await writeFile(file, NEW);
+    await logged(CHANGED, 1);
+    expect([await statuses(OLD), await statuses(NEW), await statuses(OTHER)]).toEqual([
+      [401, 401],
+      [400, 403],
+      [400, 400],
+    ]);
+    await writeFile(file, 'too-short');
+    await logged('READ_TOKENS_FILE names a file whose line 1 is wrong', 1);
+    expect(await statuses(NEW)).toEqual([400, 403]);
+  });
+});
+
+/* The same within this process, where polls are milliseconds apart. */
+const opened = new AsyncDisposableStack();
+afterAll(() => opened.disposeAsync());
+
+/** A verifier, and its lines in the log. */
+async function verifier(environment: Record<string, string>) {
+  const lines: { level: number; msg: string }[] = [];
+  const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
+  const { verifyToken } = await tokenVerifier(readConfig(environment), log, opened, 1);
+  const accepted = () => [OLD, NEW, OTHER].filter((token) => verifyToken(token) !== undefined);
+  const logged = (text: string, times = 1) =>
+    eventually(() => lines.filter(({ msg }) => msg.includes(text)).length === times);
+  return { accepted, logged, lines };
+}
+
+const [INFO, ERROR] = [30, 50];
+
+test.each<[string, string]>([
+  ['more than 1 MiB of tokens', `${NEW}\n`.repeat(40_000)],
+  ['a token that READ_TOKENS has too', `${NEW}\n${OTHER}\n`],
+  ['nothing', ''],
+  ['a token that is too short', `${NEW}\n\nfifteen-letters`],
+])('what the service could not start with is logged once and changes nothing: %s', async (_what, content) => {
+  const file = join(await temporaryFolder(), 'tokens');
+  await writeFile(file, OLD);
+  const environment = { ACCESS_TOKENS_FILE: file, READ_TOKENS: OTHER };
+  const { accepted, logged, lines } = await verifier(environment);
+
+  await replace(file, content);
+  await logged('The tokens before stay accepted');
+  expect(accepted()).toEqual([OLD, OTHER]);
+  let refusal = '';
+  try {
+    readConfig(environment);
+  } catch (error) {
+    refusal = (error as Error).message;
+  }
+  expect(lines).toMatchObject([{ level: ERROR, msg: `${refusal}. The tokens before stay accepted` }]);
+  expect(refusal).toMatch(/^(ACCESS_TOKENS_FILE names|READ_TOKENS and READ_TOKENS_FILE must not have) /);
+
+  await replace(file, NEW);
+  await logged('the accepted tokens have changed');
+  expect(accepted()).toEqual([NEW, OTHER]);
+  expect(lines.map(({ level }) => level)).toEqual([ERROR, INFO]);
+});
+
+/** Without a moment in which the file is empty. */
+async function replace(file: string, content: string): Promise<void> {
+  await writeFile(`${file}.new`, content);
+  await rename(`${file}.new`, file);
+}
+
+test('one file changes nothing while the other is wrong, since the service could not start with both', async () => {
+  const folder = await temporaryFolder();
+  const [file, readers] = [join(folder, 'tokens'), join(folder, 'readers')];
+  await writeFile(file, OLD);
+  await writeFile(readers, OTHER);
+  const { accepted, logged } = await verifier({ ACCESS_TOKENS_FILE: file, READ_TOKENS_FILE: readers });
+  await replace(readers, 'too-short');
+  const wrong = 'READ_TOKENS_FILE names a file whose line 1 is wrong';
+  await logged(wrong);
+  await replace(file, `${NEW}\n`);
+  // Again, or whoever withdraws a token would think that it is no longer accepted.
+  await logged(wrong, 2);
+  expect(accepted()).toEqual([OLD, OTHER]);
+  await replace(readers, `${OTHER}\n${OTHER}`);
+  await logged('the accepted tokens have changed');
+  expect(accepted()).toEqual([NEW, OTHER]);
+});

@@ -1,0 +1,75 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { environment } from '../../src/config/environment.ts';
+import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
+
+/* What .env adds to the environment. */
+
+/** Reads the environment in a folder with this .env. */
+async function environmentWith(file: string | Buffer | undefined) {
+  const folder = await temporaryFolder();
+  if (file !== undefined) await writeFile(join(folder, '.env'), file);
+  return environmentIn(folder);
+}
+
+function environmentIn(folder: string) {
+  const before = process.cwd();
+  process.chdir(folder);
+  try {
+    return environment();
+  } finally {
+    process.chdir(before);
+  }
+}
+
+test('is the environment of the process if there is no .env', async () => {
+  const { PATH } = process.env;
+  expect(await environmentWith(undefined)).toMatchObject({ PATH });
+});
+
+test('an empty variable leaves the value of .env in place, which is not added to the environment itself', async () => {
+  const own = await temporaryFolder();
+  await writeFile(join(own, '.env'), 'POOL_SIZE=7\nPORT=1\n');
+  const script =
+    'const { environment } = await import(process.argv[1]);' +
+    'const { POOL_SIZE, PORT } = environment(); console.log(POOL_SIZE, PORT, process.env.POOL_SIZE);';
+  const args = ['--input-type=module', '--eval', script, projectFile('src/config/environment.ts')];
+  const reader = startNode(args, own, { POOL_SIZE: '', PORT: '2' });
+  expect(await reader.exited).toEqual({ code: 0, signal: null });
+  expect(reader.stdout()).toBe('7 2 \n');
+});
+
+test.each([
+  ['POOL_SIZE=7', { POOL_SIZE: '7' }],
+  ['\uFEFFPOOL_SIZE=7\r\n\r\n  # a comment\r\n', { POOL_SIZE: '7' }],
+  ['export POOL_SIZE = 7 # as many as there are\n\t\n#PORT: 1', { POOL_SIZE: '7' }],
+  [`POOL_SIZE='7'\nACCESS_TOKENS="one\n\ntwo" # both\nHOST=\`\n\``, { POOL_SIZE: '7', ACCESS_TOKENS: 'one\n\ntwo' }],
+  ['ACCESS_TOKENS="one\nPOOL_SIZE=7', { POOL_SIZE: '7', ACCESS_TOKENS: '"one' }],
+])('takes the file %j', async (file, values) => {
+  expect(await environmentWith(file)).toMatchObject(values);
+});
+
+test.each([
+  ['DATABASE_URL: postgres://db/plants\n', '1'],
+  ['DATABASE_URL: postgres://db/plants?sslmode=require\n', '1'],
+  ['PORT=1\n\nsecret\nHOST="a\nb"\r\nDATABASE_URL postgres://db/plants\r\n', '3, 6'],
+])('names the lines of %j that are no variables, without showing them', async (file, lines) => {
+  await expect(environmentWith(file)).rejects.toThrow(
+    new Error(`.env must have lines like NAME=value and comments with #, unlike line ${lines}`),
+  );
+});
+
+test('refuses a folder, as Docker makes one for a missing file, and names it', async () => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, '.env'));
+  expect(() => environmentIn(folder)).toThrow(
+    /^\.env in \/.* cannot be read \(it is a folder\): correct or remove it$/,
+  );
+});
+
+test('refuses a file in UTF-16', async () => {
+  await expect(environmentWith(Buffer.from('\uFEFFPORT=1', 'utf16le'))).rejects.toThrow(
+    new Error('.env must be in UTF-8: it seems to be in UTF-16'),
+  );
+});

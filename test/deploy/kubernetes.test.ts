@@ -1,0 +1,136 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import type { IDeployment } from 'kubernetes-models/apps/v1';
+import type { IService } from 'kubernetes-models/v1';
+import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
+import { checkSchema, containerOf, podOf, readManifests, unknownFields } from '../support/documents/manifests.ts';
+import { projectFile, temporaryFolder } from '../support/service-process.ts';
+
+/* Whether a cluster would take deploy/kubernetes as it is meant, and the service what it is given there. */
+
+const { all, only } = await readManifests();
+const [deployment, job, service] = [only('Deployment'), only('Job'), only('Service')];
+
+describe('every manifest', () => {
+  test('fits the schema of its kind', () => {
+    expect(all.length).toBeGreaterThan(3);
+    for (const manifest of all) checkSchema(manifest);
+  });
+
+  test('that breaks the schema would be found out', () => {
+    const broken = structuredClone(deployment) as { spec: { replicas: unknown } };
+    broken.spec.replicas = '3';
+    expect(() => checkSchema(broken as IDeployment)).toThrow('data/spec/replicas must be integer');
+  });
+
+  test('has only fields that its kind knows', async () => {
+    expect(await unknownFields(all)).toBe('');
+    const misspelt = { ...service, spec: { ...service.spec, selectors: {} } } as IService;
+    expect(await unknownFields([misspelt])).toContain(`'"selectors"' does not exist in type`);
+  });
+
+  test('refers to secrets and holds none', () => {
+    expect(all.map(({ kind }) => kind)).not.toContain('Secret');
+    for (const [workload, urlName] of [
+      [deployment, 'DATABASE_URL'],
+      [job, 'MIGRATION_DATABASE_URL'],
+    ] as const) {
+      const { env = [] } = containerOf(workload);
+      const fixed = env.filter(({ value }) => value !== undefined).map(({ name }) => name);
+      expect(fixed).not.toContain(urlName);
+      expect(fixed).not.toContain('ACCESS_TOKENS');
+      expect(env.find(({ name }) => name === urlName)?.valueFrom?.secretKeyRef?.name).toBe('plant-store');
+    }
+  });
+});
+
+test('docs/operations.md prepares the database, and grants the service its rights between migration and rollout', async () => {
+  const [, preparation = '', grants = ''] = (await readFile(projectFile('docs/postgres.md'), 'utf8')).split('```sql\n');
+  const operations = await readFile(projectFile('docs/operations.md'), 'utf8');
+  const [section = ''] = /^## Kubernetes\n.*?(?=^## )/ms.exec(operations) ?? [];
+  const [prose = '', steps = ''] = section.split('```sh\n');
+  expect(preparation).toMatch(/^CREATE ROLE plants_migrator /);
+  expect(prose).toContain('(postgres.md#step-by-step)');
+  const statements = [...(grants.split('```')[0] ?? '').matchAll(/^GRANT .*(?=;$)/gm)].map(([statement]) => statement);
+  expect(statements.length).toBeGreaterThan(0);
+  const inOrder = ['replace --force -f deploy/kubernetes/migration-job.yaml', 'kubectl wait', ...statements];
+  const places = [...inOrder, 'kubectl apply -f deploy/kubernetes/deployment.yaml'].map((step) => steps.indexOf(step));
+  expect(places).not.toContain(-1);
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+});
+
+describe('the workloads', () => {
+  test('have the least rights', () => {
+    for (const workload of [deployment, job]) {
+      const pod = podOf(workload);
+      expect(pod.automountServiceAccountToken).toBe(false);
+      expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+      expect(pod.securityContext?.runAsUser).toBeGreaterThan(0);
+      expect(containerOf(workload).securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+    }
+  });
+
+  test('run the same image, and a migration that exists', () => {
+    expect(containerOf(job).image).toBe(containerOf(deployment).image);
+    const [program, script = '', command] = containerOf(job).command ?? [];
+    expect([program, existsSync(projectFile(script)), command]).toEqual(['node', true, 'up']);
+  });
+
+  /** The environment in the container, the secrets filled in, that notes which variables are read. */
+  function environmentOf(container: ReturnType<typeof containerOf>, secrets: Record<string, string>) {
+    const read = new Set<string>();
+    const pairs = (container.env ?? []).map(({ name, value, valueFrom }) => {
+      const secret = secrets[valueFrom?.secretKeyRef?.key ?? ''];
+      return [name, name === 'ACCESS_TOKENS_FILE' ? secrets['access-tokens'] : (value ?? secret)];
+    });
+    const environment: Record<string, string | undefined> = Object.fromEntries(pairs);
+    const noted = new Proxy(environment, {
+      get(target, name: string) {
+        read.add(name);
+        return target[name];
+      },
+    });
+    return { environment: noted, unread: () => Object.keys(environment).filter((name) => !read.has(name)) };
+  }
+
+  test('are configured by variables that the service knows, with values that it takes', async () => {
+    const url = 'postgres://plants:password@database/plants';
+    const tokens = join(await temporaryFolder(), 'access-tokens');
+    await writeFile(tokens, 'token-for-the-tests\n');
+    const api = environmentOf(containerOf(deployment), { 'database-url': url, 'access-tokens': tokens });
+    expect(readConfig(api.environment).database).toMatchObject({ kind: 'postgres', url });
+    expect(api.unread()).toEqual([]);
+
+    const migration = environmentOf(containerOf(job), { 'migration-database-url': url });
+    expect(readMigrationConfig(migration.environment)).toMatchObject({ kind: 'postgres', url });
+    expect(migration.unread()).toEqual([]);
+  });
+
+  test('find the file of tokens where the secret is mounted', () => {
+    const container = containerOf(deployment);
+    const path = container.env?.find(({ name }) => name === 'ACCESS_TOKENS_FILE')?.value;
+    const mount = container.volumeMounts?.find(({ name }) => name === 'access-tokens');
+    const volume = podOf(deployment).volumes?.find(({ name }) => name === 'access-tokens');
+    expect(path).toBe(`${mount?.mountPath}/${volume?.secret?.items?.[0]?.path}`);
+  });
+
+  test('are given the time that an orderly end takes', () => {
+    const { env = [], lifecycle } = containerOf(deployment);
+    const settingOf = (name: string) => env.find((variable) => variable.name === name)?.value;
+    const { shutdownDelay, shutdownTimeout } = readConfig({
+      SHUTDOWN_DELAY: settingOf('SHUTDOWN_DELAY'),
+      SHUTDOWN_TIMEOUT: settingOf('SHUTDOWN_TIMEOUT'),
+    });
+    const wait = lifecycle?.preStop?.sleep?.seconds ?? 0;
+    expect(wait).toBeGreaterThan(0);
+    expect(shutdownDelay).toBe(0);
+    const needed = wait + shutdownTimeout / 1_000;
+    expect(podOf(deployment).terminationGracePeriodSeconds).toBeGreaterThan(needed);
+  });
+});

@@ -1,0 +1,103 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { apiClient } from '../support/api-client.ts';
+import { TOKEN } from '../support/api-server.ts';
+import { eventually } from '../support/eventually.ts';
+import { alertRules, dashboardQueries, type PanelQuery } from '../support/monitoring/prometheus.ts';
+import { promtool, startPrometheus } from '../support/monitoring/prometheus-server.ts';
+import { projectFile, startService, temporaryFolder } from '../support/service-process.ts';
+import { migratedDatabase, type TestDatabase } from '../support/test-database.ts';
+import { UNHEARD } from '../support/webhooks/webhook-receiver.ts';
+
+/* What the real Prometheus makes of deploy/prometheus.yaml, the alerts, and the queries of the dashboard. */
+
+const ALERT_TESTS = projectFile('test/deploy/prometheus-rules.yaml');
+
+describe('promtool', () => {
+  test('accepts the configuration with the alerts', async () => {
+    expect(await promtool('check', 'config', projectFile('deploy/prometheus.yaml'))).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+  });
+
+  test('refuses an alert whose summary ends at a comma', async () => {
+    const file = join(await temporaryFolder(), 'rules.yaml');
+    const rule = '{ alert: A, expr: up == 0, annotations: { summary: one, or two } }';
+    await writeFile(file, `groups: [{ name: broken, rules: [${rule}] }]`);
+    expect(await promtool('check', 'rules', file)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('invalid annotation name: or two'),
+    });
+  });
+
+  test('finds that each alert fires when it should, and not otherwise', async () => {
+    expect(await promtool('test', 'rules', ALERT_TESTS)).toMatchObject({ code: 0, stderr: '' });
+    const tested = new Set((await readFile(ALERT_TESTS, 'utf8')).match(/(?<=alertname=")\w+/g));
+    expect([...tested].sort()).toEqual((await alertRules()).map(({ alert }) => alert).sort());
+  });
+});
+
+describe('Prometheus', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await migratedDatabase();
+  });
+  afterAll(() => database.drop());
+
+  const start = async () => {
+    const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...UNHEARD };
+    const service = await startService(await temporaryFolder(), environment);
+    const prometheus = await startPrometheus(new URL(service.managementUrl).host);
+    const client = apiClient(service.apiUrl);
+    const send = async (...request: Parameters<typeof client.send>) => (await client.send(...request)).status;
+    return { send, prometheus };
+  };
+
+  test('has data for every panel of the dashboard, and evaluates every alert', async () => {
+    const { send, prometheus } = await start();
+    const panels = await dashboardQueries('4s');
+    expect(panels.length).toBeGreaterThan(10);
+    let id = 0;
+    let empty: string[] = [];
+    const isShown = async ({ query, legend }: PanelQuery) => {
+      const labels = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
+      const series = await prometheus.query(query);
+      return series.some(({ metric, value }) => Number.isFinite(value) && labels.every((label) => metric[label]));
+    };
+    try {
+      await eventually(async () => {
+        expect([
+          await send('POST', '/plants', { body: `{"id":${++id},"name":"Monstera"}` }),
+          await send('PUT', `/plants/${id}`, { body: '{"name":"Ficus"}' }),
+          await send('GET', '/plants'),
+          await send('GET', '/changes'),
+          await send('DELETE', `/plants/${id}`),
+          await send('GET', `/plants/${id}`),
+        ]).toEqual([200, 200, 200, 200, 204, 410]);
+        const shown = await Promise.all(panels.map(isShown));
+        empty = panels.filter((_, n) => !shown[n]).map(({ title, legend }) => `${title}: ${legend}`);
+        return empty.length === 0;
+      });
+    } finally {
+      expect(empty).toEqual([]);
+    }
+
+    await eventually(async () => (await prometheus.rules()).every(({ health }) => health !== 'unknown'));
+    const rules = await prometheus.rules();
+    const expected = (await alertRules()).map(({ alert }) => ({ name: alert, health: 'ok' }));
+    expect(rules).toMatchObject(expected);
+    expect(rules.filter(({ state }) => state === 'firing')).toEqual([]);
+  });
+
+  test('fires PlantStoreDefect at the first defect of a service', async () => {
+    const { send, prometheus } = await start();
+    const state = async () => (await prometheus.rules()).find(({ name }) => name === 'PlantStoreDefect')?.state;
+    await eventually(async () => (await prometheus.query('up{job="plant-store"} == 1')).length === 1);
+    await eventually(async () => (await state()) === 'inactive');
+    await database.query(`alter table plants add check (name <> 'refused')`);
+    expect(await send('POST', '/plants', { body: '{"id":1000000,"name":"refused"}' })).toBe(500);
+    await eventually(async () => (await state()) === 'firing');
+  });
+});

@@ -1,0 +1,102 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { problemsAfter } from '../../support/disk/after-loss.ts';
+import type { Model } from '../../support/disk/lossy-disk.ts';
+import { entriesOf, powerLosses } from '../../support/disk/power-losses.ts';
+import { recordedWork, type Work } from '../../support/disk/recorded-work.ts';
+import { temporaryFolder } from '../../support/service-process.ts';
+
+/*
+ * Power losses of the embedded database. What a service writes and syncs is recorded, from its first start on, and the
+ * folder is made as it may be after a loss at many moments. The service is started on each, and held against what it had
+ * acknowledged. npm run test:faults does 500 moments in each model.
+ */
+
+const isLong = faultRounds > 1;
+const MOMENTS = isLong ? 25 * faultRounds : 8;
+const ROUNDS = isLong ? 14 : 1;
+const LIMIT = isLong ? 4 * 3_600_000 : 15 * 60_000;
+/** Checked at the same time. */
+const AT_ONCE = 2;
+
+let folder: string;
+let work: Work;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-power-loss-'));
+  work = await recordedWork(folder, { rounds: ROUNDS });
+}, LIMIT);
+afterAll(() => rm(folder, { recursive: true }));
+
+/** What is wrong after losses at so many moments, each with its moment. */
+async function losses(recorded: Work, model: Model, count: number, seed: number): Promise<string[]> {
+  const wrong: string[] = [];
+  const running = new Set<Promise<void>>();
+  for await (const loss of powerLosses(recorded, model, count, seed)) {
+    const check = (async () => {
+      const problems = await problemsAfter(loss, recorded, await temporaryFolder());
+      if (problems.length > 0) wrong.push(`${loss.description}: ${problems.slice(0, 5).join('; ')}`);
+      await loss.remove();
+    })();
+    running.add(check);
+    void check.finally(() => running.delete(check));
+    if (running.size >= AT_ONCE) await Promise.race(running);
+  }
+  await Promise.all(running);
+  return wrong;
+}
+
+describe.each(['ext4', 'posix'] as const)('in the model %s', (model) => {
+  test(
+    `loses nothing that it acknowledged, and starts again, after ${MOMENTS} power losses`,
+    async () => {
+      const seed = isLong ? Math.floor(Math.random() * 2 ** 31) : 1;
+      expect(await losses(work, model, MOMENTS, seed)).toEqual([]);
+    },
+    LIMIT,
+  );
+});
+
+test(
+  'finds the losses of a disk that syncs nothing',
+  async () => {
+    const own = await temporaryFolder();
+    const lying = await recordedWork(own, { rounds: 1, environment: { IGNORE_SYNCS: '1' } });
+    const found = await losses(lying, 'posix', 6, 1);
+    expect(found.length).toBeGreaterThan(1);
+  },
+  LIMIT,
+);
+
+test('syncs the log before each response', async () => {
+  const unsynced = new Set<string>();
+  const early: string[] = [];
+  let responses = 0;
+  for (const { entry } of entriesOf(await readFile(work.journal))) {
+    if ((entry.op === 'write' || entry.op === 'zeros') && entry.path.includes('/pg_wal/')) unsynced.add(entry.path);
+    if (entry.op === 'sync') unsynced.delete(entry.path);
+    if (entry.op !== 'response') continue;
+    responses++;
+    if (unsynced.size > 0) early.push(entry.operation);
+  }
+  expect(early).toEqual([]);
+  expect(responses).toBeGreaterThan(500);
+});
+
+/** How many responses there are for each sync of the log while the clients do nothing else than this. */
+async function responsesPerSync(method: string): Promise<number> {
+  let [responses, syncs, since] = [0, 0, 0];
+  for (const { entry } of entriesOf(await readFile(work.journal))) {
+    if (entry.op === 'sync' && entry.path.includes('/pg_wal/')) since++;
+    if (entry.op !== 'response' || !entry.operation.startsWith(method)) continue;
+    responses++;
+    syncs += since;
+    since = 0;
+  }
+  return responses / syncs;
+}
+
+test('syncs once for the creates of many clients', async () => {
+  expect(await responsesPerSync('POST')).toBeGreaterThan(2);
+});

@@ -1,0 +1,121 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { markdownTable } from '../../tooling/markdown-table.ts';
+import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
+import { apiClient } from '../support/api-client.ts';
+import { TOKEN } from '../support/api-server.ts';
+import { sendRandomRequests } from '../support/faults/random-requests.ts';
+import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
+import { startService, temporaryFolder } from '../support/service-process.ts';
+import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
+
+/*
+ * Two instances, one of them of two processes, whose connections to the database are cut before and after the commit,
+ * whose statements arrive late, and whose backends freeze: what all clients have seen must be what one client could have
+ * seen that did the same one after another.
+ */
+
+declare global {
+  var faultRounds: number;
+}
+
+const ROUND = 20_000;
+/** Of what the services send to the database, in per mille. */
+const CUT = 30;
+const LATE = 2;
+/** Milliseconds. */
+const FREEZE = { every: 1_500, for: 900 };
+
+const environment = {
+  ACCESS_TOKENS: TOKEN,
+  LOG_LEVEL: 'error',
+  CONNECT_TIMEOUT: '2s',
+  STATEMENT_TIMEOUT: '300ms',
+  STORE_TIMEOUT: '5s',
+};
+
+let postgres: PostgresServer;
+beforeAll(async () => {
+  postgres = await startPostgresServer(['fsync=off']);
+});
+afterAll(() => postgres.stop());
+
+const report: string[][] = [];
+afterAll(() => {
+  const header = ['round', 'requests', 'definite', 'cut', 'late', 'frozen', 'contradictions'];
+  process.stdout.write(`\n${markdownTable(header, report)}\n\n`);
+});
+
+test.each(Array.from({ length: globalThis.faultRounds }, (_, n) => n + 1))(
+  'no answer is wrong, and nearly all are definite, whatever is cut, late or frozen: round %i',
+  async (round) => {
+    const database = await migratedDatabase(postgres.url);
+    const network = await startTcpProxy(database.url);
+    const counts = { cut: 0, late: 0, frozen: 0 };
+    const start = async (processes: string) =>
+      startService(await temporaryFolder(), { ...environment, DATABASE_URL: network.url, PROCESSES: processes });
+    const services = await Promise.all([start('1'), start('2')]);
+    const clients = services.map(({ apiUrl }) => apiClient(apiUrl));
+    network.interfere(() => {
+      const n = randomInt(1_000);
+      if (n < CUT) {
+        counts.cut++;
+        return n % 3 === 0 ? 'half' : 'answer';
+      }
+      if (n >= CUT + LATE) return undefined;
+      counts.late++;
+      return 'late';
+    });
+    const end = performance.now() + ROUND;
+    const isOver = () => performance.now() > end;
+    const backends = "select pid from pg_stat_activity where application_name = 'plant-store'";
+
+    async function freeze(): Promise<void> {
+      while (!isOver()) {
+        await delay(FREEZE.every);
+        const pids = (await database.query(backends)).map(({ pid }) => Number(pid));
+        const pid = pids[randomInt(Math.max(1, pids.length))];
+        if (pid === undefined || !signal(pid, 'SIGSTOP')) continue;
+        counts.frozen++;
+        await delay(FREEZE.for);
+        signal(pid, 'SIGCONT');
+      }
+    }
+    async function deliver(): Promise<void> {
+      while (!isOver()) {
+        await delay(randomInt(2_000));
+        await network.deliverLate();
+      }
+    }
+
+    const [requests] = await Promise.all([sendRandomRequests(clients, isOver), freeze(), deliver()]);
+    for (const client of clients) client.close();
+    for (const service of services) {
+      service.kill('SIGTERM');
+      expect(await service.exited).toEqual({ code: 0, signal: null });
+    }
+    await network.close();
+    const contradictions = requests.contradictions(await storedPlantsAt(database.directUrl));
+    await database.drop();
+
+    const total = [...requests.counts.values()].reduce((sum, count) => sum + count, 0);
+    const unavailable = [...requests.counts].filter(([answer]) => answer.endsWith(' 50300')).map(([, count]) => count);
+    const definite = 1 - unavailable.reduce((sum, count) => sum + count, 0) / total;
+    const { cut, late, frozen } = counts;
+    report.push([round, total, definite.toFixed(4), cut, late, frozen, contradictions.length].map(String));
+    expect(contradictions).toEqual([]);
+    expect([...requests.counts.keys()].filter((answer) => / 50[01]00$/.test(answer))).toEqual([]);
+    expect(definite).toBeGreaterThan(0.95);
+    expect(Math.min(cut, late, frozen)).toBeGreaterThan(0);
+  },
+);
+
+/** False if there is no such process any more. */
+function signal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}

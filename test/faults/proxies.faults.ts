@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { apiClient } from '../support/api-client.ts';
+import { TOKEN } from '../support/api-server.ts';
+import { debianProgram } from '../support/servers/debian-program.ts';
+import { startHaproxy } from '../support/servers/haproxy.ts';
+import { startNginx } from '../support/servers/nginx.ts';
+import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
+import { migratedDatabase, type TestDatabase } from '../support/test-database.ts';
+
+/* That the proxies which the documents set up hold up no request of the API. */
+
+const haproxy = await debianProgram('haproxy');
+const nginx = await debianProgram('nginx');
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await migratedDatabase();
+});
+afterAll(() => database.drop());
+
+const start = async () =>
+  startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, LOG_LEVEL: 'warn' });
+const portOf = (url: string) => Number(new URL(url).port);
+
+describe.each([
+  [
+    'HAProxy, as docs/reliability.md has it',
+    haproxy,
+    async ({ apiUrl, managementUrl }: Service) => {
+      const places = [{ apiPort: portOf(apiUrl), managementPort: portOf(managementUrl) }];
+      const proxy = await startHaproxy(haproxy ?? '', places);
+      await proxy.instancesUp(1);
+      return proxy.url;
+    },
+  ],
+  ['nginx, as the Ingress sets it up', nginx, ({ apiUrl }: Service) => startNginx(nginx ?? '', apiUrl)],
+])('%s', (_name, program, startProxy) => {
+  const behindProxy = program === undefined ? test.skip : test;
+
+  behindProxy('waits for changes as long as a client may ask for', async () => {
+    const client = apiClient(await startProxy(await start()));
+    const { next } = JSON.parse((await client.send('GET', '/changes')).body);
+    const { status, body } = await client.send('GET', `/changes?after=${next}&wait=30`);
+    expect([status, body]).toEqual([200, expect.stringContaining('"changes":[]')]);
+    client.close();
+  });
+
+  behindProxy('leaves the refusal of a large body to the service', async () => {
+    const client = apiClient(await startProxy(await start()));
+    const body = JSON.stringify({ id: 1, name: 'a'.repeat(1024 ** 2) });
+    expect(await client.send('POST', '/plants', { body })).toMatchObject({ status: 400, error: 40013 });
+    client.close();
+  });
+});

@@ -1,0 +1,95 @@
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
+
+/* The dependency rule of .dependency-cruiser.mjs holds, covers every folder, and bites. */
+
+interface Findings {
+  readonly modules: readonly { source: string }[];
+  readonly summary: { violations: readonly { from: string; rule: { name: string } }[] };
+}
+
+async function depcruise(folder: string): Promise<Findings> {
+  const program = projectFile('node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
+  const options = ['--config', projectFile('.dependency-cruiser.mjs'), '--output-type', 'json'];
+  const process = startNode([program, 'src', 'migrations', 'tooling', ...options], folder);
+  await process.exited;
+  expect(process.stderr()).toBe('');
+  return JSON.parse(process.stdout());
+}
+
+test('nothing breaks the rule, and no folder that it is about is empty', async () => {
+  const { modules, summary } = await depcruise(projectFile(''));
+  expect(summary.violations).toEqual([]);
+  const adapters = ['http', 'import', 'postgres', 'prometheus', 'tokens'].map((name) => `adapters/${name}`);
+  for (const folder of [
+    'domain',
+    'application',
+    'wire',
+    'config',
+    'commands',
+    'composition',
+    'cluster',
+    'process',
+    ...adapters,
+  ]) {
+    expect(modules.map(({ source }) => source)).toContainEqual(expect.stringMatching(`^src/${folder}/`));
+  }
+});
+
+test('every forbidden import is reported', async () => {
+  const forbidden: [rule: string, file: string, source: string][] = [
+    ['domain-imports-nothing', 'src/domain/with-node.ts', `import 'node:fs';`],
+    ['domain-imports-nothing', 'src/domain/with-package.ts', `import 'koa';`],
+    ['domain-imports-nothing', 'src/domain/with-type.ts', `import type Koa from 'koa'; export type { Koa };`],
+    ['domain-imports-nothing', 'src/domain/with-later-import.ts', `await import('koa');`],
+    ['domain-imports-nothing', 'src/domain/with-application.ts', `export * from '../application/ports.ts';`],
+    ['application-imports-the-domain', 'src/application/with-adapter.ts', `import '../adapters/http/http-errors.ts';`],
+    ['application-imports-the-domain', 'src/application/with-kysely.ts', `import 'kysely';`],
+    ['application-imports-the-domain', 'src/application/with-node.ts', `import 'node:crypto';`],
+    ['application-imports-the-domain', 'src/application/with-wire.ts', `import '../wire/schemas.ts';`],
+    ['wire-imports-the-domain', 'src/wire/with-application.ts', `import '../application/ports.ts';`],
+    ['wire-imports-the-domain', 'src/wire/with-adapter.ts', `import '../adapters/http/http-errors.ts';`],
+    ['adapters-import-inward', 'src/adapters/http/with-other.ts', `import '../postgres/postgres-plants.ts';`],
+    ['adapters-import-inward', 'src/adapters/import/with-other.ts', `import '../http/exchange.ts';`],
+    ['adapters-import-inward', 'src/adapters/tokens/with-other.ts', `import '../http/exchange.ts';`],
+    ['adapters-import-inward', 'src/adapters/postgres/with-config.ts', `import '../../config/config.ts';`],
+    [
+      'adapters-import-inward',
+      'src/adapters/postgres/with-sql.ts',
+      `import '../../../migrations/0001_create_plants.ts';`,
+    ],
+    ['process-serves-all', 'src/process/with-app.ts', `import '../composition/app.ts';`],
+    [
+      'process-serves-all',
+      'src/process/with-domain.ts',
+      `import type { Plant } from '../domain/plant.ts'; export type { Plant };`,
+    ],
+    ['commands-plug-in-only', 'src/composition/with-command.ts', `import '../migrate.ts';`],
+    ['commands-share-their-own-room', 'src/composition/with-progress.ts', `import '../commands/progress.ts';`],
+    ['the-cluster-can-be-deleted', 'src/composition/with-cluster.ts', `import '../cluster/supervised-worker.ts';`],
+    ['the-product-needs-no-tooling', 'src/composition/with-tooling.ts', `import '../../tooling/session.ts';`],
+    ['tooling-serves-tests-and-bench', 'tooling/with-test.ts', `import '../test/one.ts';`],
+    ['no-circle', 'src/adapters/http/circle-one.ts', `import './circle-two.ts';`],
+    ['nothing-missing', 'src/with-nothing.ts', `import './nothing.ts';`],
+  ];
+  const imported = [
+    ['src/adapters/http/circle-two.ts', `import './circle-one.ts';`],
+    ['test/one.ts', ''],
+  ] as const;
+
+  const copy = await temporaryFolder();
+  await symlink(projectFile('node_modules'), join(copy, 'node_modules'));
+  for (const folder of ['src', 'migrations', 'tooling']) {
+    await cp(projectFile(folder), join(copy, folder), { recursive: true });
+  }
+  await mkdir(join(copy, 'test'));
+  for (const [file, source] of [...forbidden.map(([, ...file]) => file), ...imported]) {
+    await writeFile(join(copy, file), source);
+  }
+
+  const { summary } = await depcruise(copy);
+  const reported = summary.violations.map(({ rule, from }) => `${rule.name}: ${from}`);
+  expect(reported.toSorted()).toEqual(forbidden.map(([rule, file]) => `${rule}: ${file}`).toSorted());
+});

@@ -1,0 +1,136 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { documents as withBenchFigures, withFigures } from '../../bench/figures.ts';
+import { errorKinds } from '../../src/adapters/http/http-errors.ts';
+import { serverLimits } from '../../src/adapters/http/sockets/server.ts';
+import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
+import { VARIABLES } from '../../src/config/variables.ts';
+import { documents } from '../support/documents/documents.ts';
+import { anchors, linkTargets, tableRows } from '../support/documents/markdown.ts';
+import { projectFile } from '../support/service-process.ts';
+
+/* What the documents say holds: links lead somewhere, tables match the code, and figures are those of the benches. */
+
+const read = (document: string) => readFileSync(projectFile(document), 'utf8');
+const scripts = ['package.json', 'examples/client/package.json'].flatMap((file) =>
+  Object.keys(JSON.parse(read(file)).scripts),
+);
+
+describe.each(documents)('%s', (name) => {
+  const document = read(name);
+
+  test('links only to what is there', () => {
+    for (const target of linkTargets(document)) {
+      if (/^\w+:/.test(target)) {
+        expect(target).toMatch(/^https:\/\/[\w.-]+\.\w+/);
+        continue;
+      }
+      const [path = '', anchor] = target.split('#');
+      const file = path === '' ? name : join(dirname(name), path);
+      expect({ target, exists: existsSync(projectFile(file)) }).toEqual({ target, exists: true });
+      if (anchor !== undefined) expect(anchors(read(file))).toContain(anchor);
+    }
+  });
+
+  test('names only scripts that a package.json has', () => {
+    const named = [...document.matchAll(/npm run (?:--silent )?([\w:-]+)/g)].map(([, script = '']) => script);
+    expect(scripts).toEqual(expect.arrayContaining(named));
+  });
+});
+
+test.each(withBenchFigures)('%s has the figures of the last benches: npm run bench:figures writes them', (name) => {
+  const document = read(name);
+  expect(document).toContain('<!-- figures: ');
+  expect(withFigures(document)).toBe(document);
+});
+
+test('docs/configuration.md lists exactly the variables that are read', () => {
+  const used = new Set<string>();
+  const environment = (values: Record<string, string>) =>
+    new Proxy(values, {
+      get(_, name: string) {
+        used.add(name);
+        return values[name];
+      },
+    });
+  readConfig(environment({}));
+  // Without the first, the second is.
+  readMigrationConfig(environment({ MIGRATION_DATABASE_URL: 'postgres://db/plants' }));
+  expect([...VARIABLES].sort()).toEqual([...used].sort());
+  expect(documentedDefaults().map(([name]) => name)).toEqual(VARIABLES);
+  // Those that refer to other variables are not values.
+  const given = documentedDefaults().filter(([name]) => name !== 'BASE_URL' && name !== 'MIGRATION_DATABASE_URL');
+  expect(readConfig(Object.fromEntries(given))).toEqual(readConfig({}));
+});
+
+test('.env.example has exactly the variables that are read, with their defaults or with an example', () => {
+  const lines = [...read('.env.example').matchAll(/^# (\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]);
+  expect(lines.map(([name]) => name)).toEqual(VARIABLES);
+  const defaults = documentedDefaults().filter(([name, value]) => value !== '' && !/_URL$/.test(name));
+  expect(lines).toEqual(expect.arrayContaining(defaults));
+});
+
+/** Each variable of docs/configuration.md. */
+function documentedDefaults(): [name: string, value: string][] {
+  return tableRows(read('docs/configuration.md'), 'variable').flatMap(([names = '', values = '']) => {
+    const each = values.split(', ');
+    return names.split(', ').map((name, n): [string, string] => [name, each[n] ?? '']);
+  });
+}
+
+const tests = globSync('test/**/*.{test,full,faults}.ts', { cwd: projectFile('') }).map((path) =>
+  path.replace(/(\.test|\.full)?\.ts$/, ''),
+);
+
+/** The tests that a document names: in brackets, and in the last column of tables that is headed so. */
+function namedTests(document: string): string[] {
+  const bracketed = [...document.matchAll(/\[([\w/-]+(?:,\s+[\w/-]+)*)\](?!\()/g)].flatMap(([, names = '']) =>
+    names.split(/,\s+/),
+  );
+  const columns = [...document.matchAll(/^\|.*\| test \|\n\|[ |-]+\n((?:\|.*\n)+)/gm)].flatMap(([, rows = '']) =>
+    rows.split('\n').flatMap(
+      (row) =>
+        row
+          .split('|')
+          .at(-2)
+          ?.match(/[\w./-]+/g) ?? [],
+    ),
+  );
+  return [...bracketed, ...columns];
+}
+
+test.each(['docs/reliability.md', 'docs/security.md'])('%s names only tests that there are', (name) => {
+  const named = namedTests(read(name));
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((test) => !tests.some((path) => path.endsWith(`/${test}`)))).toEqual([]);
+});
+
+test('docs/errors.md lists exactly the errors that are sent', () => {
+  const listed = tableRows(read('docs/errors.md'), 'error').map(([number]) => Number(number));
+  // Several causes can share a number.
+  const sent = new Set(Object.values(errorKinds).map(({ error }) => error));
+  expect(listed).toEqual([...sent].sort());
+});
+
+test('docs/reading.md shows the code of the client that keeps ids exact', () => {
+  const [, file = '', code = ''] = /```ts\n\/\/ (.*)\n([\s\S]*?)```/.exec(read('docs/reading.md')) ?? [];
+  expect(code).not.toBe('');
+  expect(read(file)).toContain(code);
+});
+
+test('docs/security.md has the limits that hold', () => {
+  const limits = Object.fromEntries(
+    tableRows(read('docs/security.md'), 'what').map(([what = '', limit]) => [what, limit]),
+  );
+  const seconds = (milliseconds: number) => `${milliseconds / 1_000} s`;
+  expect(limits).toMatchObject({
+    headers: expect.stringMatching(new RegExp(`^${serverLimits.maxHeaderSize / 1024} KiB `)),
+    'time for the headers': seconds(serverLimits.headersTimeout),
+    'time for a request': seconds(serverLimits.requestTimeout),
+    'a response that the client does not read': `${serverLimits.responseTimeout / 1_000} to ${seconds(2 * serverLimits.responseTimeout)}`,
+    'an idle connection': seconds(serverLimits.keepAliveTimeout),
+    'pipelined requests that wait': expect.stringMatching(`, ${serverLimits.maxWaiting.toLocaleString('en')} on all `),
+    connections: `MAX_CONNECTIONS, ${serverLimits.maxConnections.toLocaleString('en')}`,
+  });
+});

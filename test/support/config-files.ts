@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from '@jest/globals';
+import { readConfig, type readMigrationConfig } from '../../src/config/config.ts';
+
+/** Files that variables name, in a temporary folder for the tests of a file. */
+export function configFiles() {
+  let folder = '';
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'plant-store-config-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+  return {
+    folder: () => folder,
+    /** @returns the path of a new file with this content */
+    file(name: string, content: string): string {
+      const path = join(folder, name);
+      writeFileSync(path, content);
+      return path;
+    },
+  };
+}
+
+/** The lines of the error that an environment gives. */
+export function mistakes(
+  environment: Record<string, string>,
+  read: typeof readConfig | typeof readMigrationConfig = readConfig,
+): string[] {
+  try {
+    read(environment);
+  } catch (error) {
+    return (error as Error).message.split('\n');
+  }
+  throw new Error(`accepted: ${JSON.stringify(environment)}`);
+}

@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { runImport } from '../programs/import-process.ts';
+import { projectFile, type Service, startNode, startService } from '../service-process.ts';
+
+/* A service on a new embedded database that is recorded while it works, and what it has to keep. */
+
+/** A plant's name, or that it is deleted. */
+export type State = string | 'absent';
+
+/** What happened to one plant, in order. A response in the journal has the name of its operation. */
+export interface History {
+  readonly operation: string;
+  readonly after: State;
+}
+
+export interface Work {
+  readonly journal: string;
+  /** The recorded folder, and that of the database in it. */
+  readonly root: string;
+  readonly dataDir: string;
+  readonly histories: ReadonlyMap<number, readonly History[]>;
+  token(): Promise<string>;
+}
+
+interface Options {
+  /** How often the clients work and the service is stopped. */
+  readonly rounds: number;
+  readonly environment?: Record<string, string>;
+}
+
+const CLIENTS = 16;
+/** For each client in a round; one in eight has a long name at first, so that the log is used again. */
+const PLANTS = 24;
+const LONG_NAME = 400_000;
+const IMPORTED = 3_000;
+
+/** Each round: the service starts, clients create, change and delete, it stops; then plants are imported, others purged. */
+export async function recordedWork(folder: string, { rounds, environment = {} }: Options): Promise<Work> {
+  const journal = join(folder, 'journal');
+  const root = join(folder, 'recorded');
+  await writeFile(journal, '');
+  await mkdir(root);
+  const dataDir = join(root, 'new/data');
+  const histories = new Map<number, History[]>();
+  const recorder = `--import=${new URL('disk-recorder.ts', import.meta.url).href}`;
+  const recorded = { NODE_OPTIONS: recorder, RECORD_TO: journal, RECORD_FOLDER: root, ...environment };
+  let lastId = 0;
+
+  const add = (id: number, operation: string, after: State) => {
+    const history = histories.get(id) ?? [];
+    history.push({ operation, after });
+    histories.set(id, history);
+  };
+
+  async function client(service: Service, token: string): Promise<void> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let n = 0; n < PLANTS; n++) {
+      const id = ++lastId;
+      const isLong = n % 8 === 0;
+      for (const [method, after] of [
+        ['POST', `plant ${id} ${isLong ? randomText(LONG_NAME) : ''}`],
+        ...(isLong || n % 3 === 0 ? [['PUT', `changed ${id}`] as const] : []),
+        ...(n % 4 === 1 ? [['DELETE', 'absent'] as const] : []),
+      ] as const) {
+        const operation = `${method} ${id}`;
+        add(id, operation, after);
+        await send(service.apiUrl, agent, { method, id, name: after, operation, token });
+      }
+    }
+    agent.destroy();
+  }
+
+  async function acknowledged(operation: string): Promise<void> {
+    await appendFile(journal, `${JSON.stringify({ op: 'response', operation, status: 200 })}\n`);
+  }
+
+  for (let round = 0; round < rounds; round++) {
+    const service = await startService(folder, { DATA_DIR: dataDir, ...recorded });
+    const token = /Bearer (\S+)'/.exec(await service.curl())?.[1] ?? '';
+    await Promise.all(Array.from({ length: CLIENTS }, () => client(service, token)));
+    service.kill('SIGTERM');
+    await service.exited;
+
+    const list = join(folder, `${round}.ndjson`);
+    const operation = `import ${round}`;
+    const plants = Array.from({ length: IMPORTED }, () => ({ id: ++lastId, name: `imported ${lastId}` }));
+    await writeFile(list, plants.map((plant) => `${JSON.stringify(plant)}\n`).join(''));
+    for (const { id, name } of plants) add(id, operation, name);
+    const imported = await runImport([list], folder, { DATA_DIR: dataDir, ...recorded });
+    if (imported.code !== 0) throw new Error(imported.stderr);
+    await acknowledged(operation);
+
+    const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--yes'];
+    const purge = startNode(args, folder, { DATA_DIR: dataDir, ...recorded });
+    if ((await purge.exited).code !== 0) throw new Error(purge.stderr());
+  }
+  const token = async () => (await readFile(join(dataDir, 'access-token'), 'utf8')).trim();
+  return { journal, root, dataDir, histories, token };
+}
+
+interface Sent {
+  readonly method: 'POST' | 'PUT' | 'DELETE';
+  readonly id: number;
+  readonly name: string;
+  readonly operation: string;
+  readonly token: string;
+}
+
+async function send(url: string, agent: Agent, { method, id, name, operation, token }: Sent): Promise<void> {
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', 'X-Operation': operation };
+  const path = method === 'POST' ? '/plants' : `/plants/${id}`;
+  const sending = request(url + path, {
+    method,
+    agent,
+    headers: method === 'DELETE' ? { ...headers, 'Content-Type': '' } : headers,
+  });
+  sending.end(method === 'DELETE' ? undefined : JSON.stringify(method === 'POST' ? { id, name } : { name }));
+  const [response] = await once(sending, 'response');
+  response.resume();
+  await once(response, 'end');
+  if (response.statusCode >= 300) throw new Error(`${operation} got ${response.statusCode}`);
+}
+
+function randomText(length: number): string {
+  let text = '';
+  while (text.length < length) text += Math.random().toString(36).slice(2);
+  return text.slice(0, length);
+}

@@ -1,0 +1,83 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type IPodMonitor,
+  type IPrometheusRule,
+  PodMonitor,
+  PrometheusRule,
+} from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
+import { Deployment, type IDeployment } from 'kubernetes-models/apps/v1';
+import { type IJob, Job } from 'kubernetes-models/batch/v1';
+import { type IIngress, type INetworkPolicy, Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
+import { type IPodDisruptionBudget, PodDisruptionBudget } from 'kubernetes-models/policy/v1';
+import { type IService, Service } from 'kubernetes-models/v1';
+import { parseAllDocuments } from 'yaml';
+import { projectFile } from '../service-process.ts';
+import { typeErrors } from './type-errors.ts';
+
+/* What deploy/kubernetes has. */
+
+interface Kinds {
+  readonly Deployment: IDeployment;
+  readonly Ingress: IIngress;
+  readonly Job: IJob;
+  readonly NetworkPolicy: INetworkPolicy;
+  readonly PodDisruptionBudget: IPodDisruptionBudget;
+  readonly PodMonitor: IPodMonitor;
+  readonly PrometheusRule: IPrometheusRule;
+  readonly Service: IService;
+}
+export type Manifest = Kinds[keyof Kinds];
+
+const models = {
+  Deployment,
+  Ingress,
+  Job,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  PodMonitor,
+  PrometheusRule,
+  Service,
+};
+
+export async function readManifests() {
+  const folder = projectFile('deploy/kubernetes');
+  const texts = await Promise.all((await readdir(folder)).map((file) => readFile(join(folder, file), 'utf8')));
+  const all: Manifest[] = texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS()));
+  return {
+    all,
+    /** The one of this kind. */
+    only<Kind extends keyof Kinds>(kind: Kind): Kinds[Kind] {
+      const [found, ...more] = all.filter((manifest) => manifest.kind === kind);
+      if (found === undefined || more.length > 0) throw new Error(`there must be one ${kind}`);
+      return found as Kinds[Kind];
+    },
+  };
+}
+
+/** @throws Error if it does not fit the schema of its kind */
+export function checkSchema({ kind, ...fields }: Manifest): void {
+  new models[kind]({ kind, ...fields } as never).validate();
+}
+
+/** Fields that their kinds do not have, which the schemas let pass; '' for none. */
+export function unknownFields(manifests: readonly Manifest[]): Promise<string> {
+  return typeErrors(
+    manifests.map((value) => {
+      const operator = value.apiVersion === 'monitoring.coreos.com/v1';
+      const models = operator ? '@kubernetes-models/prometheus-operator' : 'kubernetes-models';
+      return { type: `import('${models}/${value.apiVersion}').I${value.kind}`, value };
+    }),
+  );
+}
+
+export function podOf({ spec }: IDeployment | IJob) {
+  if (spec?.template.spec === undefined) throw new Error('it has no pod');
+  return spec.template.spec;
+}
+
+export function containerOf(workload: IDeployment | IJob) {
+  const [container, ...more] = podOf(workload).containers;
+  if (container === undefined || more.length > 0) throw new Error('it must have one container');
+  return container;
+}

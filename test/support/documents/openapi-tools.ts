@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll } from '@jest/globals';
+import { projectFile, startNode } from '../service-process.ts';
+
+/* The tools of test/openapi-tools, which have a lock file of their own: they take 280 MB. */
+
+export interface OpenApiTools {
+  /** An executable file of Node.js. */
+  bin(name: string): string;
+  /** A new folder beside them, with the files of test/openapi-tools. */
+  folder(name: string): Promise<string>;
+}
+
+/** Installs them in a temporary folder, for the tests of a file. */
+export function installOpenApiTools(): OpenApiTools {
+  const source = projectFile('test/openapi-tools');
+  const isSource = (path: string) => !path.includes('node_modules');
+  let tools = '';
+  beforeAll(async () => {
+    tools = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
+    await cp(source, tools, { recursive: true, filter: isSource });
+    await promisify(execFile)('npm', ['ci'], { cwd: tools });
+  }, 300_000);
+  afterAll(() => rm(tools, { recursive: true, force: true }));
+  return {
+    bin: (name) => join(tools, 'node_modules/.bin', name),
+    async folder(name) {
+      const folder = join(tools, name);
+      await mkdir(folder);
+      await cp(source, folder, { recursive: true, filter: isSource });
+      return folder;
+    },
+  };
+}
+
+/** Runs a program of Node.js to its end in a folder. @returns what it prints @throws Error with that if it fails */
+export async function output(cwd: string, args: readonly string[], input = ''): Promise<string> {
+  const program = startNode(args, cwd);
+  program.stdin.end(input);
+  const { code } = await program.exited;
+  if (code !== 0) throw new Error(program.stdout() + program.stderr());
+  return program.stdout();
+}

@@ -1,0 +1,21 @@
+import { symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { projectFile, startNode, temporaryFolder } from '../service-process.ts';
+
+/** A value, and its type as TypeScript writes it, such as `import('package').Type`. */
+export interface TypedValue {
+  readonly type: string;
+  readonly value: unknown;
+}
+
+/** What the compiler says of literal values of these types, fields that the types do not have included; '' for none. */
+export async function typeErrors(values: readonly TypedValue[]): Promise<string> {
+  const folder = await temporaryFolder();
+  await symlink(projectFile('node_modules'), join(folder, 'node_modules'));
+  const lines = values.map(({ type, value }, n) => `export const value${n}: ${type} = ${JSON.stringify(value)};`);
+  await writeFile(join(folder, 'values.mts'), lines.join('\n'));
+  const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--types', ''];
+  const tsc = startNode([projectFile('node_modules/typescript/bin/tsc'), ...options, 'values.mts'], folder);
+  await tsc.exited;
+  return tsc.stdout() + tsc.stderr();
+}

@@ -1,0 +1,143 @@
+import { randomInt } from 'node:crypto';
+import type { NewPlant } from '../../../src/domain/plant.ts';
+import type { ApiClient, ApiResponse } from '../api-client.ts';
+import { firstWrong, type State, type Step } from './histories.ts';
+
+/* Creations, changes, deletions, reads and their late retries, racing for few ids, and whether the answers can be true. */
+
+const CLIENTS = 32;
+/** Ids that are in use at a time. The requests move on, so that each is created, changed and deleted while others are. */
+const WINDOW = 16;
+/** Requests until the next id comes into use. */
+const REQUESTS_PER_ID = 33;
+
+const stateOf = (name: string, tag: string): State => `plant ${name} ${tag}`;
+
+function onlyIf(condition: (before: State) => boolean) {
+  return (before: State) => (condition(before) ? before : undefined);
+}
+
+function isPlant(state: State): boolean {
+  return state !== 'absent' && state !== 'deleted';
+}
+
+interface Sent {
+  /** What the request would make of the plant. */
+  readonly content: State;
+  /** The plant that If-Match names. */
+  readonly expected: State | undefined;
+  /** The plant in the response. */
+  readonly seen: State | undefined;
+}
+
+/** What each response says of the state before, and the state after it. */
+const definiteOutcomes: Record<string, (before: State, sent: Sent) => State | undefined> = {
+  'POST 200': (before, { content }) => (before === 'absent' || before === content ? content : undefined),
+  'POST 40009': (before, { content }) => (isPlant(before) && before !== content ? before : undefined),
+  'POST 40010': onlyIf((before) => before === 'deleted'),
+  'GET 200': (before, { seen }) => (before === seen ? before : undefined),
+  'PUT 200': (before, { content, expected }) =>
+    isPlant(before) && (expected === undefined || before === expected || before === content) ? content : undefined,
+  'PUT 41200': (before, { content, expected }) =>
+    isPlant(before) && expected !== undefined && before !== expected && before !== content ? before : undefined,
+  'DELETE 204': (before, { expected }) =>
+    before === 'deleted' || (isPlant(before) && (expected === undefined || before === expected))
+      ? 'deleted'
+      : undefined,
+  'DELETE 41200': (before, { expected }) =>
+    isPlant(before) && expected !== undefined && before !== expected ? before : undefined,
+  ...Object.fromEntries(
+    ['GET', 'PUT', 'DELETE'].map((method) => [`${method} 40401`, onlyIf((before) => before === 'absent')]),
+  ),
+  ...Object.fromEntries(['GET', 'PUT'].map((method) => [`${method} 41000`, onlyIf((before) => before === 'deleted')])),
+};
+
+export const allDefinite: readonly string[] = Object.keys(definiteOutcomes).sort();
+
+/** What may still happen, at any later time, after 503. */
+const successes: Record<string, string> = { POST: 'POST 200', PUT: 'PUT 200', DELETE: 'DELETE 204' };
+
+/** Requests and their responses so far. */
+export interface RandomRequests {
+  /** How often there was each response, such as `PUT 41200`. */
+  readonly counts: ReadonlyMap<string, number>;
+  /**
+   * Why the responses and what is stored in the end cannot be what one client had seen that sent the same requests one
+   * after another; a text for each id that is wrong.
+   */
+  contradictions(stored: readonly NewPlant[]): string[];
+}
+
+/**
+ * Sends requests to all instances until it is over.
+ *
+ * @param isOver asked before each request, with the number of those before
+ */
+export async function sendRandomRequests(
+  clients: readonly ApiClient[],
+  isOver: (requests: number) => boolean,
+): Promise<RandomRequests> {
+  const steps = new Map<number, Step[]>();
+  /** Entity tags that any client has seen, by id. */
+  const etags = new Map<number, [string, State][]>();
+  const counts = new Map<string, number>();
+  let clock = 0;
+  let requests = 0;
+
+  async function sendOne(n: number): Promise<void> {
+    const client = clients[n % clients.length] as ApiClient;
+    const newest = Math.floor(n / REQUESTS_PER_ID) + WINDOW;
+    // Some are late retries for ids that were used long ago.
+    const id = randomInt(8) === 0 ? randomInt(newest) : newest - randomInt(WINDOW);
+    const method = (['POST', 'POST', 'PUT', 'PUT', 'PUT', 'GET', 'GET'] as const)[randomInt(7)] ?? 'GET';
+    const kind = randomInt(25) === 0 ? 'DELETE' : method;
+    const [name, tag] = [`${randomInt(3)}`, 'tag'];
+    const known = etags.get(id) ?? [];
+    const isConditional = (kind === 'PUT' || kind === 'DELETE') && known.length > 0 && randomInt(2) === 0;
+    const [ifMatch, expected] = (isConditional ? known[Math.max(0, known.length - 1 - randomInt(3))] : []) ?? [];
+    const body = JSON.stringify(kind === 'POST' ? { id, name, tag } : { name, tag });
+    const from = clock++;
+    const response = await client.send(kind, kind === 'POST' ? '/plants' : `/plants/${id}`, {
+      ...((kind === 'POST' || kind === 'PUT') && { body }),
+      ifMatch,
+    });
+    const seen = seenIn(response);
+    if (response.etag !== undefined && seen !== undefined) etags.set(id, [...known, [response.etag, seen]]);
+    const answer = `${kind} ${response.error ?? response.status}`;
+    counts.set(answer, (counts.get(answer) ?? 0) + 1);
+    const sent = { content: stateOf(name, tag), expected, seen };
+    const isOpen = response.status === 503;
+    const to = isOpen ? Number.POSITIVE_INFINITY : clock++;
+    const effect = definiteOutcomes[(isOpen ? successes[kind] : answer) ?? ''];
+    const text = `${answer} ${sent.content}${expected === undefined ? '' : ` if ${expected}`} -> ${seen ?? ''}`;
+    if (isOpen && effect === undefined) return;
+    steps.set(id, [...(steps.get(id) ?? []), { from, to, text, apply: (before) => effect?.(before, sent) }]);
+  }
+
+  await Promise.all(
+    Array.from({ length: CLIENTS }, async () => {
+      while (!isOver(requests)) await sendOne(requests++);
+    }),
+  );
+  return {
+    counts,
+    contradictions(stored) {
+      const states = new Map(stored.map(({ id, name, tag = '' }) => [Number(id), stateOf(name, tag)]));
+      return [...steps].flatMap(([id, seen]) => {
+        const inTheEnd = states.get(id);
+        const apply = (before: State) =>
+          (isPlant(before) ? before === inTheEnd : inTheEnd === undefined) ? before : undefined;
+        const end = { from: clock, to: clock + 1, text: `table -> ${inTheEnd}`, apply };
+        const first = firstWrong([...seen, end]);
+        return first === undefined ? [] : [`id ${id}:\n${first}`];
+      });
+    },
+  };
+}
+
+/** The plant in the body of a response. */
+function seenIn({ status, body }: ApiResponse): State | undefined {
+  if (status !== 200) return undefined;
+  const { name, tag } = JSON.parse(body);
+  return stateOf(name, tag);
+}

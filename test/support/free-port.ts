@@ -1,1 +1,0 @@
-export { freePort } from '../../tooling/free-port.ts';

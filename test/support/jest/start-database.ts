@@ -1,0 +1,70 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GenericContainer, Wait } from 'testcontainers';
+import { makePostgresTemplate, startPostgresServer } from '../../../tooling/postgres-server.ts';
+import { migratedDatabase } from '../test-database.ts';
+
+/*
+ * Jest's global set-up. It finds a real Postgres for the tests, says which, and leaves its address in TEST_SERVER_URL for
+ * test-database.ts. What takes long to make is made once in a run and copied: a migrated database, whose name is in
+ * TEST_TEMPLATE, and in TEST_FOLDER, which is removed in the end, the files of an embedded database
+ * (embedded-template.ts), those of a Postgres server, and the compiled code of the processes that the tests start.
+ */
+
+declare global {
+  var stopTestServer: (() => Promise<unknown>) | undefined;
+}
+
+const IMAGE = 'postgres:18-alpine';
+
+export default async function startDatabase(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-tests-'));
+  // For a Postgres that root has to run as somebody else.
+  await chmod(folder, 0o755);
+  process.env.TEST_FOLDER = folder;
+  process.env.NODE_COMPILE_CACHE ??= join(folder, 'compile-cache');
+  const given = process.env.TEST_DATABASE_URL;
+  const { name, url, stop } = given
+    ? { name: 'TEST_DATABASE_URL', url: given, stop: async () => {} }
+    : await ownServer(folder);
+  process.env.TEST_SERVER_URL = url;
+  const template = await migratedDatabase();
+  process.env.TEST_TEMPLATE = new URL(template.directUrl).pathname.slice(1);
+  globalThis.stopTestServer = async () => {
+    await template.drop();
+    await stop();
+    await rm(folder, { recursive: true });
+  };
+  process.stdout.write(`The tests run on Postgres from ${name}\n`);
+}
+
+async function ownServer(folder: string) {
+  try {
+    if (process.env.POSTGRES_PACKAGE) throw new Error('POSTGRES_PACKAGE names others');
+    return await containerServer();
+  } catch (error) {
+    const reason = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0];
+    process.env.POSTGRES_TEMPLATE = await makePostgresTemplate(join(folder, 'postgres'));
+    const server = await startPostgresServer(['fsync=off', 'max_connections=200']);
+    return { name: `embedded binaries (no container: ${reason})`, url: server.url, stop: server.stop };
+  }
+}
+
+async function containerServer() {
+  const container = await new GenericContainer(IMAGE)
+    .withEnvironment({ POSTGRES_PASSWORD: 'database-password' })
+    .withExposedPorts(5432)
+    .withCommand(['postgres', '-c', 'fsync=off', '-c', 'max_connections=200'])
+    .withHealthCheck({
+      // Over TCP, since the image's first, temporary server listens on a socket only.
+      test: ['CMD-SHELL', 'pg_isready -h 127.0.0.1 -U postgres'],
+      interval: 250,
+      timeout: 1_000,
+      retries: 200,
+    })
+    .withWaitStrategy(Wait.forHealthCheck())
+    .start();
+  const url = `postgres://postgres:database-password@${container.getHost()}:${container.getMappedPort(5432)}/postgres`;
+  return { name: `the container image ${IMAGE}`, url, stop: () => container.stop() };
+}

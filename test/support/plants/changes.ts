@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import type { ChangeFeed } from '../../../src/application/ports.ts';
+import { PlantStoreError } from '../../../src/domain/errors.ts';
+import type { NewPlant } from '../../../src/domain/plant.ts';
+import type { ApiClient } from '../api-client.ts';
+import { plantsOf } from './plant-lines.ts';
+
+/* The feed of changes, as a consumer sees it. */
+
+/** What the feed says of a plant: its record, or that it was deleted. */
+export type Change = NewPlant | { readonly id: bigint; readonly deleted: true };
+
+const DELETION = /^\{"id":(0|-?[1-9]\d*),"deleted":true\}$/;
+
+/** The changes in the lines of `ChangeFeed`, their ids exact. */
+export function changesOf(lines: string): Change[] {
+  return lines === '' ? [] : lines.split('\n').map(changeOf);
+}
+
+function changeOf(line: string): Change {
+  const id = DELETION.exec(line)?.[1];
+  if (id !== undefined) return { id: BigInt(id), deleted: true };
+  const [plant] = plantsOf(line);
+  assert(plant);
+  return plant;
+}
+
+export const deletion = (id: bigint): Change => ({ id, deleted: true });
+
+const never = new AbortController().signal;
+
+/** Reads a page. @param wait milliseconds */
+export function readPage(feed: ChangeFeed, after: string | undefined, limit = 10, wait = 0, signal = never) {
+  return feed.readChanges({ after, limit, wait, signal });
+}
+
+/** Reads from a position until nothing is new. */
+export async function readToEnd(
+  feed: ChangeFeed,
+  after?: string,
+  limit: number | (() => number) = 1_000,
+): Promise<{ changes: Change[]; pages: Change[][]; next: string }> {
+  const pages: Change[][] = [];
+  for (let from = after; ; ) {
+    const { lines, next } = await readPage(feed, from, typeof limit === 'number' ? limit : limit());
+    from = next;
+    if (lines === '') return { changes: pages.flat(), pages, next };
+    pages.push(changesOf(lines));
+  }
+}
+
+/** Does to a copy of the plants what the changes say. */
+export function applyTo(copy: Map<bigint, NewPlant>, changes: readonly Change[]): void {
+  for (const change of changes) {
+    if ('deleted' in change) copy.delete(change.id);
+    else copy.set(change.id, change);
+  }
+}
+
+/** Plants in the order of their ids, to compare them. */
+export function sorted(plants: Iterable<NewPlant>): NewPlant[] {
+  return [...plants].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** A page of the feed; undefined if the position is not valid any more. */
+export type ReadPage = (after: string | undefined, limit: number) => Promise<Page | undefined>;
+interface Page {
+  readonly changes: readonly Change[];
+  readonly next: string;
+  readonly atEnd: boolean;
+}
+
+const PAGE = /^\{"changes":\[(.*)\],"next":"([\w-]+)","atEnd":(true|false)\}$/s;
+
+/** A page from the body of a response, whose texts have no `},{`. */
+function pageOf(body: string): Page {
+  const [, changes = '', next, atEnd] = PAGE.exec(body) ?? [];
+  assert(next);
+  return { changes: changesOf(changes.replaceAll('},{', '}\n{')), next, atEnd: atEnd === 'true' };
+}
+
+/** Pages over HTTP. @param wait seconds @throws RangeError at a response that must not be, any other if it is to be repeated */
+export function pagesOver(client: () => ApiClient, wait: number): ReadPage {
+  return async (after, limit) => {
+    const query = new URLSearchParams({
+      limit: `${limit}`,
+      ...(after !== undefined && { after }),
+      ...(wait > 0 && { wait: `${wait}` }),
+    });
+    const { status, error, body } = await client().send('GET', `/changes?${query}`);
+    if (status === 200) return pageOf(body);
+    if (error === 41001) return undefined;
+    throw status === 503 ? new Error(body) : new RangeError(`${status}: ${body}`);
+  };
+}
+
+/** A consumer that keeps a copy of the plants as the documentation says. */
+export interface Consumer {
+  /** Reads a page. @returns whether it was the end */
+  step(read: ReadPage, limit: number): Promise<boolean>;
+  readonly copy: ReadonlyMap<bigint, NewPlant>;
+  /** How often it had to start again. */
+  restarts(): number;
+  /** Saves the copy and the position. */
+  persist(): void;
+  /** Forgets what it has not saved, as if it were killed. */
+  crash(): void;
+}
+
+interface ConsumerState {
+  readonly copy: Map<bigint, NewPlant>;
+  readonly next: string | undefined;
+  /** What the new walk has not brought yet, after a start from the beginning. */
+  readonly missing: Set<bigint> | undefined;
+}
+
+const cloned = ({ copy, next, missing }: ConsumerState): ConsumerState => ({
+  copy: new Map(copy),
+  next,
+  missing: missing && new Set(missing),
+});
+
+export function consumer(): Consumer {
+  let state: ConsumerState = { copy: new Map(), next: undefined, missing: undefined };
+  let saved = cloned(state);
+  let restarts = 0;
+  return {
+    async step(read, limit) {
+      const { copy, missing } = state;
+      const page = await read(state.next, limit);
+      if (page === undefined) {
+        restarts++;
+        state = { copy, next: undefined, missing: new Set(copy.keys()) };
+        return false;
+      }
+      const { changes, next, atEnd } = page;
+      applyTo(copy, changes);
+      for (const { id } of changes) missing?.delete(id);
+      if (atEnd) for (const id of missing ?? []) copy.delete(id);
+      state = { copy, next, missing: atEnd ? undefined : missing };
+      return atEnd;
+    },
+    get copy() {
+      return state.copy;
+    },
+    restarts: () => restarts,
+    persist() {
+      saved = cloned(state);
+    },
+    crash() {
+      state = cloned(saved);
+    },
+  };
+}
+
+/** Pages from a port. */
+export function pagesOf(feed: ChangeFeed): ReadPage {
+  return async (after, limit) => {
+    try {
+      const { lines, next, atEnd } = await readPage(feed, after, limit);
+      return { changes: changesOf(lines), next, atEnd };
+    } catch (error) {
+      if (error instanceof PlantStoreError && error.code === 'cursor_expired') return undefined;
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { listPlants } from '../../../src/application/list-plants.ts';
+import type { PlantBatch } from '../../../src/application/ports.ts';
+import type { NewPlant } from '../../../src/domain/plant.ts';
+import { jsonEncoder } from '../../../src/wire/json-encoder.ts';
+import { jsonParser } from '../../../src/wire/object-parser.ts';
+import { NewPlant as NewPlantSchema } from '../../../src/wire/schemas.ts';
+
+/* Plants as ReadPlants gives them: JSON records separated by line feeds. */
+
+const encode = jsonEncoder(NewPlantSchema);
+const parse = jsonParser(NewPlantSchema);
+
+export function linesOf(plants: readonly NewPlant[]): string {
+  return plants.map(encode).join('\n');
+}
+
+/** The plants in such lines, their ids exact. */
+export function plantsOf(lines: string): NewPlant[] {
+  return lines === '' ? [] : lines.split('\n').map((line) => parse(Buffer.from(line)));
+}
+
+export function batchOf(plants: readonly NewPlant[], isLast: boolean): PlantBatch {
+  return { lines: linesOf(plants), count: plants.length, lastId: plants.at(-1)?.id, isLast };
+}
+
+/** What a batch has, of which everything that it says of its lines is true, and which the wire's encoder could have written. */
+export function contentOf(batch: PlantBatch): { plants: NewPlant[]; isLast: boolean } {
+  const plants = plantsOf(batch.lines);
+  assert.deepEqual(batch, batchOf(plants, batch.isLast));
+  return { plants, isLast: batch.isLast };
+}
+
+/** As many plants as a list reads at once. */
+export async function listBatchSize(): Promise<number> {
+  let size = 0;
+  const readBatch = async (_range: unknown, count: number) => {
+    size = count;
+    return batchOf([], true);
+  };
+  await listPlants({ readBatch })({});
+  return size;
+}

@@ -1,0 +1,77 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { embeddedDatabase } from '../../../src/adapters/postgres/embedded/embedded-database.ts';
+import { migrateUp } from '../../../src/adapters/postgres/schema/migrator.ts';
+import type { Ports } from '../../../src/application/use-cases.ts';
+import type { NewPlant } from '../../../src/domain/plant.ts';
+import { citusDatabase } from '../../../tooling/citus-cluster.ts';
+import { putEmbeddedDatabase } from '../embedded-template.ts';
+import { fakePlants } from '../fake-plants.ts';
+import { connect, migratedDatabase, plantsIn, storedPlants } from '../test-database.ts';
+
+/** Repositories over the same plants, empty at first. */
+export interface Repositories {
+  /** As many as there are instances of the service. */
+  readonly instances: readonly [Ports, ...Ports[]];
+  /** Everything that is stored. */
+  all(): Promise<NewPlant[]>;
+  close(): Promise<void>;
+}
+
+declare global {
+  /** Whether the tests run on clusters, from jest.distributed.config.js. */
+  var onClusters: boolean | undefined;
+}
+
+/** Every implementation of the repository ports, or only that on Citus if the tests run on clusters. */
+export const implementations: [string, () => Promise<Repositories>][] = globalThis.onClusters
+  ? [['Citus', citus]]
+  : [
+      ['the fake', fake],
+      ['the embedded database', embedded],
+      ['Postgres', () => postgres()],
+    ];
+
+async function fake(): Promise<Repositories> {
+  const stored = new Map<bigint, NewPlant | 'deleted'>();
+  const all = async () => [...stored.values()].filter((plant) => plant !== 'deleted');
+  return { instances: [fakePlants(stored)], all, close: async () => {} };
+}
+
+async function embedded(): Promise<Repositories> {
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
+  await putEmbeddedDatabase(folder);
+  const database = await embeddedDatabase(folder);
+  await migrateUp(database);
+  return {
+    instances: [plantsIn(database)],
+    all: () => storedPlants(database),
+    async close() {
+      await database.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** On the tests' server, unless the address of one is given. */
+export async function postgres(server?: string): Promise<Repositories> {
+  return onServer(await migratedDatabase(server));
+}
+
+async function citus(): Promise<Repositories> {
+  return onServer(await citusDatabase());
+}
+
+async function onServer({ url, drop }: { url: string; drop(): Promise<void> }): Promise<Repositories> {
+  const [one, two] = [connect(url), connect(url)];
+  return {
+    instances: [plantsIn(one), plantsIn(two)],
+    all: () => storedPlants(one),
+    async close() {
+      await one.close();
+      await two.close();
+      await drop();
+    },
+  };
+}

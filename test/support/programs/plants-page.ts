@@ -1,0 +1,137 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { CompiledQuery } from 'kysely';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { embeddedDatabase } from '../../../src/adapters/postgres/embedded/embedded-database.ts';
+import { migrateUp } from '../../../src/adapters/postgres/schema/migrator.ts';
+import { TOKEN } from '../api-server.ts';
+import { putEmbeddedDatabase } from '../embedded-template.ts';
+import { eventually } from '../eventually.ts';
+import { type Service, startService, temporaryFolder } from '../service-process.ts';
+import { migratedDatabase } from '../test-database.ts';
+import { startBrowser } from './browser.ts';
+
+/* The page for people in a real Chromium, and the service that serves it. */
+
+export const READ_TOKEN = 'read-token-for-the-tests';
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
+afterEach(async () => {
+  for (const context of browser.contexts()) await context.close();
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
+
+const PLANTS = (count: number) => `insert into plants (id, name, tag)
+  select n, 'Ficus number ' || n, (array['tree', 'herb', 'moss'])[1 + n % 3] from generate_series(1, ${count}) as n`;
+
+/** The service on a database of its own, which it keeps when it is started again. */
+export interface OwnService extends Service {
+  restart(environment: Record<string, string>): Promise<Service>;
+}
+
+/** Starts it with so many plants, their ids from 1 on. */
+type Start = (count?: number, environment?: Record<string, string>) => Promise<OwnService>;
+
+async function start(folder: string, environment: Record<string, string>): Promise<OwnService> {
+  const restart = (more: Record<string, string>) => startService(folder, { ...tokens, ...environment, ...more });
+  return { ...(await restart({})), restart };
+}
+
+const tokens = { ACCESS_TOKENS: TOKEN, READ_TOKENS: READ_TOKEN };
+
+const onEmbedded: Start = async (count = 0, environment = {}) => {
+  const folder = await temporaryFolder();
+  await putEmbeddedDatabase(join(folder, 'data'));
+  if (count > 0) {
+    const database = await embeddedDatabase(join(folder, 'data'));
+    await migrateUp(database);
+    await database.sql.executeQuery(CompiledQuery.raw(PLANTS(count)));
+    await database.close();
+  }
+  return start(folder, environment);
+};
+
+export const onPostgres: Start = async (count = 0, environment = {}) => {
+  const database = await migratedDatabase();
+  cleanUps.push(database.drop);
+  if (count > 0) await database.query(PLANTS(count));
+  return start(await temporaryFolder(), { DATABASE_URL: database.url, ...environment });
+};
+
+export const databases: [string, Start][] = [
+  ['the embedded database', onEmbedded],
+  ['Postgres', onPostgres],
+];
+
+export interface Visit {
+  readonly page: Page;
+  /** The origins and the paths with their queries of everything that the page asked for. */
+  readonly requests: Set<string>;
+  /** What a developer would see in the console, but for refused requests, which browsers always report. */
+  readonly complaints: string[];
+}
+
+/** Opens an address in a new window. */
+export async function open(url: string, options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await browser.newContext({ viewport: { width: 1000, height: 700 }, ...options });
+  const page = await context.newPage();
+  const requests = new Set<string>();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    const isAboutResponse = message.text().startsWith('Failed to load resource');
+    if (['error', 'warning'].includes(message.type()) && !isAboutResponse) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('request', (sent) => requests.add(sent.url()));
+  await page.goto(url);
+  return { page, requests, complaints };
+}
+
+/** Opens the page with a token, once it shows the plants and has begun to follow their changes. */
+export async function openPlants(url: string, token = TOKEN, options: BrowserContextOptions = {}): Promise<Visit> {
+  const visit = await open(`${url}/#token=${encodeURIComponent(token)}`, options);
+  await visit.page.getByText('Live', { exact: true }).waitFor();
+  return visit;
+}
+
+/** The row of a plant. */
+export const row = (page: Page, id: bigint | number): Locator => page.locator(`[id="plant-${id}"]`);
+
+/** The texts of a row: id, name and tag. */
+export async function cells(page: Page, id: bigint | number): Promise<string[]> {
+  return row(page, id).getByRole('gridcell').allTextContents();
+}
+
+export const dialog = (page: Page): Locator => page.getByRole('dialog').first();
+
+/** Fills in the form of the dialog that is open. */
+export async function fillIn(page: Page, texts: Partial<Record<'Id' | 'Name' | 'Tag', string>>): Promise<void> {
+  for (const [label, text] of Object.entries(texts)) await dialog(page).getByLabel(label, { exact: true }).fill(text);
+}
+
+export const press = (page: Page, name: string): Promise<void> =>
+  page.getByRole('button', { name, exact: true }).click();
+
+export async function addPlant(page: Page, id: bigint | number, name: string, tag = ''): Promise<void> {
+  await press(page, 'Add plant');
+  await fillIn(page, { Id: `${id}`, Name: name, Tag: tag });
+  await press(page, 'Save');
+}
+
+/** Waits until the page says this, as an alert or a status. */
+export async function says(page: Page, text: string): Promise<void> {
+  await page.getByText(text).first().waitFor();
+}
+
+/** Waits until the form of the dialog shows this. */
+export async function showsForm(page: Page, texts: Partial<Record<'Id' | 'Name' | 'Tag', string>>): Promise<void> {
+  for (const [label, text] of Object.entries(texts)) {
+    const field = dialog(page).getByLabel(label, { exact: true });
+    await eventually(async () => (await field.inputValue()) === text);
+  }
+}

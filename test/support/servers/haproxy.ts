@@ -1,0 +1,69 @@
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePort } from '../../../tooling/free-port.ts';
+import { NOBODY } from '../../../tooling/postgres-server.ts';
+import { eventually } from '../eventually.ts';
+import { projectFile, startProgram, temporaryFolder } from '../service-process.ts';
+
+export interface Instance {
+  readonly apiPort: number;
+  readonly managementPort: number;
+}
+
+export interface Haproxy {
+  readonly url: string;
+  /** Resolves once the health checks have found this number of instances ready. */
+  instancesUp(count: number): Promise<void>;
+}
+
+/**
+ * Starts haproxy with the configuration that docs/reliability.md gives to operators, its addresses replaced, until the
+ * end of the test.
+ *
+ * @param retries how often it tries to connect again, if not as documented
+ */
+export async function startHaproxy(
+  program: string,
+  instances: readonly Instance[],
+  retries?: number,
+): Promise<Haproxy> {
+  const port = await freePort();
+  const statistics = await freePort();
+  const docs = await readFile(projectFile('docs/reliability.md'), 'utf8');
+  const [, documented = ''] = /```haproxy\n(.*?)```/s.exec(docs) ?? [];
+  const servers = instances.map(
+    ({ apiPort, managementPort }, n) => `    server plants${n} 127.0.0.1:${apiPort} port ${managementPort}`,
+  );
+  const [head = ''] = documented.split(/^ +server plants/m);
+  const given = retries === undefined ? head : head.replace(/retries \d+/, `retries ${retries}`);
+  const config = [
+    given.replace('bind :80', `bind 127.0.0.1:${port}`) + servers.join('\n'),
+    `listen statistics\n    bind 127.0.0.1:${statistics}\n    stats enable\n    stats uri /\n`,
+  ].join('\n');
+
+  const folder = await temporaryFolder();
+  await chmod(folder, 0o755);
+  const file = join(folder, 'haproxy.cfg');
+  await writeFile(file, config);
+  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  const proxy = startProgram(program, ['-db', '-f', file], { cwd: '/', ...user });
+
+  const ended = proxy.exited.then(() => {
+    throw new Error(`haproxy has ended:\n${proxy.stderr()}`);
+  });
+  // It ends with the test, too.
+  ended.catch(() => {});
+
+  async function up(): Promise<number> {
+    const answer = await fetch(`http://127.0.0.1:${statistics}/;csv`).catch(() => undefined);
+    const lines = (await answer?.text())?.split('\n') ?? [];
+    return lines.filter((line) => /^[^,]*,plants\d+,/.test(line) && line.includes(',UP,')).length;
+  }
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async instancesUp(count) {
+      await Promise.race([eventually(async () => (await up()) === count), ended]);
+    },
+  };
+}

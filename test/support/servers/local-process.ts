@@ -1,0 +1,128 @@
+import { spawn } from 'node:child_process';
+import { existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { childrenOf, commandOf, parentOf } from '../../../tooling/linux-process.ts';
+import { eventually } from '../eventually.ts';
+
+/* Servers on this machine that the tests did not start, found by the port at which they listen (man 5 proc). */
+
+/** A process and all that it has started. */
+export interface LocalProcess {
+  /** Stops all of it where it is: connections stay open, and nothing responds. @returns what lets it go on */
+  freeze(): () => void;
+  /** Ends all of it at once, as a machine that dies would, and waits for that. */
+  kill(): Promise<void>;
+  /** Runs its command again, as a supervisor would, in the same place and with the same log. */
+  start(): void;
+}
+
+/** Several processes as one. */
+export function together(...all: readonly LocalProcess[]): LocalProcess {
+  return {
+    freeze() {
+      const resumes = all.map((one) => one.freeze());
+      return () => {
+        for (const resume of resumes) resume();
+      };
+    },
+    async kill() {
+      await Promise.all(all.map((one) => one.kill()));
+    },
+    start() {
+      for (const one of all) one.start();
+    },
+  };
+}
+
+/** The process that listens at a port of the loopback interface. @throws Error if there is none, or root is needed to see it */
+export function listenerAt(port: number): LocalProcess {
+  const pid = pidOfListener(port);
+  const folder = `/proc/${pid}`;
+  const [command = '', ...args] = commandOf(pid);
+  const environment = read(`${folder}/environ`).split('\0').slice(0, -1);
+  const env = Object.fromEntries(environment.map((one) => /^([^=]*)=(.*)$/s.exec(one)?.slice(1) ?? []));
+  const { uid, gid } = statSync(folder);
+  const cwd = readlinkSync(`${folder}/cwd`);
+  const log = readlinkSync(`${folder}/fd/1`);
+  return {
+    freeze() {
+      // The parent first: it would notice that its children stand still, or start more of them.
+      const frozen = withDescendants(pidOfListener(port));
+      for (const one of frozen) signal(one, 'SIGSTOP');
+      return () => {
+        for (const one of frozen) signal(one, 'SIGCONT');
+      };
+    },
+    async kill() {
+      const family = withDescendants(pidOfListener(port));
+      for (const one of family) signal(one, 'SIGKILL');
+      // Also until what has ended is gone: Postgres does not start while a process has the number in its lock file.
+      await eventually(() => !family.some((one) => existsSync(`/proc/${one}`)));
+    },
+    start() {
+      const output = log.startsWith('/') ? openSync(log, 'a') : 'ignore';
+      spawn(command, args, { uid, gid, cwd, env, detached: true, stdio: ['ignore', output, output] }).unref();
+    },
+  };
+}
+
+function pidOfListener(port: number): number {
+  const links = inodesOfListeners(port).map((inode) => `socket:[${inode}]`);
+  const pid = processes().find((one) => filesOf(one).some((file) => links.includes(file)));
+  if (pid === undefined) throw new Error(`no process of this machine listens at port ${port}`);
+  // Workers inherit the socket from the process that listens.
+  return oldestWith(pid, links);
+}
+
+function oldestWith(pid: number, links: readonly string[]): number {
+  const parent = parentOf(pid);
+  return filesOf(parent).some((file) => links.includes(file)) ? oldestWith(parent, links) : pid;
+}
+
+/** /proc/net/tcp: local address and port in hexadecimal, state 0A for a listener, the socket's inode. */
+function inodesOfListeners(port: number): string[] {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  const listener = new RegExp(`^ *\\d+: \\w+:${hex} \\w+:\\w+ 0A(?: +\\S+){5} +(\\d+)`);
+  const lines = ['tcp', 'tcp6'].flatMap((table) => read(`/proc/net/${table}`).split('\n'));
+  return lines.flatMap((line) => listener.exec(line)?.[1] ?? []);
+}
+
+function processes(): number[] {
+  return readdirSync('/proc').map(Number).filter(Number.isInteger);
+}
+
+function filesOf(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(folder).map((file) => linkOf(`${folder}/${file}`));
+  } catch {
+    return [];
+  }
+}
+
+function linkOf(file: string): string {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return '';
+  }
+}
+
+function withDescendants(pid: number): number[] {
+  return [pid, ...childrenOf(pid).flatMap(withDescendants)];
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended.
+  }
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

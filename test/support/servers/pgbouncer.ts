@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { chmod, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { freePort } from '../../../tooling/free-port.ts';
+import { NOBODY } from '../../../tooling/postgres-server.ts';
+import { eventually } from '../eventually.ts';
+import { type NodeProcess, startProgram, temporaryFolder } from '../service-process.ts';
+
+export interface PgBouncer {
+  /** Of the server's own database as seen through it. */
+  readonly url: string;
+  /** How many connections clients have opened since its last start. */
+  logins(): number;
+  /** Ends it with all its connections and starts it again, at the same address. */
+  restart(): Promise<void>;
+}
+
+/**
+ * Starts PgBouncer in transaction mode before the Postgres server of the address, until the end of the test.
+ *
+ * @param more lines of its configuration
+ */
+export async function startPgBouncer(
+  program: string,
+  serverUrl: string,
+  more: readonly string[] = [],
+): Promise<PgBouncer> {
+  const server = new URL(serverUrl);
+  const port = await freePort();
+  const folder = await temporaryFolder();
+  await chmod(folder, 0o755);
+  const users = join(folder, 'users.txt');
+  await writeFile(users, `"${server.username}" "${server.password}"\n`);
+  const file = join(folder, 'pgbouncer.ini');
+  const settings = [
+    '[databases]',
+    `* = host=${server.hostname} port=${server.port}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'pool_mode = transaction',
+    'max_client_conn = 1000',
+    'default_pool_size = 10',
+    `auth_type = ${server.password === '' ? 'trust' : 'scram-sha-256'}`,
+    `auth_file = ${users}`,
+    ...more,
+  ];
+  await writeFile(file, `${settings.join('\n')}\n`);
+
+  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  let running: NodeProcess;
+  async function start(): Promise<void> {
+    running = startProgram(program, [file], { cwd: '/', ...user });
+    await eventually(accepts);
+  }
+  async function accepts(): Promise<boolean> {
+    const socket = connect(port, '127.0.0.1');
+    return once(socket, 'connect')
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => socket.destroy());
+  }
+
+  await start();
+  return {
+    url: Object.assign(new URL(serverUrl), { host: `127.0.0.1:${port}` }).href,
+    logins: () => running.stderr().match(/ login attempt: /g)?.length ?? 0,
+    async restart() {
+      running.kill('SIGTERM');
+      await running.exited;
+      await start();
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { migrateUp } from '../../../src/adapters/postgres/schema/migrator.ts';
+import { execute } from '../../../tooling/execute.ts';
+import { type PostgresServer, startPostgresServer } from '../../../tooling/postgres-server.ts';
+import { eventually } from '../eventually.ts';
+import { connect } from '../test-database.ts';
+
+/** A primary that commits nothing without its standby, with every migration applied. */
+export interface SynchronousPair {
+  primary: PostgresServer;
+  standby: PostgresServer;
+}
+
+/** Starts both. The standby is a copy of the primary's files, since npm brings no pg_basebackup. */
+export async function startSynchronousPair(): Promise<SynchronousPair> {
+  const single = await startPostgresServer(['fsync=off', 'max_connections=60']);
+  const database = connect(single.url);
+  await migrateUp(database);
+  await database.close();
+  await execute(single.url, "alter system set synchronous_standby_names = 'standby'");
+  await shutDown(single);
+
+  const { port } = new URL(single.url);
+  const standby = await startPostgresServer(
+    [
+      'fsync=off',
+      'max_connections=60',
+      `primary_conninfo=host=127.0.0.1 port=${port} user=postgres application_name=standby`,
+      'wal_retrieve_retry_interval=100ms',
+    ],
+    { 'standby.signal': '' },
+    single.dataFolder,
+  );
+  const primary = await single.restart();
+  await isSynchronous(primary);
+  return { primary, standby };
+}
+
+/** Resolves once the standby confirms what the primary commits. */
+export async function isSynchronous(primary: PostgresServer): Promise<void> {
+  const standbys = "select 1 from pg_stat_replication where sync_state = 'sync' and state = 'streaming'";
+  await eventually(async () => (await execute(primary.url, standbys)).length === 1);
+}
+
+/** Ends a server in order and keeps its files. */
+export async function shutDown(server: PostgresServer): Promise<void> {
+  const exited = once(server.process, 'exit');
+  server.process.kill('SIGINT');
+  await exited;
+}

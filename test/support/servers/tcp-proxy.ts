@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/**
+ * What becomes of what a client sends: half of it arrives and the connection is cut; all arrives, and the connection is
+ * cut at the response, so that a statement is committed and nobody learns of it; or it arrives once `deliverLate` is called,
+ * whether the client has closed the connection by then or not, as from a socket's buffer.
+ */
+type Fault = 'half' | 'answer' | 'late';
+
+/** A bad network between a service and its database. */
+export interface TcpProxy {
+  /** The database's address as seen through this network. */
+  readonly url: string;
+  /** Connections that the service has open. */
+  connections(): number;
+  /**
+   * From now on packets vanish without a reset, also those of new connections, until `pass`. What was open or came
+   * meanwhile stays dead even then.
+   */
+  swallow(): void;
+  /** How many packets from the service have vanished. */
+  swallowed(): number;
+  /** Lets new connections through again. */
+  pass(): void;
+  /** Resets every connection. */
+  cut(): void;
+  /**
+   * Cuts the connection of the next statement that contains the text: `half` way through the statement, or when the
+   * database's `answer` comes, so that the statement is committed and nobody learns of it.
+   *
+   * @returns what resolves when that has happened
+   */
+  cutNext(text: string, where: 'half' | 'answer'): Promise<void>;
+  /** From now on decides what becomes of everything that a client sends after its first packet; undefined lets it pass. */
+  interfere(decide: (sent: Buffer) => Fault | undefined): void;
+  /** Delivers what was held back. Resolves once the database has responded to all of it. */
+  deliverLate(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Listens on a free port of the loopback interface and passes on to the database at `target`.
+ *
+ * @param changed what becomes of the first bytes of a connection
+ */
+export async function startTcpProxy(
+  target: string,
+  changed: (opening: Buffer) => Buffer = (opening) => opening,
+): Promise<TcpProxy> {
+  const { hostname, port } = new URL(target);
+  const open = new Set<Socket>();
+  const dead = new WeakSet<Socket>();
+  let swallowing = false;
+  let swallowed = 0;
+  let decide: (sent: Buffer, service: Socket, isOpening: boolean) => Fault | undefined = () => undefined;
+  let late: (() => Promise<void>)[] = [];
+
+  const server = createServer((service) => {
+    open.add(service);
+    const database = connect(Number(port), hostname);
+    if (swallowing) dead.add(service);
+    let answerIsDue = false;
+    let isOpening = true;
+    let isLate = false;
+
+    async function deliver(bytes: Buffer): Promise<void> {
+      const responded = Promise.race([once(database, 'data'), once(database, 'close')]).catch(() => {});
+      database.write(bytes);
+      await responded;
+      isLate = false;
+      if (service.destroyed) database.destroy();
+    }
+
+    service.on('data', (sent) => {
+      const fault = decide(sent, service, isOpening);
+      const bytes = isOpening ? changed(sent) : sent;
+      isOpening = false;
+      if (dead.has(service)) {
+        swallowed++;
+      } else if (fault === 'late') {
+        isLate = true;
+        late.push(() => deliver(bytes));
+      } else if (fault === 'half') {
+        database.write(bytes.subarray(0, bytes.length / 2), () => service.resetAndDestroy());
+      } else {
+        answerIsDue ||= fault === 'answer';
+        database.write(bytes);
+      }
+    });
+    database.on('data', (bytes) => {
+      if (answerIsDue) service.resetAndDestroy();
+      else if (!dead.has(service)) service.write(bytes);
+    });
+    for (const socket of [service, database]) socket.on('error', () => {});
+    service.on('close', () => {
+      open.delete(service);
+      if (!isLate) database.destroy();
+    });
+    // A network that swallows packets does not tell of the other end's death either.
+    database.on('close', () => dead.has(service) || service.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  const url = new URL(target);
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  async function deliverLate(): Promise<void> {
+    const all = late;
+    late = [];
+    await Promise.all(all.map((deliver) => deliver()));
+  }
+  const cut = () => {
+    for (const socket of open) socket.resetAndDestroy();
+  };
+  return {
+    url: url.href,
+    connections: () => open.size,
+    swallow() {
+      swallowing = true;
+      for (const socket of open) dead.add(socket);
+    },
+    swallowed: () => swallowed,
+    pass() {
+      swallowing = false;
+    },
+    cut,
+    cutNext(text, where) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      decide = (sent, service) => {
+        if (!sent.includes(text)) return undefined;
+        decide = () => undefined;
+        service.once('close', resolve);
+        return where;
+      };
+      return promise;
+    },
+    interfere(faultOf) {
+      decide = (sent, _service, isOpening) => (isOpening ? undefined : faultOf(sent));
+    },
+    deliverLate,
+    async close() {
+      decide = () => undefined;
+      await deliverLate();
+      cut();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

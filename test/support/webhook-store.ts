@@ -1,0 +1,64 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CompiledQuery } from 'kysely';
+import { storeCalls } from '../../src/adapters/postgres/calls/store-call.ts';
+import { distribution } from '../../src/adapters/postgres/citus.ts';
+import type { Database } from '../../src/adapters/postgres/database.ts';
+import { embeddedDatabase } from '../../src/adapters/postgres/embedded/embedded-database.ts';
+import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
+import { webhookEndpoints } from '../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
+import { webhookEntries } from '../../src/adapters/postgres/webhooks/webhook-entries.ts';
+import { webhookPositions } from '../../src/adapters/postgres/webhooks/webhook-positions.ts';
+import { putEmbeddedDatabase } from './embedded-template.ts';
+import { connect, migratedDatabase, plantsIn } from './test-database.ts';
+
+/* Positions of webhooks in a real database. */
+
+/** A database and what undoes it. */
+export interface OpenedDatabase {
+  readonly database: Database;
+  /** Where it is, if others can connect to it. */
+  readonly url?: string;
+  close(): Promise<void>;
+}
+
+export async function openEmbedded(): Promise<OpenedDatabase> {
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
+  await putEmbeddedDatabase(folder);
+  const database = await embeddedDatabase(folder);
+  await migrateUp(database);
+  return {
+    database,
+    async close() {
+      await database.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** @param server of its own, for transactions that are left open */
+export async function openPostgres(server?: string): Promise<OpenedDatabase> {
+  const { url, directUrl, drop } = await migratedDatabase(server);
+  const database = connect(url);
+  return {
+    database,
+    url: directUrl,
+    async close() {
+      await database.close();
+      await drop();
+    },
+  };
+}
+
+/** What an instance of the service has of it. */
+export function webhooksIn(database: Database) {
+  const callStore = storeCalls({ schemaReady: () => undefined, timeout: 10_000 });
+  return {
+    plants: plantsIn(database),
+    ...webhookPositions(database, callStore, distribution(database)),
+    ...webhookEntries(database, callStore, () => false),
+    endpoints: webhookEndpoints(database, callStore),
+    query: (text: string) => database.sql.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text)),
+  };
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { Webhook } from 'standardwebhooks';
+import type { NewPlant } from '../../../src/domain/plant.ts';
+import { plantsOf } from '../plants/plant-lines.ts';
+
+/* A receiver of webhooks, which does what docs/webhooks.md asks of one. */
+
+export const WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 'secret of the tests').toString('base64')}`;
+
+/** What makes the service send to these. */
+export const webhooksTo = (...urls: readonly string[]) => ({ WEBHOOK_URLS: urls.join(), WEBHOOK_SECRET });
+
+/** The same, where nobody listens. */
+export const UNHEARD = webhooksTo('http://127.0.0.1:9/');
+
+interface State {
+  readonly plant: NewPlant;
+  readonly epoch: string;
+  readonly changed: bigint;
+}
+
+/** Handles a request in place of the receiver. @returns whether it did */
+type Trouble = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+export interface Receiver {
+  readonly url: string;
+  /** By the rule of webhook-id, from what was acknowledged. */
+  readonly copy: ReadonlyMap<bigint, State>;
+  /** The bodies in the order in which they came, with the id of each. */
+  readonly received: readonly { readonly id: string; readonly body: string }[];
+  /** Requests whose signature was not right. */
+  forged(): number;
+  /** Messages that came more than once with the same id. */
+  repeated(): number;
+  trouble(handle: Trouble | undefined): void;
+  /** Resets every connection, and refuses new ones until `start`. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** Whether it has all of these plants. */
+export const hasAll = (one: Receiver, ids: readonly bigint[]) => ids.every((id) => one.copy.has(id));
+
+/** Starts one, on the same port each time. */
+export async function startReceiver(): Promise<Receiver> {
+  const webhook = new Webhook(WEBHOOK_SECRET);
+  const copy = new Map<bigint, State>();
+  const received: { id: string; body: string }[] = [];
+  const bodies = new Map<string, string>();
+  let [forged, repeated, port] = [0, 0, 0];
+  let trouble: Trouble | undefined;
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (trouble?.(request, response)) return;
+    const body = await text(request);
+    if (!isGenuine(body, request)) {
+      forged++;
+      response.writeHead(401).end();
+      return;
+    }
+    const id = `${request.headers['webhook-id']}`;
+    received.push({ id, body });
+    if (bodies.has(id)) repeated++;
+    // The same id is the same state.
+    assert.equal(bodies.get(id) ?? body, body);
+    bodies.set(id, body);
+    keep(id, body);
+    response.writeHead(204).end();
+  }
+
+  function isGenuine(body: string, request: IncomingMessage): boolean {
+    try {
+      webhook.verify(body, request.headers as Record<string, string>);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  function keep(id: string, body: string): void {
+    const [, epoch = '', digits = ''] = id.split('_');
+    const [plant] = plantsOf(body);
+    assert(plant !== undefined);
+    const last = copy.get(plant.id);
+    const changed = BigInt(digits);
+    if (last?.epoch === epoch && changed <= last.changed) return;
+    copy.set(plant.id, { plant, epoch, changed });
+  }
+
+  let server = createServer();
+  async function start(): Promise<void> {
+    server = createServer((request, response) => void handle(request, response).catch(() => response.destroy()));
+    server.keepAliveTimeout = 60_000;
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    ({ port } = server.address() as AddressInfo);
+  }
+  await start();
+  return {
+    url: `http://127.0.0.1:${port}/plants`,
+    copy,
+    received,
+    forged: () => forged,
+    repeated: () => repeated,
+    trouble(handle) {
+      trouble = handle;
+    },
+    async kill() {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+    start,
+  };
+}
