@@ -86,16 +86,20 @@ export async function contractOf(url: string): Promise<Contract> {
   );
   // Of no operation: a path or a method that the document does not have.
   for (const status of [404, 405]) responses.push({ status, ...error });
+  /** The page for people, which is no operation: at / for who accepts HTML. */
+  const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text();
   return {
     path: bodyOf('createPlant').path,
     request: bodyOf('createPlant').schema,
     change: bodyOf('changePlant').schema,
     faultOf({ status, headers, body }) {
+      const type = headers.get('content-type');
+      const isPage = status === 200 && type === 'text/html; charset=utf-8' && (body === page || body === '');
+      if (isPage) return undefined;
       if (bodiless.includes(status)) return body === '' ? undefined : `${status} has the body ${body}`;
       const documented = responses.filter((response) => response.status === status);
       if (documented.length === 0) return `the status ${status} is not in the document`;
       if (status >= 500) return `the status is ${status}`;
-      const type = headers.get('content-type');
       if (type === 'application/x-ndjson') return undefined;
       if (type !== 'application/json') return `the type is ${type}`;
       // The response to HEAD has none.
