@@ -9,12 +9,12 @@ import { runLoad } from './load.ts';
 import { type Figures, measure } from './measure.ts';
 
 /*
- * npm run bench:versions -- FOLDER [--connections 64] [--rounds 7] [--seconds 4] [--replays]
+ * npm run bench:versions -- FOLDER [--connections 64] [--rounds 7] [--seconds 4] [--request create]
  *
  * This version beside the one that is checked out in FOLDER, with its packages installed. The other one has two
  * processes, so that its ratio to itself shows what chance does. In each round each process has its turn on a table that
- * was just emptied, in an order that changes; ratios are made within a round. With --replays, the plants that are created
- * are there already.
+ * was just emptied, in an order that changes; ratios are made within a round. Other requests than create: replay (the plants
+ * are there already), plant, page.
  */
 
 const { values, positionals } = parseArgs({
@@ -23,7 +23,7 @@ const { values, positionals } = parseArgs({
     connections: { type: 'string' },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
-    replays: { type: 'boolean' },
+    request: { type: 'string' },
   },
 });
 const [folder, ...rest] = positionals;
@@ -34,8 +34,12 @@ const seconds = positive(values.seconds, 4);
 
 const WARM_UP_SECONDS = 10;
 
-/** To create again. */
-const REPLAYED = 100_000;
+const REQUESTS = ['create', 'replay', 'plant', 'page'] as const;
+const request = REQUESTS.find((name) => name === (values.request ?? 'create'));
+if (request === undefined) throw new Error(`--request must be one of ${REQUESTS.join(', ')}`);
+
+/** Plants that are there already, unless they are to be created. */
+const STORED = 100_000;
 
 const here = resolve(import.meta.dirname, '..');
 const other = relative(here, resolve(folder, 'src/main.ts'));
@@ -60,9 +64,8 @@ await session(async (session) => {
       if (server === undefined) continue;
       await database.countSettledPlants();
       await startAfresh(database);
-      if (values.replays) await addReplayed(database);
-      const load = values.replays ? ({ request: 'replay', plants: REPLAYED } as const) : {};
-      figures[index] = await measure(server, database, { ...load, connections, seconds, signal });
+      if (request !== 'create') await addPlants(database);
+      figures[index] = await measure(server, database, { request, plants: STORED, connections, seconds, signal });
       console.error(`round ${round + 1}/${rounds}: ${server.title} ${Math.round(figures[index].requestsPerSecond)}/s`);
     }
     runs.push(figures);
@@ -78,9 +81,9 @@ await session(async (session) => {
   }
 });
 
-async function addReplayed({ query }: BenchDatabase): Promise<void> {
+async function addPlants({ query }: BenchDatabase): Promise<void> {
   await query(`insert into plants (id, name) select n, 'Plant number ' || n from generate_series(1, $1::bigint) as n`, [
-    REPLAYED,
+    STORED,
   ]);
   await query('vacuum analyze plants');
 }
