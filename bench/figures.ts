@@ -68,6 +68,7 @@ const writers = {
   'bench/growth.json': claims,
   'bench/reads.json': claims,
   'bench/changes.json': claims,
+  'bench/webhooks.json': claims,
   'bench/soak.json': claims,
   'bench/overload.json': claims,
   'bench/results.json': ({ machine, settings, runs }: BenchResults) => {

@@ -1,16 +1,18 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { residentMemory } from '../tooling/linux-process.ts';
 import { number } from '../tooling/markdown-table.ts';
 import { positive } from '../tooling/options.ts';
-import { plantStore, startServer } from '../tooling/server-process.ts';
-import { session } from '../tooling/session.ts';
+import { plantStore, type Server, startServer } from '../tooling/server-process.ts';
+import { type Session, session } from '../tooling/session.ts';
 import { createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
+import { type Trouble, webhookTroubles } from '../tooling/webhook-troubles.ts';
 import { circumstances } from './circumstances.ts';
 import { atLeast, atMost } from './claims.ts';
+import { writeFigures } from './figures.ts';
 import { runLoad } from './load.ts';
 import { writeJson } from './output.ts';
 import { claimTable } from './tables.ts';
@@ -18,8 +20,9 @@ import { claimTable } from './tables.ts';
 /*
  * npm run bench:webhooks [-- --rounds 5] [--seconds 10]
  *
- * What a webhook takes from creates at 64 connections, how many plants it delivers meanwhile, and how fast it delivers
- * what has piled up. The receiver is in this process, on the same cores. Ratios are made within a round.
+ * What a webhook takes from creates at 64 connections, how many plants it delivers meanwhile, how fast it delivers what
+ * has piled up, and what another endpoint in trouble takes from both. The receivers are in this process, on the same
+ * cores. Ratios are made within a round; those beside trouble by one process, for which the endpoint is parked or not.
  */
 
 const { values } = parseArgs({ options: { rounds: { type: 'string' }, seconds: { type: 'string' } } });
@@ -30,6 +33,9 @@ const MIB = 1024 ** 2;
 /** Deliveries of the drain are counted until so many seconds bring none. */
 const SILENCE = 3;
 
+/** Milliseconds after which an endpoint in trouble is made due again, so that its trouble goes on. */
+const HURRY = 500;
+
 let received = 0;
 const receiver = createServer((request, response) => {
   request.resume();
@@ -38,29 +44,50 @@ const receiver = createServer((request, response) => {
     response.writeHead(204).end();
   });
 });
-receiver.keepAliveTimeout = 60_000;
+
+let trouble: Trouble = () => {};
+let troubles = 0;
+const troubled = createServer((request, response) => {
+  troubles++;
+  trouble(request, response);
+});
 
 await session(async (session) => {
-  receiver.listen(0, '127.0.0.1');
-  await once(receiver, 'listening');
-  session.opened.defer(() => {
-    receiver.closeAllConnections();
-    receiver.close();
-  });
-  const environment = {
-    WEBHOOK_URLS: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
-    WEBHOOK_SECRET: `whsec_${Buffer.alloc(32).toString('base64')}`,
-  };
+  const [url, troubledUrl] = [await listening(receiver, session), await listening(troubled, session)];
   const database = await createDatabase(await findPostgres(session), session);
   const load = { connections: 64, seconds, signal: session.signal };
 
-  async function alone(): Promise<number> {
-    const server = await startServer(plantStore, database.url, session);
-    await runLoad(server.url, { ...load, seconds: 5 });
+  const troubledEndpoint = `${new URL(troubledUrl).host} %`;
+  const setTroubled = (set: string, where = 'true') =>
+    database.query(`update webhooks set ${set} where endpoint like $1 and ${where} returning 1`, [troubledEndpoint]);
+
+  /** A service that has warmed up. It sends to these. */
+  async function started(...urls: readonly string[]): Promise<Server> {
     await startAfresh(database);
-    const { answers, seconds } = await runLoad(server.url, load);
+    // The places of earlier ones.
+    await database.query('delete from webhooks');
+    const secret = { WEBHOOK_SECRET: `whsec_${Buffer.alloc(32).toString('base64')}` };
+    const environment = urls.length === 0 ? {} : { WEBHOOK_URLS: urls.join(), ...secret };
+    const server = await startServer({ ...plantStore, environment }, database.url, session);
+    await runLoad(server.url, { ...load, seconds: 5 });
+    return server;
+  }
+
+  /** @returns creates a second, and plants that the receiver got a second meanwhile; none waits at the start */
+  async function creating({ url }: Server) {
+    await startAfresh(database);
+    const hurry = setInterval(() => setTroubled(`retry_at = '-infinity'`, 'not parked and retry_at > now()'), HURRY);
+    const before = received;
+    const { answers, seconds } = await runLoad(url, load);
+    clearInterval(hurry);
+    return { creates: answers / seconds, during: (received - before) / seconds };
+  }
+
+  async function alone(): Promise<number> {
+    const server = await started();
+    const { creates } = await creating(server);
     await server.stop();
-    return answers / seconds;
+    return creates;
   }
 
   /** Waits until nothing more comes. @returns how many came a second, until the last one */
@@ -75,34 +102,63 @@ await session(async (session) => {
   }
 
   async function announced() {
-    const server = await startServer({ ...plantStore, environment }, database.url, session);
-    await runLoad(server.url, { ...load, seconds: 5 });
-    await drained();
+    const server = await started(url);
     await startAfresh(database);
+    await drained();
     const memory = residentMemory(server.pid, 'now');
     const before = received;
-    const { answers, seconds } = await runLoad(server.url, load);
-    const during = (received - before) / seconds;
+    const { creates, during } = await creating(server);
     const drain = await drained();
     const plants = await database.countSettledPlants();
     if (received - before < plants) throw new Error(`${plants} plants, of which ${received - before} were delivered`);
     const growth = (residentMemory(server.pid, 'now') - memory) / MIB;
     await server.stop();
-    return { creates: answers / seconds, during, drain, growth };
+    return { creates, during, drain, growth };
+  }
+
+  async function withoutTroubled(server: Server) {
+    // Also ends the lease of attempts that are still on their way.
+    await setTroubled('parked = true, holder = null');
+    troubled.closeAllConnections();
+    return creating(server);
+  }
+
+  async function besideTroubled(server: Server) {
+    await setTroubled(`parked = false, retry_at = '-infinity'`);
+    const taken = () => setTroubled('parked = false', 'holder is not null');
+    while ((await taken()).length === 0) await sleep(100);
+    const before = troubles;
+    const measured = await creating(server);
+    if (troubles === before) throw new Error('the receiver in trouble got nothing');
+    return measured;
+  }
+
+  /** @returns creates, and deliveries to the other receiver, beside one in each trouble ÷ the same without it */
+  async function besideTroubles() {
+    const server = await started(url, troubledUrl);
+    const ratios: { name: string; creates: number; during: number }[] = [];
+    for (const [name, behaviour] of Object.entries(webhookTroubles)) {
+      trouble = behaviour;
+      const without = await withoutTroubled(server);
+      const beside = await besideTroubled(server);
+      const ratio = { name, creates: beside.creates / without.creates, during: beside.during / without.during };
+      console.error(`one that ${name}: creates ${number(ratio.creates)}, deliveries ${number(ratio.during)}`);
+      ratios.push(ratio);
+    }
+    await server.stop();
+    return ratios;
   }
 
   const all: { ratio: number; during: number; drain: number; growth: number }[] = [];
+  const beside: Awaited<ReturnType<typeof besideTroubles>> = [];
   for (let round = 1; round <= rounds; round++) {
-    await startAfresh(database);
     const without = await alone();
-    await startAfresh(database);
-    // What was created without it is there already.
-    await database.query('delete from webhooks');
     const { creates, ...figures } = await announced();
     const measured = { ratio: creates / without, ...figures };
     all.push(measured);
     const words = Object.entries(measured).map(([name, value]) => `${name} ${number(value)}`);
     console.error(`round ${round}/${rounds}: ${words.join(', ')}`);
+    beside.push(...(await besideTroubles()));
   }
   const each = (name: keyof (typeof all)[number]) => all.map((measured) => measured[name]);
   const claims = [
@@ -110,8 +166,29 @@ await session(async (session) => {
     atLeast(500, 'plants delivered a second meanwhile', each('during')),
     atLeast(2_000, 'plants delivered a second afterwards, until none waits', each('drain')),
     atMost(100, 'MiB that the service has grown by then', each('growth')),
+    ...Object.keys(webhookTroubles).map((trouble) => {
+      const ratios = beside.filter(({ name }) => name === trouble).map(({ creates }) => creates);
+      return atLeast(0.95, `creates beside one more receiver that ${trouble}: throughput ÷ without it`, ratios);
+    }),
+    atLeast(
+      0.95,
+      'plants delivered to the other receiver beside each of these ÷ without it',
+      beside.map(({ during }) => during),
+    ),
   ];
   console.log(`\n${claimTable(claims)}`);
   const { machine, versions, ...where } = await circumstances(database);
   writeJson('webhooks.json', { ...where, machine, versions, settings: { rounds, seconds }, claims });
+  writeFigures();
 });
+
+async function listening(server: HttpServer, { opened }: Session): Promise<string> {
+  server.keepAliveTimeout = 60_000;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  opened.defer(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { webhookSender } from '../../../src/adapters/webhooks/webhook-sender.ts';
 import type { Message } from '../../../src/application/webhooks/ports.ts';
+import { drip } from '../../../tooling/webhook-troubles.ts';
 
 const secret = (letter: string) => `whsec_${Buffer.alloc(32, letter).toString('base64')}`;
 
@@ -164,12 +165,6 @@ test.each([
 });
 
 const NO_RESPONSE = { reason: `no response within ${TIMEOUT / 1_000} s` };
-
-/** Writes something again and again until the other side has gone. */
-function drip(socket: Socket, chunk: string, interval: number): void {
-  const timer = setInterval(() => socket.write(chunk), interval);
-  socket.on('close', () => clearInterval(timer));
-}
 
 test.each<[string, (socket: Socket) => void, object]>([
   ['does not respond', () => {}, NO_RESPONSE],

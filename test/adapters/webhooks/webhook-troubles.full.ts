@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { execute } from '../../../tooling/execute.ts';
 import { startPostgresServer } from '../../../tooling/postgres-server.ts';
+import { webhookTroubles } from '../../../tooling/webhook-troubles.ts';
 import { TOKEN } from '../../support/api-server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { samplesIn, sampleValue } from '../../support/monitoring/prometheus.ts';
@@ -65,33 +66,23 @@ async function createSome(send: ReturnType<typeof sendTo>, count = 5): Promise<b
   return ids;
 }
 
-test.each<[string, (request: IncomingMessage, response: ServerResponse) => void]>([
-  ['does not respond', () => {}],
-  ['responds with 500', (_, response) => response.writeHead(500).end()],
-  ['redirects', (_, response) => response.writeHead(307, { Location: '/plants' }).end()],
-  ['closes the connection', (request) => request.socket.destroy()],
-  [
-    'sends headers without end',
-    ({ socket }) => {
-      socket.write('HTTP/1.1 200 OK\r\n');
-      const timer = setInterval(() => socket.write('X: x\r\n'), 20);
-      socket.on('close', () => clearInterval(timer));
-    },
-  ],
-])('that %s delays neither creates nor the other endpoint, and gets all once it recovers', async (_, trouble) => {
-  receiver.trouble((...args) => {
-    trouble(...args);
-    return true;
-  });
-  const service = await startService(folder, environment);
-  const send = sendTo(service);
-  const ids = await createSome(send, 40);
-  await eventually(() => hasAll(other, ids), 5_000);
-  expect(receiver.copy.size).toBe(0);
-  receiver.trouble(undefined);
-  await eventually(() => hasAll(receiver, ids));
-  await stopped(service);
-});
+test.each(Object.entries(webhookTroubles))(
+  'that %s delays neither creates nor the other endpoint, and gets all once it recovers',
+  async (_, trouble) => {
+    receiver.trouble((...args) => {
+      trouble(...args);
+      return true;
+    });
+    const service = await startService(folder, environment);
+    const send = sendTo(service);
+    const ids = await createSome(send, 40);
+    await eventually(() => hasAll(other, ids), 5_000);
+    expect(receiver.copy.size).toBe(0);
+    receiver.trouble(undefined);
+    await eventually(() => hasAll(receiver, ids));
+    await stopped(service);
+  },
+);
 
 test('is named with what fails, without its URL and secret, and gets nothing before it is due', async () => {
   receiver.trouble(fails(500));
