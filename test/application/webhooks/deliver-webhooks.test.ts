@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { deliverWebhooks } from '../../../src/application/webhooks/deliver-webhooks.ts';
 import type { Failure, Message } from '../../../src/application/webhooks/ports.ts';
-import { fakeStore, recordingObserver, virtualTime } from '../../support/fake-webhooks.ts';
+import { fakeStore, recordingObserver, virtualTime } from '../../support/webhooks/fake-webhooks.ts';
 
 const ENDPOINT = 'hooks.example 0123456789abcdef';
 const SECOND = 1_000;

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import type { NewPlant } from '../../../src/domain/plant.ts';
-import { plantsOf } from '../plants/plant-lines.ts';
+import { sorted } from '../plants/changes.ts';
+import { linesOf, plantsOf } from '../plants/plant-lines.ts';
 
 /* A receiver of webhooks, which does what docs/webhooks.md asks of one. */
 
@@ -44,6 +45,18 @@ export interface Receiver {
 
 /** Whether it has all of these plants. */
 export const hasAll = (one: Receiver, ids: readonly bigint[]) => ids.every((id) => one.copy.has(id));
+
+/** Those of its copy that the table still has: deletions are not announced. */
+export const living = ({ copy }: Receiver, table: readonly NewPlant[]) =>
+  sorted(table.flatMap(({ id }) => copy.get(id)?.plant ?? []));
+
+/** Whether it has each plant as it is in the table. */
+export const agrees = (one: Receiver, table: readonly NewPlant[]) =>
+  linesOf(living(one, table)) === linesOf(sorted(table));
+
+/** States that it was sent more than once, also in several epochs. */
+export const resent = ({ received }: Receiver) =>
+  received.length - new Set(received.map(({ id }) => id.replace(/^msg_[^_]*/, ''))).size;
 
 /** Starts one, on the same port each time. */
 export async function startReceiver(): Promise<Receiver> {

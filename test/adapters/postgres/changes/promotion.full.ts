@@ -15,7 +15,9 @@ import {
   shutDown,
   startSynchronousPair,
 } from '../../../support/servers/synchronous-pair.ts';
-import { connect, plantsIn, storedPlants } from '../../../support/test-database.ts';
+import { connect, plantsIn, storedPlants, storedPlantsAt } from '../../../support/test-database.ts';
+import { living, startReceiver } from '../../../support/webhooks/webhook-receiver.ts';
+import { announced, create, rename, rewind } from '../../../support/webhooks/webhook-service.ts';
 
 /*
  * Positions in the feed after another server has taken over, or after a restore to a point in time: both begin a new
@@ -189,6 +191,25 @@ test('those of two servers that were promoted apart are not mistaken for each ot
     expect((await read(positions[index])).changes).toEqual([]);
     await expect(read(positions[1 - index])).rejects.toMatchObject(expired);
   }
+});
+
+test('a webhook goes on from its place of then, and has what lost changes had replaced once it is rewound', async () => {
+  const server = await newServer();
+  const receiver = await startReceiver();
+  undo.push(receiver.kill);
+  await announced(server.url, receiver, create(1n), create(2n));
+  const [standby] = (await standbysOf(server, 1)) as [PostgresServer];
+  const lost = await announced(server.url, receiver, rename(2n, 'lost'), create(3n));
+  expect(lost).toEqual(new Set([2n, 3n]));
+  await promote(standby);
+
+  expect(await announced(standby.url, receiver, create(4n), create(5n))).toEqual(new Set([4n, 5n]));
+  expect(receiver.copy.get(4n)?.epoch).not.toBe(receiver.copy.get(3n)?.epoch);
+  const table = await storedPlantsAt(standby.url);
+  expect(living(receiver, table)).toEqual([plant(1n), plant(2n, 'lost'), plant(4n), plant(5n)]);
+  await rewind(standby.url, receiver);
+  await announced(standby.url, receiver);
+  expect(living(receiver, table)).toEqual(sorted(table));
 });
 
 test('a role that may not record goes on without: /ready says so, and its positions end with the timeline', async () => {

@@ -12,7 +12,12 @@ import { NewPlant } from '../../../../src/wire/schemas.ts';
 import { type PostgresServer, startPostgresServer } from '../../../../tooling/postgres-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { connect, lockRows } from '../../../support/test-database.ts';
-import { type OpenedDatabase, openEmbedded, openPostgres, webhooksIn } from '../../../support/webhook-store.ts';
+import {
+  type OpenedDatabase,
+  openEmbedded,
+  openPostgres,
+  webhooksIn,
+} from '../../../support/webhooks/webhook-store.ts';
 
 /* The table webhooks and what is read for it, on every database. */
 

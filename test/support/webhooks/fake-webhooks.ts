@@ -7,8 +7,8 @@ import type {
   Position,
   ReadEntries,
   Setback,
-} from '../../src/application/webhooks/ports.ts';
-import { PlantStoreError } from '../../src/domain/errors.ts';
+} from '../../../src/application/webhooks/ports.ts';
+import { PlantStoreError } from '../../../src/domain/errors.ts';
 
 /* What the delivery of webhooks needs, in memory and in a time of its own. */
 

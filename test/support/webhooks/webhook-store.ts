@@ -2,16 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CompiledQuery } from 'kysely';
-import { storeCalls } from '../../src/adapters/postgres/calls/store-call.ts';
-import { distribution } from '../../src/adapters/postgres/citus.ts';
-import type { Database } from '../../src/adapters/postgres/database.ts';
-import { embeddedDatabase } from '../../src/adapters/postgres/embedded/embedded-database.ts';
-import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
-import { webhookEndpoints } from '../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
-import { webhookEntries } from '../../src/adapters/postgres/webhooks/webhook-entries.ts';
-import { webhookPositions } from '../../src/adapters/postgres/webhooks/webhook-positions.ts';
-import { putEmbeddedDatabase } from './embedded-template.ts';
-import { connect, migratedDatabase, plantsIn } from './test-database.ts';
+import { storeCalls } from '../../../src/adapters/postgres/calls/store-call.ts';
+import { distribution } from '../../../src/adapters/postgres/citus.ts';
+import type { Database } from '../../../src/adapters/postgres/database.ts';
+import { embeddedDatabase } from '../../../src/adapters/postgres/embedded/embedded-database.ts';
+import { migrateUp } from '../../../src/adapters/postgres/schema/migrator.ts';
+import { webhookEndpoints } from '../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
+import { webhookEntries } from '../../../src/adapters/postgres/webhooks/webhook-entries.ts';
+import { webhookPositions } from '../../../src/adapters/postgres/webhooks/webhook-positions.ts';
+import { putEmbeddedDatabase } from '../embedded-template.ts';
+import { connect, migratedDatabase, plantsIn } from '../test-database.ts';
 
 /* Positions of webhooks in a real database. */
 

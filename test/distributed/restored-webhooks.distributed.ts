@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
+import { execute } from '../../tooling/execute.ts';
+import { startPostgresServer } from '../../tooling/postgres-server.ts';
+import { eventually } from '../support/eventually.ts';
+import { sorted } from '../support/plants/changes.ts';
+import { temporaryFolder } from '../support/service-process.ts';
+import { connect, migratedDatabase, storedPlantsAt, type TestDatabase } from '../support/test-database.ts';
+import { living, type Receiver, startReceiver } from '../support/webhooks/webhook-receiver.ts';
+import {
+  announced,
+  create,
+  rename,
+  rewind,
+  sendTo,
+  startAnnouncing,
+  stopped,
+} from '../support/webhooks/webhook-service.ts';
+
+/*
+ * A webhook after pg_dump and a restore of an older state, all of it or one table. The programs are Debian's, which are
+ * as old as the servers of the cluster: npm's Postgres has none, and an older pg_dump refuses a newer server.
+ */
+
+const run = promisify(execFile);
+
+let database: TestDatabase;
+let receiver: Receiver;
+/** Files of pg_dump: of the database, and of each table alone. */
+let dumps: { readonly all: string; readonly plants: string; readonly webhooks: string };
+
+/** The plants 1 and 2 are announced and 3 is not when it is dumped. Then 3 is, 1 is changed, and 4 is created. */
+beforeEach(async () => {
+  database = await migratedDatabase(process.env.PATRONI_URL);
+  receiver = await startReceiver();
+  const url = database.directUrl;
+  await announced(url, receiver, create(1n), create(2n));
+  await database.query(`insert into plants values (3, 'plant 3')`);
+  // More than a new server has had.
+  await database.query('do $$ begin for n in 1..3000 loop perform pg_current_xact_id(); commit; end loop; end $$');
+  const folder = await temporaryFolder();
+  const dump = async (...tables: string[]) => {
+    const file = join(folder, tables.join() || 'all');
+    const choice = tables.map((table) => `--table=${table}`);
+    await run('pg_dump', ['--clean', '--if-exists', ...choice, `--file=${file}`, url]);
+    return file;
+  };
+  dumps = { all: await dump(), plants: await dump('plants'), webhooks: await dump('webhooks') };
+  expect(await announced(url, receiver, rename(1n, 'later'), create(4n))).toEqual(new Set([1n, 3n, 4n]));
+});
+afterEach(async () => {
+  await receiver.kill();
+  await database.drop();
+});
+
+async function restore(file: string, url: string): Promise<void> {
+  await run('psql', ['--quiet', '--set=ON_ERROR_STOP=1', `--file=${file}`, url]);
+  const restored = connect(url);
+  await migrateUp(restored);
+  await restored.close();
+}
+
+/** Expects that what was not announced by the dump is, and that all is after `rewind`. */
+async function goesOn(url: string): Promise<void> {
+  expect(await announced(url, receiver, create(5n))).toEqual(new Set([3n, 5n]));
+  const table = await storedPlantsAt(url);
+  expect(sorted(table).map(({ id }) => id)).toEqual([1n, 2n, 3n, 5n]);
+  // That of a change which is lost.
+  expect(receiver.copy.get(1n)?.plant.name).toBe('later');
+  await rewind(url, receiver);
+  await announced(url, receiver);
+  expect(living(receiver, table)).toEqual(sorted(table));
+}
+
+test('goes on from its place of then', async () => {
+  await restore(dumps.all, database.directUrl);
+  await goesOn(database.directUrl);
+});
+
+test('goes on from its place of then on a server that has had fewer transactions', async () => {
+  const server = await startPostgresServer(['fsync=off']);
+  try {
+    await restore(dumps.all, server.url);
+    const [feed] = await execute(server.url, 'select shift from change_feed');
+    expect(Number(feed?.shift)).toBeGreaterThan(0);
+    await goesOn(server.url);
+  } finally {
+    await server.stop();
+  }
+});
+
+test('is parked if the plants alone are restored, until it is rewound', async () => {
+  const url = database.directUrl;
+  await restore(dumps.plants, url);
+  const before = receiver.received.length;
+  const service = await startAnnouncing(url, receiver);
+  expect(await sendTo(service)(...create(5n))).toBe(200);
+  const ready = async () => (await fetch(`${service.managementUrl}/ready`)).text();
+  await eventually(async () => (await ready()).includes('is parked'));
+  await stopped(service);
+  expect(receiver.received).toHaveLength(before);
+  await rewind(url, receiver);
+  expect(await announced(url, receiver)).toEqual(new Set([1n, 2n, 3n, 5n]));
+  const table = await storedPlantsAt(url);
+  expect(living(receiver, table)).toEqual(sorted(table));
+});
+
+test('gets again what came since if its place alone is restored', async () => {
+  const url = database.directUrl;
+  await restore(dumps.webhooks, url);
+  expect(await announced(url, receiver, create(5n))).toEqual(new Set([1n, 3n, 4n, 5n]));
+  expect(receiver.repeated()).toBe(3);
+  const table = await storedPlantsAt(url);
+  expect(living(receiver, table)).toEqual(sorted(table));
+});
