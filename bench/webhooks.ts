@@ -124,10 +124,10 @@ await session(async (session) => {
   }
 
   async function besideTroubled(server: Server) {
+    const before = troubles;
     await setTroubled(`parked = false, retry_at = '-infinity'`);
     const taken = () => setTroubled('parked = false', 'holder is not null');
     while ((await taken()).length === 0) await sleep(100);
-    const before = troubles;
     const measured = await creating(server);
     if (troubles === before) throw new Error('the receiver in trouble got nothing');
     return measured;
