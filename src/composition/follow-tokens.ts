@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { currentTokens, type TokenLists, tokensFiles } from '../config/token-lists.ts';
+import { checked } from '../config/config-reader.ts';
+import { type TokenLists, tokenLists } from '../config/token-lists.ts';
 
 /** Milliseconds between two polls. */
 const POLL_INTERVAL = 1_000;
@@ -21,7 +22,8 @@ export function followTokens(
   apply: (tokens: TokenLists) => void,
   interval = POLL_INTERVAL,
 ): () => void {
-  const files = tokensFiles(tokenSources);
+  const { ACCESS_TOKENS_FILE, READ_TOKENS_FILE } = tokenSources;
+  const files = [ACCESS_TOKENS_FILE, READ_TOKENS_FILE].filter((path) => path !== undefined);
   let accepted = JSON.stringify(tokens);
   let seen = '';
   let applied: string | undefined;
@@ -44,7 +46,8 @@ export function followTokens(
   /** If that fails, it is done again with every poll, since the cause may be another than the files. */
   function reload(version: string): void {
     try {
-      const found = currentTokens(tokenSources);
+      // With all the checks of the start.
+      const found = checked(tokenSources, tokenLists);
       applied = version;
       if (reported === undefined && JSON.stringify(found) === accepted) return;
       accepted = JSON.stringify(found);

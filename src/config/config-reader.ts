@@ -4,10 +4,15 @@ import { VARIABLES, type Variable } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads a variable: undefined if it is not set, or empty, or breaks its rule, of which `checked` then throws. */
-export type Read = <T>(name: Variable, rule: Rule<T>) => T | undefined;
-
-export type Problem = (line: string) => void;
+/** The variables that a configuration is built from; an empty one counts as not set. */
+export interface Variables {
+  /** Whether one is set, perhaps to something that is wrong. */
+  given(name: Variable): boolean;
+  /** The value of one; undefined if it is not set, or breaks its rule, of which `checked` then throws. */
+  read<T>(name: Variable, rule: Rule<T>): T | undefined;
+  /** Lets `checked` throw for this reason, too. */
+  problem(line: string): void;
+}
 
 /**
  * Builds a configuration from an environment.
@@ -15,17 +20,20 @@ export type Problem = (line: string) => void;
  * @throws Error with a line for each variable that is wrong, naming it and what it must be, and for each whose name
  * is nearly that of one of ours
  */
-export function checked<T>(environment: Environment, build: (read: Read, problem: Problem) => T): T {
+export function checked<T>(environment: Environment, build: (variables: Variables) => T): T {
   const problems = misspelled(environment);
-  const read: Read = (name, rule) => {
-    const value = environment[name];
-    if (!value) return undefined;
-    const parsed = rule.parse(value);
-    const repeated = rule.isPublic ? `, not ${JSON.stringify(value)}` : '';
-    if (parsed === undefined) problems.push(`${name} must be ${rule.mustBe}${repeated}`);
-    return parsed;
-  };
-  const built = build(read, (line) => problems.push(line));
+  const built = build({
+    given: (name) => Boolean(environment[name]),
+    read(name, rule) {
+      const value = environment[name];
+      if (!value) return undefined;
+      const parsed = rule.parse(value);
+      const repeated = rule.isPublic ? `, not ${JSON.stringify(value)}` : '';
+      if (parsed === undefined) problems.push(`${name} must be ${rule.mustBe}${repeated}`);
+      return parsed;
+    },
+    problem: (line) => void problems.push(line),
+  });
   if (problems.length > 0) throw new Error(problems.join('\n'));
   return built;
 }

@@ -36,13 +36,17 @@ function quantity(noun: string, units: Record<string, number>, most: number): Ru
   };
 }
 
+/** A rule that has a word for a value. */
+function orWord<T>(word: string, value: () => T, rule: Rule<T>): Rule<T> {
+  return {
+    ...rule,
+    mustBe: `${word} or ${rule.mustBe}`,
+    parse: (text) => (text === word ? value() : rule.parse(text)),
+  };
+}
+
 /** As many as POOL_SIZE can have connections for, at 2 each. */
-const processNumber = integer('a number of processes', 1, 500);
-export const processes: Rule<number> = {
-  ...processNumber,
-  mustBe: `auto or ${processNumber.mustBe}`,
-  parse: (text) => (text === 'auto' ? availableParallelism() : processNumber.parse(text)),
-};
+export const processes = orWord('auto', availableParallelism, integer('a number of processes', 1, 500));
 
 const MEGABYTE = 1024 ** 2;
 
@@ -56,11 +60,7 @@ export const totalSize = size(1024);
 /** No longer than any timer of Node.js can wait: 2^31 - 1 ms. */
 export const time = quantity('a time of 24 days at most', { ms: 1, s: 1_000, m: 60_000 }, 24 * 24 * 60 * 60_000);
 /** The same, or none at all. */
-export const pause: Rule<number> = {
-  ...time,
-  mustBe: `0 or ${time.mustBe}`,
-  parse: (text) => (text === '0' ? 0 : time.parse(text)),
-};
+export const pause = orWord('0', () => 0, time);
 
 export function oneOf(...values: string[]): Rule<string> {
   const parse = (value: string) => values.find((one) => one === value);
@@ -100,12 +100,20 @@ const TOKEN = /^[A-Za-z0-9\-._~+/]{16,}=*$/;
 
 export const tokens: Rule<string[]> = {
   mustBe: 'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/',
-  parse(value) {
-    const list = value.split(/[,\n]/).map((token) => token.trim());
-    const given = list.filter((token) => token !== '');
-    return given.length > 0 && given.every((token) => TOKEN.test(token)) ? given : undefined;
-  },
+  parse: (value) => listOf(value, (token) => (TOKEN.test(token) ? token : undefined)),
 };
+
+/**
+ * Parses a list whose items are separated by commas or line ends, unless by something else.
+ *
+ * @returns undefined if there is none, or one is wrong
+ */
+export function listOf<T>(value: string, parse: (item: string) => T | undefined, separator = /[,\n]/): T[] | undefined {
+  const items = value.split(separator).map((item) => item.trim());
+  const given = items.filter((item) => item !== '');
+  const list = given.flatMap((item) => parse(item) ?? []);
+  return list.length > 0 && list.length === given.length ? list : undefined;
+}
 
 /** RFC 6749 section 3.3. */
 export const scope: Rule<string> = {

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { getSystemErrorMessage } from 'node:util';
-import type { Problem, Read } from './config-reader.ts';
+import type { Variables } from './config-reader.ts';
 import { type Rule, text } from './config-rules.ts';
 import type { Variable } from './variables.ts';
 
@@ -19,8 +19,7 @@ export function inFile<T>(
   name: Variable,
   rule: Rule<readonly T[]>,
   what: string,
-  read: Read,
-  problem: Problem,
+  { read, problem }: Variables,
 ): readonly T[] {
   const path = read(name, text);
   try {

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 import type { WebhookEndpoint } from '../adapters/webhooks/webhook-sender.ts';
-import type { Problem, Read } from './config-reader.ts';
-import { httpUrl, jwksUrl, oneOf, type Rule } from './config-rules.ts';
+import type { Variables } from './config-reader.ts';
+import { httpUrl, jwksUrl, listOf, oneOf, type Rule } from './config-rules.ts';
 import { inFile } from './list-file.ts';
-import type { Variable } from './variables.ts';
 
 /** Old and new while one is being replaced. */
 const MOST_SECRETS = 2;
@@ -18,23 +17,16 @@ const secrets: Rule<readonly string[]> = {
   parse: (value) => listOf(value, (text) => (isSecret(text) ? text : undefined)),
 };
 
-/**
- * Reads where webhooks are sent, and with which secrets.
- *
- * @param given whether a variable is set, perhaps to something that is wrong
- */
-export function webhookEndpoints(
-  read: Read,
-  problem: Problem,
-  given: (name: Variable) => boolean,
-): readonly WebhookEndpoint[] {
+/** Reads where webhooks are sent, and with which secrets. */
+export function webhookEndpoints(variables: Variables): readonly WebhookEndpoint[] {
+  const { given, read, problem } = variables;
   const allowsHttp = read('WEBHOOK_ALLOW_HTTP', oneOf('true', 'false')) === 'true';
   const urls = read('WEBHOOK_URLS', urlsRule(allowsHttp)) ?? [];
   const common = [
     ...(read('WEBHOOK_SECRET', secrets) ?? []),
-    ...inFile('WEBHOOK_SECRET_FILE', secrets, 'secret', read, problem),
+    ...inFile('WEBHOOK_SECRET_FILE', secrets, 'secret', variables),
   ];
-  const own = inFile('WEBHOOKS_FILE', linesRule(allowsHttp), 'URLs and secrets', read, problem);
+  const own = inFile('WEBHOOKS_FILE', linesRule(allowsHttp), 'URLs and secrets', variables);
   const secretName = (['WEBHOOK_SECRET', 'WEBHOOK_SECRET_FILE'] as const).find(given);
   if (given('WEBHOOK_URLS') && secretName === undefined) {
     problem(
@@ -94,14 +86,6 @@ function linesRule(allowsHttp: boolean): Rule<readonly WebhookEndpoint[]> {
     mustBe: `lines of a URL, a space and its secret, or two separated by a comma; the URL must be ${urlMustBe(allowsHttp)}, and a secret ${secretRule}`,
     parse: (value) => listOf(value, parseLine, /\n/),
   };
-}
-
-/** @returns undefined if there is none, or one is wrong */
-function listOf<T>(value: string, parse: (text: string) => T | undefined, separator = /[,\n]/): T[] | undefined {
-  const texts = value.split(separator).map((text) => text.trim());
-  const given = texts.filter((text) => text !== '');
-  const list = given.flatMap((text) => parse(text) ?? []);
-  return list.length > 0 && list.length === given.length ? list : undefined;
 }
 
 function isSecret(text: string): boolean {
