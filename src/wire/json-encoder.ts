@@ -1,15 +1,13 @@
-import type { TSchema } from 'typebox';
+import type { TObject } from 'typebox';
 
 /**
- * Creates the encoder of values that the schema describes. In an object every int64, a bigint in code, becomes a JSON
- * number with all its digits, which JSON.stringify refuses to write.
+ * Creates the encoder of values that the schema describes. Every int64, a bigint in code, becomes a JSON number with all
+ * its digits, which JSON.stringify refuses to write.
  *
  * @returns a function from the value to JSON text
  */
-export function jsonEncoder(schema: TSchema): (value: unknown) => string {
-  const { properties } = schema as { properties?: Readonly<Record<string, { format?: string }>> };
-  if (properties === undefined) return JSON.stringify;
-  const members = Object.entries(properties).map(([name, { format }]) => ({
+export function jsonEncoder(schema: TObject): (value: unknown) => string {
+  const members = Object.entries<{ format?: string }>(schema.properties).map(([name, { format }]) => ({
     name,
     label: `${JSON.stringify(name)}:`,
     encode: format === 'int64' ? String : JSON.stringify,

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { ifNoneMatch } from './contract/etag.ts';
+import { etagOf, ifNoneMatch } from './contract/etag.ts';
 import type { Route } from './request/koa-app.ts';
 import { respond } from './request/response.ts';
 import type { ExchangeContext } from './request/undocumented-koa.ts';
@@ -44,8 +43,7 @@ export function pageFiles(files: readonly PageFile[], origins: () => readonly st
 async function load(file: string) {
   const plain = await readFile(file);
   // Weak, since it identifies both encodings.
-  const etag = `W/"${createHash('sha256').update(plain).digest('base64url')}"`;
-  return { plain, zipped: await promisify(gzip)(plain), etag };
+  return { plain, zipped: await promisify(gzip)(plain), etag: `W/${etagOf(plain)}` };
 }
 
 /** Forbids inline scripts and styles and other origins. Images may be data: URLs, as icons in style sheets are. */

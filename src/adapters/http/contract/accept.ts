@@ -6,14 +6,14 @@ import { HttpError } from '../http-errors.ts';
  *
  * @throws HttpError `not_acceptable` if it accepts none
  */
-export function preferredType(accept: string | undefined, types: readonly [string, ...string[]]): string {
+export function preferredType(accept: string | undefined, types: readonly string[]): string | undefined {
   if (accept === undefined || accept.trim() === '' || accept === '*/*') return types[0];
   const ranges = (accept.match(RANGES) ?? [])
     .map(mediaRange)
     .filter(({ range, weight }) => weight > 0 || !range.endsWith(';'));
   const weights = types.map((type) => weightOf(type, ranges));
   const best = Math.max(...weights);
-  if (best > 0) return types[weights.indexOf(best)] ?? types[0];
+  if (best > 0) return types[weights.indexOf(best)];
   throw new HttpError('not_acceptable', `Accept must allow ${types.join(' or ')}`);
 }
 

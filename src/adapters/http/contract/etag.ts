@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 /** A strong entity tag (RFC 9110 section 8.8.3): a digest of the representation. */
-export function etagOf(representation: string): string {
+export function etagOf(representation: string | Buffer): string {
   return `"${hash('sha256', representation, 'base64url')}"`;
 }
 

@@ -1,7 +1,7 @@
 import { type AnyErrorCode, errorKinds } from '../http-errors.ts';
 import type { Operation } from './operation.ts';
 
-/** The errors of every request, and those of every request with a body. */
+/** The errors of every request, of every one with a body, and of every read. */
 const ANY_REQUEST = [
   'malformed_request',
   'token_missing',
@@ -16,10 +16,12 @@ const ANY_REQUEST = [
   'token_unverifiable',
 ] as const;
 const ANY_BODY = ['malformed_json', 'body_too_large', 'unsupported_media_type', 'invalid_plant'] as const;
+const ANY_READ = ['not_acceptable'] as const;
 
-function errorsOf({ requestBody, parameters, query, errors }: Operation): AnyErrorCode[] {
+function errorsOf({ method, requestBody, parameters, query, errors }: Operation): AnyErrorCode[] {
   const invalid = parameters || query ? (['invalid_plant'] as const) : [];
-  return [...new Set([...ANY_REQUEST, ...(requestBody ? ANY_BODY : invalid), ...errors])];
+  const own = [...(requestBody ? ANY_BODY : invalid), ...(method === 'GET' ? ANY_READ : []), ...errors];
+  return [...new Set([...ANY_REQUEST, ...own])];
 }
 
 /** One response for each status, with its error numbers as literals, so that generated types distinguish them. */

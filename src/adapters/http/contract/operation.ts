@@ -2,6 +2,7 @@ import type { Static, TObject } from 'typebox';
 import type { Permission } from '../../../application/permissions.ts';
 import { jsonParser } from '../../../wire/object-parser.ts';
 import type { AnyErrorCode } from '../http-errors.ts';
+import { preferredType } from './accept.ts';
 import type { Preconditions } from './etag.ts';
 import { decodeQuery, type Parameters, parseParameters, type Values } from './parameters.ts';
 import type { Reply, ResponseKind } from './responses.ts';
@@ -91,7 +92,8 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
   readonly response: ResponseKind<Result>;
   readonly handle: (input: HandlerInput<Body, Path, Query>) => Promise<Result>;
 }): Operation {
-  const { parameters, query: known } = description;
+  const { method, parameters, query: known } = description;
+  const types = Object.keys(response.content);
   return {
     ...description,
     requestBody: schema,
@@ -99,7 +101,7 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
     prepare({ path: texts, query: encoded, accept, preconditions, signal }) {
       const path = parseParameters(parameters, texts);
       const query = parseParameters(known, known === undefined ? {} : decodeQuery(encoded, known));
-      const type = response.negotiate(accept);
+      const type = method === 'GET' ? preferredType(accept, types) : undefined;
       return async (bytes) =>
         response.reply(await handle({ body: parse(bytes), path, query, preconditions, signal }), type);
     },

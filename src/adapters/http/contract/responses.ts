@@ -1,7 +1,6 @@
-import type { Static, TSchema } from 'typebox';
+import type { Static, TObject, TSchema } from 'typebox';
 import type { Changes } from '../../../application/ports.ts';
 import { jsonEncoder } from '../../../wire/json-encoder.ts';
-import { preferredType } from './accept.ts';
 import { etagOf } from './etag.ts';
 
 /** A successful response, ready to be sent. */
@@ -19,29 +18,27 @@ export interface ResponseKind<Result> {
   readonly content: Readonly<Record<string, TSchema | undefined>>;
   /** What the documentation says of its headers, by name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Chooses the media type. @throws HttpError `not_acceptable` */
-  negotiate(accept: string | undefined): string;
-  reply(result: Result, type: string): Reply;
+  /** @param type that of its media types which the client prefers; undefined if the request is no read */
+  reply(result: Result, type: string | undefined): Reply;
 }
 
 const JSON_TYPE = 'application/json';
 const NDJSON_TYPE = 'application/x-ndjson';
 
-/** A JSON value, whatever the client accepts. */
-export function jsonResponse<Schema extends TSchema>(schema: Schema): ResponseKind<Static<Schema>> {
+/** A JSON value. */
+export function jsonResponse<Schema extends TObject>(schema: Schema): ResponseKind<Static<Schema>> {
   const encode = jsonEncoder(schema);
   return {
     content: { [JSON_TYPE]: schema },
     headers: {},
-    negotiate: () => JSON_TYPE,
     reply: (value) => ({ headers: {}, body: encode(value) }),
   };
 }
 
 const ETAG = 'identifies this version of the record; send it as If-Match to change or delete no other';
 
-/** A JSON value with its ETag, whatever the client accepts. */
-export function taggedResponse<Schema extends TSchema>(
+/** A JSON value with its ETag. */
+export function taggedResponse<Schema extends TObject>(
   schema: Schema,
   caching: Readonly<Record<string, string>> = {},
 ): ResponseKind<Static<Schema>> {
@@ -57,12 +54,11 @@ export function taggedResponse<Schema extends TSchema>(
 }
 
 /** A JSON value that a client may keep as long as its ETag is the same. */
-export function cacheableResponse<Schema extends TSchema>(schema: Schema): ResponseKind<Static<Schema>> {
+export function cacheableResponse<Schema extends TObject>(schema: Schema): ResponseKind<Static<Schema>> {
   const caching = { 'Cache-Control': 'private, no-cache' };
   return {
     ...taggedResponse(schema, caching),
     headers: { ETag: `${ETAG}, or as If-None-Match to get 304 while it is the same`, ...caching },
-    negotiate: (accept) => preferredType(accept, [JSON_TYPE]),
   };
 }
 
@@ -70,7 +66,6 @@ export function cacheableResponse<Schema extends TSchema>(schema: Schema): Respo
 export const emptyResponse: ResponseKind<void> = {
   content: {},
   headers: {},
-  negotiate: () => JSON_TYPE,
   reply: () => ({ headers: {}, body: undefined }),
 };
 
@@ -79,7 +74,6 @@ export function changesResponse(schema: TSchema): ResponseKind<Changes> {
   return {
     content: { [JSON_TYPE]: schema },
     headers: {},
-    negotiate: (accept) => preferredType(accept, [JSON_TYPE]),
     reply: ({ lines, next, atEnd }) => ({
       headers: {},
       body: `{"changes":[${commas(lines)}],"next":"${next}","atEnd":${atEnd}}`,
@@ -101,17 +95,17 @@ export function listResponse(list: TSchema): ResponseKind<ListResult> {
     // With a schema, orval would make a client that returns no data, and Prism would hold all lines against it.
     content: { [JSON_TYPE]: list, [NDJSON_TYPE]: undefined },
     headers: { Link: 'the next page, with rel="next"; left out on the last one (RFC 8288)' },
-    negotiate: (accept) => preferredType(accept, [JSON_TYPE, NDJSON_TYPE]),
     reply({ first, others, nextUrl }, type) {
-      const headers = { 'Content-Type': type, ...(nextUrl !== undefined && { Link: `<${nextUrl}>; rel="next"` }) };
+      const link = nextUrl !== undefined && { Link: `<${nextUrl}>; rel="next"` };
       if (type === NDJSON_TYPE) {
+        const headers = { 'Content-Type': NDJSON_TYPE, ...link };
         const start = first === '' ? '' : `${first}\n`;
         if (others === undefined) return { headers, body: start };
         return { headers, body: inParts(start, others, (lines) => `${lines}\n`, ''), needsChunks: true };
       }
       const start = `[${commas(first)}`;
       return {
-        headers,
+        headers: { ...link },
         body: others === undefined ? `${start}]` : inParts(start, others, (lines) => `,${commas(lines)}`, ']'),
       };
     },
