@@ -9,11 +9,9 @@ import { bodyReader } from './request/body-reader.ts';
 import { cors } from './request/cors.ts';
 import { koaApp } from './request/koa-app.ts';
 import { type RequestObserver, requestLog } from './request/request-log.ts';
-import { respond } from './request/response.ts';
-import { responseLimits } from './request/response-limits.ts';
+import { respond, responseLimits } from './request/response.ts';
 import { operationRoute } from './request/route.ts';
 import type { ExchangeContext } from './request/undocumented-koa.ts';
-import type { ServedApp } from './sockets/server.ts';
 
 interface ApiOptions {
   readonly operations: readonly Operation[];
@@ -38,23 +36,16 @@ interface ApiOptions {
   readonly observer?: RequestObserver;
 }
 
-interface Api extends ServedApp {
-  /** Lists that are being streamed. */
-  streams(): number;
-  /** Requests for changes in progress, those that wait included. */
-  followers(): number;
-}
-
 /** The public API: every operation behind bearer authentication, the OpenAPI document and the pages for people. */
-export function api(options: ApiOptions): Api {
+export function api(options: ApiOptions) {
   const { operations, verifyToken, bodyLimit, limits, maxStreams, maxFollowers } = options;
   const { baseUrl, corsOrigins = [], pages, log, writeLine, observer } = options;
   const admissions = {
-    read: admission(limits, observer?.overloaded),
-    write: admission(limits, observer?.overloaded),
-    wait: admission({ ...limits, maxRequests: maxFollowers }, observer?.overloaded),
+    read: admission(limits),
+    write: admission(limits),
+    wait: admission({ ...limits, maxRequests: maxFollowers }),
   };
-  const responses = responseLimits({ maxBytes: limits.maxRequestBytes, maxStreams }, observer?.overloaded);
+  const responses = responseLimits({ maxBytes: limits.maxRequestBytes, maxStreams });
   const gates = { verifyToken, admissions, body: bodyReader(bodyLimit), countResponse: responses.count };
   let document: string | undefined;
   function sendDocument(ctx: ExchangeContext): void {
@@ -69,11 +60,13 @@ export function api(options: ApiOptions): Api {
   const methods = new Set(['GET', ...operations.map(({ method }) => method)]);
   const beforeRoutes = corsOrigins.length > 0 ? [cors(corsOrigins, [...methods])] : [];
   return {
-    handle: koaApp(routes, beforeRoutes),
+    handle: koaApp(routes, beforeRoutes, observer?.overloaded),
     logExchange: requestLog(log, log.isLevelEnabled('info') ? writeLine : undefined, observer),
     freeSlots: () => Math.min(admissions.read.freeSlots(), admissions.write.freeSlots()),
     observer,
+    /** Lists that are being streamed. */
     streams: responses.streams,
+    /** Requests for changes in progress, those that wait included. */
     followers: admissions.wait.inFlight,
   };
 }

@@ -45,6 +45,9 @@ export interface Exchange {
   resume: 'at once' | 'after this iteration' | 'when a slot is free';
 }
 
+/** A client's own request id is kept if it is short and safe in a log and a header. */
+const VALID_ID = /^[\w.-]{1,64}$/;
+
 /** Begins an exchange, which ends when its response closes; `ended` is then called. */
 export function beginExchange(
   connection: Connection,
@@ -53,13 +56,14 @@ export function beginExchange(
   log: Logger,
   ended: (exchange: Exchange) => void,
 ): Exchange {
+  const offered = request.headers['x-request-id'];
   const exchange: Exchange = {
     connection,
     request,
     response,
     log,
     start: performance.now(),
-    requestId: validId(request.headers['x-request-id']) ?? randomUUID(),
+    requestId: typeof offered === 'string' && VALID_ID.test(offered) ? offered : randomUUID(),
     operation: undefined,
     failure: undefined,
     bytesOut: undefined,
@@ -72,13 +76,6 @@ export function beginExchange(
     ended(exchange);
   });
   return exchange;
-}
-
-/** A client's own request id is kept if it is short and safe in a log and a header. */
-const VALID_ID = /^[\w.-]{1,64}$/;
-
-function validId(offered: string | string[] | undefined): string | undefined {
-  return typeof offered === 'string' && VALID_ID.test(offered) ? offered : undefined;
 }
 
 /**

@@ -23,10 +23,8 @@ const SLOW_BODY = 100;
 /**
  * Bounds the requests in flight, and with them memory and latency. Further requests are refused at once, unless a body
  * has been arriving for too long: that one loses its slot, so that slow uploads cannot block everyone else.
- *
- * @param overloaded called at each refusal
  */
-export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, overloaded?: () => void) {
+export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits) {
   let inFlight = 0;
   let allBytes = 0;
   let lastRefused = 0;
@@ -67,7 +65,6 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits, ove
    */
   function enter(bytes: number): Ticket {
     while (inFlight >= maxRequests || allBytes + bytes > maxRequestBytes) {
-      overloaded?.();
       if (evictSlowest()) continue;
       lastRefused = bytes;
       throw new HttpError('overloaded');

@@ -42,7 +42,8 @@ export function requestLog(
     // Not by the status: a stream can break off after its 200.
     const isFailure = error !== undefined && error >= 50_000;
     if (!isFailure && write === undefined) return;
-    const trace = traceOf(request.headers.traceparent);
+    const { 'content-length': length, traceparent } = request.headers;
+    const trace = traceOf(traceparent);
     const members = {
       requestId,
       traceId: trace?.traceId,
@@ -53,7 +54,8 @@ export function requestLog(
       status,
       error,
       durationMs: Math.round(milliseconds * 1000) / 1000,
-      bytesIn: bytesOf(request.headers['content-length']),
+      // A chunked body declares none.
+      bytesIn: length === undefined ? undefined : Number(length),
       bytesOut,
       aborted: response.writableFinished ? undefined : true,
     };
@@ -72,11 +74,6 @@ function infoLine(members: string): string {
 
 function causeOf(thrown: unknown): { readonly reason?: string; readonly err?: unknown } {
   return thrown instanceof Error ? { reason: thrown.message, err: thrown.cause } : {};
-}
-
-/** The declared length of a body; a chunked one has none. */
-function bytesOf(contentLength: string | undefined): number | undefined {
-  return contentLength === undefined ? undefined : Number(contentLength);
 }
 
 /** Without the query, the fragment, and the user and password of an absolute target. */

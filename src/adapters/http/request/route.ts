@@ -6,8 +6,7 @@ import { HttpError } from '../http-errors.ts';
 import type { Admission } from './admission.ts';
 import type { BodyReader } from './body-reader.ts';
 import type { Route } from './koa-app.ts';
-import { respond } from './response.ts';
-import type { ResponseCount } from './response-limits.ts';
+import { type ResponseCount, respond } from './response.ts';
 import type { ExchangeContext } from './undocumented-koa.ts';
 
 /** The steps that every request passes before its operation is invoked, and its response before it is sent. */

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { beginExchange, type Connection, type Exchange } from '../exchange.ts';
-import { MAX_HEADERS } from '../request/request-checks.ts';
+import { MAX_HEADERS } from '../request/koa-app.ts';
 import type { RequestObserver } from '../request/request-log.ts';
 import { backPressure } from './back-pressure.ts';
 import { connectionLimit } from './connection-limits.ts';
