@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import { management } from '../adapters/http/management.ts';
 import { serve } from '../adapters/http/sockets/server.ts';
 import { joinedMetrics } from '../adapters/prometheus/joined-metrics.ts';
-import { metricsContentType } from '../adapters/prometheus/metrics.ts';
 import type { App } from '../composition/app.ts';
 import { followTokens } from '../composition/follow-tokens.ts';
 import { freePort } from '../composition/free-ports.ts';
@@ -43,8 +42,8 @@ export async function startCluster(config: Config, log: Logger): Promise<App> {
     return undefined;
   };
   const checks = Object.fromEntries(workers.map(({ ready }, n) => [`worker ${n + 1}`, ready]));
-  const text = async () => joinedMetrics(await Promise.all(workers.map((worker) => worker.metrics().catch(() => []))));
-  const metrics = { contentType: metricsContentType, text };
+  const metrics = async () =>
+    joinedMetrics(await Promise.all(workers.map((worker) => worker.metrics().catch(() => []))));
   const { shutdownDelay, shutdownTimeout, management: where } = config;
   const managementServer = await serve(management({ service, ...checks }, metrics, log), where.host, where.port, log);
   async function close(acceptFor: number): Promise<void> {

@@ -118,7 +118,7 @@ async function start(
   let managementUrl: string | undefined;
   if (config.management !== undefined) {
     const { host, port } = config.management;
-    const managementServer = await serve(management({ service, database: ready }, metrics, log), host, port, log);
+    const managementServer = await serve(management({ service, database: ready }, metrics.text, log), host, port, log);
     opened.defer(() => managementServer.close(0));
     managementUrl = managementServer.url;
   }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { sharedRun } from '../adapters/postgres/calls/shared-run.ts';
 import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
 import { distribution } from '../adapters/postgres/citus.ts';
 import type { Database } from '../adapters/postgres/database.ts';
@@ -63,9 +64,8 @@ export function webhooksOf(
         );
       }
       const { states } = webhookEndpoints(database, callStore);
-      const counters = metrics.webhooks(names, async () =>
-        (await states()).filter(({ endpoint }) => names.includes(endpoint)),
-      );
+      const own = async () => (await states()).filter(({ endpoint }) => names.includes(endpoint));
+      const counters = metrics.webhooks(names, sharedRun(own));
       const { send, close } = webhookSender(endpoints, { connections: CONCURRENCY });
       const deliver = deliverWebhooks({
         feed: webhookEntries(database, callStore, isWriting),

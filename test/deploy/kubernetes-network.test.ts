@@ -34,8 +34,12 @@ describe('the ports', () => {
       only('PodMonitor').spec.podMetricsEndpoints?.[0]?.path,
     ];
     const log = pino({ level: 'silent' });
-    const metrics = { contentType: 'text/plain', text: async () => '' };
-    const server = await serve(management({}, metrics, log), '127.0.0.1', 0, log);
+    const server = await serve(
+      management({}, async () => '', log),
+      '127.0.0.1',
+      0,
+      log,
+    );
     try {
       for (const path of [...probes.map((probe) => probe?.path), ...scraped]) {
         expect([path, (await fetch(`${server.url}${path}`)).status]).toEqual([path, 200]);

@@ -13,25 +13,22 @@ import type { ServedApp } from './sockets/server.ts';
  */
 export type ReadinessCheck = () => Promise<string | undefined>;
 
-interface MetricsPage {
-  readonly contentType: string;
-  text(): Promise<string>;
-}
-
 /** Milliseconds. */
 const CHECK_TIMEOUT = 1_000;
+
+/** Prometheus's text format. */
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** For operators and orchestrators: `/live` (the process runs), `/ready` (it can serve requests) and `/metrics`. */
 export function management(
   checks: Readonly<Record<string, ReadinessCheck>>,
-  metrics: MetricsPage,
+  metrics: () => Promise<string>,
   log: Logger,
 ): ServedApp {
   const namedChecks = Object.entries(checks).map(([name, check]) => [name, shared(check)] as const);
 
   async function sendMetrics(ctx: ExchangeContext): Promise<void> {
-    const body = await metrics.text();
-    respond(ctx, { status: 200, headers: { 'Content-Type': metrics.contentType }, body });
+    respond(ctx, { status: 200, headers: { 'Content-Type': METRICS_TYPE }, body: await metrics() });
   }
 
   async function sendReadiness(ctx: ExchangeContext): Promise<void> {
@@ -74,13 +71,8 @@ function shared(check: ReadinessCheck): ReadinessCheck {
   };
 }
 
-interface Outcome {
-  readonly isReady: boolean;
-  /** `ok`, or what is wrong. */
-  readonly text: string;
-}
-
-async function outcome(check: ReadinessCheck): Promise<Outcome> {
+/** Does a check in time. `text` is `ok`, or what is wrong. */
+async function outcome(check: ReadinessCheck): Promise<{ readonly isReady: boolean; readonly text: string }> {
   const timeout = delay(CHECK_TIMEOUT, undefined, { ref: false }).then(() => {
     throw new Error(`no response within ${CHECK_TIMEOUT} ms`);
   });

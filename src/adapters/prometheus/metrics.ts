@@ -27,9 +27,6 @@ interface Sources {
   readonly droppedLines: () => number;
 }
 
-/** The media type of Prometheus's text format. */
-export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE;
-
 /** A metric with its current values. */
 export type MetricValues = MetricObjectWithValues<MetricValue<string>>;
 
@@ -59,8 +56,18 @@ export function prometheusMetrics() {
     registers,
   });
 
+  function gauge(name: string, help: string, value: () => number | Promise<number>): void {
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        this.set(await value());
+      },
+    });
+  }
+
   return {
-    contentType: metricsContentType,
     /** All current values in Prometheus's text format. */
     text: () => registry.metrics(),
     /** The same as objects, which another process can make a text of. */
@@ -74,7 +81,7 @@ export function prometheusMetrics() {
     webhooks: (endpoints: readonly string[], states: () => Promise<readonly EndpointState[]>) =>
       webhookMetrics(registry, endpoints, states),
     /** Adds metrics whose values these functions return at each scrape, and the series that begin at 0. */
-    collectFrom({ operations, connections, changesLag, droppedLines, ...counts }: Sources): void {
+    collectFrom({ operations, waiting, streams, followers, connections, changesLag, droppedLines }: Sources): void {
       requests.beginDefects(operations);
       new Counter({
         name: 'plant_store_log_lines_dropped_total',
@@ -85,28 +92,14 @@ export function prometheusMetrics() {
           this.inc(droppedLines());
         },
       });
-      for (const [name, help, count] of [
-        ['plant_store_waiting_plants', 'Plants waiting for an INSERT', counts.waiting],
-        ['plant_store_streams', 'Lists that are being streamed', counts.streams],
-        ['plant_store_followers', 'Requests for changes in progress, those that wait included', counts.followers],
-      ] as const) {
-        new Gauge({
-          name,
-          help,
-          registers,
-          collect() {
-            this.set(count());
-          },
-        });
-      }
-      new Gauge({
-        name: 'plant_store_changes_lag_seconds',
-        help: 'Time for which a transaction that is still open has held back /changes; NaN if it is not known',
-        registers,
-        async collect() {
-          this.set(await changesLag().catch(() => Number.NaN));
-        },
-      });
+      gauge('plant_store_waiting_plants', 'Plants waiting for an INSERT', waiting);
+      gauge('plant_store_streams', 'Lists that are being streamed', streams);
+      gauge('plant_store_followers', 'Requests for changes in progress, those that wait included', followers);
+      gauge(
+        'plant_store_changes_lag_seconds',
+        'Time for which a transaction that is still open has held back /changes; NaN if it is not known',
+        () => changesLag().catch(() => Number.NaN),
+      );
       new Gauge({
         name: 'plant_store_pool_connections',
         help: 'Connections to the database: busy, idle, or not open (unused)',

@@ -16,7 +16,7 @@ export interface EndpointState {
  * Adds the metrics of webhooks.
  *
  * @param endpoints their names, whose counters begin at 0
- * @param states called at each scrape; may reject, and then there are no values
+ * @param states called by each gauge at each scrape; may reject, and then there are no values
  */
 export function webhookMetrics(
   registry: Registry,
@@ -36,21 +36,9 @@ export function webhookMetrics(
   });
   for (const endpoint of endpoints) for (const counter of [delivered, failed]) counter.inc({ endpoint }, 0);
 
-  const secondsBehind = waitingTimes();
-  let reading: Promise<readonly (EndpointState & { readonly seconds: number })[]> | undefined;
-  async function read() {
-    try {
-      return (await states()).map((state) => ({ ...state, seconds: secondsBehind(state) }));
-    } catch {
-      return [];
-    } finally {
-      reading = undefined;
-    }
-  }
-
-  const gauges: [name: string, help: string, value: (state: EndpointState & { seconds: number }) => number][] = [
+  const gauges: [name: string, help: string, value: (state: EndpointState) => number][] = [
     ['lag_entries', 'Changes that wait for the endpoint of a webhook, 10,000 at most', ({ behind }) => behind],
-    ['lag_seconds', 'Time for which a change has waited, as far as scrapes show', ({ seconds }) => seconds],
+    ['lag_seconds', 'Time for which a change has waited, as far as scrapes show', waitingTimes()],
     ['parked', '1 if nothing is sent until the endpoint is resumed', ({ isParked }) => Number(isParked)],
   ];
   for (const [name, help, value] of gauges) {
@@ -59,9 +47,7 @@ export function webhookMetrics(
       help,
       ...common,
       async collect() {
-        // All gauges of a scrape share it.
-        reading ??= read();
-        const found = await reading;
+        const found = await states().catch(() => []);
         this.reset();
         for (const state of found) this.set({ endpoint: state.endpoint }, value(state));
       },

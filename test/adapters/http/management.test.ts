@@ -7,7 +7,7 @@ import { eventually } from '../../support/eventually.ts';
 const logged: string[] = [];
 const logAt = (level: string) => pino({ level }, { write: (line: string) => logged.push(line) });
 const silence = logAt('silent');
-const noMetrics = { contentType: 'text/plain', text: async () => '# nothing\n' };
+const noMetrics = async () => '# nothing\n';
 
 let server: HttpServer | undefined;
 afterEach(() => server?.close(0));
@@ -83,7 +83,7 @@ test('/ready waits for a check that still runs instead of starting it once more'
 test('/metrics answers the text as what it is', async () => {
   const answer = await get('/metrics');
   expect([answer.status, await answer.text()]).toEqual([200, '# nothing\n']);
-  expect(answer.headers.get('Content-Type')).toBe('text/plain');
+  expect(answer.headers.get('Content-Type')).toBe('text/plain; version=0.0.4; charset=utf-8');
 });
 
 test('answers an unknown path with an Error body', async () => {

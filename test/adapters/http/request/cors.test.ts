@@ -104,6 +104,11 @@ test('nobody is let through unless that is asked for', async () => {
 
 test('the port for operators is for no page', async () => {
   const log = pino({ level: 'silent' });
-  server = await serve(management({}, { contentType: 'text/plain', text: async () => '' }, log), '127.0.0.1', 0, log);
+  server = await serve(
+    management({}, async () => '', log),
+    '127.0.0.1',
+    0,
+    log,
+  );
   expect(corsHeaders(await preflight(APP, '/live'))).toEqual({});
 });
