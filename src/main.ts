@@ -1,17 +1,17 @@
 import { startCluster } from './cluster/primary.ts';
 import { startArguments } from './commands/start-arguments.ts';
-import { type App, startApp } from './composition/app.ts';
+import { startApp } from './composition/app.ts';
 import { requireFreePorts } from './composition/free-ports.ts';
 import { createLog } from './composition/log.ts';
 import { readConfig } from './config/config.ts';
 import { environment } from './config/environment.ts';
 import { say } from './process/say.ts';
-import { stopOnSignals } from './process/stop-on-signals.ts';
+import { type Stoppable, stopOnSignals } from './process/stop-on-signals.ts';
 import { keepObjectsYoung } from './process/young-objects.ts';
 
 keepObjectsYoung();
 
-let running: App | undefined;
+let running: Stoppable | undefined;
 stopOnSignals(() => running);
 // By default, Node.js opens a debugger.
 process.on('SIGUSR1', () => {});
@@ -25,7 +25,7 @@ try {
   await requireFreePorts(config);
   const log = await createLog(config.logLevel);
   const app = config.processes > 1 ? await startCluster(config, log.log) : await startApp(config, log);
-  running = app;
+  running = { ...config, close: app.close };
   say(`Plant Store listens at ${app.apiUrl}, management at ${app.managementUrl}`);
   if (config.api.pages) {
     const token = app.ownToken === undefined ? '' : `#token=${encodeURIComponent(app.ownToken)}`;

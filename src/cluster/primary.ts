@@ -44,8 +44,8 @@ export async function startCluster(config: Config, log: Logger): Promise<App> {
   const checks = Object.fromEntries(workers.map(({ ready }, n) => [`worker ${n + 1}`, ready]));
   const metrics = async () =>
     joinedMetrics(await Promise.all(workers.map((worker) => worker.metrics().catch(() => []))));
-  const { shutdownDelay, shutdownTimeout, management: where } = config;
-  const managementServer = await serve(management({ service, ...checks }, metrics, log), where.host, where.port, log);
+  const { host, port } = config.management;
+  const managementServer = await serve(management({ service, ...checks }, metrics, log), host, port, log);
   async function close(acceptFor: number): Promise<void> {
     state = 'shutting down';
     const closed = await Promise.allSettled(workers.map((worker) => worker.close(acceptFor)));
@@ -59,7 +59,7 @@ export async function startCluster(config: Config, log: Logger): Promise<App> {
     state = 'serving';
     const ready = async () => (await Promise.all(workers.map((worker) => worker.ready()))).find(Boolean);
     const { url: managementUrl } = managementServer;
-    return { ...first, managementUrl, ownToken: undefined, shutdownDelay, shutdownTimeout, ready, close };
+    return { ...first, managementUrl, ownToken: undefined, ready, close };
   } catch (error) {
     await close(0).catch(() => {});
     throw error;

@@ -1,6 +1,6 @@
 import { api } from '../adapters/http/api.ts';
 import { operationsOn } from '../adapters/http/contract/operations.ts';
-import { management } from '../adapters/http/management.ts';
+import { management, type ReadinessCheck } from '../adapters/http/management.ts';
 import { serve } from '../adapters/http/sockets/server.ts';
 import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
 import { postgresPlants } from '../adapters/postgres/postgres-plants.ts';
@@ -23,15 +23,8 @@ export interface App {
   readonly database: string;
   /** The token that the service generated because none is configured. */
   readonly ownToken: string | undefined;
-  /** Milliseconds for proxies to notice that /ready fails. */
-  readonly shutdownDelay: number;
-  /** Milliseconds that `close` may take. */
-  readonly shutdownTimeout: number;
-  /**
-   * Rejects, saying what to do, while migrations are pending or the database is unreachable or cannot store plants.
-   * Resolves to what else does not work, in words, or to undefined.
-   */
-  ready(): Promise<string | undefined>;
+  /** Rejects while migrations are pending or the database is unreachable or cannot store plants. */
+  readonly ready: ReadinessCheck;
   /**
    * Fails /ready, accepts connections for `acceptFor` more milliseconds, drains the requests in flight and closes the
    * database, all within `shutdownTimeout`.
@@ -95,8 +88,7 @@ async function start(
   opened.defer(stopWebhooks);
   const app = api({
     ...config,
-    corsOrigins: config.api.corsOrigins,
-    pages: config.api.pages,
+    ...config.api,
     baseUrl: () => config.api.baseUrl ?? apiServer.url,
     operations,
     verifyToken,
@@ -104,15 +96,13 @@ async function start(
     writeLine,
     observer: metrics,
   });
-  const { waiting, changesLag } = plants;
-  const { streams, followers } = app;
   metrics.collectFrom({
     operations: operations.map(({ operationId }) => operationId),
-    waiting,
-    streams,
-    followers,
+    waiting: plants.waiting,
+    streams: app.streams,
+    followers: app.followers,
     connections: () => database.connectionUse?.() ?? {},
-    changesLag,
+    changesLag: plants.changesLag,
     droppedLines,
   });
   let managementUrl: string | undefined;
@@ -134,8 +124,6 @@ async function start(
     managementUrl,
     database: database.description,
     ownToken,
-    shutdownDelay: config.shutdownDelay,
-    shutdownTimeout: config.shutdownTimeout,
     ready,
     metrics: metrics.values,
     close(milliseconds) {

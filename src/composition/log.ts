@@ -1,7 +1,6 @@
 import { type Logger, pino } from 'pino';
 import { ATOMIC_WRITE, lineWriter } from '../process/line-writer.ts';
 import { say } from '../process/say.ts';
-import { shortenedLine } from './shortened-line.ts';
 
 /** Characters to collect before writing. */
 const GROUP = 4_096;
@@ -23,23 +22,22 @@ export interface ProcessLog {
  */
 export async function createLog(level: string): Promise<ProcessLog> {
   let dropped = 0;
-  const onDrop = () => void dropped++;
-  const stdout = lineWriter(process.stdout, { group: GROUP, onDrop, onFailure: reportOnce() });
+  let isReported = false;
+  const stdout = lineWriter(process.stdout, {
+    group: GROUP,
+    onDrop: () => void dropped++,
+    onFailure(reason) {
+      if (isReported) return;
+      isReported = true;
+      say(`The log cannot be written (${reason}): lines are dropped and counted, and the service continues.`);
+    },
+  });
   process.on('exit', stdout.flush);
   const render = process.stdout.isTTY ? await readable() : (line: string) => shortenedLine(line, ATOMIC_WRITE);
   const write = (line: string) => stdout.write(render(line));
   const log = pino({ level, base: null, serializers: { err: describe } }, { write });
   process.on('uncaughtExceptionMonitor', (err) => log.fatal({ err }, 'crash'));
   return { log, writeLine: write, droppedLines: () => dropped };
-}
-
-function reportOnce(): (reason: string) => void {
-  let isReported = false;
-  return (reason) => {
-    if (isReported) return;
-    isReported = true;
-    say(`The log cannot be written (${reason}): lines are dropped and counted, and the service continues.`);
-  };
 }
 
 /** One line for each request, plus an error's stack; fields that only machines need are omitted. */
@@ -53,6 +51,24 @@ async function readable(): Promise<(line: string) => string> {
       '{if durationMs} {durationMs} ms{end}{if requestId} {requestId}{end}',
     ignore: 'method,path,status,error,durationMs,requestId,bytesIn,bytesOut',
   });
+}
+
+/**
+ * Shortens a line of JSON by cutting its longest strings, such as the path of a request or the stack of an error.
+ *
+ * @param line one JSON value and a line feed
+ * @param most bytes, line feed included; only a line with hundreds of members can remain longer
+ */
+export function shortenedLine(line: string, most: number): string {
+  // UTF-8 has at most three bytes for one of UTF-16's units.
+  if (line.length * 3 <= most || Buffer.byteLength(line) <= most) return line;
+  let shorter = line;
+  for (let longest = most / 2; longest >= 1 && Buffer.byteLength(shorter) > most; longest /= 2) {
+    const cut = (_: string, value: unknown) =>
+      typeof value === 'string' && value.length > longest ? `${value.slice(0, longest).toWellFormed()}…` : value;
+    shorter = `${JSON.stringify(JSON.parse(line, cut))}\n`;
+  }
+  return shorter;
 }
 
 /** Omits an error's other properties: a driver's hold whole connections, a parser's whole bodies. */

@@ -1,7 +1,7 @@
 import { say } from './say.ts';
 
 /** What can be stopped in good order. */
-interface Stoppable {
+export interface Stoppable {
   /** Milliseconds for proxies to notice that the service is not ready. */
   readonly shutdownDelay: number;
   /** Milliseconds that `close` may take. */

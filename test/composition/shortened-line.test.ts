@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { shortenedLine } from '../../src/composition/shortened-line.ts';
+import { shortenedLine } from '../../src/composition/log.ts';
 
 const MOST = 4_096;
 const lineOf = (value: object) => `${JSON.stringify(value)}\n`;
