@@ -19,14 +19,6 @@ export const ATOMIC_WRITE = 4_096;
 
 const LINE_FEED = 0x0a;
 
-/** Writes lines to a stream. It never throws, and only `flush` waits for the reader. */
-export interface LineWriter {
-  /** Queues a line, including its line feed, or drops it if the queue is full. */
-  write(line: string): void;
-  /** Writes the queued lines within 250 ms: for the end of the process. */
-  flush(): void;
-}
-
 interface Options {
   /** Characters to collect before writing, or 0, since a system call for each line would cost too much. */
   readonly group: number;
@@ -39,8 +31,9 @@ interface Options {
 /**
  * Writes lines to stdout or stderr so that neither a full disk nor a reader that stalls or exits can stop the process.
  * Failed writes are retried, and only whole lines are dropped. Each write is whole lines of at most ATOMIC_WRITE bytes.
+ * It never throws, and only `flush` waits for the reader.
  */
-export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onFailure }: Options): LineWriter {
+export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onFailure }: Options) {
   const fd = nonBlocking(stream.fd);
   let queued = '';
   /** Lines taken from the queue, without what has been written of them. */
@@ -74,7 +67,8 @@ export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onF
   }
 
   return {
-    write(line) {
+    /** Queues a line, including its line feed, or drops it if the queue is full. */
+    write(line: string): void {
       if (current.length + queued.length + line.length > MAX_QUEUED) {
         onDrop?.();
         onFailure?.(failure === undefined || isSlow(failure) ? 'its reader or disk is too slow' : failure.message);
@@ -86,7 +80,8 @@ export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onF
       if (mayWrite && queued.length >= group) writeQueued();
       else writeLater();
     },
-    flush() {
+    /** Writes the queued lines within 250 ms: for the end of the process. */
+    flush(): void {
       const end = performance.now() + FLUSH_TIMEOUT;
       writeQueued();
       while (failure !== undefined && isSlow(failure) && performance.now() < end) {

@@ -1,15 +1,4 @@
-import {
-  createWriteStream,
-  fchmodSync,
-  fchownSync,
-  lstatSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import type { Writable } from 'node:stream';
 
 /** Where an export is written. */
@@ -36,48 +25,48 @@ export function standardOutput(): Target {
 export function fileTarget(path: string, force: boolean): Target {
   const file = freePath(path, force);
   const partial = `${file}.partial`;
-  const replaced = statSync(file, { throwIfNoEntry: false });
+  const replaced = fs.statSync(file, { throwIfNoEntry: false });
   const fd = create(partial, path, replaced === undefined ? 0o666 : 0o600);
   if (replaced !== undefined) takeOver(replaced, fd);
-  const stream = createWriteStream(partial, { fd, flush: true });
+  const stream = fs.createWriteStream(partial, { fd, flush: true });
   return {
     stream,
     commit() {
       // It may have been created meanwhile.
       freePath(path, force);
-      renameSync(partial, file);
+      fs.renameSync(partial, file);
     },
     discard() {
       stream.destroy();
-      rmSync(partial, { force: true });
+      fs.rmSync(partial, { force: true });
     },
   };
 }
 
 /** @returns the file to write: a link stays, and the file behind it is replaced */
 function freePath(path: string, force: boolean): string {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return path;
-  const found = statSync(path, { throwIfNoEntry: false });
+  if (fs.lstatSync(path, { throwIfNoEntry: false }) === undefined) return path;
+  const found = fs.statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new Error(`${path} is a link to nothing: remove it, or name another file`);
   if (!found.isFile()) throw new Error(`${path} is not a regular file: name another one, or - for standard output`);
   if (!force) throw new Error(`${path} exists: name another file, or replace it with --force`);
-  return realpathSync(path);
+  return fs.realpathSync(path);
 }
 
 /** Gives a new file the mode of the one that it replaces, and its owner and group where that is permitted. */
-function takeOver({ uid, gid, mode }: Stats, fd: number): void {
+function takeOver({ uid, gid, mode }: fs.Stats, fd: number): void {
   try {
-    fchownSync(fd, uid, gid);
+    fs.fchownSync(fd, uid, gid);
   } catch {
     // Only root may give files away.
   }
-  fchmodSync(fd, mode);
+  fs.fchmodSync(fd, mode);
 }
 
 /** Exclusively, since a second export would empty what the first one writes. @returns the descriptor */
 function create(partial: string, path: string, mode: number): number {
   try {
-    return openSync(partial, 'wx', mode);
+    return fs.openSync(partial, 'wx', mode);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new Error(

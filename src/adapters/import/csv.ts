@@ -23,7 +23,7 @@ const ROUNDED = /^-?\d([.,]\d+)?E\+\d+$/i;
  * columns twice
  */
 export async function* csvEntries(lines: AsyncIterable<readonly Line[]>): AsyncGenerator<readonly Entry[]> {
-  let header: Header | undefined;
+  let header: ReturnType<typeof readHeader> | undefined;
   for await (const records of csvRecords(lines)) {
     const entries: Entry[] = [];
     for (const record of records) {
@@ -35,14 +35,7 @@ export async function* csvEntries(lines: AsyncIterable<readonly Line[]>): AsyncG
   if (header === undefined) throw new Error('the list is empty');
 }
 
-interface Header {
-  /** Excel writes rows that have been cleared as separators only. */
-  hasValue(record: Line): boolean;
-  /** @throws PlantStoreError `invalid_plant` */
-  plantIn(record: Buffer): NewPlant;
-}
-
-function readHeader({ bytes, problem }: Line): Header {
+function readHeader({ bytes, problem }: Line) {
   const [, before, after] = COLUMN.exec(bytes.toString('latin1')) ?? [];
   const separator = (before ?? after ?? ',') as Separator;
   const names = columnNames(bytes, separator, problem);
@@ -54,8 +47,10 @@ function readHeader({ bytes, problem }: Line): Header {
   }
   const [idColumn = -1, nameColumn = -1, tagColumn = -1] = COLUMNS.map((column) => names.indexOf(column));
   return {
-    hasValue: ({ bytes }) => bytes.some((byte) => byte !== separator.charCodeAt(0)),
-    plantIn(record) {
+    /** Excel writes rows that have been cleared as separators only. */
+    hasValue: ({ bytes }: Line) => bytes.some((byte) => byte !== separator.charCodeAt(0)),
+    /** @throws PlantStoreError `invalid_plant` */
+    plantIn(record: Buffer): NewPlant {
       const cells = cellsOf(record, separator);
       // Fewer are no error: Excel sometimes leaves out empty ones at the end of a row.
       // https://www.stata.com/support/faqs/data-management/how-excel-writes-empty-cells/

@@ -2,24 +2,19 @@ import { type BigIntStats, closeSync, lstatSync, openSync, rmSync, writeSync } f
 import type { PlantStoreError } from '../../domain/errors.ts';
 import { type Entry, isConflict } from './entry.ts';
 
-/** Where refused entries are written, to be corrected and imported again. */
-export interface RejectedFile {
-  /** Writes a line of JSON synchronously, so that it survives even a kill of this process. */
-  add(entry: Entry, reason: PlantStoreError): void;
-  close(): void;
-}
-
 /**
- * Removes an earlier import's file; a new one is created when an entry is refused.
+ * Where refused entries are written, to be corrected and imported again. Removes an earlier import's file; a new one is
+ * created when an entry is refused.
  *
  * @param list the opened list, which must be a different file
  * @throws Error, saying what to do, if the path leads to the list, to anything but a regular file, or cannot be written
  */
-export function rejectedFile(path: string, list: BigIntStats): RejectedFile {
+export function rejectedFile(path: string, list: BigIntStats) {
   let file: number | undefined;
   withAdvice(path, () => removeEarlier(path, list));
   return {
-    add({ line: { number, lastNumber, bytes } }, reason) {
+    /** Writes a line of JSON synchronously, so that it survives even a kill of this process. */
+    add({ line: { number, lastNumber, bytes } }: Entry, reason: PlantStoreError): void {
       const outcome = isConflict(reason) ? 'conflicting' : 'invalid';
       const lines = lastNumber > number ? `; lines ${number} to ${lastNumber} are one record, joined by a quote` : '';
       const refused = { line: number, outcome, reason: reason.message + lines, text: bytes.toString() };
@@ -29,7 +24,7 @@ export function rejectedFile(path: string, list: BigIntStats): RejectedFile {
         writeSync(file, `${JSON.stringify(refused)}\n`);
       });
     },
-    close() {
+    close(): void {
       if (file !== undefined) closeSync(file);
     },
   };

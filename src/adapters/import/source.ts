@@ -1,17 +1,6 @@
-import { type BigIntStats, createReadStream, fstatSync, openSync, statSync } from 'node:fs';
+import { createReadStream, fstatSync, openSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { addAbortSignal } from 'node:stream';
-
-export interface Source {
-  readonly chunks: AsyncIterable<Buffer>;
-  bytesRead(): number;
-  /** Bytes; undefined for a pipe. */
-  readonly size: number | undefined;
-  /** Identifies the opened file, which may also have other names. */
-  readonly stats: BigIntStats;
-  /** Stops reading even before the end: an open standard input keeps the process alive. */
-  close(): void;
-}
 
 /** Bytes per read, and so of the plants of a batch: enough for full statements, few enough to be stored soon. */
 const CHUNK = 128 * 1024;
@@ -21,19 +10,25 @@ const CHUNK = 128 * 1024;
  *
  * @throws Error, saying what to do, if there is no such file
  */
-export function openSource(path: string, signal: AbortSignal): Source {
+export function openSource(path: string, signal: AbortSignal) {
   const isInput = path === '-';
   const fd = isInput ? process.stdin.fd : openFile(path);
   const stats = fstatSync(fd, { bigint: true });
   const stream = addAbortSignal(signal, isInput ? process.stdin : createReadStream('', { fd, highWaterMark: CHUNK }));
+  const chunks: AsyncIterable<Buffer> = stream;
   return {
-    chunks: stream,
+    chunks,
     bytesRead: () => stream.bytesRead,
+    /** Bytes; undefined for a pipe. */
     size: stats.isFile() ? Number(stats.size) : undefined,
+    /** Identifies the opened file, which may also have other names. */
     stats,
-    close: () => stream.destroy(),
+    /** Stops reading even before the end: an open standard input keeps the process alive. */
+    close: () => void stream.destroy(),
   };
 }
+
+export type Source = ReturnType<typeof openSource>;
 
 function openFile(path: string): number {
   const stats = statSync(path, { throwIfNoEntry: false });

@@ -2,18 +2,6 @@ import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../domain/errors.ts';
 
-/** The public keys of an identity provider. */
-interface ProviderKeys {
-  /**
-   * Finds the key that a token names, fetching the keys anew if it is unknown.
-   *
-   * @throws PlantStoreError `token_unverifiable` if it is unknown and the provider cannot be reached
-   */
-  readonly keyOf: JWTVerifyGetKey;
-  /** Fetches the keys in the background if the last fetch was long ago, to drop those that the provider has withdrawn. */
-  refresh(): void;
-}
-
 /** Minimum milliseconds between two fetches, since unauthenticated clients choose which keys their tokens name. */
 const COOLDOWN = 5_000;
 
@@ -27,7 +15,7 @@ const REFRESH = 5 * 60_000;
  * @param timeout milliseconds that a fetch may take
  * @param changed called when the keys differ from those before
  */
-export function providerKeys(url: string, timeout: number, log: Logger, changed: () => void): ProviderKeys {
+export function providerKeys(url: string, timeout: number, log: Logger, changed: () => void) {
   const joseNeverRefetches = { cacheMaxAge: Number.POSITIVE_INFINITY, cooldownDuration: Number.POSITIVE_INFINITY };
   const keys = createRemoteJWKSet(new URL(url), { ...joseNeverRefetches, timeoutDuration: timeout });
   let known = '';
@@ -58,18 +46,26 @@ export function providerKeys(url: string, timeout: number, log: Logger, changed:
     await fetching;
   }
 
+  /**
+   * Finds the key that a token names, fetching the keys anew if it is unknown.
+   *
+   * @throws PlantStoreError `token_unverifiable` if it is unknown and the provider cannot be reached
+   */
+  const keyOf: JWTVerifyGetKey = async (header, token) => {
+    try {
+      if (known !== '') return await keys(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+    }
+    await fetchAfter(COOLDOWN);
+    if (failure === undefined) return keys(header, token);
+    const message = 'the key of the access token cannot be fetched; sending the same request again is safe';
+    throw new PlantStoreError('token_unverifiable', message, { cause: failure });
+  };
+
   return {
-    async keyOf(header, token) {
-      try {
-        if (known !== '') return await keys(header, token);
-      } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      }
-      await fetchAfter(COOLDOWN);
-      if (failure === undefined) return keys(header, token);
-      const message = 'the key of the access token cannot be fetched; sending the same request again is safe';
-      throw new PlantStoreError('token_unverifiable', message, { cause: failure });
-    },
+    keyOf,
+    /** Fetches the keys in the background if the last fetch was long ago, to drop those that were withdrawn. */
     refresh: () => void fetchAfter(REFRESH),
   };
 }
