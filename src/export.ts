@@ -1,22 +1,34 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileFormats } from './adapters/export/formats.ts';
-import { fileTarget, standardOutput } from './adapters/export/target.ts';
-import { type ListPlants, type ListQuery, listPlants } from './application/list-plants.ts';
-import { type ExportArguments, exportArguments, USAGE } from './commands/export-arguments.ts';
-import type { ListFormat } from './commands/list-arguments.ts';
-import { openOfflineStore, withDatabaseMessage } from './commands/offline-store.ts';
-import { formatCount, showProgress } from './commands/progress.ts';
+import { fileTarget, standardOutput, type Target } from './adapters/export/target.ts';
+import { listPlants, type PlantList } from './application/list-plants.ts';
+import { type ExportArguments, exportArguments } from './commands/list-arguments.ts';
+import { type OfflineStore, withOfflineStore } from './commands/offline-store.ts';
+import { showProgress, totalText } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
 import { readDatabaseConfig } from './config/config.ts';
-import { environment } from './config/environment.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
 
 /* npm run export: writes the plants of the configured database to a list (docs/import.md). */
 
-/** The exit code, beside those of a failure and of the signals. */
-const DONE = 0;
+const USAGE = `Usage: npm run export -- FILE [--format ndjson|csv] [--tag T] [--after=ID] [--force]
+
+Writes every plant in the database of DATABASE_URL, else in the embedded one in DATA_DIR, to a file that npm run import
+reads back. Deleted plants leave nothing in it, so it is not a backup.
+
+  FILE              the list to write; - is standard output, with npm run --silent export
+  --format FORMAT   ndjson or csv, if FILE does not end with .ndjson, .jsonl or .csv
+  --tag T           only the plants with this tag
+  --after=ID        only the plants with larger ids
+  --force           replaces FILE if it exists
+  -h, --help        shows this
+
+Exit codes: 0 the list is complete; 1 it did not begin, or could not go on; 130, 143 it was interrupted by Ctrl-C, by
+SIGTERM. A list that is not complete has the name FILE.partial, if anything of it is left.
+
+Example: npm run export -- plants.ndjson`;
 
 const stop = stopRequest('Stopping');
 
@@ -25,13 +37,21 @@ await runCommand('export', USAGE, exportArguments, run);
 if (stop.aborted && process.exitCode === stop.reason) process.exit();
 
 /** @returns the exit code */
-async function run({ path, format, query, force }: ExportArguments): Promise<number> {
-  const config = readDatabaseConfig(environment());
+async function run(args: ExportArguments): Promise<number> {
+  const { path, force } = args;
+  const config = readDatabaseConfig();
   const target = path === '-' ? standardOutput() : fileTarget(path, force);
-  const store = await openOfflineStore(config).catch((error) => {
+  try {
+    await withOfflineStore(config, (store) => writeList(store, args, target));
+    return 0;
+  } catch (error) {
     target.discard();
-    throw error;
-  });
+    if (stop.aborted) return stop.reason;
+    throw writeProblem(error, path);
+  }
+}
+
+async function writeList(store: OfflineStore, { format, query }: ExportArguments, target: Target): Promise<void> {
   const start = performance.now();
   let plants = 0;
   // The statistics do not know of a part, and without them only the bar is missing.
@@ -39,23 +59,21 @@ async function run({ path, format, query, force }: ExportArguments): Promise<num
   const total = isWhole ? await store.estimateCount().catch(() => undefined) : undefined;
   const readProgress = () => ({ plants, part: total === undefined ? undefined : Math.min(plants / total, 1) });
   const hideProgress = showProgress(readProgress, process.stderr);
+  const { header, linesOf } = fileFormats[format];
+  async function* parts(): AsyncIterable<string> {
+    if (header !== '') yield header;
+    for await (const records of batches(await listPlants(store.plants)(query))) {
+      yield linesOf(records);
+      plants += records.split('\n').length;
+    }
+  }
   try {
-    const parts = partsOf(listPlants(store.plants), query, format, (count) => {
-      plants += count;
-    });
-    await pipeline(Readable.from(parts, { highWaterMark: 1 }), target.stream, { signal: stop });
+    await pipeline(Readable.from(parts(), { highWaterMark: 1 }), target.stream, { signal: stop });
     target.commit();
-  } catch (error) {
-    target.discard();
-    if (!stop.aborted) throw withDatabaseMessage(writeProblem(error, path), 'Run the same command again.');
-    return stop.reason;
   } finally {
     hideProgress();
-    await store.close();
   }
-  const seconds = (performance.now() - start) / 1_000;
-  say(`${formatCount(plants)} plants in ${seconds.toFixed(1)} s, ${formatCount(plants / seconds)}/s`);
-  return DONE;
+  say(totalText(plants, (performance.now() - start) / 1_000));
 }
 
 /** Only errors of the system calls that write the list have one of these; the database's are translated. */
@@ -66,23 +84,7 @@ function writeProblem(error: unknown, path: string): unknown {
   return new Error(`${list} cannot be written (${message})${advice}`, { cause: error });
 }
 
-/** @param wrote called with the number of plants in each part */
-async function* partsOf(
-  list: ListPlants,
-  query: ListQuery,
-  format: ListFormat,
-  wrote: (plants: number) => void,
-): AsyncIterable<string> {
-  const { header, linesOf } = fileFormats[format];
-  if (header !== '') yield header;
-  const { first, others } = await list(query);
-  for await (const records of batches(first, others)) {
-    yield linesOf(records);
-    wrote(records.split('\n').length);
-  }
-}
-
-async function* batches(first: string, others: AsyncIterable<string> | undefined): AsyncIterable<string> {
+async function* batches({ first, others }: PlantList): AsyncIterable<string> {
   if (first !== '') yield first;
   if (others !== undefined) yield* others;
 }

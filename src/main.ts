@@ -1,13 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 import { startCluster } from './cluster/primary.ts';
-import { startArguments } from './commands/start-arguments.ts';
+import { runCommand } from './commands/run-command.ts';
 import { startApp } from './composition/app.ts';
 import { requireFreePorts } from './composition/free-ports.ts';
 import { createLog } from './composition/log.ts';
 import { readConfig } from './config/config.ts';
-import { environment } from './config/environment.ts';
 import { say } from './process/say.ts';
 import { type Stoppable, stopOnSignals } from './process/stop-on-signals.ts';
 import { keepObjectsYoung } from './process/young-objects.ts';
+
+/* npm start: starts the service. */
+
+const USAGE = `Usage: npm start [-- --version | --help]
+
+Starts the service. Environment variables and the file .env configure it: docs/configuration.md lists them.
+
+  --version    shows the version
+  -h, --help   shows this`;
 
 keepObjectsYoung();
 
@@ -15,13 +25,17 @@ let running: Stoppable | undefined;
 stopOnSignals(() => running);
 // By default, Node.js opens a debugger.
 process.on('SIGUSR1', () => {});
-try {
-  const text = startArguments(process.argv.slice(2));
-  if (text !== undefined) {
-    console.log(text);
-    process.exit();
+
+const readArguments = () => parseArgs({ options: { version: { type: 'boolean' } } }).values;
+await runCommand('start', USAGE, readArguments, run, 'Plant Store cannot start.\n');
+
+/** @returns the exit code, once the service has started */
+async function run({ version }: ReturnType<typeof readArguments>): Promise<number> {
+  if (version) {
+    console.log(ownVersion());
+    return 0;
   }
-  const config = readConfig(environment());
+  const config = readConfig();
   await requireFreePorts(config);
   const log = await createLog(config.logLevel);
   const app = config.processes > 1 ? await startCluster(config, log.log) : await startApp(config, log);
@@ -38,13 +52,14 @@ try {
     (problem) => problem !== undefined && say(`Ready, but ${problem}`),
     (error: Error) => say(`Not ready: ${error.message}`),
   );
-} catch (error) {
-  say(`Plant Store cannot start.\n${error instanceof Error ? error.message : error}`);
-  // An embedded database that could not be opened keeps a timer, and with it the process.
-  process.exit(1);
+  return 0;
 }
 
 function exampleRequest(url: string, token: string): string {
   const plant = JSON.stringify({ id: 1, name: 'Monstera deliciosa', tag: 'houseplant' });
   return `curl ${url}/plants -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '${plant}'`;
+}
+
+function ownVersion(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }

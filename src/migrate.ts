@@ -6,7 +6,6 @@ import { withAdvice } from './adapters/postgres/schema/advice.ts';
 import { damagedMigrations, migrateDown, migrateUp, migrationStatus } from './adapters/postgres/schema/migrator.ts';
 import { runCommand } from './commands/run-command.ts';
 import { readMigrationConfig } from './config/config.ts';
-import { environment } from './config/environment.ts';
 
 /* npm run migrate [up|status|down]: changes or shows the schema of the configured database. */
 
@@ -25,7 +24,7 @@ function migrationArguments(args: readonly string[]) {
 
 /** @returns the exit code */
 async function run({ command, deletePlants }: ReturnType<typeof migrationArguments>): Promise<number> {
-  const config = readMigrationConfig(environment());
+  const config = readMigrationConfig();
   if (config.kind === 'embedded' && command !== 'up') await requireEmbeddedDatabase(config.dataDir);
   try {
     const database =

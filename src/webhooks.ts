@@ -1,37 +1,67 @@
-import { type EndpointState, MOST_COUNTED } from './adapters/postgres/webhooks/webhook-endpoints.ts';
-import { openOfflineStore, withDatabaseMessage } from './commands/offline-store.ts';
+import { parseArgs } from 'node:util';
+import {
+  type EndpointState,
+  MOST_COUNTED,
+  type webhookEndpoints,
+} from './adapters/postgres/webhooks/webhook-endpoints.ts';
+import { withOfflineStore } from './commands/offline-store.ts';
 import { formatCount } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
-import { USAGE, type WebhooksArguments, webhooksArguments } from './commands/webhooks-arguments.ts';
 import { readDatabaseConfig } from './config/config.ts';
-import { environment } from './config/environment.ts';
+import { endpointName } from './config/webhook-endpoints.ts';
 
 /* npm run webhooks: shows and changes how the endpoints of webhooks are doing (docs/webhooks.md). */
 
-/** The exit code, beside that of a failure. */
-const DONE = 0;
+const USAGE = `Usage: npm run webhooks -- status | resume URL | skip URL | rewind URL
 
-await runCommand('webhooks', USAGE, webhooksArguments, run);
+Shows and changes how the endpoints of webhooks are doing, in the database of DATABASE_URL, or in the embedded one in
+DATA_DIR while the service does not run. Running instances go on within seconds.
 
-/** @returns the exit code */
-async function run(args: WebhooksArguments): Promise<number> {
-  const store = await openOfflineStore(readDatabaseConfig(environment()));
-  try {
-    const states = await store.webhooks.states();
-    console.log(args.command === 'status' ? described(states) : await change(args, states, store.webhooks));
-    return DONE;
-  } catch (error) {
-    throw withDatabaseMessage(error, 'Run the same command again.');
-  } finally {
-    await store.close();
-  }
+  status       each endpoint, by its host and a digest of its URL: what waits for it, and what has failed
+  resume URL   tries again now, also if the endpoint is parked
+  skip URL     sets aside the plant that fails, as it is now, and goes on after it
+  rewind URL   sends all plants again, from the first one on
+  -h, --help   shows this
+
+Exit codes: 0 done; 1 nothing was changed.`;
+
+const CHANGES = ['resume', 'skip', 'rewind'] as const;
+
+/** What to do to which endpoint. */
+interface Change {
+  readonly command: (typeof CHANGES)[number];
+  readonly endpoint: string;
 }
 
-type Change = Exclude<WebhooksArguments, { readonly command: 'status' }>;
-type Webhooks = Awaited<ReturnType<typeof openOfflineStore>>['webhooks'];
+await runCommand('webhooks', USAGE, changeIn, run);
 
-/** @returns what was done. @throws Error, saying why it was not */
-async function change({ command, endpoint }: Change, states: EndpointState[], webhooks: Webhooks): Promise<string> {
+/** Reads the command line. @returns undefined for `status`. @throws Error, saying what is wrong with it */
+function changeIn(args: string[]): Change | undefined {
+  const { positionals } = parseArgs({ args, options: {}, allowPositionals: true });
+  const [name = 'status', url, ...more] = positionals;
+  if (name === 'status' && url === undefined) return undefined;
+  const command = CHANGES.find((one) => one === name);
+  if (command === undefined) throw new Error('the command must be status, resume, skip or rewind');
+  if (more.length > 0) throw new Error(`${command} takes one URL`);
+  if (url === undefined || !URL.canParse(url)) throw new Error(`${command} needs the URL of the endpoint`);
+  return { command, endpoint: endpointName(url) };
+}
+
+/** @returns the exit code */
+function run(change: Change | undefined): Promise<number> {
+  return withOfflineStore(readDatabaseConfig(), async ({ webhooks }) => {
+    const states = await webhooks.states();
+    console.log(change === undefined ? described(states) : await apply(change, states, webhooks));
+    return 0;
+  });
+}
+
+/** @returns what was done. @throws Error, saying why nothing was */
+async function apply(
+  { command, endpoint }: Change,
+  states: EndpointState[],
+  webhooks: ReturnType<typeof webhookEndpoints>,
+): Promise<string> {
   const state = states.find((one) => one.endpoint === endpoint);
   if (state === undefined) {
     throw new Error(`${endpoint} is not known: it is once the service has started with its URL. See status`);

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
 import { plantPurge } from '../adapters/postgres/changes/plant-purge.ts';
+import type { Database } from '../adapters/postgres/database.ts';
 import { requireEmbeddedDatabase } from '../adapters/postgres/embedded/embedded-database.ts';
 import { estimatedCount } from '../adapters/postgres/plants/estimated-count.ts';
 import { postgresPlants } from '../adapters/postgres/postgres-plants.ts';
@@ -18,35 +19,42 @@ const STORE_TIMEOUT = 60_000;
 const BATCH_ROWS = 256;
 
 /**
- * Opens the plants of a database for a command that works without the service.
+ * Opens a database for a command that works without the service, and closes it once the command has done its work.
  *
  * @param mayCreate whether to create an embedded database where there is none
+ * @param advice what to do if the database fails during the work
  * @throws Error, saying what to do, if the database cannot be used
  */
-export async function openOfflineStore(config: DatabaseConfig, mayCreate = false) {
+export async function withOfflineStore<Result>(
+  config: DatabaseConfig,
+  work: (store: OfflineStore) => Promise<Result>,
+  { mayCreate = false, advice = 'Run the same command again.' } = {},
+): Promise<Result> {
   // A mistyped DATA_DIR would otherwise be an empty store.
   if (config.kind === 'embedded' && !mayCreate) await requireEmbeddedDatabase(config.dataDir);
   const database = await openDatabase({ ...config, ...DATABASE_TIMEOUTS }, pino({ level: 'silent' }));
   try {
     await requireMigrations(database);
-    const callStore = storeCalls({ schemaReady: () => undefined, timeout: STORE_TIMEOUT });
-    return {
-      plants: postgresPlants(database, { callStore, batchRows: BATCH_ROWS }),
-      purge: plantPurge(database, callStore),
-      webhooks: webhookEndpoints(database, callStore),
-      estimateCount: () => estimatedCount(database),
-      close: database.close,
-    };
+    return await work(storeOn(database));
   } catch (error) {
+    if (!(error instanceof PlantStoreError)) throw error;
+    // The database's own message: clients must not see it, but whoever runs a command needs it.
+    const cause = withAdvice(error.cause);
+    const message = cause instanceof Error ? cause.message : error.message;
+    throw new Error(`The database failed (${message}). ${advice}`, { cause: error });
+  } finally {
     await database.close();
-    throw error;
   }
 }
 
-/** Adds the database's own message, which clients must not see but whoever runs a command needs. */
-export function withDatabaseMessage(error: unknown, advice: string): unknown {
-  if (!(error instanceof PlantStoreError)) return error;
-  const cause = withAdvice(error.cause);
-  const message = cause instanceof Error ? cause.message : error.message;
-  return new Error(`The database failed (${message}). ${advice}`, { cause: error });
+export type OfflineStore = ReturnType<typeof storeOn>;
+
+function storeOn(database: Database) {
+  const callStore = storeCalls({ schemaReady: () => undefined, timeout: STORE_TIMEOUT });
+  return {
+    plants: postgresPlants(database, { callStore, batchRows: BATCH_ROWS }),
+    purge: plantPurge(database, callStore),
+    webhooks: webhookEndpoints(database, callStore),
+    estimateCount: () => estimatedCount(database),
+  };
 }

@@ -1,4 +1,5 @@
 import { clearLine, cursorTo } from 'node:readline';
+import { entryCount, type Tally } from '../adapters/import/import-plants.ts';
 
 export interface Progress {
   readonly plants: number;
@@ -56,6 +57,26 @@ export function progressText({ plants, part }: Progress, seconds: number, idleSe
   }
   if (idleSeconds >= 3) parts.push(`nothing new for ${duration(idleSeconds)}`);
   return parts.join(', ');
+}
+
+/** What was done in all. @param seconds that it took */
+export function totalText(plants: number, seconds: number): string {
+  return `${formatCount(plants)} plants in ${seconds.toFixed(1)} s, ${formatCount(plants / seconds)}/s`;
+}
+
+/** The result of an import as a table for people. @param seconds its duration */
+export function summary(tally: Tally, created: number, seconds: number): string {
+  const { stored, conflicting, invalid } = tally;
+  const rows: [name: string, count: number][] = [
+    ['created', created],
+    // A plant created after its call timed out does not count as stored.
+    ['already there', Math.max(stored - created, 0)],
+    ['conflicting', conflicting],
+    ['invalid', invalid],
+  ];
+  const width = Math.max(...rows.map(([, count]) => formatCount(count).length));
+  const table = rows.map(([name, count]) => `${name.padEnd(13)}  ${formatCount(count).padStart(width)}`);
+  return [totalText(entryCount(tally), seconds), ...table].join('\n');
 }
 
 export function formatCount(value: number): string {

@@ -1,20 +1,20 @@
 import { say } from '../process/say.ts';
 
-const FAILED = 1;
-
 /**
- * Runs a command to its end and sets the exit code. An error prints its message on stderr, with exit code 1.
+ * Runs a command and sets the exit code. An error prints its message on stderr, with exit code 1.
  *
  * @param name in package.json
  * @param usage printed on stdout for --help
  * @param parse parses the command line; it throws an Error that says what is wrong with it
  * @param run resolves to the exit code
+ * @param failed printed before the message of an error
  */
 export async function runCommand<Arguments>(
   name: string,
   usage: string,
-  parse: (args: readonly string[]) => Arguments,
+  parse: (args: string[]) => Arguments,
   run: (args: Arguments) => Promise<number>,
+  failed = '',
 ): Promise<void> {
   // A failed write of the progress bar must not end the command.
   process.stderr.on('error', () => {});
@@ -23,14 +23,14 @@ export async function runCommand<Arguments>(
     if (args.includes('--help') || args.includes('-h')) console.log(usage);
     else process.exitCode = await run(parsedCommandLine(name, () => parse(args)));
   } catch (error) {
-    say(error instanceof Error ? error.message : String(error));
+    say(failed + (error instanceof Error ? error.message : String(error)));
     // An embedded database that could not be opened keeps a timer, and with it the process.
-    process.exit(FAILED);
+    process.exit(1);
   }
 }
 
 /** Adds how to get help to an error of the command line. */
-export function parsedCommandLine<Arguments>(name: string, parse: () => Arguments): Arguments {
+function parsedCommandLine<Arguments>(name: string, parse: () => Arguments): Arguments {
   try {
     return parse();
   } catch (error) {

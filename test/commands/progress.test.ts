@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { progressText, showProgress } from '../../src/commands/progress.ts';
+import { progressText, showProgress, summary } from '../../src/commands/progress.ts';
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -61,4 +61,8 @@ test.each([
   [{ plants: 9, part: 1 }, 1, '[========================] 100 %, 9 plants, 9/s, 0:00 left'],
 ])('says %j as people do', (progress, seconds, text) => {
   expect(progressText(progress, seconds, 0)).toBe(text);
+});
+
+test('counts a plant that was created after its deadline had passed as created, and none as already there', () => {
+  expect(summary({ stored: 1, conflicting: 0, invalid: 0 }, 2, 1)).toMatch(/^created {8}2\nalready there {2}0$/m);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { importArguments } from '../../src/commands/import-arguments.ts';
+import { importArguments } from '../../src/commands/list-arguments.ts';
 
 test.each([
   [['plants.csv'], { path: 'plants.csv', format: 'csv', rejectedPath: 'plants.csv.rejected.ndjson' }],
