@@ -1,9 +1,10 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Static, TObject } from 'typebox';
 import type { Permission } from '../../../application/permissions.ts';
 import { jsonParser } from '../../../wire/object-parser.ts';
 import type { AnyErrorCode } from '../http-errors.ts';
 import { preferredType } from './accept.ts';
-import type { Preconditions } from './etag.ts';
+import { type Preconditions, preconditionsOf } from './etag.ts';
 import { decodeQuery, type Parameters, parseParameters, type Values } from './parameters.ts';
 import type { Reply, ResponseKind } from './responses.ts';
 
@@ -36,10 +37,7 @@ interface RequestHead {
   readonly path: Readonly<Record<string, string>>;
   /** Without the question mark. */
   readonly query: string;
-  /** The header. */
-  readonly accept: string | undefined;
-  /** Undefined without `If-Match` and `If-None-Match`. */
-  readonly preconditions: Preconditions | undefined;
+  readonly headers: IncomingHttpHeaders;
   /** Aborts when the client has left. */
   signal(): AbortSignal;
 }
@@ -60,11 +58,12 @@ export interface Operation extends Description {
 }
 
 /** The parsed input of a handler. */
-interface HandlerInput<Body, Path extends Parameters, Query extends Parameters>
-  extends Pick<RequestHead, 'preconditions' | 'signal'> {
+interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> extends Pick<RequestHead, 'signal'> {
   readonly body: Body;
   readonly path: Values<Path>;
   readonly query: Partial<Values<Query>>;
+  /** Undefined without `If-Match` and `If-None-Match`. */
+  readonly preconditions: Preconditions | undefined;
 }
 
 /** The body that an operation takes: its documentation and its parser. */
@@ -98,10 +97,11 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
     ...description,
     requestBody: schema,
     response,
-    prepare({ path: texts, query: encoded, accept, preconditions, signal }) {
+    prepare({ path: texts, query: encoded, headers, signal }) {
       const path = parseParameters(parameters, texts);
       const query = parseParameters(known, known === undefined ? {} : decodeQuery(encoded, known));
-      const type = method === 'GET' ? preferredType(accept, types) : undefined;
+      const preconditions = preconditionsOf(headers['if-match'], headers['if-none-match']);
+      const type = method === 'GET' ? preferredType(headers.accept, types) : undefined;
       return async (bytes) =>
         response.reply(await handle({ body: parse(bytes), path, query, preconditions, signal }), type);
     },

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Permission, Permissions, TokenVerifier } from '../../../application/permissions.ts';
-import { ifNoneMatch, preconditionsOf } from '../contract/etag.ts';
+import { ifNoneMatch } from '../contract/etag.ts';
 import type { Operation } from '../contract/operation.ts';
 import { HttpError } from '../http-errors.ts';
 import type { Admission } from './admission.ts';
@@ -34,10 +34,8 @@ export function operationRoute(operation: Operation, { verifyToken, admissions, 
     exchange.operation = operation.operationId;
     requirePermission(await verifyToken(bearerToken(req)), permission);
     exchange.connection.isAuthenticated = true;
-    const { accept, 'if-match': match, 'if-none-match': noneMatch } = req.headers;
-    const preconditions = preconditionsOf(match, noneMatch);
     const signal = () => leaving(req, res);
-    const invoke = operation.prepare({ path, query: ctx.querystring, accept, preconditions, signal });
+    const invoke = operation.prepare({ path, query: ctx.querystring, headers: req.headers, signal });
     const ticket = enter(check(req));
     try {
       const reading = read(ctx);
@@ -49,6 +47,7 @@ export function operationRoute(operation: Operation, { verifyToken, admissions, 
       if (needsChunks && req.httpVersion === '1.0') throw new HttpError('not_acceptable', NEEDS_CHUNKS);
       countResponse(res, body);
       const { ETag } = headers;
+      const noneMatch = req.headers['if-none-match'];
       const isKnown = method === 'GET' && noneMatch !== undefined && ETag !== undefined && ifNoneMatch(noneMatch, ETag);
       if (isKnown) respond(ctx, { status: 304, headers, body: undefined });
       else respond(ctx, { status: body === undefined ? 204 : 200, headers, body });
