@@ -2,9 +2,6 @@ import { type Logger, pino } from 'pino';
 import { ATOMIC_WRITE, lineWriter } from '../process/line-writer.ts';
 import { say } from '../process/say.ts';
 
-/** Characters to collect before writing. */
-const GROUP = 4_096;
-
 /** The log of a process. */
 export interface ProcessLog {
   readonly log: Logger;
@@ -24,7 +21,7 @@ export async function createLog(level: string): Promise<ProcessLog> {
   let dropped = 0;
   let isReported = false;
   const stdout = lineWriter(process.stdout, {
-    group: GROUP,
+    group: ATOMIC_WRITE,
     onDrop: () => void dropped++,
     onFailure(reason) {
       if (isReported) return;
