@@ -37,7 +37,6 @@ test('answers 200 to exactly those whose record the table holds, though a third 
   agent.destroy();
 
   const rows = await storedPlantsAt(database.url);
-  await database.drop();
   expect(judge(answers, rows)).toEqual(faultless);
   expect(answers).toHaveLength(REQUESTS);
   expect(rows).toHaveLength(new Set(sent.filter(({ name }) => name !== '\0').map(({ id }) => id)).size);

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, cp, readdir, readFile, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -11,7 +11,8 @@ import { openFailure } from '../src/adapters/postgres/embedded/open-failure.ts';
 import { migrateUp } from '../src/adapters/postgres/schema/migrator.ts';
 import { type PostgresServer, startPostgresServer } from '../tooling/postgres-server.ts';
 import { post, TOKEN } from './support/api-server.ts';
-import { putEmbeddedDatabase } from './support/embedded-template.ts';
+import { embeddedFolder } from './support/embedded-template.ts';
+import { listening } from './support/servers/local-server.ts';
 import {
   projectFile,
   type Service,
@@ -26,6 +27,9 @@ import { emptyDatabase, migratedDatabase, type TestDatabase } from './support/te
 
 const plant = JSON.stringify({ id: 1, name: 'Monstera deliciosa' });
 
+const startOn = async (DATABASE_URL: string) =>
+  startService(await temporaryFolder(), { DATABASE_URL, ACCESS_TOKENS: TOKEN });
+
 async function databaseCheck({ managementUrl }: Service): Promise<string> {
   const answer = (await (await fetch(`${managementUrl}/ready`)).json()) as { checks: { database: string } };
   return answer.checks.database;
@@ -35,29 +39,22 @@ async function databaseCheck({ managementUrl }: Service): Promise<string> {
 async function runProgram(args: readonly string[], environment: Record<string, string>, folder?: string) {
   const [program = '', ...others] = args;
   const cwd = folder ?? (await temporaryFolder());
-  const run = startNode([projectFile(`src/${program}`), ...others], cwd, environment);
-  const { code } = await run.exited;
-  return { code, stdout: run.stdout(), stderr: run.stderr() };
+  return startNode([projectFile(`src/${program}`), ...others], cwd, environment).outcome();
 }
 
 const migrate = (command: string, environment: Record<string, string>, folder?: string) =>
   runProgram(['migrate.ts', command], environment, folder);
 
 describe('a DATA_DIR', () => {
-  const unwritable = (folder: string) =>
-    new RegExp(`^${folder} is not a writable folder \\(E[A-Z]+\\): fix that, or set DATA_DIR to another one$`);
-
-  test('that is a file, or is below one, is refused', async () => {
+  test('that is a file, is below one, or is in a file system that takes no folders is refused', async () => {
     const file = join(await temporaryFolder(), 'file');
     await writeFile(file, 'mine');
-    for (const folder of [file, join(file, 'data')]) {
-      await expect(embeddedDatabase(folder)).rejects.toThrow(unwritable(folder));
+    for (const folder of [file, join(file, 'data'), '/proc/plants/data']) {
+      await expect(embeddedDatabase(folder)).rejects.toThrow(
+        new RegExp(`^${folder} is not a writable folder \\(E[A-Z]+\\): fix that, or set DATA_DIR to another one$`),
+      );
     }
     expect(await readFile(file, 'utf8')).toBe('mine');
-  });
-
-  test('in a file system that takes no folders is refused', async () => {
-    await expect(embeddedDatabase('/proc/plants/data')).rejects.toThrow(unwritable('/proc/plants/data'));
   });
 
   test.each(['status', 'down'])('without a database stays so after migrate %s', async (command) => {
@@ -71,8 +68,7 @@ describe('a DATA_DIR', () => {
   });
 
   test('made by another version is refused, and left as it was for that one', async () => {
-    const folder = await temporaryFolder();
-    await putEmbeddedDatabase(folder);
+    const folder = await embeddedFolder();
     const made = await embeddedDatabase(folder);
     await migrateUp(made);
     await made.sql.insertInto('plants').values({ id: 1n, name: 'Monstera deliciosa', tag: null }).execute();
@@ -113,8 +109,7 @@ describe('a DATA_DIR', () => {
       (path) => `${path} is not a writable folder (EACCES): fix that, or set DATA_DIR to another one`,
     ],
   ])('whose owner took away %s, as after a start by root, is not called damaged', async (_what, name, message) => {
-    const folder = await temporaryFolder();
-    await putEmbeddedDatabase(folder);
+    const folder = await embeddedFolder();
     await chmod(join(folder, name), 0);
     // Root may read everything.
     const nobody = 65_534;
@@ -175,82 +170,70 @@ describe('an .env', () => {
 describe('a database', () => {
   test('with a table plants of another program is not migrated, and left as it was', async () => {
     const database = await emptyDatabase();
-    try {
-      await database.query('create table plants (id serial primary key, species text)');
-      await database.query(`insert into plants (species) values ('ficus')`);
-      const { code, stderr } = await migrate('up', { DATABASE_URL: database.url });
-      expect([code, stderr]).toEqual([
-        1,
-        `relation "plants" already exists: these migrations did not create it; nothing was changed. Set the database's URL to a separate database\n`,
-      ]);
-      expect(await database.query('select * from plants')).toEqual([{ id: 1, species: 'ficus' }]);
-      expect(await database.query('select * from kysely_migration')).toEqual([]);
-    } finally {
-      await database.drop();
-    }
+    await database.query('create table plants (id serial primary key, species text)');
+    await database.query(`insert into plants (species) values ('ficus')`);
+    const { code, stderr } = await migrate('up', { DATABASE_URL: database.url });
+    expect([code, stderr]).toEqual([
+      1,
+      `relation "plants" already exists: these migrations did not create it; nothing was changed. Set the database's URL to a separate database\n`,
+    ]);
+    expect(await database.query('select * from plants')).toEqual([{ id: 1, species: 'ficus' }]);
+    expect(await database.query('select * from kysely_migration')).toEqual([]);
   });
 
   test('whose table plants was changed is not ready until that is fixed', async () => {
     const database = await migratedDatabase();
-    try {
-      const service = await startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
+    const service = await startOn(database.url);
+    expect(await databaseCheck(service)).toBe('ok');
+    const otherTable =
+      "the table plants is not what the migrations create: fix it, or set the database's URL to a separate database";
+    for (const [damage, fix, message] of [
+      [
+        'alter table plants rename tag to kind',
+        'alter table plants rename kind to tag',
+        `column "tag" of relation "plants" does not exist: ${otherTable}`,
+      ],
+      [
+        'alter table plants alter id type integer',
+        'alter table plants alter id type bigint',
+        `integer out of range: ${otherTable}`,
+      ],
+      [
+        'alter table plants drop constraint plants_pkey',
+        'alter table plants add primary key (id)',
+        `there is no unique or exclusion constraint matching the ON CONFLICT specification: ${otherTable}`,
+      ],
+      [
+        'alter table plants set unlogged',
+        'alter table plants set logged',
+        'a crash would empty the table plants: run ALTER TABLE plants SET LOGGED as its owner',
+      ],
+      [
+        'alter table plants rename to trees',
+        'alter table trees rename to plants',
+        `relation "plants" does not exist: ${otherTable}`,
+      ],
+    ] as const) {
+      await database.query(damage);
+      expect(await databaseCheck(service)).toBe(message);
+      await database.query(fix);
       expect(await databaseCheck(service)).toBe('ok');
-      const otherTable =
-        "the table plants is not what the migrations create: fix it, or set the database's URL to a separate database";
-      for (const [damage, fix, message] of [
-        [
-          'alter table plants rename tag to kind',
-          'alter table plants rename kind to tag',
-          `column "tag" of relation "plants" does not exist: ${otherTable}`,
-        ],
-        [
-          'alter table plants alter id type integer',
-          'alter table plants alter id type bigint',
-          `integer out of range: ${otherTable}`,
-        ],
-        [
-          'alter table plants drop constraint plants_pkey',
-          'alter table plants add primary key (id)',
-          `there is no unique or exclusion constraint matching the ON CONFLICT specification: ${otherTable}`,
-        ],
-        [
-          'alter table plants set unlogged',
-          'alter table plants set logged',
-          'a crash would empty the table plants: run ALTER TABLE plants SET LOGGED as its owner',
-        ],
-        [
-          'alter table plants rename to trees',
-          'alter table trees rename to plants',
-          `relation "plants" does not exist: ${otherTable}`,
-        ],
-      ] as const) {
-        await database.query(damage);
-        expect(await databaseCheck(service)).toBe(message);
-        await database.query(fix);
-        expect(await databaseCheck(service)).toBe('ok');
-      }
-      expect((await post(service.apiUrl, plant)).status).toBe(200);
-    } finally {
-      await database.drop();
     }
+    expect((await post(service.apiUrl, plant)).status).toBe(200);
   });
 
   test('that became read-only is not ready, and is again on fresh connections once it is not', async () => {
     const database = await migratedDatabase();
-    try {
-      const name = new URL(database.url).pathname.slice(1);
-      await database.query(`alter database ${name} set default_transaction_read_only = on`);
-      const service = await startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
-      expect(await databaseCheck(service)).toBe(
-        "cannot execute INSERT in a read-only transaction: the server is read-only; point the database's URL at the primary",
-      );
-      expect((await post(service.apiUrl, plant)).status).toBe(503);
-      await database.query(`begin read write; alter database ${name} reset all; commit`);
-      expect(await databaseCheck(service)).toBe('ok');
-      expect((await post(service.apiUrl, plant)).status).toBe(200);
-    } finally {
-      await database.drop();
-    }
+    const name = new URL(database.url).pathname.slice(1);
+    await database.query(`alter database ${name} set default_transaction_read_only = on`);
+    const service = await startOn(database.url);
+    expect(await databaseCheck(service)).toBe(
+      "cannot execute INSERT in a read-only transaction: the server is read-only; point the database's URL at the primary",
+    );
+    expect((await post(service.apiUrl, plant)).status).toBe(503);
+    await database.query(`begin read write; alter database ${name} reset all; commit`);
+    expect(await databaseCheck(service)).toBe('ok');
+    expect((await post(service.apiUrl, plant)).status).toBe(200);
   });
 });
 
@@ -269,33 +252,25 @@ describe('an address', () => {
         stderr: problem + ADVICE,
       });
     }
-    const service = await startService(await temporaryFolder(), { DATABASE_URL: url, ACCESS_TOKENS: TOKEN });
+    const service = await startOn(url);
     await service.until(() => service.stderr().includes(`Not ready: ${problem}${ADVICE}`));
     expect(await databaseCheck(service)).toBe(`${problem}${ADVICE}`.trimEnd());
   });
 
   test('where something else listens is reported with advice', async () => {
-    const silent = createServer().listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const { port } = silent.address() as AddressInfo;
+    const port = await listening(createServer());
     const environment = { DATABASE_URL: `postgres://127.0.0.1:${port}/plants`, CONNECT_TIMEOUT: '200ms' };
     expect((await migrate('status', environment)).stderr).toBe(
       `Connection terminated due to connection timeout: nothing has responded within CONNECT_TIMEOUT: ${ADVICE}`,
     );
-    silent.close();
   });
 
   test('without TLS, asked for it, is reported with advice', async () => {
-    const database = await emptyDatabase();
-    try {
-      const url = new URL(database.url);
-      url.searchParams.set('sslmode', 'verify-full');
-      expect((await migrate('status', { DATABASE_URL: url.href })).stderr).toBe(
-        "The server does not support SSL connections: switch TLS on in Postgres, or take sslmode out of the database's URL\n",
-      );
-    } finally {
-      await database.drop();
-    }
+    const url = new URL((await emptyDatabase()).url);
+    url.searchParams.set('sslmode', 'verify-full');
+    expect((await migrate('status', { DATABASE_URL: url.href })).stderr).toBe(
+      "The server does not support SSL connections: switch TLS on in Postgres, or take sslmode out of the database's URL\n",
+    );
   });
 });
 
@@ -303,8 +278,6 @@ describe('a command line', () => {
   test.each([
     [['migrate.ts', 'stauts'], /^stauts is not a command of migrations\nFor help: npm run migrate -- --help\n$/],
     [['migrate.ts', 'down', '--yes'], /^down --yes is not a command of migrations\nFor help: /],
-    [['import.ts', 'plants.csv', '--froce'], /^Unknown option '--froce'\nFor help: npm run import -- --help\n$/],
-    [['export.ts'], /^no list is named: name a file, or - for standard output\nFor help: npm run export -- --help\n$/],
     [['purge.ts', '--deleted-before', '90'], /^--deleted-before must be a time like 90d, 12h, 30m or 0s\nFor help: /],
   ])('that is wrong is refused with what is wrong and where to get help: %j', async (command, message) => {
     const { code, stdout, stderr } = await runProgram(command, {});
@@ -321,15 +294,11 @@ describe('a command line', () => {
 
   test('of a purge that matches nothing does not call an id free', async () => {
     const database = await migratedDatabase();
-    try {
-      await database.query(`insert into plants values (1, 'Acer')`);
-      const purge = (...flags: string[]) =>
-        runProgram(['purge.ts', '--id', '1', ...flags], { DATABASE_URL: database.url });
-      expect((await purge()).stderr).toBe('0 deleted plants would be forgotten: there is none like that\n');
-      expect((await purge('--yes')).stderr).toBe('0 deleted plants forgotten: there is none like that\n');
-    } finally {
-      await database.drop();
-    }
+    await database.query(`insert into plants values (1, 'Acer')`);
+    const purge = (...flags: string[]) =>
+      runProgram(['purge.ts', '--id', '1', ...flags], { DATABASE_URL: database.url });
+    expect((await purge()).stderr).toBe('0 deleted plants would be forgotten: there is none like that\n');
+    expect((await purge('--yes')).stderr).toBe('0 deleted plants forgotten: there is none like that\n');
   });
 });
 
@@ -373,17 +342,14 @@ describe('a server that asks for passwords', () => {
   ])('%s is reported by migrations and by /ready, without the password', async (_name, url, message) => {
     const { code, stderr } = await migrate('up', { DATABASE_URL: url() });
     expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
-    const service = await startService(await temporaryFolder(), { DATABASE_URL: url(), ACCESS_TOKENS: TOKEN });
+    const service = await startOn(url());
     expect(await databaseCheck(service)).toMatch(message);
     expect((await post(service.apiUrl, plant)).status).toBe(503);
     expect(service.stdout() + service.stderr() + stderr).not.toContain('wrong-password');
   });
 
   test('missing rights are reported, and noticed once they are granted', async () => {
-    const service = await startService(await temporaryFolder(), {
-      DATABASE_URL: urlFor('plants', 'right-password'),
-      ACCESS_TOKENS: TOKEN,
-    });
+    const service = await startOn(urlFor('plants', 'right-password'));
     const advice =
       'the service needs SELECT on kysely_migration and change_feed, UPDATE (store, recorded) on change_feed, and ' +
       'SELECT, INSERT and UPDATE on plants and webhooks; ' +
@@ -409,10 +375,7 @@ describe('a server that asks for passwords', () => {
     await database.query('grant select on kysely_migration, change_feed to plants');
     await database.query('grant select, insert, update on plants to plants');
     await database.query('alter table plants enable row level security');
-    const service = await startService(await temporaryFolder(), {
-      DATABASE_URL: urlFor('plants', 'right-password'),
-      ACCESS_TOKENS: TOKEN,
-    });
+    const service = await startOn(urlFor('plants', 'right-password'));
     expect(await databaseCheck(service)).toBe(
       'row-level security applies to this role on the table plants and may refuse or hide plants: ' +
         'run ALTER TABLE plants DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS',

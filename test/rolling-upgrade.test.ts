@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { TOKEN } from './support/api-server.ts';
 import { eventually } from './support/eventually.ts';
 import { faultless, judge, naturals, startLoad } from './support/load-clients.ts';
@@ -7,15 +7,13 @@ import { emptyDatabase, migratedDatabase, storedPlantsAt, type TestDatabase } fr
 
 /* Instances and a schema that do not change at the same moment. */
 
-let database: TestDatabase;
-afterEach(() => database.drop());
-
-const start = async () => startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
+const start = async ({ url }: TestDatabase) =>
+  startService(await temporaryFolder(), { DATABASE_URL: url, ACCESS_TOKENS: TOKEN });
 const isReady = async ({ managementUrl }: Service) => (await fetch(`${managementUrl}/ready`)).ok;
 
 test('eight instances that start at once on an empty database are ready once one job has migrated it', async () => {
-  database = await emptyDatabase();
-  const starting = Promise.all(Array.from({ length: 8 }, start));
+  const database = await emptyDatabase();
+  const starting = Promise.all(Array.from({ length: 8 }, () => start(database)));
   const migration = startNode([projectFile('src/migrate.ts')], await temporaryFolder(), {
     DATABASE_URL: database.directUrl,
   });
@@ -24,8 +22,8 @@ test('eight instances that start at once on an empty database are ready once one
 }, 120_000);
 
 test('old instances serve on, and start, while a newer version has migrated the database', async () => {
-  database = await migratedDatabase();
-  const old = await start();
+  const database = await migratedDatabase();
+  const old = await start(database);
   const load = startLoad(old.apiUrl, naturals());
   const more = async () => {
     const before = load.acknowledged();
@@ -36,7 +34,7 @@ test('old instances serve on, and start, while a newer version has migrated the 
   await database.query(`insert into kysely_migration values ('0002_add_planted_at', '2099-01-01T00:00:00.000Z')`);
   await more();
   expect(await isReady(old)).toBe(true);
-  const restarted = await start();
+  const restarted = await start(database);
   await eventually(() => isReady(restarted));
   await more();
   const answers = await load.stop();

@@ -1,36 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc, { type Arbitrary } from 'fast-check';
 import { sql } from 'kysely';
-import type { HttpServer } from '../src/adapters/http/sockets/server.ts';
 import type { Database } from '../src/adapters/postgres/database.ts';
-import { embeddedDatabase } from '../src/adapters/postgres/embedded/embedded-database.ts';
-import { migrateUp } from '../src/adapters/postgres/schema/migrator.ts';
 import { post, startApiServer } from './support/api-server.ts';
-import { putEmbeddedDatabase } from './support/embedded-template.ts';
+import { openEmbedded } from './support/embedded-template.ts';
+import { atEnd, forAllTests } from './support/lifetimes.ts';
 import { int64, writtenInteger, writtenString } from './support/plants/json-forms.ts';
 import { connect, migratedDatabase, plantsIn } from './support/test-database.ts';
 
 /* The whole way: JSON over HTTP, through the domain, into the database, read back by plain SQL. */
 
-interface Subject {
-  readonly database: Database;
-  remove(): Promise<void>;
-}
-
-async function postgres(): Promise<Subject> {
-  const { url, drop } = await migratedDatabase();
-  return { database: connect(url), remove: drop };
-}
-
-async function embedded(): Promise<Subject> {
-  const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
-  await putEmbeddedDatabase(folder);
-  const database = await embeddedDatabase(folder);
-  await migrateUp(database);
-  return { database, remove: () => rm(folder, { recursive: true }) };
+async function openPostgres(): Promise<Database> {
+  const database = connect((await migratedDatabase()).url);
+  atEnd(database.close);
+  return database;
 }
 
 interface Sample {
@@ -75,21 +58,12 @@ const samples: Arbitrary<Sample> = fc
       }),
   );
 
-describe.each<[string, () => Promise<Subject>]>([
-  ['Postgres', postgres],
-  ['the embedded database', embedded],
+describe.each<[string, () => Promise<Database>]>([
+  ['Postgres', openPostgres],
+  ['the embedded database', openEmbedded],
 ])('on %s', (_name, open) => {
-  let subject: Subject;
-  let server: HttpServer;
-  beforeAll(async () => {
-    subject = await open();
-    server = await startApiServer({ plants: plantsIn(subject.database) });
-  }, 60_000);
-  afterAll(async () => {
-    await server.close(0);
-    await subject.database.close();
-    await subject.remove();
-  });
+  const database = forAllTests(open);
+  const server = forAllTests(() => startApiServer({ plants: plantsIn(database) }));
 
   async function create(body: string): Promise<{ status: number; json: unknown }> {
     const answer = await post(server.url, body);
@@ -108,13 +82,13 @@ describe.each<[string, () => Promise<Subject>]>([
       const tagged = JSON.stringify({ name, ...(tag === undefined && { tag: '' }) });
       expect(await create(tagged.replace('{', `{"id":${id},`))).toEqual(conflict);
 
-      const { rows } = await sql`select id::text, name, tag from plants`.execute(subject.database.sql);
+      const { rows } = await sql`select id::text, name, tag from plants`.execute(database.sql);
       expect(rows).toEqual([{ id: `${id}`, name, tag: tag ?? null }]);
     });
     // One plant at a time, so that its id is free, however often the edges come up.
     await fc.assert(
       property.beforeEach(async () => {
-        await sql`delete from plants`.execute(subject.database.sql);
+        await sql`delete from plants`.execute(database.sql);
       }),
       { numRuns: 300 },
     );

@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { CLOSE, post as postBody, TOKEN } from './support/api-server.ts';
 import { eventually } from './support/eventually.ts';
+import { forAllTests } from './support/lifetimes.ts';
+import { beginUpload, connectTo } from './support/raw-request.ts';
 import { AUDIENCE, ISSUER, signingKey, startIdentityProvider, tokenOf } from './support/servers/identity-provider.ts';
 import {
   projectFile,
@@ -17,18 +18,14 @@ import {
   startService,
   temporaryFolder,
 } from './support/service-process.ts';
-import { emptyDatabase, migratedDatabase, type TestDatabase } from './support/test-database.ts';
+import { emptyDatabase, migratedDatabase } from './support/test-database.ts';
 
 /* The whole service as its own process, as its users meet it. */
 
-const TOKEN = 'token-for-the-tests';
 const monstera = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' };
 
-function post({ apiUrl }: Service, plant: object, token = TOKEN): Promise<Response> {
-  // A connection that is kept alive would keep a stopping service waiting.
-  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', Connection: 'close' };
-  return fetch(`${apiUrl}/plants`, { method: 'POST', headers, body: JSON.stringify(plant) });
-}
+const post = ({ apiUrl }: Service, plant: object, token = TOKEN) =>
+  postBody(apiUrl, JSON.stringify(plant), { Authorization: `Bearer ${token}` });
 
 async function ready({ managementUrl }: Service): Promise<{ status: number; message?: string }> {
   const answer = await fetch(`${managementUrl}/ready`);
@@ -47,9 +44,8 @@ describe('without any configuration', () => {
   // One for all tests, since making the embedded database takes seconds.
   let folder: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'plant-store-service-'));
+    folder = await temporaryFolder();
   });
-  afterAll(() => rm(folder, { recursive: true }));
 
   test('shows a complete curl command that works as it is', async () => {
     const service = await startService(folder);
@@ -74,25 +70,18 @@ describe('without any configuration', () => {
     expect((await startService(own)).stderr()).not.toContain('Creating');
   });
 
-  test('keeps its token, readable by its owner only, for the next start', async () => {
-    const first = await startService(folder);
-    const token = tokenIn(await first.curl());
-    first.kill('SIGKILL');
-    await first.exited;
-    const file = join(folder, 'data/access-token');
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
-    expect(await readFile(file, 'utf8')).toBe(`${token}\n`);
-    expect(tokenIn(await (await startService(folder)).curl())).toBe(token);
-  });
-
-  test('has a plant it answered 200 for after kill -9', async () => {
+  test('has its token, readable by its owner only, and a plant that it answered 200 for after kill -9', async () => {
     const first = await startService(folder);
     const token = tokenIn(await first.curl());
     expect((await post(first, monstera, token)).status).toBe(200);
     first.kill('SIGKILL');
     await first.exited;
+    const file = join(folder, 'data/access-token');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await readFile(file, 'utf8')).toBe(`${token}\n`);
 
     const second = await startService(folder);
+    expect(tokenIn(await second.curl())).toBe(token);
     expect((await post(second, monstera, token)).status).toBe(200);
     const other = await post(second, { ...monstera, name: 'Monstera adansonii' }, token);
     expect([other.status, await other.json()]).toEqual([
@@ -118,7 +107,7 @@ describe('without any configuration', () => {
     const token = tokenIn(curl);
     await post(service, monstera, token);
     await post(service, { name: 1 }, `${token}${token}`);
-    await fetch(`${service.apiUrl}/plants?access_token=${token}`, { headers: { Connection: 'close' } });
+    await fetch(`${service.apiUrl}/plants?access_token=${token}`, { headers: CLOSE });
     service.kill('SIGTERM');
     expect(await service.exited).toEqual({ code: 0, signal: null });
     const lines = service.stdout().trimEnd().split('\n');
@@ -131,33 +120,10 @@ describe('without any configuration', () => {
 });
 
 describe('on Postgres', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await migratedDatabase();
-  });
-  afterAll(() => database.drop());
+  const database = forAllTests(migratedDatabase);
 
   const start = async (environment: Record<string, string> = {}) =>
     startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...environment });
-
-  /** A request whose body the service is waiting for. */
-  async function halfSent({ apiUrl }: Service) {
-    const body = JSON.stringify(monstera);
-    const { hostname, port } = new URL(apiUrl);
-    const socket = connect(Number(port), hostname).setEncoding('utf8');
-    socket.on('error', () => {});
-    socket.write(`POST /plants HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${TOKEN}\r\n`);
-    socket.write(`Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`);
-    expect(await once(socket, 'data')).toEqual(['HTTP/1.1 100 Continue\r\n\r\n']);
-    socket.write(body.slice(0, 10));
-    /** Sends the rest and resolves to all that comes back until the service closes the connection. */
-    return async function finish(): Promise<string> {
-      socket.write(body.slice(10));
-      let answer = '';
-      for await (const text of socket) answer += text;
-      return answer;
-    };
-  }
 
   /** Sends the signal and waits until the service has begun to stop. */
   async function beginToStop(service: Service, signal: NodeJS.Signals) {
@@ -167,7 +133,7 @@ describe('on Postgres', () => {
 
   test('finishes a request that is in flight when it has to stop, and is not ready meanwhile', async () => {
     const service = await start();
-    const finish = await halfSent(service);
+    const { finish } = await beginUpload(service.apiUrl, JSON.stringify(monstera));
     await beginToStop(service, 'SIGTERM');
     expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { service: 'shutting down' } });
     expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
@@ -182,10 +148,9 @@ describe('on Postgres', () => {
 
   test('does not wait for a silent connection or an unfinished request longer than SHUTDOWN_TIMEOUT', async () => {
     const service = await start({ SHUTDOWN_TIMEOUT: '2s' });
-    const { hostname, port } = new URL(service.apiUrl);
-    const silent = connect(Number(port), hostname).on('error', () => {});
-    await once(silent, 'connect');
-    await halfSent(service);
+    await once(connectTo(service.apiUrl), 'connect');
+    const { socket } = await beginUpload(service.apiUrl);
+    socket.write('{');
     service.kill('SIGTERM');
     // It would be 1 after the time is over.
     expect(await service.exited).toEqual({ code: 0, signal: null });
@@ -215,30 +180,23 @@ describe('on Postgres', () => {
   });
 
   test('notices migrations that are applied later, without a restart', async () => {
-    const empty = await emptyDatabase();
-    try {
-      const service = await start({ DATABASE_URL: empty.url });
-      const pending =
-        'migrations are pending (0001_create_plants, 0002_index_tags, 0003_track_changes, 0004_record_changes, ' +
-        '0005_webhooks): ' +
-        'run npm run migrate';
-      await service.until(() => service.stderr().endsWith(`Not ready: ${pending}\n`));
-      expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
-      expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { database: pending } });
-      expect((await fetch(`${service.apiUrl}/plants`, { method: 'POST' })).status).toBe(401);
-      const refused = await post(service, monstera);
-      expect([refused.status, await refused.json()]).toMatchObject([503, { error: 50300 }]);
-      expect(refused.headers.get('Retry-After')).toBe('1');
+    const { url: DATABASE_URL } = await emptyDatabase();
+    const service = await start({ DATABASE_URL });
+    const pending =
+      'migrations are pending (0001_create_plants, 0002_index_tags, 0003_track_changes, 0004_record_changes, ' +
+      '0005_webhooks): run npm run migrate';
+    await service.until(() => service.stderr().endsWith(`Not ready: ${pending}\n`));
+    expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
+    expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { database: pending } });
+    expect((await fetch(`${service.apiUrl}/plants`, { method: 'POST' })).status).toBe(401);
+    const refused = await post(service, monstera);
+    expect([refused.status, await refused.json()]).toMatchObject([503, { error: 50300 }]);
+    expect(refused.headers.get('Retry-After')).toBe('1');
 
-      const migration = startNode([projectFile('src/migrate.ts'), 'up'], await temporaryFolder(), {
-        DATABASE_URL: empty.url,
-      });
-      expect(await migration.exited).toEqual({ code: 0, signal: null });
-      expect((await post(service, monstera)).status).toBe(200);
-      expect(await ready(service)).toMatchObject({ status: 200 });
-    } finally {
-      await empty.drop();
-    }
+    const migration = startNode([projectFile('src/migrate.ts'), 'up'], await temporaryFolder(), { DATABASE_URL });
+    expect(await migration.exited).toEqual({ code: 0, signal: null });
+    expect((await post(service, monstera)).status).toBe(200);
+    expect(await ready(service)).toMatchObject({ status: 200 });
   });
 
   test('lets the pages of CORS_ORIGINS in, and shows where its reference is', async () => {
@@ -255,25 +213,21 @@ describe('on Postgres', () => {
   test('accepts tokens of an identity provider, beside its own or alone', async () => {
     const [key, unknownKey] = await Promise.all([signingKey('known'), signingKey('unknown')]);
     const provider = await startIdentityProvider(key);
-    try {
-      const environment = { JWT_JWKS_URL: provider.url, JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE };
-      const [alone, beside] = [await start({ ...environment, ACCESS_TOKENS: '' }), await start(environment)];
-      const token = await tokenOf(key);
-      for (const service of [alone, beside]) expect((await post(service, monstera, token)).status).toBe(200);
-      expect((await post(alone, monstera)).status).toBe(401);
-      expect((await post(beside, monstera)).status).toBe(200);
+    const environment = { JWT_JWKS_URL: provider.url, JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE };
+    const [alone, beside] = [await start({ ...environment, ACCESS_TOKENS: '' }), await start(environment)];
+    const token = await tokenOf(key);
+    for (const service of [alone, beside]) expect((await post(service, monstera, token)).status).toBe(200);
+    expect((await post(alone, monstera)).status).toBe(401);
+    expect((await post(beside, monstera)).status).toBe(200);
 
-      await provider.goDown();
-      expect((await post(beside, monstera, await tokenOf(key, { jti: 'new' }))).status).toBe(200);
-      const fresh = await start(environment);
-      const refused = await post(fresh, monstera, await tokenOf(unknownKey));
-      expect([refused.status, await refused.json()]).toMatchObject([503, { error: 50300 }]);
-      expect(refused.headers.get('Retry-After')).toBe('1');
-      expect((await post(fresh, monstera)).status).toBe(200);
-      expect(alone.stdout()).not.toContain(token);
-    } finally {
-      await provider.goDown();
-    }
+    await provider.goDown();
+    expect((await post(beside, monstera, await tokenOf(key, { jti: 'new' }))).status).toBe(200);
+    const fresh = await start(environment);
+    const refused = await post(fresh, monstera, await tokenOf(unknownKey));
+    expect([refused.status, await refused.json()]).toMatchObject([503, { error: 50300 }]);
+    expect(refused.headers.get('Retry-After')).toBe('1');
+    expect((await post(fresh, monstera)).status).toBe(200);
+    expect(alone.stdout()).not.toContain(token);
   });
 
   test('reads .env from its working directory; the real environment wins', async () => {
@@ -289,53 +243,36 @@ describe('on Postgres', () => {
   test('logs a lost connection once, without what the driver knows of it, and connects again', async () => {
     // Its own, since Postgres may not have noticed yet that the services of the tests before are gone.
     const own = await migratedDatabase();
-    try {
-      const service = await start({ DATABASE_URL: own.url });
-      expect((await post(service, monstera)).status).toBe(200);
-      // A connection that is in use is not reported: its statement is tried again.
-      const busy = "select from pg_stat_activity where application_name = 'plant-store' and state <> 'idle'";
-      await eventually(async () => (await own.query(`${busy} and datname = current_database()`)).length === 0);
-      const ended = await own.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-         where application_name = 'plant-store' and datname = current_database()`,
-      );
-      const lost = () => service.stdout().match(/^.*"database connection lost".*$/gm) ?? [];
-      await service.until(() => lost().length >= ended.length);
-      expect((await post(service, monstera)).status).toBe(200);
-      service.kill('SIGTERM');
-      await service.exited;
-      expect(service.stdout()).not.toMatch(/secretKey|connectionParameters/);
-      expect(lost()).toHaveLength(ended.length);
-    } finally {
-      await own.drop();
-    }
-  });
-
-  test('shows neither a token nor the password of the database in the list of processes', async () => {
-    const withPassword = new URL(database.url);
-    withPassword.password ||= 'database-password';
-    const service = await start({ DATABASE_URL: withPassword.href });
+    const service = await start({ DATABASE_URL: own.url });
     expect((await post(service, monstera)).status).toBe(200);
-    const listed = await commandLine(service.pid);
-    expect(listed).toContain('main.ts');
-    expect(listed).not.toContain(TOKEN);
-    expect(listed).not.toContain(withPassword.password);
+    // A connection that is in use is not reported: its statement is tried again.
+    const connections = `from pg_stat_activity
+      where application_name = 'plant-store' and datname = current_database()`;
+    await eventually(async () => (await own.query(`select ${connections} and state <> 'idle'`)).length === 0);
+    const ended = await own.query(`select pg_terminate_backend(pid) ${connections}`);
+    const lost = () => service.stdout().match(/^.*"database connection lost".*$/gm) ?? [];
+    await service.until(() => lost().length >= ended.length);
+    expect((await post(service, monstera)).status).toBe(200);
+    service.kill('SIGTERM');
+    await service.exited;
+    expect(service.stdout()).not.toMatch(/secretKey|connectionParameters/);
+    expect(lost()).toHaveLength(ended.length);
   });
 
-  test('never shows the password of the database', async () => {
+  test('never shows the password of the database, in the list of processes no token either', async () => {
     const withPassword = new URL(database.url);
     withPassword.password = 'database-password';
     const service = await start({ DATABASE_URL: withPassword.href, LOG_LEVEL: 'trace' });
     expect((await post(service, monstera)).status).toBe(200);
+    const listed = await commandLine(service.pid);
+    expect(listed).toContain('main.ts');
+    expect(listed).not.toMatch(new RegExp(`${TOKEN}|database-password`));
     const nowhere = 'postgres://plants:database-password@127.0.0.1:1/plants';
     const soon = { CONNECT_TIMEOUT: '500ms', STATEMENT_TIMEOUT: '500ms', STORE_TIMEOUT: '1s' };
     const unreachable = await start({ DATABASE_URL: nowhere, LOG_LEVEL: 'trace', ...soon });
     expect((await post(unreachable, monstera)).status).toBe(503);
     expect(await ready(unreachable)).toMatchObject({ status: 503 });
-
-    const refused = startMain(await temporaryFolder(), { DATABASE_URL: nowhere, PORT: 'none' });
-    await refused.exited;
-    for (const { stdout, stderr } of [service, unreachable, refused]) {
+    for (const { stdout, stderr } of [service, unreachable]) {
       expect(stdout() + stderr()).not.toContain('database-password');
     }
   });

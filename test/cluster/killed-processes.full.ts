@@ -1,24 +1,15 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
-import { TOKEN } from '../support/api-server.ts';
-import {
-  create,
-  halfSent,
-  isReady,
-  open,
-  pids,
-  ready,
-  start,
-  testDatabase,
-} from '../support/cluster/several-processes.ts';
+import { create, database, isReady, open, pids, ready, start } from '../support/cluster/several-processes.ts';
 import { isAlive, killWorker, workerAt } from '../support/cluster/worker-processes.ts';
 import { eventually } from '../support/eventually.ts';
 import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
-import { run } from '../support/programs/run-program.ts';
-import { temporaryFolder } from '../support/service-process.ts';
-import { connect, storedPlants } from '../support/test-database.ts';
+import { beginUpload } from '../support/raw-request.ts';
+import { run, temporaryFolder } from '../support/service-process.ts';
+import { storedPlantsAt } from '../support/test-database.ts';
 
 /* One of several processes is killed. */
 
@@ -45,9 +36,7 @@ test('under load loses nothing that was acknowledged, and is replaced at once', 
   await eventually(() => load.acknowledged() > after + 500);
 
   const answers = await load.stop();
-  const connection = connect(testDatabase().url);
-  const rows = await storedPlants(connection);
-  await connection.close();
+  const rows = await storedPlantsAt(database.url);
   // Those of the other tests are not the load's.
   const own = new Set(answers.map(({ plant }) => plant.id));
   const ownRows = rows.filter(({ id }) => own.has(id));
@@ -67,11 +56,7 @@ test('does not keep the clients waiting whose connections it has not taken', asy
   let served = 0;
   const ends = sockets.map(async (socket) => {
     socket.write('GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-    let response = '';
-    socket.on('data', (text) => {
-      response += text;
-    });
-    await new Promise((closed) => socket.once('close', closed));
+    const response = await text(socket).catch(() => 'reset');
     if (response.startsWith('HTTP/1.1 200 OK')) served++;
   });
   await eventually(() => served > 0);
@@ -138,7 +123,7 @@ test('with all others leaves the service not ready until one serves again', asyn
   expect(await ready(service)).toMatchObject({ status: 503, message: 'not ready: service' });
   await eventually(() => isReady(service));
   expect(new URL(service.apiUrl).port).toBe(port);
-  expect((await create(service, 51, TOKEN)).status).toBe(200);
+  expect((await create(service, 51)).status).toBe(200);
 });
 
 test('is the first one: the others end with it, and the port is free', async () => {
@@ -146,7 +131,7 @@ test('is the first one: the others end with it, and the port is free', async () 
   const service = await start({ PORT: port });
   const workers = pids(service).slice(1);
   expect(workers).toHaveLength(2);
-  await halfSent(service);
+  await beginUpload(service.apiUrl);
   service.kill('SIGKILL');
   await eventually(() => !workers.some(isAlive));
   const next = await start({ PORT: port });

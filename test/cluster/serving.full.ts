@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process';
-import { closeSync, constants, openSync, readdirSync, readSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { freePort } from '../../tooling/free-port.ts';
+import { CLOSE } from '../support/api-server.ts';
 import {
-  CLOSE,
   create,
+  database,
   environment,
   isReady,
   metrics,
@@ -16,12 +13,12 @@ import {
   ready,
   requestsByWorker,
   start,
-  testDatabase,
 } from '../support/cluster/several-processes.ts';
 import { workerAt } from '../support/cluster/worker-processes.ts';
 import { eventually } from '../support/eventually.ts';
 import { mistakesIn, queries, samplesIn } from '../support/monitoring/prometheus.ts';
-import { compileCache, projectFile, startProgram, startService, temporaryFolder } from '../support/service-process.ts';
+import { namedPipe } from '../support/programs/named-pipe.ts';
+import { startService, temporaryFolder } from '../support/service-process.ts';
 import { UNHEARD } from '../support/webhooks/webhook-receiver.ts';
 
 /* Several processes at work. */
@@ -49,9 +46,9 @@ test('distributes the connections among the processes, which share POOL_SIZE', a
     // Five standard deviations of what a coin would give.
     return first >= 12 && second >= 12 && first + second === 64;
   });
-  const { pathname } = new URL(testDatabase().url);
-  const sessions = "select count(*) from pg_stat_activity where application_name = 'plant-store' and datname = $1";
-  expect(Number((await testDatabase().query(sessions, [pathname.slice(1)]))[0]?.count)).toBeLessThanOrEqual(10);
+  const sessions = `select from pg_stat_activity
+    where application_name = 'plant-store' and datname = current_database()`;
+  expect((await database.query(sessions)).length).toBeLessThanOrEqual(10);
 });
 
 test('says which process is not ready, and has the metrics of the others', async () => {
@@ -87,26 +84,21 @@ test('has every metric that the dashboard and the alerts ask for', async () => {
 });
 
 test('reports pending migrations as a single process does', async () => {
-  const unmigrated = { DATABASE_URL: testDatabase().url.replace(/\w+$/, 'postgres') };
+  const unmigrated = { DATABASE_URL: database.url.replace(/\w+$/, 'postgres') };
   const service = await startService(await temporaryFolder(), environment(unmigrated));
   await service.until(() => service.stderr().includes('Not ready: migrations are pending ('));
   expect((await ready(service)).checks['worker 1']).toMatch(/^migrations are pending .*: run npm run migrate$/);
 });
 
 test('serves new connections once it has been flooded beyond its limit of open files', async () => {
-  const { PATH } = process.env;
-  const PORT = `${await freePort()}`;
-  const env = { PATH, ...compileCache, ...environment({ PORT, MANAGEMENT_PORT: '0' }) };
-  const node = [process.execPath, projectFile('src/main.ts')];
-  const service = startProgram('prlimit', ['--nofile=256:256', ...node], { cwd: await temporaryFolder(), env });
-  await service.until(() => service.stderr().includes('listens at'));
-  const apiUrl = `http://127.0.0.1:${PORT}`;
+  const wrapper = ['prlimit', '--nofile=256:256'];
+  const service = await startService(await temporaryFolder(), environment(), { wrapper });
   const sockets: Socket[] = [];
-  while (sockets.length < 1_500) sockets.push(await open(apiUrl));
+  while (sockets.length < 1_500) sockets.push(await open(service.apiUrl));
   for (const socket of sockets) socket.destroy();
   const openFiles = (worker: number) => readdirSync(`/proc/${workerAt(worker, service)}/fd`).length;
   await eventually(() => openFiles(1) < 100 && openFiles(2) < 100);
-  for (let id = 201; id <= 240; id++) expect((await create({ apiUrl }, id)).status).toBe(200);
+  for (let id = 201; id <= 240; id++) expect((await create(service, id)).status).toBe(200);
 });
 
 test('opens no debugger at SIGUSR1', async () => {
@@ -119,38 +111,26 @@ test('opens no debugger at SIGUSR1', async () => {
 });
 
 test('writes whole lines to a pipe that all processes share, however long they are and however slow its reader', async () => {
-  const folder = await temporaryFolder();
-  const pipe = join(folder, 'pipe');
-  await promisify(execFile)('mkfifo', [pipe]);
-  const reader = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+  const pipe = await namedPipe();
   let text = '';
-  const buffer = Buffer.alloc(65_536);
   // Slower than the log, so that the pipe is full most of the time.
   const reading = setInterval(() => {
-    try {
-      text += buffer.toString('latin1', 0, readSync(reader, buffer));
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'EAGAIN' });
-    }
+    text += pipe.read();
   }, 20);
   try {
-    const PORT = `${await freePort()}`;
-    const node = [process.execPath, projectFile('src/main.ts')];
-    const env = { ...environment({ PORT, MANAGEMENT_PORT: '0', SHUTDOWN_DELAY: '0' }), ...compileCache };
-    const service = startProgram('sh', ['-c', `exec "$0" "$@" > ${pipe}`, ...node], { cwd: folder, env });
-    await service.until(() => service.stderr().includes('listens at'));
+    const wrapper = ['sh', '-c', `exec "$0" "$@" > ${pipe.path}`];
+    const service = await startService(await temporaryFolder(), environment(), { wrapper });
     const paths = ['a', 'b'.repeat(5_000), 'c'.repeat(3_700), 'd'.repeat(15_000), 'e', 'f'.repeat(1_000)];
     const requests = 2_000;
     const client = async (first: number) => {
       for (let n = first; n < requests; n += 20) {
-        await (await fetch(`http://127.0.0.1:${PORT}/${n}/${paths[n % paths.length]}`)).text();
+        await (await fetch(`${service.apiUrl}/${n}/${paths[n % paths.length]}`)).text();
       }
     };
     await Promise.all(Array.from({ length: 20 }, (_, first) => client(first)));
     await eventually(() => text.split('\n').length > requests);
   } finally {
     clearInterval(reading);
-    closeSync(reader);
   }
   const lines = text.split('\n').slice(0, -1);
   const numbers = lines.map((line) => Number(/^\/(\d+)\//.exec(JSON.parse(line).path)?.[1]));

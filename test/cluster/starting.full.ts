@@ -3,14 +3,7 @@ import { freePort } from '../../tooling/free-port.ts';
 import { environment, ready } from '../support/cluster/several-processes.ts';
 import { isAlive, killWorker, workerAt } from '../support/cluster/worker-processes.ts';
 import { eventually } from '../support/eventually.ts';
-import {
-  compileCache,
-  projectFile,
-  startMain,
-  startOnUsedPorts,
-  startProgram,
-  temporaryFolder,
-} from '../support/service-process.ts';
+import { startMain, startOnUsedPorts, temporaryFolder } from '../support/service-process.ts';
 
 /* When several processes cannot start. */
 
@@ -36,11 +29,9 @@ test('if a process ends before it serves, rather than to serve without it', asyn
 });
 
 test('if there are not enough file descriptors for all, and ends those that have begun', async () => {
-  const limits = { PROCESSES: '12', POOL_SIZE: '24', MAX_STREAMS: '12', PORT: '0', MANAGEMENT_PORT: '0' };
-  const service = startProgram('prlimit', ['--nofile=31:31', process.execPath, projectFile('src/main.ts')], {
-    cwd: await temporaryFolder(),
-    env: { PATH: process.env.PATH, ...compileCache, ...environment(limits) },
-  });
+  const limits = { PROCESSES: '12', POOL_SIZE: '24', MAX_STREAMS: '12' };
+  const wrapper = ['prlimit', '--nofile=31:31'];
+  const service = startMain(await temporaryFolder(), environment(limits), { wrapper });
   expect(await service.exited).toEqual({ code: 1, signal: null });
   expect(service.stderr()).toMatch(
     /^Plant Store cannot start\.\nWorker process \d+ could not start: it could not be forked: .*EMFILE/m,

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { create, halfSent, isReady, open, pids, ready, start } from '../support/cluster/several-processes.ts';
+import { create, isReady, open, pids, ready, start } from '../support/cluster/several-processes.ts';
 import { isAlive, killWorker, workerAt } from '../support/cluster/worker-processes.ts';
 import { eventually } from '../support/eventually.ts';
+import { beginUpload } from '../support/raw-request.ts';
 import type { Service } from '../support/service-process.ts';
 
 /* How several processes stop together. */
@@ -13,17 +14,17 @@ const IN_ORDER = (seconds: number) =>
   `Stopping: finishing requests in flight, within ${seconds} s; a second signal stops at once.`;
 
 /** So many that both processes have some. */
-const inFlight = (service: Service) => Promise.all(Array.from({ length: 16 }, () => halfSent(service)));
+const inFlight = ({ apiUrl }: Service) => Promise.all(Array.from({ length: 16 }, () => beginUpload(apiUrl)));
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
   'finishes what is in flight at one %s to all processes, as service managers and terminals send it',
   async (signal) => {
     const service = await start({}, true);
     const all = pids(service);
-    const finish = await inFlight(service);
+    const uploads = await inFlight(service);
     process.kill(-(service.pid ?? 0), signal);
     await eventually(async () => (await ready(service)).checks.service === 'shutting down');
-    for (const done of finish) expect(await done()).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    for (const { finish } of uploads) expect(await finish()).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(await service.exited).toEqual({ code: 0, signal: null });
     expect(said(service)).toEqual([IN_ORDER(10), 'Stopped.']);
     expect(all.filter(isAlive)).toEqual([]);
@@ -44,7 +45,7 @@ test('still accepts connections for SHUTDOWN_DELAY in all processes', async () =
 test('ends all at once at a second signal', async () => {
   const service = await start({ SHUTDOWN_TIMEOUT: '10m' });
   const all = pids(service);
-  await halfSent(service);
+  await beginUpload(service.apiUrl);
   service.kill('SIGTERM');
   await eventually(async () => !(await isReady(service)));
   service.kill('SIGINT');
@@ -68,11 +69,11 @@ test('loses no line of the log at a second signal', async () => {
 
 test('says which process did not stop in good order, and why', async () => {
   const service = await start();
-  const finish = await inFlight(service);
+  const uploads = await inFlight(service);
   service.kill('SIGTERM');
   await eventually(async () => !(await isReady(service)));
   await killWorker(1, service);
-  await Promise.allSettled(finish.map((done) => done()));
+  await Promise.allSettled(uploads.map(({ finish }) => finish()));
   expect(await service.exited).toEqual({ code: 1, signal: null });
   expect(said(service).at(-1)).toBe('The shutdown failed: worker process 1: it was ended by SIGKILL');
 });

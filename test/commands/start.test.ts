@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { run } from '../support/programs/run-program.ts';
-import { projectFile } from '../support/service-process.ts';
+import { projectFile, run } from '../support/service-process.ts';
 
 const start = (...args: string[]) =>
   run('npm', ['--silent', 'start', '--', ...args], { HOME: process.env.HOME ?? '' }, projectFile(''));

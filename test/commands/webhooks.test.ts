@@ -1,43 +1,29 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
+import { forEachTest } from '../support/lifetimes.ts';
 import { projectFile, startMain, startNode, startService, temporaryFolder } from '../support/service-process.ts';
 import { emptyDatabase, migratedDatabase } from '../support/test-database.ts';
-import { hasAll, type Receiver, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
+import { hasAll, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 import { record, sendTo, stopped } from '../support/webhooks/webhook-service.ts';
 
 /* Webhooks of the service as a process. */
 
-let receiver: Receiver;
-let other: Receiver;
-beforeEach(async () => {
-  receiver = await startReceiver();
-  other = await startReceiver();
-});
-afterEach(() => Promise.all([receiver.kill(), other.kill()]));
+const receiver = forEachTest(startReceiver);
+const other = forEachTest(startReceiver);
 
-describe.each<[string, () => Promise<{ environment: Record<string, string>; undo(): Promise<void> }>]>([
-  ['the embedded database', async () => ({ environment: { DATA_DIR: await temporaryFolder() }, undo: async () => {} })],
-  [
-    'Postgres',
-    async () => {
-      const { url, drop } = await migratedDatabase();
-      return { environment: { DATABASE_URL: url }, undo: drop };
-    },
-  ],
-])('on %s', (_, open) => {
+describe.each<[string, () => Promise<Record<string, string>>]>([
+  ['the embedded database', async () => ({ DATA_DIR: await temporaryFolder() })],
+  ['Postgres', async () => ({ DATABASE_URL: (await migratedDatabase()).url })],
+])('on %s', (_, database) => {
   let environment: Record<string, string>;
-  let undo: () => Promise<void>;
   let folder: string;
   beforeEach(async () => {
     folder = await temporaryFolder();
-    const opened = await open();
-    undo = opened.undo;
-    environment = { ...opened.environment, ACCESS_TOKENS: TOKEN };
+    environment = { ...(await database()), ACCESS_TOKENS: TOKEN };
   });
-  afterEach(() => undo());
 
   test('announces what is new and what has changed, and neither repetitions nor deletions', async () => {
     const service = await startService(folder, { ...environment, ...webhooksTo(receiver.url, other.url) });
@@ -96,46 +82,33 @@ describe.each<[string, () => Promise<{ environment: Record<string, string>; undo
 });
 
 test('several processes send each plant once', async () => {
-  const database = await migratedDatabase();
-  try {
-    const environment = {
-      PROCESSES: '2',
-      DATABASE_URL: database.url,
-      ACCESS_TOKENS: TOKEN,
-      ...webhooksTo(receiver.url),
-    };
-    const service = await startService(await temporaryFolder(), environment);
-    const ids = Array.from({ length: 300 }, (_, n) => BigInt(n));
-    const send = sendTo(service);
-    const statuses = await Promise.all(ids.map((id) => send('POST', '/plants', { body: record(id) })));
-    expect(new Set(statuses)).toEqual(new Set([200]));
-    await eventually(() => hasAll(receiver, ids));
-    expect(receiver.received).toHaveLength(300);
-    await stopped(service);
-  } finally {
-    await database.drop();
-  }
+  const { url: DATABASE_URL } = await migratedDatabase();
+  const environment = { PROCESSES: '2', DATABASE_URL, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
+  const service = await startService(await temporaryFolder(), environment);
+  const ids = Array.from({ length: 300 }, (_, n) => BigInt(n));
+  const send = sendTo(service);
+  const statuses = await Promise.all(ids.map((id) => send('POST', '/plants', { body: record(id) })));
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  await eventually(() => hasAll(receiver, ids));
+  expect(receiver.received).toHaveLength(300);
+  await stopped(service);
 });
 
 test('whatever is created while the database is being migrated is announced', async () => {
-  const database = await emptyDatabase();
-  try {
-    const folder = await temporaryFolder();
-    const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
-    const service = await startService(folder, environment);
-    const send = sendTo(service);
-    const migration = startNode([projectFile('src/migrate.ts')], folder, environment);
-    const created: bigint[] = [];
-    for (let id = 1n; created.length < 20; id++) {
-      if ((await send('POST', '/plants', { body: record(id) })) === 200) created.push(id);
-      await delay(20);
-    }
-    expect(await migration.exited).toEqual({ code: 0, signal: null });
-    await eventually(() => hasAll(receiver, created), 10_000);
-    await stopped(service);
-  } finally {
-    await database.drop();
+  const { url: DATABASE_URL } = await emptyDatabase();
+  const folder = await temporaryFolder();
+  const environment = { DATABASE_URL, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
+  const service = await startService(folder, environment);
+  const send = sendTo(service);
+  const migration = startNode([projectFile('src/migrate.ts')], folder, environment);
+  const created: bigint[] = [];
+  for (let id = 1n; created.length < 20; id++) {
+    if ((await send('POST', '/plants', { body: record(id) })) === 200) created.push(id);
+    await delay(20);
   }
+  expect(await migration.exited).toEqual({ code: 0, signal: null });
+  await eventually(() => hasAll(receiver, created), 10_000);
+  await stopped(service);
 });
 
 test('a database that is down does not hold up the start', async () => {
@@ -144,28 +117,21 @@ test('a database that is down does not hold up the start', async () => {
     ACCESS_TOKENS: TOKEN,
     ...webhooksTo(receiver.url),
   };
-  const start = performance.now();
-  const service = await startService(await temporaryFolder(), environment);
-  expect(performance.now() - start).toBeLessThan(4_000);
-  await stopped(service);
+  await stopped(await startService(await temporaryFolder(), { ...environment, STORE_TIMEOUT: '10m' }));
 });
 
 test('a table that Citus distributes stops the start, since it has no feed', async () => {
   const database = await migratedDatabase();
-  try {
-    // What there is of Citus in the catalogue.
-    await database.query(`set allow_system_table_mods = on;
-      create table pg_catalog.pg_dist_partition (logicalrelid regclass);
-      grant select on pg_catalog.pg_dist_partition to public;
-      insert into pg_catalog.pg_dist_partition values ('plants')`);
-    const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
-    const service = startMain(await temporaryFolder(), environment);
-    expect(await service.exited).toEqual({ code: 1, signal: null });
-    expect(service.stderr()).toContain(
-      'Webhooks need the feed of changes, but there is no feed of changes: the table is distributed by Citus: ' +
-        'unset WEBHOOK_URLS and WEBHOOKS_FILE.',
-    );
-  } finally {
-    await database.drop();
-  }
+  // What there is of Citus in the catalogue.
+  await database.query(`set allow_system_table_mods = on;
+    create table pg_catalog.pg_dist_partition (logicalrelid regclass);
+    grant select on pg_catalog.pg_dist_partition to public;
+    insert into pg_catalog.pg_dist_partition values ('plants')`);
+  const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
+  const service = startMain(await temporaryFolder(), environment);
+  expect(await service.exited).toEqual({ code: 1, signal: null });
+  expect(service.stderr()).toContain(
+    'Webhooks need the feed of changes, but there is no feed of changes: the table is distributed by Citus: ' +
+      'unset WEBHOOK_URLS and WEBHOOKS_FILE.',
+  );
 });

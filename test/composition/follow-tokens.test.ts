@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { followTokens } from '../../src/composition/follow-tokens.ts';
 import { readConfig } from '../../src/config/config.ts';
+import { atEnd } from '../support/lifetimes.ts';
 import { temporaryFolder } from '../support/service-process.ts';
 
 /* Which changes of tokens files are noticed, poll by poll. */
@@ -34,20 +35,24 @@ async function polls(count: number): Promise<void> {
   for (let n = 0; n < count; n++) await poll();
 }
 
-/** Follows these variables. @returns the lists that were applied and the lines of the log */
-function follow(environment: Record<string, string>) {
+/** Follows these. @returns the lists that were applied and the lines of the log */
+function follow(followed: Parameters<typeof followTokens>[0]) {
   const applied: string[][] = [];
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line).msg) });
-  const { tokens, tokenSources } = readConfig(environment);
-  const stop = followTokens({ tokens, tokenSources }, log, ({ full }) => applied.push([...full]));
-  return { applied, lines, stop };
+  atEnd(followTokens(followed, log, ({ full }) => applied.push([...full])));
+  return { applied, lines };
 }
 
-test('tokens are taken when two polls have found the same, so not while they are being written', async () => {
+const fileWith = async (token: string) => {
   const file = join(await temporaryFolder(), 'tokens');
-  await writeFile(file, ONE);
-  const { applied, lines, stop } = follow({ ACCESS_TOKENS_FILE: file });
+  await writeFile(file, token);
+  return file;
+};
+
+test('tokens are taken when two polls have found the same, so not while they are being written', async () => {
+  const file = await fileWith(ONE);
+  const { applied, lines } = follow(readConfig({ ACCESS_TOKENS_FILE: file }));
   await polls(3);
   expect(applied).toEqual([]);
   await writeFile(file, LONGER);
@@ -58,41 +63,30 @@ test('tokens are taken when two polls have found the same, so not while they are
   await polls(3);
   expect(applied).toEqual([[LONGEST]]);
   expect(lines).toEqual(['the accepted tokens have changed']);
-  stop();
 });
 
 test('what was changed during the start is taken', async () => {
-  const file = join(await temporaryFolder(), 'tokens');
-  await writeFile(file, ONE);
-  const { applied, stop } = follow({ ACCESS_TOKENS_FILE: file });
+  const file = await fileWith(ONE);
+  const { applied } = follow(readConfig({ ACCESS_TOKENS_FILE: file }));
   await writeFile(file, LONGER);
   await polls(2);
   expect(applied).toEqual([[LONGER]]);
-  stop();
 });
 
 test('what fails for another cause than the files is tried again with every poll, and logged once', async () => {
-  const file = join(await temporaryFolder(), 'tokens');
-  await writeFile(file, ONE);
   let other: string | undefined = 'too-short';
-  const applied: string[][] = [];
-  const lines: string[] = [];
-  const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line).msg) });
   const tokenSources = {
-    ACCESS_TOKENS_FILE: file,
+    ACCESS_TOKENS_FILE: await fileWith(ONE),
     get READ_TOKENS() {
       return other as string;
     },
   };
-  const stop = followTokens({ tokens: { full: [], reading: [] }, tokenSources }, log, ({ full }) =>
-    applied.push([...full]),
-  );
+  const { applied, lines } = follow({ tokens: { full: [], reading: [] }, tokenSources });
   await polls(4);
   expect(lines).toEqual([expect.stringMatching(/^READ_TOKENS must be .*\. The tokens before stay accepted$/)]);
   other = undefined;
   await poll();
   expect(applied).toEqual([[ONE]]);
-  stop();
 });
 
 test.each<[what: string, change: (folder: string) => Promise<void>, noticed: string[][]]>([
@@ -124,11 +118,10 @@ test.each<[what: string, change: (folder: string) => Promise<void>, noticed: str
     await utimes(join(folder, version, 'tokens'), 1, 1);
   }
   await symlink('first', join(folder, 'link'));
-  const { applied, lines, stop } = follow({ ACCESS_TOKENS_FILE: join(folder, 'link/tokens') });
+  const { applied, lines } = follow(readConfig({ ACCESS_TOKENS_FILE: join(folder, 'link/tokens') }));
   await polls(2);
   await change(folder);
   await polls(2);
   expect(applied).toEqual(noticed);
   expect(lines).toHaveLength(1);
-  stop();
 });

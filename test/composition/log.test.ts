@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
-import { closeSync, constants, openSync } from 'node:fs';
-import { join } from 'node:path';
-import { promisify, stripVTControlCharacters } from 'node:util';
+import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { projectFile, startNode, startProgram, temporaryFolder } from '../support/service-process.ts';
+import { namedPipe } from '../support/programs/named-pipe.ts';
+import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
 
 /* The log as a process of its own writes it, to its last line. */
 
@@ -19,10 +17,9 @@ function program(statements: string): string[] {
 }
 
 async function run(statements: string) {
-  const process = startNode(program(statements), await temporaryFolder());
-  const { code } = await process.exited;
-  const lines = process.stdout().split('\n').slice(0, -1);
-  return { code, lines: lines.map((line) => JSON.parse(line)), stderr: process.stderr() };
+  const { code, stdout, stderr } = await startNode(program(statements), await temporaryFolder()).outcome();
+  const lines = stdout.split('\n').slice(0, -1);
+  return { code, lines: lines.map((line) => JSON.parse(line)), stderr };
 }
 
 test('has every line when the process exits at once', async () => {
@@ -44,30 +41,24 @@ test.each([
 });
 
 test('does not keep a crash from ending the process when its reader has stalled', async () => {
-  const pipe = join(await temporaryFolder(), 'pipe');
-  await promisify(execFile)('mkfifo', [pipe]);
-  const reader = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
-  try {
-    const script = program(
-      `for (let n = 0; n < 100; n++) log.info('x'.repeat(4_000)); setImmediate(() => { throw new TypeError('a defect'); });`,
-    );
-    const shell = ['-c', `exec "$0" "$@" > ${pipe}`, process.execPath, ...script];
-    const crash = startProgram('sh', shell, { cwd: await temporaryFolder() });
-    expect(await crash.exited).toEqual({ code: 1, signal: null });
-    expect(crash.stderr()).toContain('TypeError: a defect');
-  } finally {
-    closeSync(reader);
-  }
+  const { path } = await namedPipe();
+  const script = program(
+    `for (let n = 0; n < 100; n++) log.info('x'.repeat(4_000)); setImmediate(() => { throw new TypeError('a defect'); });`,
+  );
+  const wrapper = ['sh', '-c', `exec "$0" "$@" > ${path}`];
+  const crash = startNode(script, await temporaryFolder(), {}, { wrapper });
+  expect(await crash.exited).toEqual({ code: 1, signal: null });
+  expect(crash.stderr()).toContain('TypeError: a defect');
 });
 
 /** Runs a program on a terminal of its own, passes on all that it says, and ends as it ends. */
 const ON_A_TERMINAL = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
 
 async function onATerminal(statements: string) {
-  const node = [process.execPath, ...program(statements)];
-  const terminal = startProgram('python3', ['-c', ON_A_TERMINAL, ...node], { cwd: await temporaryFolder() });
-  const { code } = await terminal.exited;
-  return { code, text: stripVTControlCharacters(terminal.stdout()) };
+  const wrapper = ['python3', '-c', ON_A_TERMINAL];
+  const terminal = startNode(program(statements), await temporaryFolder(), {}, { wrapper });
+  const { code, stdout } = await terminal.outcome();
+  return { code, text: stripVTControlCharacters(stdout) };
 }
 
 test('is readable on a terminal, to the line that says why the process ends', async () => {
@@ -96,10 +87,8 @@ _, terminal = pty.openpty()
 sys.exit(subprocess.run(sys.argv[1:], stdout=terminal, stderr=terminal).returncode)`;
 
 test('does not keep the process from ending on a terminal that is stopped', async () => {
-  const node = [
-    process.execPath,
-    ...program(`log.info('x'.repeat(1_000_000)); setTimeout(() => process.exit(3), 300);`),
-  ];
-  const terminal = startProgram('python3', ['-c', ON_A_STOPPED_TERMINAL, ...node], { cwd: await temporaryFolder() });
+  const script = program(`log.info('x'.repeat(1_000_000)); setTimeout(() => process.exit(3), 300);`);
+  const wrapper = ['python3', '-c', ON_A_STOPPED_TERMINAL];
+  const terminal = startNode(script, await temporaryFolder(), {}, { wrapper });
   expect((await terminal.exited).code).toBe(3);
 });

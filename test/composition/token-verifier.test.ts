@@ -1,98 +1,61 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { tokenVerifier } from '../../src/composition/token-verifier.ts';
 import { readConfig } from '../../src/config/config.ts';
+import { CLOSE, get, post } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
+import { atEnd } from '../support/lifetimes.ts';
+import { startService, temporaryFolder } from '../support/service-process.ts';
 
 const OLD = 'the-old-token-of-the-tests';
 const NEW = 'the-new-token-of-the-tests';
 const OTHER = 'another-token-of-the-tests';
 
-describe('a running service whose tokens files change', () => {
-  let folder: string;
-  let file: string;
-  beforeEach(async () => {
-    folder = await temporaryFolder();
-    file = join(folder, 'tokens');
-    await writeFile(file, OLD);
-  });
-
-  let service: Service;
-  afterEach(async () => {
-    service.kill('SIGTERM');
-    expect(await service.exited).toEqual({ code: 0, signal: null });
-    expect(service.stdout() + service.stderr()).not.toContain('-of-the-tests');
-  });
-
+test('a running service takes tokens that permit reading from a file that changes, beside those that permit all', async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'tokens');
+  await writeFile(file, OLD);
   const nowhere = { DATABASE_URL: 'postgres://127.0.0.1:1/plants', STORE_TIMEOUT: '1ms', LOG_LEVEL: 'trace' };
-
-  async function start(environment: Record<string, string> = { ACCESS_TOKENS_FILE: file }) {
-    service = await startService(folder, { ...nowhere, ...environment });
+  const service = await startService(folder, { ...nowhere, READ_TOKENS_FILE: file, ACCESS_TOKENS: OTHER });
+  const logged = (text: string) => service.until(() => service.stdout().includes(text));
+  /** The statuses of a read and of a body that is no plant; each is refused for that only if it is permitted. */
+  async function statuses(token: string): Promise<number[]> {
+    const headers = { ...CLOSE, Authorization: `Bearer ${token}` };
+    return [await get(service.apiUrl, '/plants/x', headers), await post(service.apiUrl, '{}', headers)].map(
+      ({ status }) => status,
+    );
   }
+  expect([await statuses(OLD), await statuses(NEW), await statuses(OTHER)]).toEqual([
+    [400, 403],
+    [401, 401],
+    [400, 400],
+  ]);
+  await writeFile(file, NEW);
+  await logged('the accepted tokens have changed');
+  expect([await statuses(OLD), await statuses(NEW), await statuses(OTHER)]).toEqual([
+    [401, 401],
+    [400, 403],
+    [400, 400],
+  ]);
+  await writeFile(file, 'too-short');
+  await logged('READ_TOKENS_FILE names a file whose line 1 is wrong');
+  expect(await statuses(NEW)).toEqual([400, 403]);
 
-  /** Which of these tokens it accepts; a body that is no plant shows it without a database. */
-  async function accepted(...tokens: string[]): Promise<string[]> {
-    const statuses = tokens.map(async (token) => {
-      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', Connection: 'close' };
-      return (await fetch(`${service.apiUrl}/plants`, { method: 'POST', headers, body: '{}' })).status;
-    });
-    const answers = await Promise.all(statuses);
-    return tokens.filter((_token, index) => answers[index] !== 401);
-  }
-
-  const logged = (text: string, times: number) =>
-    service.until(() => service.stdout().split(text).length === times + 1);
-  const CHANGED = 'the accepted tokens have changed';
-
-  test('takes tokens from a file that is written in place, and keeps those of ACCESS_TOKENS', async () => {
-    await start({ ACCESS_TOKENS_FILE: file, ACCESS_TOKENS: OTHER });
-    expect(await accepted(OLD, NEW, OTHER)).toEqual([OLD, OTHER]);
-    await writeFile(file, `${OLD}\n${NEW}\n`);
-    await logged(CHANGED, 1);
-    expect(await accepted(OLD, NEW, OTHER)).toEqual([OLD, NEW, OTHER]);
-    await writeFile(file, `${NEW}\n`);
-    await logged(CHANGED, 2);
-    expect(await accepted(OLD, NEW, OTHER)).toEqual([NEW, OTHER]);
-  });
-
-  test('takes tokens that permit reading from READ_TOKENS_FILE, beside those that permit everything', async () => {
-    await start({ READ_TOKENS_FILE: file, ACCESS_TOKENS: OTHER });
-    /** The statuses of a read and of a body that is no plant; each is refused for that only if it is permitted. */
-    async function statuses(token: string): Promise<number[]> {
-      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', Connection: 'close' };
-      const read = await fetch(`${service.apiUrl}/plants/x`, { headers });
-      const created = await fetch(`${service.apiUrl}/plants`, { method: 'POST', headers, body: '{}' });
-      return [read.status, created.status];
-    }
-    expect([await statuses(OLD), await statuses(NEW), await statuses(OTHER)]).toEqual([
-      [400, 403],
-      [401, 401],
-      [400, 400],
-    ]);
-    await writeFile(file, NEW);
-    await logged(CHANGED, 1);
-    expect([await statuses(OLD), await statuses(NEW), await statuses(OTHER)]).toEqual([
-      [401, 401],
-      [400, 403],
-      [400, 400],
-    ]);
-    await writeFile(file, 'too-short');
-    await logged('READ_TOKENS_FILE names a file whose line 1 is wrong', 1);
-    expect(await statuses(NEW)).toEqual([400, 403]);
-  });
+  service.kill('SIGTERM');
+  expect(await service.exited).toEqual({ code: 0, signal: null });
+  expect(service.stdout() + service.stderr()).not.toContain('-of-the-tests');
 });
 
 /* The same within this process, where polls are milliseconds apart. */
-const opened = new AsyncDisposableStack();
-afterAll(() => opened.disposeAsync());
 
 /** A verifier, and its lines in the log. */
 async function verifier(environment: Record<string, string>) {
   const lines: { level: number; msg: string }[] = [];
   const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
+  const opened = new AsyncDisposableStack();
+  atEnd(() => opened.disposeAsync());
   const { verifyToken } = await tokenVerifier(readConfig(environment), log, opened, 1);
   const accepted = () => [OLD, NEW, OTHER].filter((token) => verifyToken(token) !== undefined);
   const logged = (text: string, times = 1) =>

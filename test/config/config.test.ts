@@ -1,16 +1,14 @@
 import { constants } from 'node:buffer';
-import { execFile } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
 import { shareOf } from '../../src/config/shares.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { configFiles, mistakes } from '../support/config-files.ts';
-import { otherPrograms } from '../support/programs/other-programs.ts';
+import { makePipe } from '../support/programs/named-pipe.ts';
 
 const TOKEN = 'token-for-the-tests';
 const OTHER_TOKEN = 'another-token~for+the/tests==';
@@ -191,101 +189,6 @@ test.each([
     ],
     ORIGINS_RULE,
   ],
-  ['DATABASE_URL', ['db.example', 'mysql://db.example/plants'], DATABASE_RULE],
-  ['DATABASE_URL', ['postgres://db:port/x', 'postgres://user:se?cret@db/x'], UNREADABLE_RULE],
-  [
-    'DATABASE_URL',
-    [
-      'se@cret',
-      '12/secret',
-      'sec/ret',
-      '/secret',
-      '12#secret',
-      'sec#ret',
-      'a@1/secret',
-      '12/se%40cret',
-      '1,2/secret',
-      '12/sec?ret',
-      '2024?hush',
-      '2024?hush=x',
-      '%E0%A4',
-    ].flatMap((password) =>
-      ['db.example/plants', 'one:5432,two:5432/plants?target_session_attrs=read-write'].map(
-        (place) => `postgres://plants:${password}@${place}`,
-      ),
-    ),
-    ENCODED_RULE,
-  ],
-  ['DATABASE_URL', ['postgres://me@tenant:secret@db.example/plants', 'postgres://db.example/pl@nts'], ENCODED_RULE],
-  [
-    'DATABASE_URL',
-    ['postgres://db.example/plants?sslmode=verify_full', 'postgres://db.example/plants?sslmode=disable&sslmode='],
-    'must have an sslmode of disable, no-verify, prefer, require, verify-ca, verify-full',
-  ],
-  [
-    'DATABASE_URL',
-    ['postgres://db.example/plants?sslrootcert=/no/such/file'],
-    "cannot be used: ENOENT: no such file or directory, open '/no/such/file'",
-  ],
-  [
-    'DATABASE_URL',
-    ['/dev/null', import.meta.filename].map((path) => `postgres://db.example/plants?sslrootcert=${path}`),
-    'must have a PEM certificate as its sslrootcert',
-  ],
-  [
-    'DATABASE_URL',
-    ['postgres://user:secret@one:5432,two:5432/plants', 'postgres://one,two/plants', 'postgres://[::1],two/plants'],
-    'must have target_session_attrs=read-write if it names several hosts: the first may be a standby, which takes no writes',
-  ],
-  [
-    'DATABASE_URL',
-    [
-      'postgres:///plants?host=one,two',
-      'postgres:///plants?host=one,two&target_session_attrs=read-write',
-      'postgres:///plants?host=one&host=two',
-      'postgres://one%2Ctwo/plants?target_session_attrs=read-write',
-      'postgres://one/plants?port=5432,5433',
-      'postgres://user:secret@one,two/plants?target_session_attrs=read-write&host=three',
-      'postgres://one,/plants?target_session_attrs=read-write',
-      'postgres://,two/plants?target_session_attrs=read-write',
-    ],
-    'must name several hosts like postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write',
-  ],
-  [
-    'DATABASE_URL',
-    ['any', 'read-only', 'standby', 'prefer-standby', 'abc', '', 'read-write&target_session_attrs=any'].flatMap(
-      (value) =>
-        ['one', 'one,two'].map((hosts) => `postgres://user:secret@${hosts}/plants?target_session_attrs=${value}`),
-    ),
-    'must have a target_session_attrs of read-write or primary, since the service writes',
-  ],
-  [
-    'DATABASE_URL',
-    [
-      'postgres://user:secret@one:port,two:5432/plants?target_session_attrs=read-write',
-      'postgres://user:secret@one,two:70000/plants?target_session_attrs=read-write',
-      'postgres://user:secret@one, two/plants?target_session_attrs=read-write',
-      'postgres://user:secret@one,,two/plants?target_session_attrs=read-write',
-    ],
-    UNREADABLE_RULE,
-  ],
-  ['DATABASE_URL', ['mysql://user:secret@one,two/plants?target_session_attrs=read-write'], DATABASE_RULE],
-  [
-    'DATABASE_URL',
-    ['postgres://one,two/plants?target_session_attrs=read-write&sslmode=verify_full'],
-    'must have an sslmode of disable, no-verify, prefer, require, verify-ca, verify-full',
-  ],
-  [
-    'DATABASE_URL',
-    ['postgres://one,two/plants?target_session_attrs=read-write&sslrootcert=/dev/null'],
-    'must have a PEM certificate as its sslrootcert',
-  ],
-  ...['query_timeout', 'load_balance_hosts', 'statement_timeout', 'SSLMODE'].map((name): [string, string[], string] => [
-    'DATABASE_URL',
-    ['db.example', 'one,two:5433'].map((hosts) => `postgres://${hosts}/plants?${name}=abc`),
-    `must not have the parameter ${name}: only host, port, user, password, application_name, options, ` +
-      'target_session_attrs, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation are known',
-  ]),
   ['PROCESSES', ['0', '501', '-1', '1.5', 'Auto', 'all'], 'must be auto or a number of processes from 1 to 500'],
   ['POOL_SIZE', ['0', '1001', '-1', 'ten'], 'must be a number of connections from 1 to 1000'],
   ['BODY_LIMIT', ['0mb', '1', '1.5mb', '-1kb', '1gb', 'mb', '512mb', '523265kb'], sizeRule('511mb')],
@@ -307,11 +210,100 @@ test.each([
   ['MAX_STREAMS', ['0', '1001', 'all'], 'must be a number of lists from 1 to 1000'],
   ['MAX_FOLLOWERS', ['0', '1000001', 'all'], 'must be a number of requests from 1 to 1000000'],
 ])('refuses a bad %s and says what it must be', (name, values, rule) => {
-  // Those of the others could be a token, or have a password in them.
+  // The others could be a token, or have one in them.
   const isPublic = !/URL|TOKENS/.test(name);
   for (const value of values) {
     const repeated = isPublic ? `, not ${JSON.stringify(value)}` : '';
     expect(mistakes({ ACCESS_TOKENS: TOKEN, [name]: value })).toEqual([`${name} ${rule}${repeated}`]);
+  }
+});
+
+test.each<[string[], string]>([
+  [
+    ['db.example', 'mysql://db.example/plants', 'mysql://user:secret@one,two/plants?target_session_attrs=read-write'],
+    DATABASE_RULE,
+  ],
+  [['postgres://db:port/x', 'postgres://user:se?cret@db/x'], UNREADABLE_RULE],
+  [
+    [
+      'se@cret',
+      '12/secret',
+      'sec/ret',
+      '/secret',
+      '12#secret',
+      'sec#ret',
+      'a@1/secret',
+      '12/se%40cret',
+      '1,2/secret',
+      '12/sec?ret',
+      '2024?hush',
+      '2024?hush=x',
+      '%E0%A4',
+    ].flatMap((password) =>
+      ['db.example/plants', 'one:5432,two:5432/plants?target_session_attrs=read-write'].map(
+        (place) => `postgres://plants:${password}@${place}`,
+      ),
+    ),
+    ENCODED_RULE,
+  ],
+  [['postgres://me@tenant:secret@db.example/plants', 'postgres://db.example/pl@nts'], ENCODED_RULE],
+  [
+    ['db.example/plants?', 'one,two/plants?target_session_attrs=read-write&'].flatMap((place) =>
+      ['sslmode=verify_full', 'sslmode=disable&sslmode='].map((mode) => `postgres://${place}${mode}`),
+    ),
+    'must have an sslmode of disable, no-verify, prefer, require, verify-ca, verify-full',
+  ],
+  [
+    ['postgres://db.example/plants?sslrootcert=/no/such/file'],
+    "cannot be used: ENOENT: no such file or directory, open '/no/such/file'",
+  ],
+  [
+    ['db.example/plants?', 'one,two/plants?target_session_attrs=read-write&'].flatMap((place) =>
+      ['/dev/null', import.meta.filename].map((path) => `postgres://${place}sslrootcert=${path}`),
+    ),
+    'must have a PEM certificate as its sslrootcert',
+  ],
+  [
+    ['postgres://user:secret@one:5432,two:5432/plants', 'postgres://one,two/plants', 'postgres://[::1],two/plants'],
+    'must have target_session_attrs=read-write if it names several hosts: the first may be a standby, which takes no writes',
+  ],
+  [
+    [
+      'postgres:///plants?host=one,two',
+      'postgres:///plants?host=one,two&target_session_attrs=read-write',
+      'postgres:///plants?host=one&host=two',
+      'postgres://one%2Ctwo/plants?target_session_attrs=read-write',
+      'postgres://one/plants?port=5432,5433',
+      'postgres://user:secret@one,two/plants?target_session_attrs=read-write&host=three',
+      'postgres://one,/plants?target_session_attrs=read-write',
+      'postgres://,two/plants?target_session_attrs=read-write',
+    ],
+    'must name several hosts like postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write',
+  ],
+  [
+    ['any', 'read-only', 'standby', 'prefer-standby', 'abc', '', 'read-write&target_session_attrs=any'].flatMap(
+      (value) =>
+        ['one', 'one,two'].map((hosts) => `postgres://user:secret@${hosts}/plants?target_session_attrs=${value}`),
+    ),
+    'must have a target_session_attrs of read-write or primary, since the service writes',
+  ],
+  [
+    [
+      'postgres://user:secret@one:port,two:5432/plants?target_session_attrs=read-write',
+      'postgres://user:secret@one,two:70000/plants?target_session_attrs=read-write',
+      'postgres://user:secret@one, two/plants?target_session_attrs=read-write',
+      'postgres://user:secret@one,,two/plants?target_session_attrs=read-write',
+    ],
+    UNREADABLE_RULE,
+  ],
+  ...['query_timeout', 'load_balance_hosts', 'statement_timeout', 'SSLMODE'].map((name): [string[], string] => [
+    ['db.example', 'one,two:5433'].map((hosts) => `postgres://${hosts}/plants?${name}=abc`),
+    `must not have the parameter ${name}: only host, port, user, password, application_name, options, ` +
+      'target_session_attrs, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation are known',
+  ]),
+])('refuses a bad DATABASE_URL, without repeating it, and says what it must be (%#)', (values, rule) => {
+  for (const value of values) {
+    expect(mistakes({ ACCESS_TOKENS: TOKEN, DATABASE_URL: value })).toEqual([`DATABASE_URL ${rule}`]);
   }
 });
 
@@ -349,8 +341,24 @@ describe('a variable that is nearly one of ours', () => {
     expect(readConfig({ DATABSE_URL: '' })).toStrictEqual(defaults);
   });
 
-  test.each(otherPrograms)('is none of those that %s set', (_where, names) => {
-    for (const name of names.split(/\s+/)) expect(() => readConfig({ [name]: 'x' })).not.toThrow();
+  // Of those that they set, the nearest to ours.
+  test.each([
+    [
+      'Kubernetes',
+      'DATABASE_HOST DATABASE_NAME DATABASE_USER DATABASE_PORT DATA_PORT BASE_PORT STORE_PORT HOST_IP POD_IP',
+    ],
+    ['containers', 'DATABASE_PASSWORD POSTGRES_URL POSTGRES_HOST MANAGEMENT_SERVICE_PORT DOCKER_HOST COMPOSE_FILE'],
+    ['systemd and shells', 'HOSTNAME HOME PATH SSH_CONNECTION XDG_DATA_DIRS XDG_RUNTIME_DIR SSL_CERT_DIR HTTP_PROXY'],
+    ['Node.js and npm', 'NODE_OPTIONS NODE_EXTRA_CA_CERTS UV_THREADPOOL_SIZE NPM_CONFIG_LOGLEVEL NPM_TOKEN'],
+    ['Postgres clients', 'PGHOST PGPORT PGUSER PGDATA PGDATABASE PGTZ PGGEQO PGCONNECT_TIMEOUT PGSSLROOTCERT'],
+    ['CI systems', 'BUILD_URL CHANGE_URL CI_PAGES_URL CI_JOB_JWT CI_JOB_TIMEOUT BUILDKITE_AGENT_ACCESS_TOKEN'],
+    [
+      'platforms',
+      'DEPLOY_URL VERCEL_URL DATABASE_PUBLIC_URL DATABASE_URL_UNPOOLED DIRECT_DATABASE_URL TEST_DATABASE_URL',
+    ],
+    ['clouds', 'MEMORY_LIMIT LOG_CHANNELS NOMAD_TOKEN DYNO WEBSITES_PORT OTEL_LOG_LEVEL DATABASE_CONNECTION_POOL_URL'],
+  ])('is none of those that %s set', (_where, names) => {
+    for (const name of names.split(' ')) expect(() => readConfig({ [name]: 'x' })).not.toThrow();
   });
 
   test.each(VARIABLES)('is not %s itself', (name) => {
@@ -557,7 +565,7 @@ describe.each(['ACCESS_TOKENS_FILE', 'READ_TOKENS_FILE'])('a %s', (name) => {
 
   test('that is a pipe is refused at once, whether or not it is being written', async () => {
     const path = join(folder(), `${name}-pipe`);
-    await promisify(execFile)('mkfifo', [path]);
+    await makePipe(path);
     const refusal = [`${name} names a pipe, which can be read only once: ${WRITE}`];
     expect(mistakes({ [name]: path })).toEqual(refusal);
     const writer = await open(path, 'r+');

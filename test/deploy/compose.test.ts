@@ -5,8 +5,7 @@ import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { readConfig } from '../../src/config/config.ts';
 import { codeBlocks } from '../support/documents/markdown.ts';
-import { run } from '../support/programs/run-program.ts';
-import { projectFile, temporaryFolder } from '../support/service-process.ts';
+import { projectFile, run, temporaryFolder } from '../support/service-process.ts';
 
 test('docker-compose.yml publishes the ports that the service names, since those are the ones that it prints', async () => {
   const { services } = parse(await readFile(projectFile('docker-compose.yml'), 'utf8'), { merge: true });

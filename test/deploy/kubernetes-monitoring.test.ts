@@ -5,8 +5,7 @@ import { parse } from 'yaml';
 import { checkSchema, type Manifest, readManifests, unknownFields } from '../support/documents/manifests.ts';
 import { codeBlocks } from '../support/documents/markdown.ts';
 import { alertRules, queries } from '../support/monitoring/prometheus.ts';
-import { run } from '../support/programs/run-program.ts';
-import { projectFile, temporaryFolder } from '../support/service-process.ts';
+import { projectFile, run, temporaryFolder } from '../support/service-process.ts';
 
 /* How the Prometheus Operator finds the service and its alerts. */
 

@@ -17,9 +17,8 @@ import {
   saidUsage,
   withResponse,
 } from '../support/programs/example-programs.ts';
-import { run } from '../support/programs/run-program.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
-import { projectFile } from '../support/service-process.ts';
+import { projectFile, run } from '../support/service-process.ts';
 
 /* The programs in examples that change and delete a plant, run against the service. */
 
@@ -75,7 +74,7 @@ describe.each(clients)('the client in $language', ({ program, file }) => {
   const remove = (id = pine.id) => runWith([`${id}`, '--delete']);
 
   /** Prints JSON, in any spelling. */
-  function expectPrinted(outcome: { code: number; stdout: string; stderr: string }, plant: NewPlant): void {
+  function expectPrinted(outcome: { code: number | null; stdout: string; stderr: string }, plant: NewPlant): void {
     expect({ ...outcome, stdout: '' }).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(outcome.stdout).toMatch(/^.+\n$/);
     expect(outcome.stdout).toContain(`${plant.id}`);

@@ -18,8 +18,7 @@ import {
   saidUsage,
   withResponse,
 } from '../support/programs/example-programs.ts';
-import { run } from '../support/programs/run-program.ts';
-import { projectFile, temporaryFolder } from '../support/service-process.ts';
+import { projectFile, run, temporaryFolder } from '../support/service-process.ts';
 
 /* The programs in examples that create a plant, run against the service. */
 

@@ -19,8 +19,7 @@ import {
   withResponse,
   withServer,
 } from '../support/programs/example-programs.ts';
-import { run } from '../support/programs/run-program.ts';
-import { projectFile } from '../support/service-process.ts';
+import { projectFile, run } from '../support/service-process.ts';
 
 /* The programs in examples that read plants, run against the service. */
 

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { post, startApiServer, TOKEN } from '../support/api-server.ts';
 import { attacks } from './attacks.ts';
 
@@ -12,7 +12,6 @@ const impatience = { headersTimeout: 500, requestTimeout: 1_500, responseTimeout
 // Not in a hook, for which Jest's concurrent tests do not wait.
 const server = await startApiServer();
 const impatient = await startApiServer({ limits: { ...impatience, connectionsCheckingInterval: 10 } });
-afterAll(() => Promise.all([server.close(0), impatient.close(0)]));
 
 const { signal } = new AbortController();
 const waits = ({ outcomes }: { outcomes: readonly string[] }) => outcomes.includes('held');

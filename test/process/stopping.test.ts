@@ -1,8 +1,10 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
+import { CLOSE, TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
+import { atEnd } from '../support/lifetimes.ts';
+import { connectTo } from '../support/raw-request.ts';
 import {
   type NodeProcess,
   projectFile,
@@ -13,7 +15,7 @@ import {
 
 /* How the service ends, started by npm or without it, and what it says meanwhile. */
 
-const ENVIRONMENT = { DATABASE_URL: 'postgres://127.0.0.1:1/plants', ACCESS_TOKENS: 'token-for-the-tests' };
+const ENVIRONMENT = { DATABASE_URL: 'postgres://127.0.0.1:1/plants', ACCESS_TOKENS: TOKEN };
 
 /** What is said from the first signal on. */
 const said = (stderr: string) => stderr.slice(stderr.indexOf('Stopping')).trimEnd().split('\n');
@@ -57,25 +59,19 @@ async function npmStart(prefix: readonly string[], environment: Record<string, s
     detached: true,
     env: { ...process.env, ...ENVIRONMENT, PORT, MANAGEMENT_PORT, SHUTDOWN_DELAY: '0', ...environment },
   });
-  const live = () =>
-    fetch(`http://127.0.0.1:${MANAGEMENT_PORT}/live`, { headers: { Connection: 'close' } }).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  await eventually(live);
-  return { npm, live, port: Number(PORT) };
+  const live = async () =>
+    (await fetch(`http://127.0.0.1:${MANAGEMENT_PORT}/live`, { headers: CLOSE }).catch(() => undefined))?.ok === true;
+  await npm.eventually(live);
+  return { npm, live, apiUrl: `http://127.0.0.1:${PORT}` };
 }
 
 test('ends in order when npm start is killed', async () => {
   const { npm, live } = await npmStart([], { SHUTDOWN_TIMEOUT: '10s' });
-  try {
-    npm.kill('SIGTERM');
-    await eventually(async () => !(await live()), 20_000);
-    expect(await npm.exited).toEqual({ code: 0, signal: null });
-    expect(said(npm.stderr())).toEqual([IN_ORDER, 'Stopped.']);
-  } finally {
-    killGroup(npm);
-  }
+  atEnd(() => killGroup(npm));
+  npm.kill('SIGTERM');
+  await eventually(async () => !(await live()), 20_000);
+  expect(await npm.exited).toEqual({ code: 0, signal: null });
+  expect(said(npm.stderr())).toEqual([IN_ORDER, 'Stopped.']);
 }, 90_000);
 
 /** What npm has left behind would keep the test from ending. */
@@ -100,10 +96,9 @@ except OSError: pass
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
 
 test('ends in order at Ctrl-C, which comes from the terminal and from npm', async () => {
-  const { npm, live, port } = await npmStart(['python3', '-c', WITH_CTRL_C], { SHUTDOWN_TIMEOUT: '2s' });
+  const { npm, live, apiUrl } = await npmStart(['python3', '-c', WITH_CTRL_C], { SHUTDOWN_TIMEOUT: '2s' });
   // Keeps it from stopping before both signals have come.
-  const silent = connect(port, '127.0.0.1').on('error', () => {});
-  await once(silent, 'connect');
+  await once(connectTo(apiUrl), 'connect');
   npm.stdin.write('\n');
   expect(await npm.exited).toEqual({ code: 0, signal: null });
   expect(npm.stdout()).toMatch(/\r\nStopping: .*\r\nStopped\.\r\n/);

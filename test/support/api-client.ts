@@ -1,5 +1,7 @@
-import { Agent, request } from 'node:http';
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { TOKEN } from './api-server.ts';
+import { atEnd } from './lifetimes.ts';
 
 /* Requests of all operations, on connections that stay open. */
 
@@ -17,41 +19,54 @@ interface ApiRequest {
 }
 
 export interface ApiClient {
-  /** @throws Error if the connection fails */
+  /** @throws NoResponse, or any other Error if the connection fails */
   send(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, content?: ApiRequest): Promise<ApiResponse>;
   close(): void;
 }
 
-/** Longer than any deadline of the service and any wait for changes, in milliseconds. */
+/** Longer than any deadline of the service and any wait for changes, in milliseconds: who waits so long waits for ever. */
 const PATIENCE = 60_000;
 
+export class NoResponse extends Error {}
+
+/** Until the end of the test, or until it is closed. */
 export function apiClient(url: string): ApiClient {
   const agent = new Agent({ keepAlive: true });
+  const close = () => agent.destroy();
+  atEnd(close);
   return {
-    send(method, path, { body, ifMatch } = {}) {
-      const { promise, resolve, reject } = Promise.withResolvers<ApiResponse>();
-      const headers = {
-        Authorization: `Bearer ${TOKEN}`,
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-        ...(ifMatch !== undefined && { 'If-Match': ifMatch }),
-      };
-      const sending = request(url + path, { method, headers, agent }, (response) => {
-        let text = '';
-        response.setEncoding('utf8').on('data', (chunk) => {
-          text += chunk;
-        });
-        response.on('error', reject);
-        response.on('end', () => {
-          const { statusCode: status = 0, headers } = response;
-          const error = status >= 400 ? Number(/"error":(\d+)/.exec(text)?.[1]) : undefined;
-          resolve({ status, error, body: text, etag: headers.etag });
-        });
-      });
-      sending.on('error', reject);
-      sending.setTimeout(PATIENCE, () => sending.destroy(new Error(`no response within ${PATIENCE} ms`)));
-      sending.end(body);
-      return promise;
+    async send(method, path, { body, ifMatch } = {}) {
+      const headers: Record<string, string> = ifMatch === undefined ? {} : { 'If-Match': ifMatch };
+      const response = await exchange(url + path, { method, headers, agent }, body);
+      const error = response.status >= 400 ? Number(/"error":(\d+)/.exec(response.body)?.[1]) : undefined;
+      return { status: response.status, error, body: response.body, etag: response.headers.etag };
     },
-    close: () => agent.destroy(),
+    close,
   };
+}
+
+interface Sent {
+  readonly method: string;
+  readonly agent: Agent;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Exchanged {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** Sends a request with TOKEN, unless its headers have another. @throws as `ApiClient.send` does */
+export async function exchange(url: string, { method, agent, headers }: Sent, body?: string): Promise<Exchanged> {
+  const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  const all = { Authorization: `Bearer ${TOKEN}`, ...type, ...headers };
+  const sending = request(url, { method, agent, headers: all });
+  const responded = new Promise<IncomingMessage>((resolve, reject) => {
+    sending.on('response', resolve).on('error', reject);
+  });
+  sending.setTimeout(PATIENCE, () => sending.destroy(new NoResponse(`no response within ${PATIENCE} ms`)));
+  sending.end(body);
+  const response = await responded;
+  return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response) };
 }

@@ -3,11 +3,12 @@ import { api } from '../../src/adapters/http/api.ts';
 import type { Operation } from '../../src/adapters/http/contract/operation.ts';
 import { operationsOn } from '../../src/adapters/http/contract/operations.ts';
 import type { RequestObserver } from '../../src/adapters/http/request/request-log.ts';
-import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/sockets/server.ts';
+import { type HttpServer, type ServedApp, serve, type serverLimits } from '../../src/adapters/http/sockets/server.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
 import type { TokenVerifier } from '../../src/application/permissions.ts';
 import { type Ports, useCases } from '../../src/application/use-cases.ts';
 import { fakePlants } from './fake-plants.ts';
+import { atEnd } from './lifetimes.ts';
 
 export const TOKEN = 'token-for-the-tests';
 
@@ -35,7 +36,7 @@ interface ApiServerOptions {
   readonly onLog?: (line: string) => void;
 }
 
-/** Serves the API on a free port of the loopback interface. */
+/** Serves the API on a free port of the loopback interface, until the end of the test. */
 export async function startApiServer({
   plants = {},
   operations = operationsOn(useCases({ ...fakePlants(), ...plants })),
@@ -53,7 +54,7 @@ export async function startApiServer({
   onLog = () => {},
 }: ApiServerOptions = {}): Promise<HttpServer> {
   const log = pino({}, { write: onLog });
-  const server: HttpServer = await serve(
+  const server: HttpServer = await startServer(
     api({
       operations,
       verifyToken,
@@ -68,21 +69,32 @@ export async function startApiServer({
       writeLine: onLog,
       ...(observer && { observer }),
     }),
-    '127.0.0.1',
-    0,
     log,
     limits,
   );
   return server;
 }
 
-/** Sends a body as it is to POST /plants. */
+/** The same with another app than the API. */
+export async function startServer(
+  app: ServedApp,
+  log = pino({ enabled: false }),
+  limits: Partial<typeof serverLimits> = {},
+): Promise<HttpServer> {
+  const server = await serve(app, '127.0.0.1', 0, log, limits);
+  let closing: Promise<void> | undefined;
+  const close: HttpServer['close'] = (...times) => (closing ??= server.close(...times));
+  atEnd(() => close(0));
+  return { ...server, close };
+}
+
+/** Headers of a request whose connection would keep a service that stops waiting if it stayed open. */
+export const CLOSE = { Connection: 'close' };
+
+/** Sends a body as it is to POST /plants with TOKEN, on a connection of its own. */
 export function post(url: string, body: BodyInit | null, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(`${url}/plants`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json', ...headers },
-    body,
-  });
+  const all = { ...CLOSE, Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json', ...headers };
+  return fetch(`${url}/plants`, { method: 'POST', headers: all, body });
 }
 
 /** Asks for a path with TOKEN. */

@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll } from '@jest/globals';
+import { beforeAll } from '@jest/globals';
 import { readConfig, type readMigrationConfig } from '../../src/config/config.ts';
+import { temporaryFolder } from './service-process.ts';
 
 /** Files that variables name, in a temporary folder for the tests of a file. */
 export function configFiles() {
   let folder = '';
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'plant-store-config-'));
+  beforeAll(async () => {
+    folder = await temporaryFolder();
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
   return {
     folder: () => folder,
     /** @returns the path of a new file with this content */

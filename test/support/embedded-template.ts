@@ -1,8 +1,12 @@
 import { existsSync } from 'node:fs';
 import { cp, mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Database } from '../../src/adapters/postgres/database.ts';
 import { embeddedDatabase } from '../../src/adapters/postgres/embedded/embedded-database.ts';
+import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import { eventually } from './eventually.ts';
+import { atEnd } from './lifetimes.ts';
+import { temporaryFolder } from './service-process.ts';
 
 /**
  * Puts an embedded database, as the service makes it on first use and without migrations, into a folder. Since making one
@@ -19,6 +23,23 @@ export async function putEmbeddedDatabase(folder: string): Promise<void> {
     await eventually(() => existsSync(finished));
   }
   await cp(finished, folder, { recursive: true });
+}
+
+/** A folder with such a database, until the end of the test. */
+export async function embeddedFolder(): Promise<string> {
+  const folder = await temporaryFolder();
+  await putEmbeddedDatabase(folder);
+  return folder;
+}
+
+/** Opens such a database, with every migration applied, until the end of the test. */
+export async function openEmbedded(): Promise<Database> {
+  const database = await embeddedDatabase(await embeddedFolder());
+  await migrateUp(database);
+  let closing: Promise<void> | undefined;
+  const close = () => (closing ??= database.close());
+  atEnd(close);
+  return { ...database, close };
 }
 
 /** Whether no other worker of Jest has been here before. */

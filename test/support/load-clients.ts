@@ -1,7 +1,7 @@
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isSamePlant, type NewPlant } from '../../src/domain/plant.ts';
-import { TOKEN } from './api-server.ts';
+import { exchange, NoResponse } from './api-client.ts';
 
 /* Clients that remember every answer, and what the table must hold for the answers to be true. */
 
@@ -12,31 +12,15 @@ export interface Answer {
   readonly retryAfter: string | undefined;
 }
 
-/** Longer than any deadline of the service, in milliseconds: who waits so long waits for ever. */
-const PATIENCE = 30_000;
-
 /** Longer than any outage, in milliseconds: a service that is away for so long stays away. */
 export const LONGEST_OUTAGE = 120_000;
 
-/** Sends a plant, on a connection of its own unless an agent keeps some. @throws Error if the connection fails or the service does not answer at all */
+/** Sends a plant, on a connection of its own unless an agent keeps some. @throws as `exchange` does */
 export async function send(url: string, plant: NewPlant, agent = new Agent()): Promise<Answer> {
   const { id, ...rest } = plant;
-  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const sending = request(`${url}/plants`, { method: 'POST', headers, agent }, (response) => {
-    let body = '';
-    response.setEncoding('utf8').on('data', (chunk) => {
-      body += chunk;
-    });
-    response.on('error', reject);
-    response.on('end', () => {
-      resolve({ plant, status: response.statusCode ?? 0, body, retryAfter: response.headers['retry-after'] });
-    });
-  });
-  sending.on('error', reject);
-  sending.setTimeout(PATIENCE, () => sending.destroy(new RangeError(`no answer within ${PATIENCE} ms`)));
-  sending.end(`{"id":${id},${JSON.stringify(rest).slice(1)}`);
-  return promise;
+  const json = `{"id":${id},${JSON.stringify(rest).slice(1)}`;
+  const { status, headers, body } = await exchange(`${url}/plants`, { method: 'POST', agent }, json);
+  return { plant, status, body, retryAfter: headers['retry-after'] };
 }
 
 /**
@@ -100,7 +84,7 @@ export interface Load {
   /**
    * Sends nothing new, waits until every request has its answer, and resolves to these.
    *
-   * @throws RangeError if one has none for too long
+   * @throws NoResponse if one has none for too long
    */
   stop(): Promise<Answer[]>;
 }
@@ -138,12 +122,12 @@ export function startLoad(url: string, numbers: Iterator<number>, { pause = 0, r
         if (answer.retryAfter === undefined || !answer.body.includes('50300')) return answer;
         unsettled.unavailable++;
       } catch (error) {
-        if (error instanceof RangeError) throw error;
+        if (error instanceof NoResponse) throw error;
         unsettled.lost++;
       }
       await delay(20);
     }
-    throw new RangeError(`unavailable for ${LONGEST_OUTAGE} ms`);
+    throw new NoResponse(`unavailable for ${LONGEST_OUTAGE} ms`);
   }
 
   async function client(): Promise<void> {

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { TOKEN } from './api-server.ts';
 
 /** Opens a connection. Errors on it, such as a reset, only end it, unless somebody listens for them. */
 export function connectTo(url: string, allowHalfOpen = false): Socket {
@@ -21,4 +24,41 @@ export function rawRequest(url: string, bytes: string | Uint8Array): Promise<str
   socket.on('close', () => resolve(answer));
   socket.write(bytes);
   return promise;
+}
+
+/**
+ * A request as it is sent, with TOKEN.
+ *
+ * @param target the method and the path
+ * @param body of JSON
+ * @param lines more of the head, each with its end
+ */
+export function requestText(target: string, body = '', lines = ''): string {
+  const type = body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  return `${target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n${type}${lines}\r\n${body}`;
+}
+
+/** The statuses of all responses in a text. */
+export const statusesIn = (responses: string): number[] =>
+  [...responses.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+
+/** A request to create a plant whose body the service waits for. */
+interface Upload {
+  readonly socket: Socket;
+  /** Sends the body. @returns all that comes back until the service closes the connection */
+  finish(): Promise<string>;
+}
+
+export async function beginUpload(url: string, body = '{"id":77,"name":"Monstera"}'): Promise<Upload> {
+  const socket = connectTo(url).setEncoding('utf8');
+  socket.write(requestText('POST /plants', body, 'Expect: 100-continue\r\n').slice(0, -body.length));
+  const [response] = await once(socket, 'data');
+  if (response !== 'HTTP/1.1 100 Continue\r\n\r\n') throw new Error(response);
+  return {
+    socket,
+    finish() {
+      socket.write(body);
+      return text(socket);
+    },
+  };
 }

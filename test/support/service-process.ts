@@ -1,12 +1,15 @@
 import { type SpawnOptionsWithoutStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach } from '@jest/globals';
+import { NOBODY } from '../../tooling/postgres-server.ts';
+import { eventually } from './eventually.ts';
+import { atEnd } from './lifetimes.ts';
+import { listening } from './servers/local-server.ts';
 
-/* Programs of this project as processes of their own; what a test starts ends, and is removed, with the test. */
+/* Programs as processes of their own, which end with the test. */
 
 /** A file of this project, by its path in it. */
 export const projectFile = (path: string) => join(import.meta.dirname, '../..', path);
@@ -20,8 +23,19 @@ export interface NodeProcess {
   readonly stdin: NodeJS.WritableStream;
   /** Settles once it has ended and all it said is here. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  /** How it ends, and all that it says. */
+  outcome(): Promise<Outcome>;
   /** Resolves once it has said enough for the condition to hold; rejects if it ends before. */
   until(condition: () => boolean): Promise<void>;
+  /** The same of a condition that nothing announces. */
+  eventually(condition: () => Promise<boolean>): Promise<void>;
+}
+
+export interface Outcome {
+  /** null if a signal has ended it. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 export interface Service extends NodeProcess {
@@ -31,33 +45,32 @@ export interface Service extends NodeProcess {
   curl(): Promise<string>;
 }
 
-const cleanUps: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
 /** An empty folder, removed at the end of the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
-  cleanUps.push(() => rm(folder, { recursive: true, force: true }));
+  atEnd(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
 /** What every Node.js process gets, so that only the first in a run compiles what they share. */
-export const compileCache = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE };
+const compileCache = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE };
 
-/**
- * Runs Node.js in a folder, with these variables, PATH and the compile cache as its whole environment.
- *
- * @param detached whether it leads a process group of its own, for signals to it and all that it starts
- */
+export interface NodeOptions {
+  /** Whether it leads a process group of its own, for signals to it and all that it starts. */
+  readonly detached?: boolean;
+  /** A program that becomes the one that its further arguments name, and its first arguments. */
+  readonly wrapper?: readonly string[];
+}
+
+/** Runs Node.js in a folder, with these variables, PATH and the compile cache as its whole environment. */
 export function startNode(
   args: readonly string[],
   cwd: string,
   environment: Record<string, string> = {},
-  detached = false,
+  { detached = false, wrapper = [] }: NodeOptions = {},
 ): NodeProcess {
-  return startProgram(process.execPath, args, {
+  const [command = '', ...all] = [...wrapper, process.execPath, ...args];
+  return startProgram(command, all, {
     cwd,
     detached,
     env: { PATH: process.env.PATH, ...compileCache, ...environment },
@@ -67,9 +80,10 @@ export function startNode(
 export function startProgram(command: string, args: readonly string[], options: SpawnOptionsWithoutStdio): NodeProcess {
   const child = spawn(command, args, options);
   const exited = once(child, 'close').then(([code, signal]) => ({ code, signal }));
-  cleanUps.push(() => {
+  atEnd(async () => {
     child.kill('SIGKILL');
-    return exited;
+    // It may not have begun.
+    await exited.catch(() => {});
   });
 
   let said = Promise.withResolvers<void>();
@@ -92,28 +106,55 @@ export function startProgram(command: string, args: readonly string[], options: 
     kill: (signal) => child.kill(signal),
     stdin: child.stdin,
     exited,
+    async outcome() {
+      const { code } = await exited;
+      return { code, stdout: stdout(), stderr: stderr() };
+    },
     async until(condition) {
       while (!condition()) {
         const exit = await Promise.race([said.promise, exited]);
         if (exit !== undefined && !condition()) throw new Error(`it has ended:\n${stderr()}`);
       }
     },
+    async eventually(condition) {
+      const ended = exited.then(() => {
+        throw new Error(`${command} has ended:\n${stderr()}`);
+      });
+      await Promise.race([eventually(condition), ended]);
+    },
   };
 }
 
+/** Starts a server of this machine that root cannot run: as nobody then. */
+export function startAsNobody(command: string, args: readonly string[]): NodeProcess {
+  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  return startProgram(command, args, { cwd: '/', ...user });
+}
+
+/** Runs a program to its end, with these variables, PATH and the compile cache as its whole environment. */
+export function run(
+  program: string,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+  cwd?: string,
+): Promise<Outcome> {
+  const env = { PATH: process.env.PATH, ...compileCache, ...environment };
+  return startProgram(program, args, { env, ...(cwd !== undefined && { cwd }) }).outcome();
+}
+
 /** The service on free ports, which nothing has to notice its end, unless the environment says otherwise. */
-export function startMain(cwd: string, environment: Record<string, string> = {}, detached = false): NodeProcess {
+export function startMain(cwd: string, environment: Record<string, string> = {}, options?: NodeOptions): NodeProcess {
   const defaults = { PORT: '0', MANAGEMENT_PORT: '0', SHUTDOWN_DELAY: '0' };
-  return startNode([projectFile('src/main.ts')], cwd, { ...defaults, ...environment }, detached);
+  return startNode([projectFile('src/main.ts')], cwd, { ...defaults, ...environment }, options);
 }
 
 /** The same, once it listens. */
 export async function startService(
   cwd: string,
   environment: Record<string, string> = {},
-  detached = false,
+  options?: NodeOptions,
 ): Promise<Service> {
-  const service = startMain(cwd, environment, detached);
+  const service = startMain(cwd, environment, options);
   const found = async (pattern: RegExp) => {
     await service.until(() => pattern.test(service.stderr()));
     return pattern.exec(service.stderr()) ?? [];
@@ -125,19 +166,12 @@ export async function startService(
 
 /** How a service ends, what it says and which files it leaves if the ports of these variables are in use. */
 export async function startOnUsedPorts(names: readonly string[], environment: Record<string, string> = {}) {
-  const occupants = names.map((name) => [name, createServer().listen(0, '127.0.0.1')] as const);
-  await Promise.all(occupants.map(([, server]) => once(server, 'listening')));
-  try {
-    const ports = occupants.map(([name, server]) => [name, `${(server.address() as AddressInfo).port}`] as const);
-    const folder = await temporaryFolder();
-    const service = startMain(folder, { ...environment, ...Object.fromEntries(ports) });
-    const { code } = await service.exited;
-    const lines = ports.map(
-      ([name, port]) =>
-        `${name} ${port} is in use: stop the process that listens there, or set ${name} to another port\n`,
-    );
-    return { code, stderr: service.stderr(), files: await readdir(folder), expected: lines.join('') };
-  } finally {
-    for (const [, server] of occupants) server.close();
-  }
+  const ports = await Promise.all(names.map(async (name) => [name, `${await listening(createServer())}`] as const));
+  const folder = await temporaryFolder();
+  const { code, stderr } = await startMain(folder, { ...environment, ...Object.fromEntries(ports) }).outcome();
+  const lines = ports.map(
+    ([name, port]) =>
+      `${name} ${port} is in use: stop the process that listens there, or set ${name} to another port\n`,
+  );
+  return { code, stderr, files: await readdir(folder), expected: lines.join('') };
 }

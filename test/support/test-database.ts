@@ -9,8 +9,9 @@ import { type PostgresPlants, postgresPlants } from '../../src/adapters/postgres
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
+import { atEnd } from './lifetimes.ts';
 
-/** A database of its own on the tests' Postgres server. */
+/** A database of its own. */
 export interface TestDatabase {
   /** Where the service finds it: behind the pooler at TEST_POOLER_URL, if one is given. */
   readonly url: string;
@@ -22,27 +23,33 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Makes an empty database, with options of CREATE DATABASE, on the tests' server unless the address of one is given. */
-export async function emptyDatabase(options = '', server = process.env.TEST_SERVER_URL ?? ''): Promise<TestDatabase> {
+/**
+ * Makes an empty database, with options of CREATE DATABASE: until the end of the test on the tests' server, or until it
+ * is dropped on the server with this address.
+ */
+export async function emptyDatabase(options = '', server?: string): Promise<TestDatabase> {
   const name = `plants_${randomBytes(6).toString('hex')}`;
-  const url = new URL(server);
+  const url = new URL(server ?? process.env.TEST_SERVER_URL ?? '');
   await execute(url.href, `create database ${name} ${options}`);
   const own = new URL(url);
   own.pathname = name;
+  let dropping: Promise<unknown> | undefined;
+  const drop = async () => {
+    dropping ??= execute(url.href, `drop database ${name} with (force)`);
+    await dropping;
+  };
+  if (server === undefined) atEnd(drop);
   return {
     url: behindPooler(own.href),
     directUrl: own.href,
     query: (text, values) => execute(own.href, text, values),
-    async drop() {
-      await execute(url.href, `drop database ${name} with (force)`);
-    },
+    drop,
   };
 }
 
-/** Makes a database with every migration applied, on the tests' server unless the address of one is given. */
+/** The same with every migration applied. */
 export async function migratedDatabase(server?: string): Promise<TestDatabase> {
-  const template = process.env.TEST_TEMPLATE;
-  if (server === undefined && template !== undefined) return emptyDatabase(`template ${template}`);
+  if (server === undefined) return emptyDatabase(`template ${process.env.TEST_TEMPLATE}`);
   const database = await emptyDatabase('', server);
   const connection = connect(database.directUrl);
   await migrateUp(connection);

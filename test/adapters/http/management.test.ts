@@ -1,7 +1,8 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { management, type ReadinessCheck } from '../../../src/adapters/http/management.ts';
-import { type HttpServer, serve } from '../../../src/adapters/http/sockets/server.ts';
+import type { HttpServer } from '../../../src/adapters/http/sockets/server.ts';
+import { startServer } from '../../support/api-server.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const logged: string[] = [];
@@ -9,11 +10,10 @@ const logAt = (level: string) => pino({ level }, { write: (line: string) => logg
 const silence = logAt('silent');
 const noMetrics = async () => '# nothing\n';
 
-let server: HttpServer | undefined;
-afterEach(() => server?.close(0));
+let server: HttpServer;
 
 async function get(path: string, checks: Record<string, ReadinessCheck> = {}, log = silence): Promise<Response> {
-  server = await serve(management(checks, noMetrics, log), '127.0.0.1', 0, log);
+  server = await startServer(management(checks, noMetrics, log), log);
   return fetch(server.url + path);
 }
 
@@ -27,20 +27,13 @@ test('/live says that the process runs, whatever the checks say', async () => {
   expect(answer.headers.get('Content-Type')).toBe('application/json');
 });
 
-test('/ready answers 200 while every check passes', async () => {
-  const answer = await get('/ready', { service: ok, database: ok });
-  expect([answer.status, await answer.json()]).toEqual([
-    200,
-    { status: 'ready', checks: { service: 'ok', database: 'ok' } },
-  ]);
-});
-
-test('/ready answers 200 and says what does not work even so', async () => {
-  const answer = await get('/ready', { service: ok, database: async () => 'there is no feed' });
-  expect([answer.status, await answer.json()]).toEqual([
-    200,
-    { status: 'ready', checks: { service: 'ok', database: 'ok, but there is no feed' } },
-  ]);
+test.each<[string, ReadinessCheck]>([
+  ['ok', ok],
+  ['ok, but there is no feed', async () => 'there is no feed'],
+])('/ready answers 200 while every check passes, and says what does not work even so: %s', async (text, check) => {
+  const answer = await get('/ready', { service: ok, database: check });
+  const body = { status: 'ready', checks: { service: 'ok', database: text } };
+  expect([answer.status, await answer.json()]).toEqual([200, body]);
 });
 
 test('/ready answers 503 and says which check fails and why', async () => {
@@ -71,7 +64,7 @@ test('/ready waits for a check that still runs instead of starting it once more'
   const { status } = await get('/ready', {
     database: () => new Promise<undefined>((resolve) => runs.push(() => resolve(undefined))),
   });
-  const ready = `${server?.url}/ready`;
+  const ready = `${server.url}/ready`;
   expect([status, (await fetch(ready)).status, runs.length]).toEqual([503, 503, 1]);
   runs[0]?.();
   const later = fetch(ready);
@@ -99,8 +92,8 @@ test.each([
 ])('logs a failure, and no more than that, as far as the level %s allows', async (level, lines) => {
   logged.length = 0;
   await get('/ready', { database: failing }, logAt(level));
-  await server?.close(0);
+  await server.close(0);
   await get('/live', {}, logAt(level));
-  await server?.close(0);
+  await server.close(0);
   expect(logged).toHaveLength(lines);
 });

@@ -4,7 +4,6 @@ import { importPlants } from '../../../src/adapters/import/import-plants.ts';
 import { createPlant } from '../../../src/application/create-plant.ts';
 import type { AddPlant } from '../../../src/application/ports.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
-import type { NewPlant } from '../../../src/domain/plant.ts';
 import { fakePlants } from '../../support/fake-plants.ts';
 
 function entry(line: number, content: Entry['content']): Entry {
@@ -36,23 +35,6 @@ function setUp(plants: AddPlant = fakePlants()) {
       }),
   };
 }
-
-test('creates every plant, and says of what it refuses whether it conflicts or is invalid', async () => {
-  const stored = new Map<bigint, NewPlant>([[1n, { id: 1n, name: 'Acer' }]]);
-  const { run, tally, rejected } = setUp(fakePlants(stored));
-  async function* list() {
-    yield [entry(1, { id: 1n, name: 'Rosa' }), entry(2, new PlantStoreError('invalid_plant', 'the line must be JSON'))];
-    yield [entry(3, { id: 1n, name: 'Acer' }), entry(4, { id: 2n, name: '\0' }), entry(5, { id: 3n, name: 'Ficus' })];
-  }
-  await run(list());
-  expect(tally).toEqual({ stored: 2, conflicting: 1, invalid: 2 });
-  expect(rejected.toSorted()).toEqual([
-    '1: id 1 belongs to a different plant',
-    '2: the line must be JSON',
-    '4: name must be a string without U+0000 and without lone surrogates',
-  ]);
-  expect([...stored.keys()]).toEqual([1n, 3n]);
-});
 
 test('has the plants of two batches in flight, and reads no further meanwhile', async () => {
   const waiting: (() => void)[] = [];

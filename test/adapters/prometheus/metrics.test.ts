@@ -1,10 +1,10 @@
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Client } from 'pg';
+import { post as postBody, TOKEN } from '../../support/api-server.ts';
 import { tableRows } from '../../support/documents/markdown.ts';
 import { eventually } from '../../support/eventually.ts';
+import { forAllTests } from '../../support/lifetimes.ts';
 import {
   alertRules,
   mistakesIn,
@@ -13,28 +13,20 @@ import {
   samplesIn,
   sampleValue,
 } from '../../support/monitoring/prometheus.ts';
-import { rawRequest } from '../../support/raw-request.ts';
+import { beginUpload, rawRequest } from '../../support/raw-request.ts';
 import { projectFile, type Service, startService, temporaryFolder } from '../../support/service-process.ts';
-import { migratedDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { migratedDatabase } from '../../support/test-database.ts';
 import { UNHEARD } from '../../support/webhooks/webhook-receiver.ts';
 
 /* What a real service reports to Prometheus, and whether the dashboard and the alerts ask for what it reports. */
 
-const TOKEN = 'token-for-the-tests';
-
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await migratedDatabase();
-});
-afterAll(() => database.drop());
+const database = forAllTests(migratedDatabase);
 
 const start = async (environment: Record<string, string> = {}) =>
   startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...environment });
 
-function post({ apiUrl }: Service, body: string, token = TOKEN): Promise<Response> {
-  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-  return fetch(`${apiUrl}/plants`, { method: 'POST', headers, body });
-}
+const post = ({ apiUrl }: Service, body: string, token = TOKEN) =>
+  postBody(apiUrl, body, { Authorization: `Bearer ${token}` });
 
 async function metricsText({ managementUrl }: Service): Promise<string> {
   const answer = await fetch(`${managementUrl}/metrics`);
@@ -68,12 +60,7 @@ async function everyKindOfRequest(service: Service): Promise<void> {
   expect((await post(service, '{"id":1,"name":"another"}')).status).toBe(400);
   await metricsAfter(service, 3);
 
-  const { hostname, port } = new URL(service.apiUrl);
-  const leaving = connect(Number(port), hostname);
-  leaving.write(`POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nExpect: 100-continue\r\n`);
-  leaving.write('Content-Type: application/json\r\nContent-Length: 100\r\n\r\n');
-  await once(leaving, 'data');
-  leaving.resetAndDestroy();
+  (await beginUpload(service.apiUrl)).socket.resetAndDestroy();
   await metricsAfter(service, 4);
   expect(await rawRequest(service.apiUrl, 'GARBAGE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
 }

@@ -4,6 +4,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '
 import { pino } from 'pino';
 import { jwtTokens } from '../../../src/adapters/tokens/jwt-tokens.ts';
 import type { TokenVerifier } from '../../../src/application/permissions.ts';
+import { forEachTest } from '../../support/lifetimes.ts';
 import {
   AUDIENCE,
   type IdentityProvider,
@@ -39,17 +40,13 @@ const REAL_TIME = [
   'clearTimeout',
 ] as const;
 
-let provider: IdentityProvider;
+const provider = forEachTest(() => startIdentityProvider(key));
 const logged: string[] = [];
-beforeEach(async () => {
+beforeEach(() => {
   logged.length = 0;
-  provider = await startIdentityProvider(key);
   jest.useFakeTimers({ doNotFake: [...REAL_TIME] });
 });
-afterEach(async () => {
-  jest.useRealTimers();
-  await provider.goDown();
-});
+afterEach(() => void jest.useRealTimers());
 
 function pass(milliseconds: number): void {
   jest.setSystemTime(Date.now() + milliseconds);
@@ -77,16 +74,6 @@ async function outcome(verify: TokenVerifier, token: string): Promise<'accepted'
   }
 }
 
-test.each(['RS256', 'ES256', 'EdDSA'])('accepts a token signed by %s', async (alg) => {
-  const signer = await signingKey('key', alg);
-  provider.publish(otherKey, signer);
-  expect(await outcome(verifier(), await tokenOf(signer))).toBe('accepted');
-});
-
-test('accepts one of several audiences', async () => {
-  expect(await outcome(verifier(), await tokenOf(key, { aud: ['trees', AUDIENCE] }))).toBe('accepted');
-});
-
 test('accepts a token that names no key, if there is only one', async () => {
   const { kid: _, ...jwk } = key.jwk;
   expect(await outcome(verifier(), await tokenOf({ ...key, jwk }))).toBe('accepted');
@@ -94,24 +81,20 @@ test('accepts a token that names no key, if there is only one', async () => {
 
 const now = () => Math.floor(Date.now() / SECOND);
 
-test.each<[string, () => Record<string, unknown>]>([
-  ['of another issuer', () => ({ iss: `${ISSUER}/` })],
-  ['of no issuer', () => ({ iss: undefined })],
-  ['for another audience', () => ({ aud: 'trees' })],
-  ['for no audience', () => ({ aud: undefined })],
-  ['that has expired', () => ({ exp: now() - 31 })],
-  ['that never expires', () => ({ exp: undefined })],
-  ['whose expiry is no number', () => ({ exp: '9999999999' })],
-  ['that is not valid yet', () => ({ nbf: now() + 60 })],
-])('refuses a token %s', async (_name, claims) => {
-  expect(await outcome(verifier(), await tokenOf(key, claims()))).toBe('refused');
-});
-
-test.each<[string, () => Record<string, unknown>]>([
-  ['has just expired', () => ({ exp: now() - 25 })],
-  ['will be valid in a moment', () => ({ nbf: now() + 25 })],
-])('accepts a token that, by a clock a little off, %s', async (_name, claims) => {
-  expect(await outcome(verifier(), await tokenOf(key, claims()))).toBe('accepted');
+test.each<[string, 'accepted' | 'refused', () => Record<string, unknown>]>([
+  ['of another issuer', 'refused', () => ({ iss: `${ISSUER}/` })],
+  ['of no issuer', 'refused', () => ({ iss: undefined })],
+  ['for another audience', 'refused', () => ({ aud: 'trees' })],
+  ['for no audience', 'refused', () => ({ aud: undefined })],
+  ['for several audiences', 'accepted', () => ({ aud: ['trees', AUDIENCE] })],
+  ['that has expired', 'refused', () => ({ exp: now() - 31 })],
+  ['that has just expired, by a clock a little off', 'accepted', () => ({ exp: now() - 25 })],
+  ['that never expires', 'refused', () => ({ exp: undefined })],
+  ['whose expiry is no number', 'refused', () => ({ exp: '9999999999' })],
+  ['that is not valid yet', 'refused', () => ({ nbf: now() + 60 })],
+  ['that will be valid in a moment, by a clock a little off', 'accepted', () => ({ nbf: now() + 25 })],
+])('a token %s is %s', async (_name, expected, claims) => {
+  expect(await outcome(verifier(), await tokenOf(key, claims()))).toBe(expected);
 });
 
 const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -146,9 +129,9 @@ test.each<[string, (good: string) => string | Promise<string>]>([
   expect(await outcome(verify, await forge(good))).toBe('refused');
 });
 
-test.each(['RS256', 'ES256', 'EdDSA'])('refuses every other spelling of a signature by %s', async (alg) => {
+test.each(['RS256', 'ES256', 'EdDSA'])('accepts a signature by %s, and no other spelling of it', async (alg) => {
   const signer = await signingKey('key', alg);
-  provider.publish(signer);
+  provider.publish(otherKey, signer);
   const verify = verifier();
   const good = await tokenOf(signer);
   const [end = ''] = good.slice(-1);

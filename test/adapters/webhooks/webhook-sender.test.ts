@@ -1,12 +1,13 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { webhookSender } from '../../../src/adapters/webhooks/webhook-sender.ts';
 import type { Message } from '../../../src/application/webhooks/ports.ts';
 import { drip } from '../../../tooling/webhook-troubles.ts';
+import { atEnd } from '../../support/lifetimes.ts';
+import { closed, listening } from '../../support/servers/local-server.ts';
 
 const secret = (letter: string) => `whsec_${Buffer.alloc(32, letter).toString('base64')}`;
 
@@ -20,46 +21,19 @@ const message: Message = {
 /** Milliseconds, in place of 15 s. */
 const TIMEOUT = 400;
 
-const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
-async function listening(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
 async function receiver(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  const url = await listening(server);
-  cleanUps.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return url;
+  return `http://127.0.0.1:${await listening(createServer(listener))}`;
 }
 
 /** One that does not speak HTTP as it should. */
 async function tcpReceiver(handle: (socket: Socket) => void): Promise<string> {
-  const sockets = new Set<Socket>();
-  const server = createTcpServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    handle(socket);
-  });
-  const url = await listening(server);
-  cleanUps.push(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return url;
+  const server = createTcpServer((socket) => handle(socket.on('error', () => {})));
+  return `http://127.0.0.1:${await listening(server)}`;
 }
 
 function sender(url: string, { connections = 4, secrets = [secret('a')], timeout = TIMEOUT } = {}) {
   const { send, close } = webhookSender([{ name: 'endpoint', url, secrets }], { connections, timeout });
-  cleanUps.push(close);
+  atEnd(close);
   return { send: (one = message) => send('endpoint', one), close };
 }
 
@@ -131,25 +105,21 @@ test.each([200, 201, 202, 204, 299])('takes %d for an acknowledgement', async (s
   expect(await sender(url).send()).toBeUndefined();
 });
 
-test.each([
+test.each<[number, string, boolean?]>([
   [301, 'it responded with 301, and redirects are not followed'],
   [308, 'it responded with 308, and redirects are not followed'],
   [400, 'it responded with 400'],
+  [410, 'it responded with 410', true],
   [429, 'it responded with 429'],
   [500, 'it responded with 500'],
-])('takes %d for a failure', async (status, reason) => {
+])('takes %d for a failure, and 410 for the end', async (status, reason, isGone = false) => {
   let requests = 0;
   const url = await receiver((_, response) => {
     requests++;
     response.writeHead(status, { Location: '/elsewhere' }).end('no');
   });
-  expect(await sender(url).send()).toEqual({ reason, isGone: false, retryAfter: 0 });
+  expect(await sender(url).send()).toEqual({ reason, isGone, retryAfter: 0 });
   expect(requests).toBe(1);
-});
-
-test('says that the endpoint is gone', async () => {
-  const url = await receiver((_, response) => response.writeHead(410).end());
-  expect(await sender(url).send()).toMatchObject({ isGone: true });
 });
 
 test.each([
@@ -163,6 +133,8 @@ test.each([
   const { retryAfter = Number.NaN } = (await sender(url).send()) ?? {};
   expect(Math.abs(retryAfter - milliseconds)).toBeLessThan(5_000);
 });
+
+/* Without a limit of its time, each of these would last until the receiver ends. */
 
 const NO_RESPONSE = { reason: `no response within ${TIMEOUT / 1_000} s` };
 
@@ -196,9 +168,7 @@ test.each<[string, (socket: Socket) => void, object]>([
   ['has broken headers', (socket) => socket.end('HTTP/1.1 200 OK\r\n:\r\n\r\n'), { reason: expect.any(String) }],
 ])('fails within its time if the receiver %s', async (_, handle, failure) => {
   const url = await tcpReceiver((socket) => socket.once('data', () => handle(socket)));
-  const start = performance.now();
   expect(await sender(url).send()).toEqual(failure);
-  expect(performance.now() - start).toBeLessThan(3 * TIMEOUT);
 });
 
 test.each<[string, (socket: Socket) => void]>([
@@ -212,26 +182,18 @@ test.each<[string, (socket: Socket) => void]>([
       handle(socket);
     }),
   );
-  const start = performance.now();
   expect(await sender(url).send()).toBeUndefined();
-  expect(performance.now() - start).toBeLessThan(3 * TIMEOUT);
 });
 
 test('fails if nobody listens, and recovers by itself', async () => {
   const server = createServer((_, response) => response.end());
-  const url = await listening(server);
-  const { port } = server.address() as AddressInfo;
-  const { send } = sender(url);
+  const port = await listening(server);
+  const { send } = sender(`http://127.0.0.1:${port}`);
   expect(await send()).toBeUndefined();
-  server.closeAllConnections();
-  server.close();
-  await once(server, 'close');
+  await closed(server);
   expect((await send())?.reason).toMatch(/ECONNREFUSED|closed|ECONNRESET/);
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  cleanUps.push(() => server.close());
+  await listening(server, port);
   expect(await send()).toBeUndefined();
-  server.closeAllConnections();
 });
 
 test('breaks off at its end', async () => {

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { execute } from '../../../tooling/execute.ts';
 import { startPostgresServer } from '../../../tooling/postgres-server.ts';
 import { webhookTroubles } from '../../../tooling/webhook-troubles.ts';
 import { TOKEN } from '../../support/api-server.ts';
 import { eventually } from '../../support/eventually.ts';
+import { forAllTests, forEachTest } from '../../support/lifetimes.ts';
 import { samplesIn, sampleValue } from '../../support/monitoring/prometheus.ts';
 import { projectFile, startNode, startService, temporaryFolder } from '../../support/service-process.ts';
-import { migratedDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { migratedDatabase } from '../../support/test-database.ts';
 import {
   hasAll,
   type Receiver,
@@ -19,21 +20,11 @@ import {
 } from '../../support/webhooks/webhook-receiver.ts';
 import { record, sendTo, stopped } from '../../support/webhooks/webhook-service.ts';
 
-/* An endpoint of webhooks in trouble, beside one that does well. */
+/* An endpoint of webhooks in trouble, beside one that does well. The many ways to fail are in webhook-sender.test.ts. */
 
-let receiver: Receiver;
-let other: Receiver;
-beforeEach(async () => {
-  receiver = await startReceiver();
-  other = await startReceiver();
-});
-afterEach(() => Promise.all([receiver.kill(), other.kill()]));
-
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await migratedDatabase();
-});
-afterAll(() => database.drop());
+const database = forAllTests(migratedDatabase);
+const receiver = forEachTest(startReceiver);
+const other = forEachTest(startReceiver);
 
 let folder: string;
 let environment: Record<string, string>;
@@ -43,11 +34,8 @@ beforeEach(async () => {
   environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url, other.url) };
 });
 
-async function command(...args: readonly string[]) {
-  const run = startNode([projectFile('src/webhooks.ts'), ...args], folder, environment);
-  const { code } = await run.exited;
-  return { code, stdout: run.stdout(), stderr: run.stderr() };
-}
+const command = (...args: readonly string[]) =>
+  startNode([projectFile('src/webhooks.ts'), ...args], folder, environment).outcome();
 
 const nameOf = ({ url }: Receiver) =>
   `${new URL(url).host} ${createHash('sha256').update(url).digest('hex').slice(0, 16)}`;
@@ -179,16 +167,16 @@ test('does not delay the end of the service', async () => {
   const service = await startService(folder, environment);
   const ids = await createSome(sendTo(service));
   await eventually(() => hasAll(other, ids));
-  const start = performance.now();
+  // It would be too late after the 15 s of a request.
   await stopped(service);
-  expect(performance.now() - start).toBeLessThan(5_000);
 });
 
 test('does not delay it either while the database is silent', async () => {
   // Of its own, since all of it is frozen.
   const server = await startPostgresServer(['fsync=off']);
   const { directUrl } = await migratedDatabase(server.url);
-  const service = await startService(folder, { ...environment, DATABASE_URL: directUrl });
+  // It would be too late after the time that the service waits for a database.
+  const service = await startService(folder, { ...environment, DATABASE_URL: directUrl, SHUTDOWN_TIMEOUT: '5s' });
   await eventually(async () => {
     const held = await execute(directUrl, 'select from webhooks where holder is not null');
     return held.length === 2;
@@ -199,9 +187,7 @@ test('does not delay it either while the database is silent', async () => {
   try {
     // Longer than between two reads: one of them waits for a response.
     await delay(1_000);
-    const start = performance.now();
     await stopped(service);
-    expect(performance.now() - start).toBeLessThan(2_000);
   } finally {
     for (const pid of frozen) process.kill(pid, 'SIGCONT');
     await server.stop();

@@ -1,23 +1,18 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll } from '@jest/globals';
+import type { Socket } from 'node:net';
 import { childrenOf } from '../../../tooling/linux-process.ts';
-import { TOKEN } from '../api-server.ts';
+import { CLOSE, post, TOKEN } from '../api-server.ts';
 import { eventually } from '../eventually.ts';
+import { forAllTests } from '../lifetimes.ts';
 import { samplesIn } from '../monitoring/prometheus.ts';
+import { connectTo } from '../raw-request.ts';
 import { type Service, startService, temporaryFolder } from '../service-process.ts';
-import { migratedDatabase, type TestDatabase } from '../test-database.ts';
+import { migratedDatabase } from '../test-database.ts';
 
 /* A service of two processes, as its users and its supervisor meet it. */
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await migratedDatabase();
-});
-afterAll(() => database.drop());
-
-/** The database of the tests of this file. */
-export const testDatabase = () => database;
+/** Of the tests of a file. */
+export const database = forAllTests(migratedDatabase);
 
 export const environment = (more: Record<string, string> = {}) => ({
   PROCESSES: '2',
@@ -28,19 +23,14 @@ export const environment = (more: Record<string, string> = {}) => ({
 
 /** Once it is ready, so that it has nothing more to say of its start. */
 export async function start(more: Record<string, string> = {}, detached = false): Promise<Service> {
-  const service = await startService(await temporaryFolder(), environment(more), detached);
+  const service = await startService(await temporaryFolder(), environment(more), { detached });
   await eventually(() => isReady(service));
   return service;
 }
 
-/** Without a connection that is kept alive, which would keep a stopping service waiting. */
-export const CLOSE = { Connection: 'close' };
-
 /** Creates a plant on a connection of its own. */
 export function create({ apiUrl }: Pick<Service, 'apiUrl'>, id: number, token = TOKEN): Promise<Response> {
-  const headers = { ...CLOSE, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-  const body = JSON.stringify({ id, name: 'Monstera' });
-  return fetch(`${apiUrl}/plants`, { method: 'POST', headers, body, signal: AbortSignal.timeout(10_000) });
+  return post(apiUrl, JSON.stringify({ id, name: 'Monstera' }), { Authorization: `Bearer ${token}` });
 }
 
 export async function ready({ managementUrl }: Pick<Service, 'managementUrl'>) {
@@ -71,25 +61,8 @@ export async function requestsByWorker(service: Service): Promise<Record<string,
 /** Of the first process and its workers. */
 export const pids = ({ pid = 0 }: Service) => [pid, ...childrenOf(pid)];
 
-/** Opens a connection and sends the beginning of a request, whose body the service then waits for. */
-export async function halfSent({ apiUrl }: Service): Promise<() => Promise<string>> {
-  const body = '{"id":77,"name":"Monstera"}';
-  const socket = await open(apiUrl);
-  socket.write(`POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\n`);
-  socket.write(`Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`);
-  await once(socket, 'data');
-  return async () => {
-    socket.write(body);
-    let response = '';
-    for await (const text of socket) response += text;
-    return response;
-  };
-}
-
 export async function open(apiUrl: string): Promise<Socket> {
-  const { hostname, port } = new URL(apiUrl);
-  const socket = connect(Number(port), hostname).setEncoding('utf8');
-  socket.on('error', () => {});
+  const socket = connectTo(apiUrl).setEncoding('utf8');
   await once(socket, 'connect');
   return socket;
 }

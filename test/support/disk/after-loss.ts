@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { get, post } from '../api-server.ts';
 import { projectFile, startNode, startService } from '../service-process.ts';
 import type { Loss } from './power-losses.ts';
 import type { History, State, Work } from './recorded-work.ts';
@@ -25,20 +26,17 @@ export async function problemsAfter(loss: Loss, work: Work, folder: string): Pro
   try {
     const token = /Bearer (\S+)'/.exec(await service.curl())?.[1] ?? '';
     if (acknowledged.size > 0 && token !== (await work.token())) problems.push('it has another token');
-    const get = async (path: string) => {
-      const response = await fetch(service.apiUrl + path, { headers: { Authorization: `Bearer ${token}` } });
+    const read = async (path: string) => {
+      const response = await get(service.apiUrl, path, { Authorization: `Bearer ${token}` });
       const text = await response.text();
       if (!response.ok) throw new Error(`${path}: ${text}`);
       return JSON.parse(text);
     };
-    const plants = new Map<number, State>((await get('/plants')).map(({ id, name }: Change) => [id, name ?? '']));
+    const plants = new Map<number, State>((await read('/plants')).map(({ id, name }: Change) => [id, name ?? '']));
     problems.push(...wrongStates(plants, work, acknowledged, 'the list'));
-    problems.push(...wrongFeed(await wholeFeed(get), plants));
-    const created = await fetch(`${service.apiUrl}/plants`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ id: 2 ** 50, name: 'afterwards' }),
-    });
+    problems.push(...wrongFeed(await wholeFeed(read), plants));
+    const plant = JSON.stringify({ id: 2 ** 50, name: 'afterwards' });
+    const created = await post(service.apiUrl, plant, { Authorization: `Bearer ${token}` });
     if (!created.ok) problems.push(`it creates nothing: ${await created.text()}`);
   } catch (error) {
     problems.push(`${error}`);
@@ -56,10 +54,10 @@ interface Page {
   readonly atEnd: boolean;
 }
 
-async function wholeFeed(get: (path: string) => Promise<Page>): Promise<Change[]> {
+async function wholeFeed(read: (path: string) => Promise<Page>): Promise<Change[]> {
   const all: Change[] = [];
   for (let after = ''; ; ) {
-    const { changes, next, atEnd } = await get(`/changes?limit=1000${after}`);
+    const { changes, next, atEnd } = await read(`/changes?limit=1000${after}`);
     all.push(...changes);
     if (atEnd) return all;
     after = `&after=${encodeURIComponent(next)}`;
@@ -77,8 +75,9 @@ function wrongFeed(feed: readonly Change[], plants: ReadonlyMap<number, State>):
 /** An export after the loss has what the list had, and the plant that was created then. */
 async function exportProblems({ dataDir, acknowledged }: Loss, work: Work, folder: string): Promise<string[]> {
   const file = join(folder, 'exported.ndjson');
-  const run = startNode([projectFile('src/export.ts'), file, '--force'], folder, { DATA_DIR: dataDir });
-  if ((await run.exited).code !== 0) return [`the export fails: ${run.stderr()}`];
+  const args = [projectFile('src/export.ts'), file, '--force'];
+  const { code, stderr } = await startNode(args, folder, { DATA_DIR: dataDir }).outcome();
+  if (code !== 0) return [`the export fails: ${stderr}`];
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
   const plants = new Map<number, State>(
     lines.map((line) => JSON.parse(line)).map(({ id, name }: Change) => [id, name ?? '']),

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
+import { exchange } from '../api-client.ts';
 import { runImport } from '../programs/import-process.ts';
 import { projectFile, type Service, startNode, startService } from '../service-process.ts';
 
@@ -67,7 +67,11 @@ export async function recordedWork(folder: string, { rounds, environment = {} }:
       ] as const) {
         const operation = `${method} ${id}`;
         add(id, operation, after);
-        await send(service.apiUrl, agent, { method, id, name: after, operation, token });
+        const path = method === 'POST' ? '/plants' : `/plants/${id}`;
+        const body = method === 'DELETE' ? undefined : JSON.stringify({ id, name: after });
+        const headers = { Authorization: `Bearer ${token}`, 'X-Operation': operation };
+        const { status } = await exchange(service.apiUrl + path, { method, agent, headers }, body);
+        if (status >= 300) throw new Error(`${operation} got ${status}`);
       }
     }
     agent.destroy();
@@ -94,34 +98,11 @@ export async function recordedWork(folder: string, { rounds, environment = {} }:
     await acknowledged(operation);
 
     const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--yes'];
-    const purge = startNode(args, folder, { DATA_DIR: dataDir, ...recorded });
-    if ((await purge.exited).code !== 0) throw new Error(purge.stderr());
+    const purge = await startNode(args, folder, { DATA_DIR: dataDir, ...recorded }).outcome();
+    if (purge.code !== 0) throw new Error(purge.stderr);
   }
   const token = async () => (await readFile(join(dataDir, 'access-token'), 'utf8')).trim();
   return { journal, root, dataDir, histories, token };
-}
-
-interface Sent {
-  readonly method: 'POST' | 'PUT' | 'DELETE';
-  readonly id: number;
-  readonly name: string;
-  readonly operation: string;
-  readonly token: string;
-}
-
-async function send(url: string, agent: Agent, { method, id, name, operation, token }: Sent): Promise<void> {
-  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', 'X-Operation': operation };
-  const path = method === 'POST' ? '/plants' : `/plants/${id}`;
-  const sending = request(url + path, {
-    method,
-    agent,
-    headers: method === 'DELETE' ? { ...headers, 'Content-Type': '' } : headers,
-  });
-  sending.end(method === 'DELETE' ? undefined : JSON.stringify(method === 'POST' ? { id, name } : { name }));
-  const [response] = await once(sending, 'response');
-  response.resume();
-  await once(response, 'end');
-  if (response.statusCode >= 300) throw new Error(`${operation} got ${response.statusCode}`);
 }
 
 function randomText(length: number): string {

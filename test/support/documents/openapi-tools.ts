@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll } from '@jest/globals';
-import { projectFile, startNode } from '../service-process.ts';
+import { beforeAll } from '@jest/globals';
+import { projectFile, startNode, temporaryFolder } from '../service-process.ts';
 
 /* The tools of test/openapi-tools, which have a lock file of their own: they take 280 MB. */
 
@@ -21,11 +20,10 @@ export function installOpenApiTools(): OpenApiTools {
   const isSource = (path: string) => !path.includes('node_modules');
   let tools = '';
   beforeAll(async () => {
-    tools = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
+    tools = await temporaryFolder();
     await cp(source, tools, { recursive: true, filter: isSource });
     await promisify(execFile)('npm', ['ci'], { cwd: tools });
   }, 300_000);
-  afterAll(() => rm(tools, { recursive: true, force: true }));
   return {
     bin: (name) => join(tools, 'node_modules/.bin', name),
     async folder(name) {
@@ -41,7 +39,7 @@ export function installOpenApiTools(): OpenApiTools {
 export async function output(cwd: string, args: readonly string[], input = ''): Promise<string> {
   const program = startNode(args, cwd);
   program.stdin.end(input);
-  const { code } = await program.exited;
-  if (code !== 0) throw new Error(program.stdout() + program.stderr());
-  return program.stdout();
+  const { code, stdout, stderr } = await program.outcome();
+  if (code !== 0) throw new Error(stdout + stderr);
+  return stdout;
 }

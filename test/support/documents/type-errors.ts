@@ -15,7 +15,7 @@ export async function typeErrors(values: readonly TypedValue[]): Promise<string>
   const lines = values.map(({ type, value }, n) => `export const value${n}: ${type} = ${JSON.stringify(value)};`);
   await writeFile(join(folder, 'values.mts'), lines.join('\n'));
   const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--types', ''];
-  const tsc = startNode([projectFile('node_modules/typescript/bin/tsc'), ...options, 'values.mts'], folder);
-  await tsc.exited;
-  return tsc.stdout() + tsc.stderr();
+  const tsc = [projectFile('node_modules/typescript/bin/tsc'), ...options, 'values.mts'];
+  const { stdout, stderr } = await startNode(tsc, folder).outcome();
+  return stdout + stderr;
 }

@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { GenericContainer, Wait } from 'testcontainers';
+import { execute } from '../../../tooling/execute.ts';
 import { makePostgresTemplate, startPostgresServer } from '../../../tooling/postgres-server.ts';
-import { migratedDatabase } from '../test-database.ts';
 
 /*
  * Jest's global set-up. It finds a real Postgres for the tests, says which, and leaves its address in TEST_SERVER_URL for
@@ -29,10 +32,14 @@ export default async function startDatabase(): Promise<void> {
     ? { name: 'TEST_DATABASE_URL', url: given, stop: async () => {} }
     : await ownServer(folder);
   process.env.TEST_SERVER_URL = url;
-  const template = await migratedDatabase();
-  process.env.TEST_TEMPLATE = new URL(template.directUrl).pathname.slice(1);
+  const template = `plants_${randomBytes(6).toString('hex')}`;
+  await execute(url, `create database ${template}`);
+  const migrate = join(import.meta.dirname, '../../../src/migrate.ts');
+  const env = { DATABASE_URL: Object.assign(new URL(url), { pathname: template }).href };
+  await promisify(execFile)(process.execPath, [migrate, 'up'], { env });
+  process.env.TEST_TEMPLATE = template;
   globalThis.stopTestServer = async () => {
-    await template.drop();
+    await execute(url, `drop database ${template} with (force)`);
     await stop();
     await rm(folder, { recursive: true });
   };

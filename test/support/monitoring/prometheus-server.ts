@@ -2,9 +2,7 @@ import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { freePort } from '../../../tooling/free-port.ts';
-import { eventually } from '../eventually.ts';
-import { type Outcome, run } from '../programs/run-program.ts';
-import { projectFile, startProgram, temporaryFolder } from '../service-process.ts';
+import { type Outcome, projectFile, run, startProgram, temporaryFolder } from '../service-process.ts';
 
 /* The real Prometheus: the programs promtool and prometheus on PATH. */
 
@@ -51,13 +49,7 @@ export async function startPrometheus(target: string) {
   const options = [`--config.file=${file}`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=${address}`];
   const program = startProgram('prometheus', options, { cwd: folder });
   const get = (path: string) => fetch(`http://${address}${path}`);
-  const ready = eventually(async () => (await get('/-/ready').catch(() => undefined))?.ok === true);
-  const ended = program.exited.then(() => {
-    throw new Error(`Prometheus has ended:\n${program.stderr()}`);
-  });
-  // It ends with the test, too.
-  ended.catch(() => {});
-  await Promise.race([ready, ended]);
+  await program.eventually(async () => (await get('/-/ready').catch(() => undefined))?.ok === true);
 
   return {
     /** What a query results in now. @throws Error if Prometheus refuses it */

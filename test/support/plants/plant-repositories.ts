@@ -1,12 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { embeddedDatabase } from '../../../src/adapters/postgres/embedded/embedded-database.ts';
-import { migrateUp } from '../../../src/adapters/postgres/schema/migrator.ts';
 import type { Ports } from '../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { citusDatabase } from '../../../tooling/citus-cluster.ts';
-import { putEmbeddedDatabase } from '../embedded-template.ts';
+import { openEmbedded } from '../embedded-template.ts';
 import { fakePlants } from '../fake-plants.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from '../test-database.ts';
 
@@ -40,18 +35,8 @@ async function fake(): Promise<Repositories> {
 }
 
 async function embedded(): Promise<Repositories> {
-  const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
-  await putEmbeddedDatabase(folder);
-  const database = await embeddedDatabase(folder);
-  await migrateUp(database);
-  return {
-    instances: [plantsIn(database)],
-    all: () => storedPlants(database),
-    async close() {
-      await database.close();
-      await rm(folder, { recursive: true });
-    },
-  };
+  const database = await openEmbedded();
+  return { instances: [plantsIn(database)], all: () => storedPlants(database), close: database.close };
 }
 
 /** On the tests' server, unless the address of one is given. */

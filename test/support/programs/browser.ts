@@ -1,22 +1,26 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
+import { afterEach, beforeAll, expect } from '@jest/globals';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { atEnd } from '../lifetimes.ts';
+
+/* The Chromium of this machine, without a window, for the tests of a file: the one that CHROMIUM names, or the first on PATH. */
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/**
- * Starts the Chromium of this machine, without a window: the one that CHROMIUM names, else the first on PATH.
- *
- * @throws Error if there is none
- */
-export function startBrowser(): Promise<Browser> {
+let browser: Browser;
+beforeAll(async () => {
   const executablePath = process.env.CHROMIUM || programOnPath();
   if (executablePath === undefined) {
     throw new Error(`no browser: install chromium, or let CHROMIUM name one (looked for ${NAMES.join(', ')} on PATH)`);
   }
   // Chromium's sandbox refuses to run as root.
-  return chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
-}
+  browser = await chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
+  atEnd(() => browser.close());
+});
+afterEach(async () => {
+  for (const context of browser.contexts()) await context.close();
+});
 
 function programOnPath(): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter);
@@ -29,3 +33,40 @@ function programOnPath(): string | undefined {
     }
   });
 }
+
+export interface Visit {
+  readonly page: Page;
+  /** The addresses of everything that the page asked for. */
+  readonly requests: Set<string>;
+  /**
+   * What a developer would see in the console, but for what its scripts were refused, which browsers always report. At
+   * the end of the test there must be none.
+   */
+  readonly complaints: string[];
+}
+
+/** Opens an address in a new window. */
+export async function open(url: string, options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await browser.newContext({ viewport: { width: 1000, height: 700 }, ...options });
+  const page = await context.newPage();
+  const requests = new Set<string>();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    const isAboutResponse = message.text().startsWith('Failed to load resource');
+    if (['error', 'warning'].includes(message.type()) && !isAboutResponse) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('request', (sent) => requests.add(sent.url()));
+  page.on('response', (response) => {
+    const isOfScript = response.request().resourceType() === 'fetch';
+    if (!isOfScript && response.status() >= 400) complaints.push(`${response.status()} ${response.url()}`);
+  });
+  atEnd(() => expect(complaints).toEqual([]));
+  await page.goto(url);
+  return { page, requests, complaints };
+}
+
+/** The origins of these. */
+export const originsOf = (requests: ReadonlySet<string>): string[] => [
+  ...new Set([...requests].map((url) => new URL(url).origin)),
+];

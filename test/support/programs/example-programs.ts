@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect } from '@jest/globals';
-import { projectFile } from '../service-process.ts';
-import { type Outcome, run } from './run-program.ts';
+import { listening } from '../servers/local-server.ts';
+import { type Outcome, projectFile, run } from '../service-process.ts';
 
 /* The programs in examples. They need curl and python3, which every Debian has. */
 
@@ -49,7 +47,7 @@ export const otherResponses: [who: string, status: number, type: string, body: s
   ['nothing', 502, 'application/json', ''],
 ];
 
-/** Serves one of these to everybody, while the work runs. */
+/** Serves one of these to everybody, until the end of the test. */
 export function withResponse<Result>(
   [, status, type, body]: (typeof otherResponses)[number],
   work: (url: string) => Promise<Result>,
@@ -60,17 +58,10 @@ export function withResponse<Result>(
   }, work);
 }
 
-/** Serves HTTP while the work runs. */
+/** Serves HTTP until the end of the test. */
 export async function withServer<Result>(
   listener: RequestListener,
   work: (url: string) => Promise<Result>,
 ): Promise<Result> {
-  const other = createServer(listener).listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  try {
-    return await work(`http://127.0.0.1:${(other.address() as AddressInfo).port}`);
-  } finally {
-    other.closeAllConnections();
-    other.close();
-  }
+  return work(`http://127.0.0.1:${await listening(createServer(listener))}`);
 }

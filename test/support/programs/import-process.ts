@@ -1,19 +1,18 @@
-import { projectFile, startNode } from '../service-process.ts';
+import { type NodeOptions, projectFile, startNode } from '../service-process.ts';
 
 /* npm run import as its own process, as people meet it. */
 
-export const IMPORT = projectFile('src/import.ts');
-
-export function startImport(args: readonly string[], folder: string, environment?: Record<string, string>) {
-  return startNode([IMPORT, ...args], folder, environment);
+export function startImport(
+  args: readonly string[],
+  folder: string,
+  environment?: Record<string, string>,
+  options?: NodeOptions,
+) {
+  return startNode([projectFile('src/import.ts'), ...args], folder, environment, options);
 }
 
 /** Runs it to its end. */
-export async function runImport(args: readonly string[], folder: string, environment?: Record<string, string>) {
-  const run = startImport(args, folder, environment);
-  const { code } = await run.exited;
-  return { code, stdout: run.stdout(), stderr: run.stderr() };
-}
+export const runImport = (...run: Parameters<typeof startImport>) => startImport(...run).outcome();
 
 /** The counts of a summary. */
 export function counts(stdout: string): Record<string, number> {

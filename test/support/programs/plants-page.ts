@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { embeddedDatabase } from '../../../src/adapters/postgres/embedded/embedded-database.ts';
 import { migrateUp } from '../../../src/adapters/postgres/schema/migrator.ts';
 import { TOKEN } from '../api-server.ts';
@@ -9,28 +8,17 @@ import { putEmbeddedDatabase } from '../embedded-template.ts';
 import { eventually } from '../eventually.ts';
 import { type Service, startService, temporaryFolder } from '../service-process.ts';
 import { migratedDatabase } from '../test-database.ts';
-import { startBrowser } from './browser.ts';
+import { open, type Visit } from './browser.ts';
 
 /* The page for people in a real Chromium, and the service that serves it. */
 
 export const READ_TOKEN = 'read-token-for-the-tests';
 
-const cleanUps: (() => Promise<unknown>)[] = [];
-let browser: Browser;
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-afterAll(() => browser.close());
-afterEach(async () => {
-  for (const context of browser.contexts()) await context.close();
-  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
-});
-
 const PLANTS = (count: number) => `insert into plants (id, name, tag)
   select n, 'Ficus number ' || n, (array['tree', 'herb', 'moss'])[1 + n % 3] from generate_series(1, ${count}) as n`;
 
 /** The service on a database of its own, which it keeps when it is started again. */
-export interface OwnService extends Service {
+interface OwnService extends Service {
   restart(environment: Record<string, string>): Promise<Service>;
 }
 
@@ -58,7 +46,6 @@ const onEmbedded: Start = async (count = 0, environment = {}) => {
 
 export const onPostgres: Start = async (count = 0, environment = {}) => {
   const database = await migratedDatabase();
-  cleanUps.push(database.drop);
   if (count > 0) await database.query(PLANTS(count));
   return start(await temporaryFolder(), { DATABASE_URL: database.url, ...environment });
 };
@@ -67,30 +54,6 @@ export const databases: [string, Start][] = [
   ['the embedded database', onEmbedded],
   ['Postgres', onPostgres],
 ];
-
-export interface Visit {
-  readonly page: Page;
-  /** The origins and the paths with their queries of everything that the page asked for. */
-  readonly requests: Set<string>;
-  /** What a developer would see in the console, but for refused requests, which browsers always report. */
-  readonly complaints: string[];
-}
-
-/** Opens an address in a new window. */
-export async function open(url: string, options: BrowserContextOptions = {}): Promise<Visit> {
-  const context = await browser.newContext({ viewport: { width: 1000, height: 700 }, ...options });
-  const page = await context.newPage();
-  const requests = new Set<string>();
-  const complaints: string[] = [];
-  page.on('console', (message) => {
-    const isAboutResponse = message.text().startsWith('Failed to load resource');
-    if (['error', 'warning'].includes(message.type()) && !isAboutResponse) complaints.push(message.text());
-  });
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('request', (sent) => requests.add(sent.url()));
-  await page.goto(url);
-  return { page, requests, complaints };
-}
 
 /** Opens the page with a token, once it shows the plants and has begun to follow their changes. */
 export async function openPlants(url: string, token = TOKEN, options: BrowserContextOptions = {}): Promise<Visit> {

@@ -1,8 +1,8 @@
 import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listening } from '../servers/local-server.ts';
 
-/** A proxy that serves a server under the path /garden. Disposing of it closes its connections. */
-export async function startPrefixProxy(target: string): Promise<{ readonly url: string } & AsyncDisposable> {
+/** Starts a proxy that serves a server under the path /garden, until the end of the test. @returns its URL */
+export async function startPrefixProxy(target: string): Promise<string> {
   const proxy = createServer((from, to) => {
     const path = (from.url ?? '').replace(/^\/garden/, '');
     const { method, headers } = from;
@@ -13,12 +13,5 @@ export async function startPrefixProxy(target: string): Promise<{ readonly url: 
       }).on('error', () => to.destroy()),
     );
   });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/garden`,
-    async [Symbol.asyncDispose]() {
-      proxy.closeAllConnections();
-      await new Promise((resolve) => proxy.close(resolve));
-    },
-  };
+  return `http://127.0.0.1:${await listening(proxy)}/garden`;
 }

@@ -1,9 +1,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../../tooling/free-port.ts';
-import { NOBODY } from '../../../tooling/postgres-server.ts';
-import { eventually } from '../eventually.ts';
-import { projectFile, startProgram, temporaryFolder } from '../service-process.ts';
+import { projectFile, startAsNobody, temporaryFolder } from '../service-process.ts';
 
 export interface Instance {
   readonly apiPort: number;
@@ -45,14 +43,7 @@ export async function startHaproxy(
   await chmod(folder, 0o755);
   const file = join(folder, 'haproxy.cfg');
   await writeFile(file, config);
-  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  const proxy = startProgram(program, ['-db', '-f', file], { cwd: '/', ...user });
-
-  const ended = proxy.exited.then(() => {
-    throw new Error(`haproxy has ended:\n${proxy.stderr()}`);
-  });
-  // It ends with the test, too.
-  ended.catch(() => {});
+  const proxy = startAsNobody(program, ['-db', '-f', file]);
 
   async function up(): Promise<number> {
     const answer = await fetch(`http://127.0.0.1:${statistics}/;csv`).catch(() => undefined);
@@ -62,8 +53,6 @@ export async function startHaproxy(
 
   return {
     url: `http://127.0.0.1:${port}`,
-    async instancesUp(count) {
-      await Promise.race([eventually(async () => (await up()) === count), ended]);
-    },
+    instancesUp: (count) => proxy.eventually(async () => (await up()) === count),
   };
 }

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { closed, listening } from './local-server.ts';
 
 /* An identity provider that publishes its keys over HTTP, as far as a service sees one. */
 
@@ -40,6 +39,7 @@ export interface IdentityProvider {
   comeBack(): Promise<void>;
 }
 
+/** Until the end of the test. */
 export async function startIdentityProvider(...keys: readonly SigningKey[]): Promise<IdentityProvider> {
   let published = keys;
   let asked = 0;
@@ -52,12 +52,7 @@ export async function startIdentityProvider(...keys: readonly SigningKey[]): Pro
     asked++;
     listener(request, response);
   });
-  async function listen(port: number): Promise<void> {
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-  }
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(server);
 
   return {
     url: `http://127.0.0.1:${port}/keys`,
@@ -69,13 +64,9 @@ export async function startIdentityProvider(...keys: readonly SigningKey[]): Pro
     answer(other) {
       listener = other;
     },
-    async goDown() {
-      if (!server.listening) return;
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
+    goDown: () => closed(server),
+    async comeBack() {
+      await listening(server, port);
     },
-    comeBack: () => listen(port),
   };
 }

@@ -1,10 +1,8 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../../tooling/free-port.ts';
-import { NOBODY } from '../../../tooling/postgres-server.ts';
 import { readManifests } from '../documents/manifests.ts';
-import { eventually } from '../eventually.ts';
-import { startProgram, temporaryFolder } from '../service-process.ts';
+import { startAsNobody, temporaryFolder } from '../service-process.ts';
 
 /**
  * Starts nginx in front of one instance, until the end of the test, with what F5's controller makes of the annotations
@@ -43,17 +41,8 @@ export async function startNginx(program: string, apiUrl: string): Promise<strin
       }
     }`,
   );
-  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  const proxy = startProgram(program, ['-c', file, '-p', folder], { cwd: '/', ...user });
   const url = `http://127.0.0.1:${port}`;
-  const ended = proxy.exited.then(() => {
-    throw new Error(`nginx has ended:\n${proxy.stderr()}`);
-  });
-  // It ends with the test, too.
-  ended.catch(() => {});
-  await Promise.race([
-    eventually(async () => (await fetch(`${url}/openapi.json`).catch(() => undefined))?.ok === true),
-    ended,
-  ]);
+  const proxy = startAsNobody(program, ['-c', file, '-p', folder]);
+  await proxy.eventually(async () => (await fetch(`${url}/openapi.json`).catch(() => undefined))?.ok === true);
   return url;
 }

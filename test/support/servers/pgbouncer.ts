@@ -1,11 +1,8 @@
-import { once } from 'node:events';
 import { chmod, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { freePort } from '../../../tooling/free-port.ts';
-import { NOBODY } from '../../../tooling/postgres-server.ts';
-import { eventually } from '../eventually.ts';
-import { type NodeProcess, startProgram, temporaryFolder } from '../service-process.ts';
+import { connectTo } from '../raw-request.ts';
+import { type NodeProcess, startAsNobody, temporaryFolder } from '../service-process.ts';
 
 export interface PgBouncer {
   /** Of the server's own database as seen through it. */
@@ -49,20 +46,16 @@ export async function startPgBouncer(
   ];
   await writeFile(file, `${settings.join('\n')}\n`);
 
-  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   let running: NodeProcess;
   async function start(): Promise<void> {
-    running = startProgram(program, [file], { cwd: '/', ...user });
-    await eventually(accepts);
+    running = startAsNobody(program, [file]);
+    await running.eventually(accepts);
   }
-  async function accepts(): Promise<boolean> {
-    const socket = connect(port, '127.0.0.1');
-    return once(socket, 'connect')
-      .then(
-        () => true,
-        () => false,
-      )
-      .finally(() => socket.destroy());
+  function accepts(): Promise<boolean> {
+    const socket = connectTo(`http://127.0.0.1:${port}`);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    socket.on('connect', () => resolve(true)).on('close', () => resolve(false));
+    return promise.finally(() => socket.destroy());
   }
 
   await start();

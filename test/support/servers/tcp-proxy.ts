@@ -1,5 +1,7 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { atEnd } from '../lifetimes.ts';
+import { listening } from './local-server.ts';
 
 /**
  * What becomes of what a client sends: half of it arrives and the connection is cut; all arrives, and the connection is
@@ -40,7 +42,7 @@ export interface TcpProxy {
 }
 
 /**
- * Listens on a free port of the loopback interface and passes on to the database at `target`.
+ * Listens on a free port of the loopback interface and passes on to the database at `target`, until the end of the test.
  *
  * @param changed what becomes of the first bytes of a connection
  */
@@ -99,11 +101,9 @@ export async function startTcpProxy(
     });
     // A network that swallows packets does not tell of the other end's death either.
     database.on('close', () => dead.has(service) || service.destroy());
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-
+  });
   const url = new URL(target);
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  url.host = `127.0.0.1:${await listening(server)}`;
   async function deliverLate(): Promise<void> {
     const all = late;
     late = [];
@@ -112,6 +112,16 @@ export async function startTcpProxy(
   const cut = () => {
     for (const socket of open) socket.resetAndDestroy();
   };
+  async function end(): Promise<void> {
+    decide = () => undefined;
+    await deliverLate();
+    cut();
+    server.close();
+    await once(server, 'close');
+  }
+  let closing: Promise<void> | undefined;
+  const close = () => (closing ??= end());
+  atEnd(close);
   return {
     url: url.href,
     connections: () => open.size,
@@ -138,12 +148,6 @@ export async function startTcpProxy(
       decide = (sent, _service, isOpening) => (isOpening ? undefined : faultOf(sent));
     },
     deliverLate,
-    async close() {
-      decide = () => undefined;
-      await deliverLate();
-      cut();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
 }

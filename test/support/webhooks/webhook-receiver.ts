@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { sorted } from '../plants/changes.ts';
 import { linesOf, plantsOf } from '../plants/plant-lines.ts';
+import { closed, listening } from '../servers/local-server.ts';
 
 /* A receiver of webhooks, which does what docs/webhooks.md asks of one. */
 
@@ -58,7 +57,7 @@ export const agrees = (one: Receiver, table: readonly NewPlant[]) =>
 export const resent = ({ received }: Receiver) =>
   received.length - new Set(received.map(({ id }) => id.replace(/^msg_[^_]*/, ''))).size;
 
-/** Starts one, on the same port each time. */
+/** Starts one, on the same port each time, until the end of the test. */
 export async function startReceiver(): Promise<Receiver> {
   const webhook = new Webhook(WEBHOOK_SECRET);
   const copy = new Map<bigint, State>();
@@ -108,9 +107,7 @@ export async function startReceiver(): Promise<Receiver> {
   async function start(): Promise<void> {
     server = createServer((request, response) => void handle(request, response).catch(() => response.destroy()));
     server.keepAliveTimeout = 60_000;
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-    ({ port } = server.address() as AddressInfo);
+    port = await listening(server, port);
   }
   await start();
   return {
@@ -122,13 +119,7 @@ export async function startReceiver(): Promise<Receiver> {
     trouble(handle) {
       trouble = handle;
     },
-    async kill() {
-      if (!server.listening) return;
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    kill: () => closed(server),
     start,
   };
 }

@@ -1,4 +1,4 @@
-import { afterEach, expect } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { execute } from '../../../tooling/execute.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { TOKEN } from '../api-server.ts';
@@ -10,9 +10,6 @@ import { type Receiver, webhooksTo } from './webhook-receiver.ts';
 /* Clients of a service that sends webhooks. */
 
 const clients: ApiClient[] = [];
-afterEach(() => {
-  for (const client of clients.splice(0)) client.close();
-});
 
 /** Sends requests until the end of the test, or of the service. */
 export function sendTo({ apiUrl }: Service) {

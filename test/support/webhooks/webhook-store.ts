@@ -1,16 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { CompiledQuery } from 'kysely';
 import { storeCalls } from '../../../src/adapters/postgres/calls/store-call.ts';
 import { distribution } from '../../../src/adapters/postgres/citus.ts';
 import type { Database } from '../../../src/adapters/postgres/database.ts';
-import { embeddedDatabase } from '../../../src/adapters/postgres/embedded/embedded-database.ts';
-import { migrateUp } from '../../../src/adapters/postgres/schema/migrator.ts';
 import { webhookEndpoints } from '../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookEntries } from '../../../src/adapters/postgres/webhooks/webhook-entries.ts';
 import { webhookPositions } from '../../../src/adapters/postgres/webhooks/webhook-positions.ts';
-import { putEmbeddedDatabase } from '../embedded-template.ts';
+import * as embedded from '../embedded-template.ts';
 import { connect, migratedDatabase, plantsIn } from '../test-database.ts';
 
 /* Positions of webhooks in a real database. */
@@ -24,17 +19,8 @@ export interface OpenedDatabase {
 }
 
 export async function openEmbedded(): Promise<OpenedDatabase> {
-  const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
-  await putEmbeddedDatabase(folder);
-  const database = await embeddedDatabase(folder);
-  await migrateUp(database);
-  return {
-    database,
-    async close() {
-      await database.close();
-      await rm(folder, { recursive: true });
-    },
-  };
+  const database = await embedded.openEmbedded();
+  return { database, close: database.close };
 }
 
 /** @param server of its own, for transactions that are left open */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { exactFetch } from '../../../../examples/client/exact-fetch.ts';
 import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
@@ -25,7 +25,6 @@ beforeEach(async () => {
   stored = new Map();
   server = await startApiServer({ plants: fakePlants(stored) });
 });
-afterEach(() => server.close(0));
 
 const generators: [name: string, program: string, args: string][] = [
   ['openapi-fetch', 'openapi-typescript', 'openapi.json -o generated/openapi-fetch.ts'],

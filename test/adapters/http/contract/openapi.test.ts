@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { openApiDocument } from '../../../../src/adapters/http/contract/openapi.ts';
 import { operationsOn } from '../../../../src/adapters/http/contract/operations.ts';
 import { errorKinds } from '../../../../src/adapters/http/http-errors.ts';
-import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
 import { useCases } from '../../../../src/application/use-cases.ts';
 import { startApiServer } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
+import { forAllTests } from '../../../support/lifetimes.ts';
 
 /*
  * The document is pinned by test/golden/openapi.json, so that no change of the contract goes unseen. A change that is
@@ -19,15 +19,8 @@ const golden = join(import.meta.dirname, '../../../golden/openapi.json');
 
 interface Document {
   servers: { url: string }[];
-  security: object[];
   paths: Record<string, Record<string, DocumentedOperation>>;
-  components: {
-    securitySchemes: object;
-    schemas: Record<
-      string,
-      { properties?: Record<string, { format?: string; description: string }>; required: string[] }
-    >;
-  };
+  components: { schemas: Record<string, { properties?: Record<string, { format?: string; description: string }> }> };
 }
 interface DocumentedOperation {
   operationId: string;
@@ -43,16 +36,14 @@ interface ErrorResponse {
   };
 }
 
-let server: HttpServer;
+const server = forAllTests(() => startApiServer());
 let document: Document;
 beforeAll(async () => {
-  server = await startApiServer();
   // Without a token: the document is no operation.
   const answer = await fetch(`${server.url}/openapi.json`);
   expect([answer.status, answer.headers.get('Content-Type')]).toEqual([200, 'application/json']);
   document = (await answer.json()) as Document;
 });
-afterAll(() => server.close(0));
 
 const operations = () => Object.values(document.paths).flatMap((path) => Object.values(path));
 
@@ -95,18 +86,6 @@ test('names the public address as its server', () => {
   for (const address of ['https://plants.example/garden', 'https://plants.example/garden/']) {
     expect(openApiDocument(ofPlants, address)).toMatchObject({ servers: [{ url: 'https://plants.example/garden' }] });
   }
-});
-
-test('asks for the bearer token everywhere', () => {
-  expect(document.security).toEqual([{ bearerAuth: [] }]);
-  expect(document.components.securitySchemes).toMatchObject({ bearerAuth: { type: 'http', scheme: 'bearer' } });
-  for (const operation of operations()) expect(operation).not.toHaveProperty('security');
-});
-
-test('says that the id is an int64', () => {
-  const { properties, required } = document.components.schemas.NewPlant ?? {};
-  expect(properties).toHaveProperty('id', expect.objectContaining({ type: 'integer', format: 'int64' }));
-  expect(required).toEqual(['id', 'name']);
 });
 
 test('warns at every id of clients that round it', () => {

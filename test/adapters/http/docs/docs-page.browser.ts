@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { beforeEach, expect, test } from '@jest/globals';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
-import { startBrowser } from '../../../support/programs/browser.ts';
+import { open, originsOf, type Visit } from '../../../support/programs/browser.ts';
 import { startPrefixProxy } from '../../../support/programs/prefix-proxy.ts';
 
 /* The API reference in a real Chromium. `UPDATE_SCREENSHOT=1 npm run test:browser` renews the picture in the README. */
@@ -14,43 +14,17 @@ const screenshot = join(import.meta.dirname, '../../../../docs/api-reference.png
 const OLDEST = { id: 2n ** 63n - 1n, name: 'Pinus longaeva', tag: 'conifer' };
 const OLDEST_AS_JSON = '{\n  "id": 9223372036854775807,\n  "name": "Pinus longaeva",\n  "tag": "conifer"\n}';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-afterAll(() => browser.close());
-afterEach(async () => {
-  for (const context of browser.contexts()) await context.close();
-});
-
 let plants: Map<bigint, NewPlant>;
 let server: HttpServer;
 beforeEach(async () => {
   plants = new Map();
   server = await startApiServer({ plants: fakePlants(plants) });
 });
-afterEach(() => server.close(0));
-
-interface Visit {
-  readonly page: Page;
-  /** What a developer would see in the console, Content-Security-Policy violations included. */
-  readonly complaints: string[];
-  /** The origins of everything that the page asked for. */
-  readonly origins: Set<string>;
-}
 
 async function visit(url: string, options: BrowserContextOptions = {}): Promise<Visit> {
-  const page = await browser.newPage({ viewport: { width: 1000, height: 930 }, ...options });
-  const complaints: string[] = [];
-  const origins = new Set<string>();
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
-  });
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('request', (sent) => origins.add(new URL(sent.url()).origin));
-  await page.goto(url);
-  await page.locator('.opblock').first().waitFor();
-  return { page, complaints, origins };
+  const visited = await open(url, { viewport: { width: 1000, height: 930 }, ...options });
+  await visited.page.locator('.opblock').first().waitFor();
+  return visited;
 }
 
 /** The part of the page for an operation, unfolded. */
@@ -67,6 +41,13 @@ async function authorize(page: Page, token: string): Promise<void> {
   await page.getByLabel('auth-bearer-value').fill(token);
   await page.getByRole('button', { name: 'Apply credentials' }).click();
   await page.getByRole('button', { name: 'Close' }).click();
+}
+
+/** A visit to the page, which then sends TOKEN. */
+async function visitWithToken(): Promise<Page> {
+  const { page } = await visit(`${server.url}/docs`);
+  await authorize(page, TOKEN);
+  return page;
 }
 
 /** Sends the form of an operation, and resolves to the status and the text of the body that the page then shows. */
@@ -88,20 +69,13 @@ async function execute(page: Page, body: string): Promise<[status: string, body:
 /** Where the form says which media type it asks for. */
 const mediaType = (operation: Locator) => operation.locator('.response[data-code="200"] .content-type');
 
-test('loads without a complaint and without asking anybody else', async () => {
-  const { page, complaints, origins } = await visit(`${server.url}/docs`);
+test('creates a plant with the id exactly as it was typed, and asks nobody else for anything', async () => {
+  const { page, requests } = await visit(`${server.url}/docs`);
   expect(await page.getByRole('heading', { level: 1 }).textContent()).toMatch(/^Plant Store/);
-  expect(complaints).toEqual([]);
-  expect([...origins]).toEqual([server.url]);
-});
-
-test('creates a plant with the id exactly as it was typed', async () => {
-  const { page, complaints, origins } = await visit(`${server.url}/docs`);
   await authorize(page, TOKEN);
   expect(await execute(page, OLDEST_AS_JSON)).toEqual(['200', { name: 'Pinus longaeva', tag: 'conifer' }]);
   expect([...plants.values()]).toEqual([OLDEST]);
-  expect(complaints).toEqual([]);
-  expect([...origins]).toEqual([server.url]);
+  expect(originsOf(requests)).toEqual([server.url]);
   if (process.env.UPDATE_SCREENSHOT) {
     // Not with the button that shows under the pointer.
     await page.mouse.move(0, 0);
@@ -111,7 +85,7 @@ test('creates a plant with the id exactly as it was typed', async () => {
 });
 
 test('shows the operations as a list, and unfolds the one that a link names', async () => {
-  const { page, complaints } = await visit(`${server.url}/docs`);
+  const { page } = await visit(`${server.url}/docs`);
   const shown = async () => page.getByRole('button', { name: 'Execute' }).count();
   expect(await page.locator('.opblock-summary-description').allTextContents()).toEqual([
     'List plants',
@@ -128,23 +102,19 @@ test('shows the operations as a list, and unfolds the one that a link names', as
   await page.reload();
   await page.locator('#operations-Plants-findPlant').getByRole('button', { name: 'Execute' }).waitFor();
   expect(await shown()).toBe(1);
-  expect(complaints).toEqual([]);
 });
 
 test('reads a plant, its id exact in the form and in the response', async () => {
   plants.set(OLDEST.id, OLDEST);
-  const { page, complaints } = await visit(`${server.url}/docs`);
-  await authorize(page, TOKEN);
+  const page = await visitWithToken();
   const operation = await unfold(page, 'findPlant');
   await operation.getByPlaceholder('id').fill(`${OLDEST.id}`);
   expect(await send(operation)).toEqual(['200', OLDEST_AS_JSON]);
-  expect(complaints).toEqual([]);
 });
 
 test('lists plants, their ids exact, as a JSON array or as lines', async () => {
   for (const id of [OLDEST.id - 1n, OLDEST.id]) plants.set(id, { ...OLDEST, id });
-  const { page, complaints } = await visit(`${server.url}/docs`);
-  await authorize(page, TOKEN);
+  const page = await visitWithToken();
   const operation = await unfold(page, 'listPlants');
   await operation.getByPlaceholder('after').fill(`${OLDEST.id - 1n}`);
   await operation.getByPlaceholder('tag').fill('conifer');
@@ -156,7 +126,6 @@ test('lists plants, their ids exact, as a JSON array or as lines', async () => {
     '200',
     '{"id":9223372036854775807,"name":"Pinus longaeva","tag":"conifer"}\n',
   ]);
-  expect(complaints).toEqual([]);
 });
 
 test('shows any text as JSON has it', async () => {
@@ -164,8 +133,7 @@ test('shows any text as JSON has it', async () => {
     const plant = { id: BigInt(id), name, tag: '[]' };
     plants.set(plant.id, plant);
   }
-  const { page } = await visit(`${server.url}/docs`);
-  await authorize(page, TOKEN);
+  const page = await visitWithToken();
   const [, text] = await send(await unfold(page, 'listPlants'));
   const list = [...plants.values()].map((plant) => ({ ...plant, id: Number(plant.id) }));
   expect(text).toBe(JSON.stringify(list, null, 2));
@@ -173,8 +141,7 @@ test('shows any text as JSON has it', async () => {
 
 test('fills in the limit of a list, and stays usable without it', async () => {
   for (let id = 0n; id < 100_000n; id++) plants.set(id, { id, name: `Ficus number ${id}`, tag: 'tree' });
-  const { page, complaints } = await visit(`${server.url}/docs`);
-  await authorize(page, TOKEN);
+  const page = await visitWithToken();
   const operation = await unfold(page, 'listPlants');
   const limit = operation.getByPlaceholder('limit');
   expect(await limit.inputValue()).toBe('100');
@@ -186,20 +153,16 @@ test('fills in the limit of a list, and stays usable without it', async () => {
   ] as const) {
     await limit.fill(count);
     await mediaType(operation).selectOption(type);
-    const start = performance.now();
     const [status, text] = await send(operation);
     expect([status, text.length]).toEqual(['200', 50_000]);
     await operation.getByText('Only its first 50000 characters are shown').waitFor();
     await operation.getByRole('button', { name: 'Clear' }).click();
     await operation.locator('.live-responses-table').waitFor({ state: 'detached' });
-    expect(performance.now() - start).toBeLessThan(10_000);
   }
-  expect(complaints).toEqual([]);
 });
 
 test('asks for the media type that it shows', async () => {
-  const { page } = await visit(`${server.url}/docs`);
-  await authorize(page, TOKEN);
+  const page = await visitWithToken();
   const operation = await unfold(page, 'listPlants');
   for (const choose of [async () => {}, () => mediaType(operation).selectOption('application/x-ndjson')]) {
     await choose();
@@ -244,36 +207,29 @@ test('sends to the address that it came from, if the public one is another', asy
 });
 
 test('works behind a proxy that serves it under a prefix', async () => {
-  await using proxy = await startPrefixProxy(server.url);
-  const { page, complaints } = await visit(`${proxy.url}/docs`);
+  const { page } = await visit(`${await startPrefixProxy(server.url)}/docs`);
   await authorize(page, TOKEN);
   expect((await execute(page, OLDEST_AS_JSON))[0]).toBe('200');
-  expect(complaints).toEqual([]);
 });
 
 test('is no way into a service on another origin, unless that allows it', async () => {
   const app = await startApiServer();
   const allowing = await startApiServer({ corsOrigins: [app.url] });
-  try {
-    const page = await browser.newPage();
-    // A document without a policy of its own.
-    await page.goto(`${app.url}/openapi.json`);
-    const create = (url: string, token: string) =>
-      page.evaluate<unknown>(`
-        fetch('${url}/plants', {
-          method: 'POST',
-          headers: { Authorization: 'Bearer ${token}', 'Content-Type': 'application/json' },
-          body: '{"id":1,"name":"Monstera"}',
-        }).then((answer) => answer.json(), (error) => error.message)
-      `);
-    expect(await create(server.url, TOKEN)).toBe('Failed to fetch');
-    expect(plants.size).toBe(0);
-    expect(await create(allowing.url, TOKEN)).toEqual({ name: 'Monstera' });
-    expect(await create(allowing.url, 'another-token-than-that')).toMatchObject({ error: 40101 });
-  } finally {
-    await allowing.close(0);
-    await app.close(0);
-  }
+  // A document without a policy of its own.
+  const { page, complaints } = await open(`${app.url}/openapi.json`);
+  const create = (url: string, token: string) =>
+    page.evaluate<unknown>(`
+      fetch('${url}/plants', {
+        method: 'POST',
+        headers: { Authorization: 'Bearer ${token}', 'Content-Type': 'application/json' },
+        body: '{"id":1,"name":"Monstera"}',
+      }).then((answer) => answer.json(), (error) => error.message)
+    `);
+  expect(await create(server.url, TOKEN)).toBe('Failed to fetch');
+  expect(complaints.splice(0).join()).toContain('blocked by CORS policy');
+  expect(plants.size).toBe(0);
+  expect(await create(allowing.url, TOKEN)).toEqual({ name: 'Monstera' });
+  expect(await create(allowing.url, 'another-token-than-that')).toMatchObject({ error: 40101 });
 });
 
 test('is dark where the reader wants it dark, and follows a change of mind', async () => {

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import { describe, expect, test } from '@jest/globals';
 import { startApiServer } from '../../../support/api-server.ts';
+import { forAllTests } from '../../../support/lifetimes.ts';
 
 /* How the files of the API reference are served; docs-page.browser.ts shows what they do in a browser. */
 
-let server: HttpServer;
-beforeAll(async () => {
-  server = await startApiServer({ baseUrl: 'https://plants.example/garden/' });
-});
-afterAll(() => server.close(0));
+const server = forAllTests(() => startApiServer({ baseUrl: 'https://plants.example/garden/' }));
 
 const get = (path: string, init: RequestInit = {}) => fetch(`${server.url}${path}`, init);
 

@@ -5,16 +5,8 @@ import type { Page } from 'playwright-core';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
-import {
-  dialog,
-  fillIn,
-  open,
-  openPlants,
-  press,
-  row,
-  says,
-  showsForm,
-} from '../../../support/programs/plants-page.ts';
+import { open } from '../../../support/programs/browser.ts';
+import { dialog, fillIn, openPlants, press, row, says, showsForm } from '../../../support/programs/plants-page.ts';
 
 /* How the page looks, for eyes, keys and screen readers. */
 
@@ -54,142 +46,130 @@ describe.each([
 ] as const)('%i pixels wide and %s', (width, colorScheme) => {
   test('is accessible in all its states and no wider than the screen', async () => {
     const { server, stored } = await startWithPlants();
-    try {
-      const look = { viewport: { width, height: 844 }, colorScheme };
-      const { page: signedOut } = await open(server.url, look);
-      await signedOut.getByLabel('Token', { exact: true }).waitFor();
-      expect(await violations(signedOut)).toEqual([]);
+    const look = { viewport: { width, height: 844 }, colorScheme };
+    const { page: signedOut } = await open(server.url, look);
+    await signedOut.getByLabel('Token', { exact: true }).waitFor();
+    expect(await violations(signedOut)).toEqual([]);
 
-      const { page } = await openPlants(server.url, TOKEN, look);
-      await row(page, 1).waitFor();
-      const isFine = async () => {
-        expect(await violations(page)).toEqual([]);
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-      };
-      if (process.env.UPDATE_SCREENSHOT && width === 1440 && colorScheme === 'light') {
-        await page.setViewportSize({ width: 1100, height: 560 });
-        await page.screenshot({ path: screenshot, animations: 'disabled' });
-        await page.setViewportSize(look.viewport);
-      }
-      await isFine();
-      await page.locator('#add').click();
-      await isFine();
-      await press(page, 'Close');
-
-      await row(page, 1).click();
-      await showsForm(page, { Name: 'Monstera deliciosa' });
-      await fillIn(page, { Name: 'mine' });
-      stored.set(1n, { id: 1n, name: 'theirs' });
-      await press(page, 'Save');
-      await says(page, '41200: ');
-      await isFine();
-      await press(page, 'Delete …');
-      await isFine();
-      await press(page, 'Keep it');
-      page.once('dialog', (question) => question.accept());
-      await press(page, 'Close');
-
-      await page.getByLabel('From id').fill('999');
-      await page.keyboard.press('Enter');
-      await says(page, '40401: no plant has the id 999.');
-      await isFine();
-    } finally {
-      await server.close(0);
+    const { page } = await openPlants(server.url, TOKEN, look);
+    await row(page, 1).waitFor();
+    const isFine = async () => {
+      expect(await violations(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    };
+    if (process.env.UPDATE_SCREENSHOT && width === 1440 && colorScheme === 'light') {
+      await page.setViewportSize({ width: 1100, height: 560 });
+      await page.screenshot({ path: screenshot, animations: 'disabled' });
+      await page.setViewportSize(look.viewport);
     }
+    await isFine();
+    await page.locator('#add').click();
+    await isFine();
+    await press(page, 'Close');
+
+    await row(page, 1).click();
+    await showsForm(page, { Name: 'Monstera deliciosa' });
+    await fillIn(page, { Name: 'mine' });
+    stored.set(1n, { id: 1n, name: 'theirs' });
+    await press(page, 'Save');
+    await says(page, '41200: ');
+    await isFine();
+    await press(page, 'Delete …');
+    await isFine();
+    await press(page, 'Keep it');
+    page.once('dialog', (question) => question.accept());
+    await press(page, 'Close');
+
+    await page.getByLabel('From id').fill('999');
+    await page.keyboard.press('Enter');
+    await says(page, '40401: no plant has the id 999.');
+    await isFine();
   });
 });
 
 test('needs nothing but the keyboard', async () => {
   const { server, stored } = await startWithPlants();
-  try {
-    const { page } = await openPlants(server.url);
-    await row(page, 1).waitFor();
-    const focusOn = async (id: string) => {
-      await eventually(async () => {
-        await page.keyboard.press('Tab');
-        return page.evaluate<boolean>(`document.activeElement.id === '${id}'`);
-      });
-    };
-    await focusOn('add');
-    await page.keyboard.press('Enter');
-    await page.keyboard.type('100');
-    await page.keyboard.press('Tab');
-    await page.keyboard.type('by keys');
-    await focusOn('save');
-    await page.keyboard.press('Enter');
-    await dialog(page).waitFor({ state: 'hidden' });
-    expect(stored.get(100n)).toEqual({ id: 100n, name: 'by keys' });
+  const { page } = await openPlants(server.url);
+  await row(page, 1).waitFor();
+  const focusOn = async (id: string) => {
+    await eventually(async () => {
+      await page.keyboard.press('Tab');
+      return page.evaluate<boolean>(`document.activeElement.id === '${id}'`);
+    });
+  };
+  await focusOn('add');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('100');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('by keys');
+  await focusOn('save');
+  await page.keyboard.press('Enter');
+  await dialog(page).waitFor({ state: 'hidden' });
+  expect(stored.get(100n)).toEqual({ id: 100n, name: 'by keys' });
 
-    await focusOn('plants');
-    const active = async () => page.locator('#plants').getAttribute('aria-activedescendant');
-    await page.keyboard.press('End');
-    expect(await active()).toBe(`plant-${2n ** 63n - 1n}`);
-    await page.keyboard.press('ArrowUp');
-    expect(await active()).toBe('plant-100');
-    await page.keyboard.press('Enter');
-    await showsForm(page, { Name: 'by keys' });
-    await focusOn('delete');
-    await page.keyboard.press('Enter');
-    await says(page, 'This cannot be undone');
-    // Whoever presses Enter again without reading keeps it.
-    await page.keyboard.press('Enter');
-    expect(stored.get(100n)).toEqual({ id: 100n, name: 'by keys' });
-    await page.keyboard.press('Enter');
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Enter');
-    await row(page, 100).waitFor({ state: 'detached' });
-    expect(await page.evaluate('document.activeElement.id')).toBe('plants');
-    await page.keyboard.press('Home');
-    expect(await active()).toBe('plant-1');
-  } finally {
-    await server.close(0);
-  }
+  await focusOn('plants');
+  const active = async () => page.locator('#plants').getAttribute('aria-activedescendant');
+  await page.keyboard.press('End');
+  expect(await active()).toBe(`plant-${2n ** 63n - 1n}`);
+  await page.keyboard.press('ArrowUp');
+  expect(await active()).toBe('plant-100');
+  await page.keyboard.press('Enter');
+  await showsForm(page, { Name: 'by keys' });
+  await focusOn('delete');
+  await page.keyboard.press('Enter');
+  await says(page, 'This cannot be undone');
+  // Whoever presses Enter again without reading keeps it.
+  await page.keyboard.press('Enter');
+  expect(stored.get(100n)).toEqual({ id: 100n, name: 'by keys' });
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await row(page, 100).waitFor({ state: 'detached' });
+  expect(await page.evaluate('document.activeElement.id')).toBe('plants');
+  await page.keyboard.press('Home');
+  expect(await active()).toBe('plant-1');
 });
 
 test('chooses by a click, goes on beside a plant that has gone, saves by Enter, and asks before edits are lost', async () => {
   const { server, stored } = await startWithPlants();
-  try {
-    const { page } = await openPlants(server.url);
-    const active = async () => page.locator('#plants').getAttribute('aria-activedescendant');
-    const focused = async (id: string) => {
-      await eventually(async () => page.evaluate<boolean>(`document.activeElement.id === '${id}'`));
-    };
-    for (const [key, id, next] of [
-      ['ArrowDown', 5, 6],
-      ['ArrowUp', 8, 7],
-    ] as const) {
-      await row(page, id).click();
-      await focused('plant-name');
-      expect(await active()).toBe(`plant-${id}`);
-      await press(page, 'Delete …');
-      await press(page, 'Delete for good');
-      await row(page, id).waitFor({ state: 'detached' });
-      await page.locator('#plants').press(key);
-      expect(await active()).toBe(`plant-${next}`);
-    }
-
-    await page.keyboard.press('Enter');
+  const { page } = await openPlants(server.url);
+  const active = async () => page.locator('#plants').getAttribute('aria-activedescendant');
+  const focused = async (id: string) => {
+    await eventually(async () => page.evaluate<boolean>(`document.activeElement.id === '${id}'`));
+  };
+  for (const [key, id, next] of [
+    ['ArrowDown', 5, 6],
+    ['ArrowUp', 8, 7],
+  ] as const) {
+    await row(page, id).click();
     await focused('plant-name');
-    await page.keyboard.press('End');
-    await page.keyboard.press('Shift+Enter');
-    await page.keyboard.type('second line');
-    const questions: string[] = [];
-    page.on('dialog', async (question) => {
-      questions.push(question.message());
-      await question.dismiss();
-    });
-    await page.keyboard.press('Escape');
-    await press(page, 'Close');
-    expect(questions).toEqual(Array(2).fill('Close without saving your changes?'));
-    await page.getByLabel('Name', { exact: true }).press('Enter');
-    await dialog(page).waitFor({ state: 'hidden' });
-    expect(stored.get(7n)?.name).toBe('Ginkgo biloba\nsecond line');
-    await page.keyboard.press('Enter');
-    await focused('plant-name');
-    await press(page, 'Close');
-    await dialog(page).waitFor({ state: 'hidden' });
-    expect(questions).toHaveLength(2);
-  } finally {
-    await server.close(0);
+    expect(await active()).toBe(`plant-${id}`);
+    await press(page, 'Delete …');
+    await press(page, 'Delete for good');
+    await row(page, id).waitFor({ state: 'detached' });
+    await page.locator('#plants').press(key);
+    expect(await active()).toBe(`plant-${next}`);
   }
+
+  await page.keyboard.press('Enter');
+  await focused('plant-name');
+  await page.keyboard.press('End');
+  await page.keyboard.press('Shift+Enter');
+  await page.keyboard.type('second line');
+  const questions: string[] = [];
+  page.on('dialog', async (question) => {
+    questions.push(question.message());
+    await question.dismiss();
+  });
+  await page.keyboard.press('Escape');
+  await press(page, 'Close');
+  expect(questions).toEqual(Array(2).fill('Close without saving your changes?'));
+  await page.getByLabel('Name', { exact: true }).press('Enter');
+  await dialog(page).waitFor({ state: 'hidden' });
+  expect(stored.get(7n)?.name).toBe('Ginkgo biloba\nsecond line');
+  await page.keyboard.press('Enter');
+  await focused('plant-name');
+  await press(page, 'Close');
+  await dialog(page).waitFor({ state: 'hidden' });
+  expect(questions).toHaveLength(2);
 });

@@ -2,15 +2,15 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { PlantStoreError } from '../../../../src/domain/errors.ts';
-import { startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { get, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
+import { open, originsOf } from '../../../support/programs/browser.ts';
 import {
   addPlant,
   dialog,
   fillIn,
   onPostgres,
-  open,
   openPlants,
   press,
   READ_TOKEN,
@@ -33,7 +33,7 @@ test('is signed in by the link of the start message, and keeps the token where n
   const token = new URL(address).hash.slice('#token='.length);
   expect(token).toMatch(/^[\w-]{43}$/);
 
-  const { page, requests, complaints } = await open(address);
+  const { page, requests } = await open(address);
   await says(page, 'Live');
   expect(page.url()).toBe(`${service.apiUrl}/`);
   await addPlant(page, 1, 'Ficus');
@@ -42,10 +42,9 @@ test('is signed in by the link of the start message, and keeps the token where n
   await row(page, 1).waitFor();
   const kept = await page.evaluate<string[]>('[JSON.stringify(localStorage), document.cookie]');
   expect(kept).toEqual(['{}', '']);
-  expect([...new Set([...requests].map((url) => new URL(url).origin))]).toEqual([service.apiUrl]);
+  expect(originsOf(requests)).toEqual([service.apiUrl]);
   expect([...requests].filter((url) => url.includes(token))).toEqual([]);
   expect(service.stdout()).not.toContain(token);
-  expect(complaints).toEqual([]);
 
   // Another tab has to be given it.
   const other = await page.context().newPage();
@@ -71,10 +70,7 @@ test('asks for a token, says why one is not accepted, and asks again when it is 
   await row(page, 1).waitFor();
   await writeFile(file, 'a-token-that-is-new');
   await eventually(async () => {
-    const answer = await fetch(`${service.apiUrl}/plants/1`, {
-      headers: { Authorization: 'Bearer a-token-that-is-new' },
-    });
-    return answer.status === 200;
+    return (await get(service.apiUrl, '/plants/1', { Authorization: 'Bearer a-token-that-is-new' })).status === 200;
   });
   await row(page, 1).click();
   await dialog(page).getByText('40101: the access token is not accepted.').waitFor();
@@ -96,8 +92,7 @@ test('shows a 403 and takes the buttons away when a token is for reading only fr
   await writeFile(files.ACCESS_TOKENS_FILE, `${READ_TOKEN}-of-the-other-file`);
   await writeFile(files.READ_TOKENS_FILE, token);
   await eventually(async () => {
-    const headers = { Authorization: `Bearer ${token}` };
-    return (await fetch(`${service.apiUrl}/plants/1`, { method: 'PUT', headers })).status === 403;
+    return (await get(service.apiUrl, '/plants/1', { Authorization: `Bearer ${token}` }, 'PUT')).status === 403;
   });
   await press(page, 'Save');
   await dialog(page).getByText('40300: the access token does not permit this operation.').waitFor();
@@ -110,42 +105,32 @@ test('shows a 403 and takes the buttons away when a token is for reading only fr
 test('shows a 503 while the database is away, and does what was wanted once it is back', async () => {
   const database = await migratedDatabase();
   const network = await startTcpProxy(database.url);
-  try {
-    const service = await startService(await temporaryFolder(), {
-      DATABASE_URL: network.url,
-      ACCESS_TOKENS: TOKEN,
-      STORE_TIMEOUT: '1s',
-      CONNECT_TIMEOUT: '300ms',
-      STATEMENT_TIMEOUT: '200ms',
-    });
-    const { page } = await openPlants(service.apiUrl);
-    network.swallow();
-    await addPlant(page, 1, 'meanwhile');
-    await dialog(page)
-      .getByText(/^50300: .* Trying again, which is safe\.$/)
-      .waitFor();
-    await page.getByText('Live', { exact: true }).waitFor({ state: 'hidden' });
-    network.pass();
-    await row(page, 1).waitFor();
-    await page.getByText('Live', { exact: true }).waitFor();
-    await dialog(page).waitFor({ state: 'hidden' });
-  } finally {
-    await network.close();
-    await database.drop();
-  }
+  const service = await startService(await temporaryFolder(), {
+    DATABASE_URL: network.url,
+    ACCESS_TOKENS: TOKEN,
+    STORE_TIMEOUT: '1s',
+    CONNECT_TIMEOUT: '300ms',
+    STATEMENT_TIMEOUT: '200ms',
+  });
+  const { page } = await openPlants(service.apiUrl);
+  network.swallow();
+  await addPlant(page, 1, 'meanwhile');
+  await dialog(page)
+    .getByText(/^50300: .* Trying again, which is safe\.$/)
+    .waitFor();
+  await page.getByText('Live', { exact: true }).waitFor({ state: 'hidden' });
+  network.pass();
+  await row(page, 1).waitFor();
+  await page.getByText('Live', { exact: true }).waitFor();
+  await dialog(page).waitFor({ state: 'hidden' });
 });
 
 test('asks for a token when that of the link is malformed', async () => {
   const server = await startApiServer();
-  try {
-    for (const token of ['%', '%E2%82%AC']) {
-      const { page, complaints } = await open(`${server.url}/#token=${token}`);
-      await says(page, '40101: the access token is not accepted.');
-      await page.getByLabel('Token', { exact: true }).waitFor();
-      expect(complaints).toEqual([]);
-    }
-  } finally {
-    await server.close(0);
+  for (const token of ['%', '%E2%82%AC']) {
+    const { page } = await open(`${server.url}/#token=${token}`);
+    await says(page, '40101: the access token is not accepted.');
+    await page.getByLabel('Token', { exact: true }).waitFor();
   }
 });
 
@@ -161,54 +146,42 @@ test('says what keeps a plant away, or those below', async () => {
       },
     },
   });
-  try {
-    const { page } = await openPlants(server.url);
-    await row(page, 0).waitFor();
-    await says(page, '500 plants, more below');
-    stored.delete(0n);
-    await row(page, 0).click();
-    await dialog(page).getByText('40401: ').waitFor();
-    expect(await page.getByText('Loading …').isVisible()).toBe(false);
-    await press(page, 'Close');
-    await page.locator('#plants').press('End');
-    await says(page, '50000: ');
-    await page.getByText('500 plants', { exact: true }).waitFor();
-  } finally {
-    await server.close(0);
-  }
+  const { page } = await openPlants(server.url);
+  await row(page, 0).waitFor();
+  await says(page, '500 plants, more below');
+  stored.delete(0n);
+  await row(page, 0).click();
+  await dialog(page).getByText('40401: ').waitFor();
+  expect(await page.getByText('Loading …').isVisible()).toBe(false);
+  await press(page, 'Close');
+  await page.locator('#plants').press('End');
+  await says(page, '50000: ');
+  await page.getByText('500 plants', { exact: true }).waitFor();
 });
 
 test('keeps what is typed and the filter when the feed begins late', async () => {
   const plants = fakePlants(new Map([1n, 2n].map((id) => [id, { id, name: 'Ficus', tag: `tag ${id}` }])));
-  let begin = () => {};
-  const begins = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
+  const begins = Promise.withResolvers<void>();
   const server = await startApiServer({
     plants: {
       ...plants,
       async readChanges(query) {
-        await begins;
+        await begins.promise;
         return plants.readChanges({ ...query, wait: Math.min(query.wait, 100) });
       },
     },
   });
-  try {
-    const { page } = await open(`${server.url}/#token=${TOKEN}`);
-    await page.getByLabel('Tag', { exact: true }).first().fill('tag 2');
-    await page.keyboard.press('Enter');
-    await row(page, 2).waitFor();
-    await page.getByLabel('From id').fill('7');
-    begin();
-    await says(page, 'Live');
-    await row(page, 2).waitFor();
-    expect(await page.getByLabel('Tag', { exact: true }).first().inputValue()).toBe('tag 2');
-    expect(await page.getByLabel('From id').inputValue()).toBe('7');
-    expect(await row(page, 1).count()).toBe(0);
-  } finally {
-    begin();
-    await server.close(0);
-  }
+  const { page } = await open(`${server.url}/#token=${TOKEN}`);
+  await page.getByLabel('Tag', { exact: true }).first().fill('tag 2');
+  await page.keyboard.press('Enter');
+  await row(page, 2).waitFor();
+  await page.getByLabel('From id').fill('7');
+  begins.resolve();
+  await says(page, 'Live');
+  await row(page, 2).waitFor();
+  expect(await page.getByLabel('Tag', { exact: true }).first().inputValue()).toBe('tag 2');
+  expect(await page.getByLabel('From id').inputValue()).toBe('7');
+  expect(await row(page, 1).count()).toBe(0);
 });
 
 test('says so where there is no feed of changes, and asks no more', async () => {
@@ -222,17 +195,13 @@ test('says so where there is no feed of changes, and asks no more', async () => 
       },
     },
   });
-  try {
-    const { page } = await open(`${server.url}/#token=${TOKEN}`);
-    await says(page, '50100: there is no feed of changes on this database.');
-    await says(page, 'Not live');
-    await row(page, 1).waitFor();
-    await addPlant(page, 2, 'added');
-    await row(page, 2).waitFor();
-    expect(asked).toBe(1);
-  } finally {
-    await server.close(0);
-  }
+  const { page } = await open(`${server.url}/#token=${TOKEN}`);
+  await says(page, '50100: there is no feed of changes on this database.');
+  await says(page, 'Not live');
+  await row(page, 1).waitFor();
+  await addPlant(page, 2, 'added');
+  await row(page, 2).waitFor();
+  expect(asked).toBe(1);
 });
 
 test('reads everything again when its position in the feed is not valid any more', async () => {
@@ -249,29 +218,18 @@ test('reads everything again when its position in the feed is not valid any more
       },
     },
   });
-  try {
-    const { page } = await openPlants(server.url);
-    await row(page, 1).waitFor();
-    // As a restored database has it: without a change in the feed.
-    isExpired = true;
-    stored.delete(1n);
-    stored.set(2n, { id: 2n, name: 'restored' });
-    await row(page, 2).waitFor();
-    expect(await row(page, 1).count()).toBe(0);
-  } finally {
-    await server.close(0);
-  }
+  const { page } = await openPlants(server.url);
+  await row(page, 1).waitFor();
+  // As a restored database has it: without a change in the feed.
+  isExpired = true;
+  stored.delete(1n);
+  stored.set(2n, { id: 2n, name: 'restored' });
+  await row(page, 2).waitFor();
+  expect(await row(page, 1).count()).toBe(0);
 });
 
 test('works behind a proxy that serves it under a prefix', async () => {
   const server = await startApiServer({ plants: fakePlants(new Map([[1n, { id: 1n, name: 'Ficus' }]])) });
-  const proxy = await startPrefixProxy(server.url);
-  try {
-    const { page, complaints } = await openPlants(proxy.url);
-    await row(page, 1).waitFor();
-    expect(complaints).toEqual([]);
-  } finally {
-    await proxy[Symbol.asyncDispose]();
-    await server.close(0);
-  }
+  const { page } = await openPlants(await startPrefixProxy(server.url));
+  await row(page, 1).waitFor();
 });

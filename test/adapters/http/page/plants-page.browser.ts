@@ -1,13 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type ApiClient, apiClient } from '../../../support/api-client.ts';
+import { describe, expect, test } from '@jest/globals';
+import { apiClient } from '../../../support/api-client.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { forEachTest } from '../../../support/lifetimes.ts';
 import {
   addPlant,
   cells,
   databases,
   dialog,
   fillIn,
-  type OwnService,
   openPlants,
   press,
   READ_TOKEN,
@@ -21,13 +21,8 @@ import {
 const [FIRST, LAST] = [-(2n ** 63n), 2n ** 63n - 1n];
 
 describe.each(databases)('on %s', (_name, start) => {
-  let service: OwnService;
-  let others: ApiClient;
-  beforeEach(async () => {
-    service = await start();
-    others = apiClient(service.apiUrl);
-  });
-  afterEach(() => others.close());
+  const service = forEachTest(() => start());
+  const others = forEachTest(async () => apiClient(service.apiUrl));
 
   const create = (id: bigint | number, name: string, tag?: string) =>
     others.send('POST', '/plants', { body: `{"id":${id},${JSON.stringify({ name, tag }).slice(1)}` });
@@ -36,7 +31,7 @@ describe.each(databases)('on %s', (_name, start) => {
   const stored = async (id: bigint | number) => (await others.send('GET', `/plants/${id}`)).body;
 
   test('adds plants with ids at both ends of int64, changes one and deletes the other', async () => {
-    const { page, complaints } = await openPlants(service.apiUrl);
+    const { page } = await openPlants(service.apiUrl);
     await says(page, 'No plants here.');
     await addPlant(page, LAST, 'Pinus longaeva', 'conifer');
     await row(page, LAST).waitFor();
@@ -65,7 +60,6 @@ describe.each(databases)('on %s', (_name, start) => {
     await press(page, 'Delete for good');
     await row(page, FIRST).waitFor({ state: 'detached' });
     expect(await stored(FIRST)).toContain('"error":41000');
-    expect(complaints).toEqual([]);
   });
 
   test('shows every text as it is stored, and leaves it so', async () => {
@@ -81,7 +75,7 @@ describe.each(databases)('on %s', (_name, start) => {
     await create(100, 'tab\tline\ncarriage\r\u0001\u007f', '');
     await create(102, 'a\u202Eb\u2066c\u200Bd\u2060e\uFEFFf\u00ADg');
     await create(101, `${'x'.repeat(1_000_000)}🌱`);
-    const { page, complaints } = await openPlants(service.apiUrl);
+    const { page } = await openPlants(service.apiUrl);
     await row(page, 101).waitFor();
     expect((await cells(page, 102))[1]).toBe('aU+202EbU+2066cU+200BdU+2060eU+FEFFfU+00ADg');
     for (const [n, name] of names.entries()) {
@@ -105,7 +99,6 @@ describe.each(databases)('on %s', (_name, start) => {
     await press(page, 'Save');
     await row(page, 5).getByText('not empty').waitFor();
     expect(JSON.parse(await stored(5))).toEqual({ id: 5, name: 'not empty', tag: '' });
-    expect(complaints).toEqual([]);
   });
 
   test('shows the plants with a tag, also with the empty one, and those from an id on', async () => {
@@ -255,7 +248,7 @@ describe.each(databases)('on %s', (_name, start) => {
   test('goes on by itself after the service was killed and started again', async () => {
     const port = new URL(service.apiUrl).port;
     await create(1, 'Ficus');
-    const { page, complaints } = await openPlants(service.apiUrl);
+    const { page } = await openPlants(service.apiUrl);
     await page.evaluate('window.isSamePage = true');
     service.kill('SIGKILL');
     await service.exited;
@@ -270,6 +263,5 @@ describe.each(databases)('on %s', (_name, start) => {
     await create(3, 'after it');
     await row(page, 3).waitFor();
     expect(await page.evaluate('window.isSamePage')).toBe(true);
-    expect(complaints).toEqual([]);
   });
 });

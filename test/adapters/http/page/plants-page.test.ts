@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
-import { afterEach, describe, expect, test } from '@jest/globals';
-import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import { expect, test } from '@jest/globals';
 import { startApiServer } from '../../../support/api-server.ts';
+import { forAllTests } from '../../../support/lifetimes.ts';
 import { projectFile } from '../../../support/service-process.ts';
 
 /* How the files of the page for people are served; the files *.browser.ts show what they do in a browser. */
@@ -10,39 +10,30 @@ const OF_BROWSERS = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q
 const folder = 'src/adapters/http/page';
 const scripts = globSync('*.js', { cwd: projectFile(`${folder}/scripts`) });
 
-let server: HttpServer;
-afterEach(() => server.close(0));
+const server = forAllTests(() => startApiServer({ baseUrl: 'https://plants.example' }));
 
-const get = (path: string, init: RequestInit = {}) => fetch(`${server.url}${path}`, init);
-const getPage = (accept: string, method = 'GET') => get('/', { method, headers: { Accept: accept } });
+const get = (path: string) => fetch(`${server.url}${path}`);
+const getPage = (accept: string, method = 'GET') => fetch(server.url, { method, headers: { Accept: accept } });
 
-describe('to a browser', () => {
-  test('is served without a token, with a policy that lets nothing in from elsewhere and nothing out', async () => {
-    server = await startApiServer({ baseUrl: 'https://plants.example' });
-    const page = await getPage(OF_BROWSERS);
-    expect([page.status, page.headers.get('Content-Type')]).toEqual([200, 'text/html; charset=utf-8']);
-    expect(page.headers.get('Vary')).toBe('Accept, Accept-Encoding');
-    expect(page.headers.get('Referrer-Policy')).toBe('no-referrer');
-    expect(page.headers.get('Content-Security-Policy')).toBe(
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    );
-    const [, sheet] = /href="(page\/\S+)"/.exec(await page.text()) ?? [];
-    expect((await get(`/${sheet}`)).headers.get('Content-Type')).toBe('text/css; charset=utf-8');
-  });
+test('is served without a token, with a policy that lets nothing in from elsewhere and nothing out', async () => {
+  const page = await getPage(OF_BROWSERS);
+  expect([page.status, page.headers.get('Content-Type')]).toEqual([200, 'text/html; charset=utf-8']);
+  expect(page.headers.get('Vary')).toBe('Accept, Accept-Encoding');
+  expect(page.headers.get('Referrer-Policy')).toBe('no-referrer');
+  expect(page.headers.get('Content-Security-Policy')).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  );
+  const [, sheet] = /href="(page\/\S+)"/.exec(await page.text()) ?? [];
+  expect((await get(`/${sheet}`)).headers.get('Content-Type')).toBe('text/css; charset=utf-8');
+});
 
-  test('has every script that there is', async () => {
-    server = await startApiServer();
-    expect(scripts).toContain('main.js');
-    for (const script of scripts) {
-      const answer = await get(`/page/${script}`);
-      expect([script, answer.status, answer.headers.get('Content-Type')]).toEqual([
-        script,
-        200,
-        'text/javascript; charset=utf-8',
-      ]);
-    }
-  });
+test('has every script that there is', async () => {
+  expect(scripts).toContain('main.js');
+  for (const script of scripts) {
+    const { status, headers } = await get(`/page/${script}`);
+    expect([script, status, headers.get('Content-Type')]).toEqual([script, 200, 'text/javascript; charset=utf-8']);
+  }
 });
 
 test.each([
@@ -52,29 +43,26 @@ test.each([
   ['for any text', 'text/*'],
   ['for anything but HTML', 'text/html;q=0, */*'],
 ])('is no path for those who do not ask for HTML: %s', async (_how, accept) => {
-  server = await startApiServer();
   const answer = await getPage(accept);
   expect([answer.status, answer.headers.get('Vary')]).toEqual([404, 'Accept']);
   expect(await answer.json()).toEqual({ error: 40400, message: 'no such path' });
 });
 
 test('can only be read', async () => {
-  server = await startApiServer();
   expect((await getPage(OF_BROWSERS, 'HEAD')).status).toBe(200);
   for (const method of ['POST', 'PUT', 'DELETE']) expect((await getPage(OF_BROWSERS, method)).status).toBe(404);
 });
 
 test('is removed by PAGES=off, together with the reference, but not the document that this shows', async () => {
-  server = await startApiServer({ pages: false });
+  const { url } = await startApiServer({ pages: false });
   for (const path of ['/', '/page/page.css', '/page/main.js', '/docs', '/docs/page.js']) {
-    const answer = await get(path, { headers: { Accept: OF_BROWSERS } });
+    const answer = await fetch(url + path, { headers: { Accept: OF_BROWSERS } });
     expect([path, answer.status, await answer.json()]).toEqual([path, 404, expect.objectContaining({ error: 40400 })]);
   }
-  expect((await get('/openapi.json')).status).toBe(200);
+  expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
 });
 
 test('has at most 500 lines of script', async () => {
-  server = await startApiServer();
   const lines = scripts.map(
     (name) => readFileSync(projectFile(`${folder}/scripts/${name}`), 'utf8').split('\n').length - 1,
   );

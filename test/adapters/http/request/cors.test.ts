@@ -1,8 +1,8 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { management } from '../../../../src/adapters/http/management.ts';
-import { type HttpServer, serve } from '../../../../src/adapters/http/sockets/server.ts';
-import { post, startApiServer } from '../../../support/api-server.ts';
+import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import { post, startApiServer, startServer } from '../../../support/api-server.ts';
 
 /* Cross-origin requests, as the Fetch standard has browsers send them: https://fetch.spec.whatwg.org/#http-cors-protocol */
 
@@ -10,7 +10,6 @@ const APP = 'https://app.example';
 const PLANT = '{"id":1,"name":"Monstera"}';
 
 let server: HttpServer;
-afterEach(() => server.close(0));
 
 /** What a browser asks before it lets a page send a plant. */
 function preflight(origin: string, path = '/plants'): Promise<Response> {
@@ -103,12 +102,6 @@ test('nobody is let through unless that is asked for', async () => {
 });
 
 test('the port for operators is for no page', async () => {
-  const log = pino({ level: 'silent' });
-  server = await serve(
-    management({}, async () => '', log),
-    '127.0.0.1',
-    0,
-    log,
-  );
+  server = await startServer(management({}, async () => '', pino({ enabled: false })));
   expect(corsHeaders(await preflight(APP, '/live'))).toEqual({});
 });

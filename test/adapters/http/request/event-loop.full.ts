@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import { beforeAll, expect, jest, test } from '@jest/globals';
 import { median } from '../../../../tooling/statistics.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
+import { atEnd, forAllTests } from '../../../support/lifetimes.ts';
 
 /*
  * No body may hold the event loop for more than 50 ms, since every other client waits meanwhile. Machines differ, so the
@@ -32,17 +32,13 @@ const CLIENT = `
   });
 `;
 
+const workerData = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
 let client: Worker;
-let server: HttpServer;
-beforeAll(async () => {
-  const workerData = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+beforeAll(() => {
   client = new Worker(CLIENT, { eval: true, workerData });
-  server = await startApiServer();
+  atEnd(() => client.terminate());
 });
-afterAll(async () => {
-  await client.terminate();
-  await server.close(0);
-});
+const server = forAllTests(() => startApiServer());
 
 /** The CPU time of this thread since it began, in milliseconds. */
 function cpuTime(): number {
@@ -171,7 +167,6 @@ test('would notice a loop that is held for longer by every second request', asyn
     },
   });
   const { statuses, longest } = await hold('{"id":1,"name":"x"}', slow.url);
-  await slow.close(0);
   expect(statuses).toEqual([200]);
   expect(longest).toBeGreaterThan(LIMIT);
 });

@@ -1,17 +1,12 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterEach, expect, jest, test } from '@jest/globals';
-import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { post, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { post, startApiServer } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { connectTo, rawRequest } from '../../../support/raw-request.ts';
+import { beginUpload, connectTo, rawRequest, requestText, statusesIn } from '../../../support/raw-request.ts';
 
-let server: HttpServer | undefined;
-afterEach(() => {
-  jest.restoreAllMocks();
-  return server?.close(0);
-});
+afterEach(() => void jest.restoreAllMocks());
 
 /** A repository whose calls wait until the test lets them go. */
 function heldPlants() {
@@ -23,8 +18,6 @@ function heldPlants() {
     },
   };
 }
-
-const POST = `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`;
 
 /** Gives up before Jest does, so that no loop outlives a test that fails. */
 const until = (condition: () => boolean) => eventually(condition, 20_000);
@@ -40,8 +33,7 @@ const plant = (id: number, name = 'x') => JSON.stringify({ id, name });
 
 test('refuses at once what is more than may be under way, without asking the store, and recovers', async () => {
   const { held, plants } = heldPlants();
-  server = await startApiServer({ plants, maxRequests: 2 });
-  const { url } = server;
+  const { url } = await startApiServer({ plants, maxRequests: 2 });
   const accepted = [begin(url, plant(1)), begin(url, plant(2))];
   await until(() => held.length === 2);
 
@@ -68,38 +60,34 @@ test.each([
 ] as const)('lets a client wait a second that it has refused because %s, unless there is room', async (...row) => {
   const [_name, limits, [first, second]] = row;
   const { held, plants } = heldPlants();
-  server = await startApiServer({ plants, ...limits });
-  const accepted = begin(server.url, plant(1, first));
+  const { url } = await startApiServer({ plants, ...limits });
+  const accepted = begin(url, plant(1, first));
   await until(() => held.length === 1);
-  const socket = connectTo(server.url);
-  const statuses: string[] = [];
-  socket.on('data', (response) => statuses.push(response.toString('latin1', 9, 12)));
-  const body = plant(2, second);
-  const request = `${POST}Content-Length: ${body.length}\r\n\r\n${body}`;
+  const socket = connectTo(url).setEncoding('utf8');
+  let responses = '';
+  socket.on('data', (text) => {
+    responses += text;
+  });
+  const request = requestText('POST /plants', plant(2, second));
   const start = performance.now();
-  socket.write(request);
-  await until(() => statuses.length === 1);
-  socket.write(request);
-  await until(() => statuses.length === 2);
-  expect(statuses).toEqual(['503', '503']);
+  for (const count of [1, 2]) {
+    socket.write(request);
+    await until(() => statusesIn(responses).length === count);
+  }
   expect(performance.now() - start).toBeGreaterThan(900);
-
   socket.write(request);
-  const release = performance.now();
   held[0]?.();
   await until(() => held.length === 2);
-  expect(performance.now() - release).toBeLessThan(900);
   held[1]?.();
-  await until(() => statuses.length === 3);
-  expect(statuses).toEqual(['503', '503', '200']);
+  await until(() => statusesIn(responses).length === 3);
+  expect(statusesIn(responses)).toEqual([503, 503, 200]);
   expect((await accepted).status).toBe(200);
   socket.destroy();
 });
 
 test('bounds the bytes of the bodies under way', async () => {
   const { held, plants } = heldPlants();
-  server = await startApiServer({ plants, maxRequestBytes: 3_000 });
-  const { url } = server;
+  const { url } = await startApiServer({ plants, maxRequestBytes: 3_000 });
   const accepted = begin(url, plant(1, 'x'.repeat(2_000)));
   await until(() => held.length === 1);
   expect((await post(url, plant(2, 'x'.repeat(2_000)))).status).toBe(503);
@@ -112,10 +100,10 @@ test('bounds the bytes of the bodies under way', async () => {
 
 test('counts a chunked body as BODY_LIMIT until it has come', async () => {
   const { held, plants } = heldPlants();
-  server = await startApiServer({ plants, bodyLimit: 2_000, maxRequestBytes: 3_000 });
-  const { url } = server;
+  const { url } = await startApiServer({ plants, bodyLimit: 2_000, maxRequestBytes: 3_000 });
   const chunked = connectTo(url);
-  chunked.write(`${POST}Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n`);
+  const lines = 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n';
+  chunked.write(requestText('POST /plants', '', lines));
   await once(chunked, 'data');
   // Otherwise the body would soon count as slow, and make room for others.
   jest.spyOn(performance, 'now').mockReturnValue(performance.now());
@@ -133,9 +121,8 @@ test('counts a chunked body as BODY_LIMIT until it has come', async () => {
 
 test('gives up a body that comes slowly when others find no place', async () => {
   const { held, plants } = heldPlants();
-  server = await startApiServer({ plants, maxRequests: 1 });
-  const { url } = server;
-  const slow = rawRequest(url, `${POST}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n{"id":1`);
+  const { url } = await startApiServer({ plants, maxRequests: 1 });
+  const slow = rawRequest(url, requestText('POST /plants', plant(1), 'Expect: 100-continue\r\n').slice(0, -10));
   let next: Response;
   do {
     const sending = begin(url, plant(2));
@@ -151,21 +138,21 @@ test('gives up a body that comes slowly when others find no place', async () => 
 
 test('keeps a request whose body has come, however long the store takes', async () => {
   const { held, plants } = heldPlants();
-  server = await startApiServer({ plants, maxRequests: 1 });
-  const accepted = begin(server.url, plant(1));
+  const { url } = await startApiServer({ plants, maxRequests: 1 });
+  const accepted = begin(url, plant(1));
   await until(() => held.length === 1);
   jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000);
-  expect((await post(server.url, plant(2))).status).toBe(503);
+  expect((await post(url, plant(2))).status).toBe(503);
   held[0]?.();
   expect((await accepted).status).toBe(200);
 });
 
 test('refuses a bad token before it counts', async () => {
   const { held, plants } = heldPlants();
-  server = await startApiServer({ plants, maxRequests: 1 });
-  const accepted = begin(server.url, plant(1));
+  const { url } = await startApiServer({ plants, maxRequests: 1 });
+  const accepted = begin(url, plant(1));
   await until(() => held.length === 1);
-  expect((await post(server.url, plant(2), { Authorization: 'Bearer wrong' })).status).toBe(401);
+  expect((await post(url, plant(2), { Authorization: 'Bearer wrong' })).status).toBe(401);
   held[0]?.();
   expect((await accepted).status).toBe(200);
 });
@@ -176,16 +163,12 @@ test.each<[string, (socket: Socket) => unknown]>([
   ['comes too slowly', () => {}],
 ])('takes the place back of an upload that %s', async (_name, giveUp) => {
   const limits = { requestTimeout: 500, headersTimeout: 400, connectionsCheckingInterval: 10 };
-  server = await startApiServer({ maxRequests: 1, limits });
+  const { url } = await startApiServer({ maxRequests: 1, limits });
   // Otherwise the upload would soon count as slow, and make room for others whether or not it has ended.
   jest.spyOn(performance, 'now').mockReturnValue(performance.now());
-  const socket = connectTo(server.url);
-  socket.write(`POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nExpect: 100-continue\r\n`);
-  socket.write('Content-Type: application/json\r\nContent-Length: 100\r\n\r\n');
-  await once(socket, 'data');
-  expect((await post(server.url, plant(1))).status).toBe(503);
+  const { socket } = await beginUpload(url);
+  expect((await post(url, plant(1))).status).toBe(503);
   giveUp(socket);
   // Until then it is refused.
-  const { url } = server;
   await eventually(async () => (await post(url, plant(1))).status === 200, 20_000);
 });

@@ -1,15 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { PlantStoreError } from '../../../../src/domain/errors.ts';
-import { post, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { get, post, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
-import { connectTo, rawRequest } from '../../../support/raw-request.ts';
+import { connectTo, rawRequest, requestText } from '../../../support/raw-request.ts';
 
 const PLANT = '{"id":1,"name":"the name of the plant","tag":"its tag"}';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-const get = (url: string) => fetch(url, { headers: { Authorization: `Bearer ${TOKEN}` } });
 
 type Options = Parameters<typeof startApiServer>[0];
 
@@ -17,47 +15,48 @@ type Options = Parameters<typeof startApiServer>[0];
 async function logged(use: (url: string) => Promise<unknown>, options: Options = {}) {
   const lines: string[] = [];
   const server = await startApiServer({ ...options, onLog: (line) => lines.push(line) });
-  try {
-    await use(server.url);
-  } finally {
-    await server.close(0);
-    // The last connection closes, and its line is logged, one turn of the event loop after the server.
-    for (let turn = 0; turn < 2; turn++) await setImmediate();
-  }
+  await use(server.url);
+  await server.close(0);
+  // The last connection closes, and its line is logged, one turn of the event loop after the server.
+  for (let turn = 0; turn < 2; turn++) await setImmediate();
   for (const line of lines) expect(line).toMatch(/^\{.*\}\n$/);
   return { text: lines.join(''), lines: lines.map((line) => JSON.parse(line)) };
 }
 
-test.each<[string, number, number | undefined, (url: string) => Promise<Response>]>([
-  ['POST /plants', 200, undefined, (url) => post(url, PLANT)],
-  ['POST /plants', 400, 40000, (url) => post(url, '{')],
-  ['POST /plants', 401, 40101, (url) => post(url, PLANT, { Authorization: 'Bearer wrong' })],
-  ['GET /plants', 401, 40100, (url) => fetch(`${url}/plants?secret=1`)],
-  ['GET /plants', 400, 40022, (url) => get(`${url}/plants?secret=1`)],
-  ['GET /plants', 200, undefined, (url) => get(`${url}/plants?tag=secret`)],
-  ['GET /plants/7', 404, 40401, (url) => get(`${url}/plants/7`)],
-  ['PATCH /plants', 405, 40500, (url) => fetch(`${url}/plants?secret=1`, { method: 'PATCH' })],
-  ['GET /no/such%20path', 404, 40400, (url) => fetch(`${url}/no/such%20path?secret=1`)],
-  ['GET /openapi.json', 200, undefined, (url) => fetch(`${url}/openapi.json?secret=1`)],
-])('logs %s, answered %i, as one line under the id of the answer', async (request, status, error, send) => {
-  let requestId: string | null = '';
-  const { text, lines } = await logged(async (url) => {
-    requestId = (await send(url)).headers.get('X-Request-Id');
-  });
-  const [method, path] = request.split(' ');
-  expect(lines).toEqual([expect.objectContaining({ requestId, method, path, status, durationMs: expect.any(Number) })]);
-  expect(lines[0].error).toBe(error);
-  expect(requestId).toMatch(UUID);
-  expect(text).not.toContain('secret');
-});
+type Send = (url: string) => Promise<Response>;
+
+test.each<[request: string, operation: string | undefined, status: number, error: number | undefined, send: Send]>([
+  ['POST /plants', 'createPlant', 200, undefined, (url) => post(url, PLANT)],
+  ['POST /plants', 'createPlant', 400, 40000, (url) => post(url, '{')],
+  ['POST /plants', 'createPlant', 401, 40101, (url) => post(url, PLANT, { Authorization: 'Bearer wrong' })],
+  ['GET /plants', 'listPlants', 401, 40100, (url) => fetch(`${url}/plants?secret=1`)],
+  ['GET /plants', 'listPlants', 400, 40022, (url) => get(url, '/plants?secret=1')],
+  ['GET /plants', 'listPlants', 200, undefined, (url) => get(url, '/plants?tag=secret')],
+  ['GET /plants/7', 'findPlant', 404, 40401, (url) => get(url, '/plants/7')],
+  ['PATCH /plants', undefined, 405, 40500, (url) => fetch(`${url}/plants?secret=1`, { method: 'PATCH' })],
+  ['GET /no/such%20path', undefined, 404, 40400, (url) => fetch(`${url}/no/such%20path?secret=1`)],
+  ['GET /openapi.json', undefined, 200, undefined, (url) => fetch(`${url}/openapi.json?secret=1`)],
+])(
+  'logs %s (%s), answered %i, as one line under the id of the answer',
+  async (request, operation, status, error, send) => {
+    let requestId: string | null = '';
+    const { text, lines } = await logged(async (url) => {
+      requestId = (await send(url)).headers.get('X-Request-Id');
+    });
+    const [method, path] = request.split(' ');
+    expect(lines).toEqual([
+      expect.objectContaining({ requestId, method, path, status, durationMs: expect.any(Number) }),
+    ]);
+    expect([lines[0].operation, lines[0].error]).toEqual([operation, error]);
+    expect(requestId).toMatch(UUID);
+    expect(text).not.toContain('secret');
+  },
+);
 
 test.each<[string, string]>([
   ['what the parser refuses', 'GARBAGE\r\n\r\n'],
   ['headers that came too slowly', 'POST /plants HTTP/1.1\r\nHost: localhost\r\n'],
-  [
-    'a body that came too slowly',
-    `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n`,
-  ],
+  ['a body that came too slowly', requestText('POST /plants', PLANT).slice(0, -PLANT.length)],
 ])('logs %s as one line with the id and the status of the answer', async (_name, bytes) => {
   const limits = { headersTimeout: 50, requestTimeout: 100, connectionsCheckingInterval: 10 };
   let answer = '';
@@ -84,24 +83,18 @@ test.each([
   };
   const lines: string[] = [];
   const server = await startApiServer({ plants: { find }, onLog: (line) => lines.push(line) });
-  try {
-    const leaving = connectTo(server.url);
-    leaving.write(
-      `GET /plants/7 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nX-Request-Id: the-one-that-left\r\n\r\n`,
-    );
-    await begun.promise;
-    leaving.resetAndDestroy();
-    await eventually(() => lines.length === 1);
-    finding.reject(error);
-    for (let turn = 0; turn < 2; turn++) await setImmediate();
-    const [request, ...more] = lines.map((line) => JSON.parse(line));
-    expect(request).toMatchObject({ requestId: 'the-one-that-left', aborted: true });
-    expect(more).toEqual(
-      levels.map((level) => expect.objectContaining({ level, requestId: 'the-one-that-left', err: expect.anything() })),
-    );
-  } finally {
-    await server.close(0);
-  }
+  const leaving = connectTo(server.url);
+  leaving.write(requestText('GET /plants/7', '', 'X-Request-Id: the-one-that-left\r\n'));
+  await begun.promise;
+  leaving.resetAndDestroy();
+  await eventually(() => lines.length === 1);
+  finding.reject(error);
+  for (let turn = 0; turn < 2; turn++) await setImmediate();
+  const [request, ...more] = lines.map((line) => JSON.parse(line));
+  expect(request).toMatchObject({ requestId: 'the-one-that-left', aborted: true });
+  expect(more).toEqual(
+    levels.map((level) => expect.objectContaining({ level, requestId: 'the-one-that-left', err: expect.anything() })),
+  );
 });
 
 test('leaves the fragment of a request target out of the log, since clients keep tokens there', async () => {

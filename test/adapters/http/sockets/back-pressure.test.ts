@@ -6,6 +6,8 @@ import { backPressure } from '../../../../src/adapters/http/sockets/back-pressur
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
+/* Until when a client is paused. That it is at all: flood.test.ts, overload.test.ts and request-order.test.ts. */
+
 /** Exchanges that are over, and the names of the clients whose connections are read. */
 function setUp() {
   const reading = new Set<string>();
@@ -38,15 +40,6 @@ test('does not pause the client of a request that was let in', () => {
   const { exchange, pause, reading } = setUp();
   pause(exchange('a', 'at once'));
   expect(reading()).toBe('a');
-});
-
-test('pauses after any other response until the turn has ended, room or not', () => {
-  const { exchange, pause, reading } = setUp();
-  for (const client of ['a', 'b', 'c']) pause(exchange(client, 'after this iteration'));
-  pause(exchange('overloaded'));
-  expect(reading()).toBe('');
-  turns();
-  expect(reading()).toBe('a b c');
 });
 
 test('reads on at the end of the turn while there is room, whether or not those let go send anything', () => {
@@ -101,16 +94,6 @@ test('does not hold up a request that was read with the end of such a body', () 
   refused.request.complete = true;
   refused.connection.exchange = {};
   refused.request.emit('close');
-  turns();
-  expect(reading()).toBe('a');
-});
-
-test('pauses until the turn has ended if another request waits, even if this one was let in', () => {
-  const { exchange, pause, reading } = setUp();
-  const first = exchange('a', 'at once');
-  first.connection.waiting.push({});
-  pause(first);
-  expect(reading()).toBe('');
   turns();
   expect(reading()).toBe('a');
 });

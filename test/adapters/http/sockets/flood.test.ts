@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { expect, test } from '@jest/globals';
 import { startApiServer } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { atEnd } from '../../../support/lifetimes.ts';
 
 /** More than libuv looks at in one poll. */
 const CLIENTS = 1_500;
@@ -31,20 +32,16 @@ test('lets timers run, and so the database be reached, while more clients than o
   const server = await startApiServer({ onLog: () => refused++ });
   const workerData = { port: Number(new URL(server.url).port), clients: CLIENTS };
   const flood = new Worker(FLOOD, { eval: true, workerData });
-  try {
-    await once(flood, 'message');
-    let last = 0;
-    let most = 0;
-    const timer = setInterval(() => {
-      most = Math.max(most, refused - last);
-      last = refused;
-    }, 1);
-    flood.postMessage('go');
-    await eventually(() => refused > 10 * CLIENTS);
-    clearInterval(timer);
-    expect(most).toBeLessThan(MOST_IN_A_TURN);
-  } finally {
-    await flood.terminate();
-    await server.close(0);
-  }
+  atEnd(() => flood.terminate());
+  await once(flood, 'message');
+  let last = 0;
+  let most = 0;
+  const timer = setInterval(() => {
+    most = Math.max(most, refused - last);
+    last = refused;
+  }, 1);
+  flood.postMessage('go');
+  await eventually(() => refused > 10 * CLIENTS);
+  clearInterval(timer);
+  expect(most).toBeLessThan(MOST_IN_A_TURN);
 });

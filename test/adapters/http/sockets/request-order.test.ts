@@ -1,16 +1,17 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
 import type { Ports } from '../../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { get, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually as within } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
-import { connectTo, rawRequest } from '../../../support/raw-request.ts';
+import { atEnd } from '../../../support/lifetimes.ts';
+import { connectTo, rawRequest, requestText as request, statusesIn as statuses } from '../../../support/raw-request.ts';
 
 /* Requests of one connection, sent without waiting for responses, take effect one after another, in their order. */
 
@@ -18,28 +19,26 @@ const BODY = '{"id":1,"name":"Monstera"}';
 const CHANGED = '{"name":"Ficus"}';
 const CLOSE = 'Connection: close\r\n';
 
-function request(target: string, body = '', lines = ''): string {
-  const type = body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
-  return `${target} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n${type}${lines}\r\n${body}`;
-}
-
 const eventually = (condition: () => boolean) => within(condition, 10_000);
 const read = (lines = '') => request('GET /plants/1', '', lines);
 const remove = (lines = '') => request('DELETE /plants/1', '', lines);
-const statuses = (responses: string) => responses.match(/HTTP\/1\.1 \d+/g)?.map((line) => Number(line.slice(9))) ?? [];
 
 let server: HttpServer;
-const sockets: Socket[] = [];
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  await server.close(0);
-});
 
 /** Sends bytes. `received` is all that has come back. */
 function send(bytes: string) {
   const socket = connectTo(server.url).setEncoding('utf8');
-  sockets.push(socket);
-  const sent = { socket, received: '', closed: false };
+  atEnd(() => socket.destroy());
+  const sent = {
+    socket,
+    received: '',
+    closed: false,
+    /** Of all responses, once the connection is closed. */
+    async statuses(): Promise<number[]> {
+      await eventually(() => sent.closed);
+      return statuses(sent.received);
+    },
+  };
   socket.on('data', (text: string) => (sent.received += text));
   socket.on('close', () => (sent.closed = true));
   socket.write(bytes);
@@ -71,6 +70,15 @@ function held() {
     waiting.shift()?.();
   }
   return { calls, store, release };
+}
+
+/** Sends bytes to a service with such a store, and waits for the first call. */
+async function sendHeld(bytes: string, options: Parameters<typeof startApiServer>[0] = {}) {
+  const { calls, store, release } = held();
+  server = await startApiServer({ plants: store, ...options });
+  const sent = send(bytes);
+  await eventually(() => calls.length === 1);
+  return { calls, release, sent };
 }
 
 /** Resolves when the service has read what other clients sent before, which it does in one turn of its event loop. */
@@ -116,9 +124,7 @@ describe('requests of one connection', () => {
   });
 
   test('begin one at a time: the next one when the response before it has been sent', async () => {
-    const { calls, store, release } = held();
-    server = await startApiServer({ plants: store });
-    const sent = send(read() + request('PUT /plants/1', CHANGED) + remove(CLOSE));
+    const { calls, release, sent } = await sendHeld(read() + request('PUT /plants/1', CHANGED) + remove(CLOSE));
     for (const begun of [['find'], ['find', 'replace'], ['find', 'replace', 'remove']]) {
       await eventually(() => calls.length === begun.length);
       await readByService();
@@ -126,21 +132,16 @@ describe('requests of one connection', () => {
       expect(statuses(sent.received)).toHaveLength(begun.length - 1);
       await release();
     }
-    await eventually(() => sent.closed);
-    expect(statuses(sent.received)).toEqual([200, 200, 204]);
+    expect(await sent.statuses()).toEqual([200, 200, 204]);
   });
 
   test('hold no place while they wait', async () => {
-    const { calls, store, release } = held();
-    server = await startApiServer({ plants: store, maxRequests: 2 });
-    const sent = send(read() + read() + read(CLOSE));
-    await eventually(() => calls.length === 1);
+    const { calls, release, sent } = await sendHeld(read() + read() + read(CLOSE), { maxRequests: 2 });
     const other = get(server.url, '/plants/1');
     await eventually(() => calls.length === 2);
     for (let count = 0; count < 4; count++) await release();
     expect((await other).status).toBe(200);
-    await eventually(() => sent.closed);
-    expect(statuses(sent.received)).toEqual([200, 200, 200]);
+    expect(await sent.statuses()).toEqual([200, 200, 200]);
   });
 
   test('have no byte of their bodies read while they wait', async () => {
@@ -157,44 +158,34 @@ describe('requests of one connection', () => {
     expect(waiting).toMatchObject({ method: 'POST', readableLength: 0, complete: false });
     await release();
     await release();
-    await eventually(() => sent.closed);
-    expect(statuses(sent.received)).toEqual([200, 200]);
+    expect(await sent.statuses()).toEqual([200, 200]);
   });
 
   test('get their responses, however many there are and although the client has closed its side', async () => {
     server = await startApiServer();
     const socket = connectTo(server.url, true).setEncoding('utf8');
-    sockets.push(socket);
     socket.end(request('POST /plants', BODY) + read().repeat(2_000));
-    let responses = '';
-    for await (const text of socket) responses += text;
-    expect(statuses(responses)).toEqual(Array.from({ length: 2_001 }, () => 200));
+    expect(statuses(await text(socket))).toEqual(Array.from({ length: 2_001 }, () => 200));
   });
 
   test('never begin behind a response that closes the connection', async () => {
-    const { calls, store, release } = held();
-    server = await startApiServer({ plants: store });
-    const sent = send(read() + remove() + remove());
-    await eventually(() => calls.length === 1);
+    const { calls, release, sent } = await sendHeld(read() + remove() + remove());
     await readByService();
     const closed = server.close(60_000);
     await release();
     await closed;
-    await eventually(() => sent.closed);
-    expect(statuses(sent.received)).toEqual([200]);
+    expect(await sent.statuses()).toEqual([200]);
     expect(sent.received).toMatch(/^Connection: close\r$/m);
     expect(calls).toEqual(['find']);
   });
 
   test('never begin once the client has reset the connection', async () => {
-    const { calls, store, release } = held();
     const log: string[] = [];
-    server = await startApiServer({ plants: store, onLog: (line) => log.push(line) });
-    const { socket } = send(read() + read() + remove() + remove());
-    await eventually(() => calls.length === 1);
+    const onLog = (line: string) => log.push(line);
+    const { calls, release, sent } = await sendHeld(read() + read() + remove() + remove(), { onLog });
     await release();
     await eventually(() => calls.length === 2);
-    socket.resetAndDestroy();
+    sent.socket.resetAndDestroy();
     await eventually(() => log.some((line) => line.includes('"aborted":true')));
     await release();
     await readByService();
@@ -211,8 +202,7 @@ describe('requests of one connection', () => {
     await release();
     await release();
     expect((await first).status).toBe(200);
-    await eventually(() => sent.closed);
-    expect(statuses(sent.received)).toEqual([503, 200]);
+    expect(await sent.statuses()).toEqual([503, 200]);
   });
 });
 
@@ -223,19 +213,14 @@ describe('time', () => {
 
   test('of a request begins with its turn: neither its body nor its headers end the one before it', async () => {
     for (const part of [request('POST /plants', BODY, CLOSE), remove(CLOSE)]) {
-      const { calls, store, release } = held();
-      server = await startApiServer({ plants: store, limits });
-      const sent = send(read() + part.slice(0, -1));
-      await eventually(() => calls.length === 1);
+      const { release, sent } = await sendHeld(read() + part.slice(0, -1), { limits });
       expect(statuses(await timeIsUp())).toEqual([408]);
       expect(sent.closed).toBe(false);
       await release();
       await eventually(() => statuses(sent.received).length === 1);
       sent.socket.write(part.slice(-1));
       await release();
-      await eventually(() => sent.closed);
-      expect(statuses(sent.received)).toEqual([200, part.startsWith('POST') ? 200 : 204]);
-      await server.close(0);
+      expect(await sent.statuses()).toEqual([200, part.startsWith('POST') ? 200 : 204]);
     }
   });
 
@@ -251,22 +236,16 @@ describe('time', () => {
     expect(sent.closed).toBe(false);
     sent.socket.write(BODY.slice(-1));
     await release();
-    await eventually(() => sent.closed);
-    expect(statuses(sent.received)).toEqual([200, 200]);
+    expect(await sent.statuses()).toEqual([200, 200]);
   });
 
   test('is up for a request whose body or headers do not come in its turn either', async () => {
     for (const part of [request('POST /plants', BODY), remove()]) {
-      const { calls, store, release } = held();
-      server = await startApiServer({ plants: store, limits });
-      const sent = send(read() + part.slice(0, -1));
-      await eventually(() => calls.length === 1);
+      const { calls, release, sent } = await sendHeld(read() + part.slice(0, -1), { limits });
       await timeIsUp();
       await release();
-      await eventually(() => sent.closed);
-      expect(statuses(sent.received)).toEqual([200, 408]);
+      expect(await sent.statuses()).toEqual([200, 408]);
       expect(calls).toEqual(['find']);
-      await server.close(0);
     }
   });
 });
@@ -279,8 +258,7 @@ describe('a request that was refused before its body came', () => {
     const lines: string[] = [];
     server = await startApiServer({ limits, onLog: (line) => lines.push(line) });
     const sent = send(refused);
-    await eventually(() => sent.closed);
-    expect(statuses(sent.received)).toEqual([401]);
+    expect(await sent.statuses()).toEqual([401]);
     expect(lines.map((line) => JSON.parse(line).status)).toEqual([401]);
   });
 
@@ -289,8 +267,7 @@ describe('a request that was refused before its body came', () => {
     const sent = send(refused.replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked'));
     await eventually(() => statuses(sent.received).length === 1);
     sent.socket.write('garbage');
-    await eventually(() => sent.closed);
-    expect(statuses(sent.received)).toEqual([401]);
+    expect(await sent.statuses()).toEqual([401]);
   });
 
   test('has its connection stay open once the body has come', async () => {
@@ -298,8 +275,7 @@ describe('a request that was refused before its body came', () => {
     const sent = send(refused);
     await eventually(() => statuses(sent.received).length === 1);
     sent.socket.write(BODY + read(CLOSE));
-    await eventually(() => sent.closed);
-    expect(statuses(sent.received)).toEqual([401, 404]);
+    expect(await sent.statuses()).toEqual([401, 404]);
   });
 });
 
@@ -311,15 +287,11 @@ describe.each([
   ['a WebSocket', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
 ])('a request that offers %s', (_what, offer) => {
   test('gets its response, and none of those behind it begins, whose bytes may be lost', async () => {
-    const { calls, store, release } = held();
-    server = await startApiServer({ plants: store });
-    const sent = send(read(offer) + request('PUT /plants/1', CHANGED));
-    await eventually(() => calls.length === 1);
+    const { calls, release, sent } = await sendHeld(read(offer) + request('PUT /plants/1', CHANGED));
     sent.socket.write(remove());
     await readByService();
     await release();
-    await eventually(() => sent.closed);
-    expect(statuses(sent.received)).toEqual([200]);
+    expect(await sent.statuses()).toEqual([200]);
     expect(sent.received).toMatch(/^Connection: close\r$/m);
     expect(calls).toEqual(['find']);
   });
@@ -331,8 +303,7 @@ describe.each([
     const sent = send(create.slice(0, -BODY.length));
     await readByService();
     sent.socket.write(BODY);
-    await eventually(() => sent.closed);
-    expect(statuses(sent.received)).toEqual([200]);
+    expect(await sent.statuses()).toEqual([200]);
   });
 
   test('may wait behind others', async () => {
@@ -343,29 +314,21 @@ describe.each([
 });
 
 test('what cannot be read is refused after all requests in front of it', async () => {
-  const { calls, store, release } = held();
-  server = await startApiServer({ plants: store });
-  const sent = send(`${read()}${remove()}garbage\r\n\r\n`);
-  await eventually(() => calls.length === 1);
+  const { release, sent } = await sendHeld(`${read()}${remove()}garbage\r\n\r\n`);
   await readByService();
   expect(sent.received).toBe('');
   await release();
   await release();
-  await eventually(() => sent.closed);
-  expect(statuses(sent.received)).toEqual([200, 204, 400]);
+  expect(await sent.statuses()).toEqual([200, 204, 400]);
   expect(sent.received).toMatch(/{"error":40001,"message":"[^"]+"}$/);
 });
 
 test('a waiting request whose body cannot be read is refused in its turn', async () => {
-  const { calls, store, release } = held();
-  server = await startApiServer({ plants: store });
   const chunked = request('POST /plants', '', 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n');
-  const sent = send(`${read()}${chunked}zz\r\n`);
-  await eventually(() => calls.length === 1);
+  const { calls, release, sent } = await sendHeld(`${read()}${chunked}zz\r\n`);
   await readByService();
   await release();
-  await eventually(() => sent.closed);
-  expect(statuses(sent.received)).toEqual([200, 400]);
+  expect(await sent.statuses()).toEqual([200, 400]);
   expect(calls).toEqual(['find']);
 });
 
@@ -404,10 +367,7 @@ describe('20,000 requests at once', () => {
   });
 
   test('are closed beyond 16 while too many wait on all connections together', async () => {
-    const { calls, store } = held();
-    server = await startApiServer({ plants: store, limits: { maxWaiting: 30 } });
-    const patient = send(read().repeat(17));
-    await eventually(() => calls.length === 1);
+    const { calls, sent: patient } = await sendHeld(read().repeat(17), { limits: { maxWaiting: 30 } });
     await readByService();
     const greedy = send(read().repeat(18));
     await eventually(() => greedy.closed);

@@ -1,31 +1,23 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { pino } from 'pino';
+import { text } from 'node:stream/consumers';
+import { describe, expect, test } from '@jest/globals';
 import type { Exchange } from '../../../../src/adapters/http/exchange.ts';
-import { type HttpServer, serve } from '../../../../src/adapters/http/sockets/server.ts';
-import { post, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { post, startApiServer, startServer } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { connectTo, rawRequest } from '../../../support/raw-request.ts';
+import { forAllTests } from '../../../support/lifetimes.ts';
+import { connectTo, rawRequest, requestText, statusesIn } from '../../../support/raw-request.ts';
 
 /* What a client can do to a connection, and must not do to the service or to itself. */
 
 const BODY = '{"id":1,"name":"Monstera"}';
-const HEAD = [
-  'POST /plants HTTP/1.1',
-  'Host: localhost',
-  `Authorization: Bearer ${TOKEN}`,
-  'Content-Type: application/json',
-].join('\r\n');
-const LAST_CHUNKED = `${HEAD}\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`;
-const LAST = `${HEAD}\r\nConnection: close\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
+const LAST = requestText('POST /plants', BODY, 'Connection: close\r\n');
+const NOT_LAST = requestText('POST /plants', BODY);
+const CHUNKED = requestText('POST /plants', '', 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n');
+const LAST_CHUNKED = CHUNKED.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
 
-let server: HttpServer;
-beforeAll(async () => {
-  server = await startApiServer({ bodyLimit: 1_000 });
-});
-afterAll(() => server.close(0));
+const server = forAllTests(() => startApiServer({ bodyLimit: 1_000 }));
 
 test('survives clients that reset the connection of a CONNECT', async () => {
   for (let n = 0; n < 50; n++) {
@@ -51,9 +43,8 @@ test('lets go of a refused client that keeps its side open', async () => {
 
 test('reads the next request on a connection after a chunked body over the limit', async () => {
   const chunk = `7d0\r\n${'x'.repeat(2_000)}\r\n`;
-  const tooLarge = `${HEAD}\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}${chunk}0\r\n\r\n`;
-  const answers = await rawRequest(server.url, tooLarge + LAST);
-  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400', 'HTTP/1.1 200']);
+  const answers = await rawRequest(server.url, `${CHUNKED}${chunk}${chunk}0\r\n\r\n${LAST}`);
+  expect(statusesIn(answers)).toEqual([400, 200]);
   expect(answers).toContain('"error":40013');
 });
 
@@ -61,13 +52,12 @@ describe('while it stops', () => {
   test('an idle connection stays open for a request that may be on its way', async () => {
     const stopping = await startApiServer();
     const socket = connectTo(stopping.url).setEncoding('utf8');
-    const request = LAST.replace('Connection: close\r\n', '');
-    socket.write(request);
+    socket.write(NOT_LAST);
     expect(await once(socket, 'data')).toEqual([
       expect.stringMatching(/^HTTP\/1\.1 200 [\s\S]*Connection: keep-alive/),
     ]);
     const closed = stopping.close(60_000);
-    socket.write(request);
+    socket.write(NOT_LAST);
     expect(await once(socket, 'data')).toEqual([expect.stringMatching(/^HTTP\/1\.1 200 [\s\S]*Connection: close/)]);
     await closed;
   });
@@ -76,7 +66,7 @@ describe('while it stops', () => {
     const size = 64 * 1024 ** 2;
     const handle = async ({ response }: Exchange) => void response.end(Buffer.alloc(size));
     const app = { handle, logExchange() {}, freeSlots: () => 1 };
-    const stopping = await serve(app, '127.0.0.1', 0, pino({ enabled: false }));
+    const stopping = await startServer(app);
     const response = await fetch(stopping.url, { headers: { Connection: 'close' } });
     const closed = stopping.close(60_000);
     expect((await response.arrayBuffer()).byteLength).toBe(size);
@@ -101,9 +91,7 @@ async function sendInTwo(request: string): Promise<string> {
   socket.write(request.slice(0, -BODY.length));
   await received;
   socket.write(BODY);
-  let answer = '';
-  for await (const text of socket) answer += text;
-  return answer;
+  return text(socket);
 }
 
 test('answers the same whether a body comes with its headers or after them', async () => {
@@ -114,7 +102,7 @@ test('answers the same whether a body comes with its headers or after them', asy
 test('keeps nothing of a request while its connection is idle', async () => {
   const received = nextRequest();
   const socket = connectTo(server.url);
-  socket.write(LAST.replace('Connection: close\r\n', ''));
+  socket.write(NOT_LAST);
   await once(socket, 'data');
   const request = await received;
   // Node lets go of it then.
@@ -123,9 +111,8 @@ test('keeps nothing of a request while its connection is idle', async () => {
 });
 
 test('lets a client that expects 100 Continue go on, even if its body is there already', async () => {
-  const good = LAST.replace('Connection: close\r\n', '');
-  const answers = await rawRequest(server.url, good.replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n') + LAST);
-  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 200', 'HTTP/1.1 200']);
+  const expecting = requestText('POST /plants', BODY, 'Expect: 100-continue\r\n');
+  expect(statusesIn(await rawRequest(server.url, expecting + LAST))).toEqual([100, 200, 200]);
 });
 
 test('does not ask a client of HTTP/1.0 for its body, which it would not understand', async () => {
@@ -143,9 +130,7 @@ describe('a body in small pieces', () => {
 
   test('is refused as too large otherwise, since each takes memory', async () => {
     const roomy = await startApiServer();
-    const answer = await rawRequest(roomy.url, inPieces(1_100));
-    await roomy.close(0);
-    expect(answer).toMatch(
+    expect(await rawRequest(roomy.url, inPieces(1_100))).toMatch(
       /^HTTP\/1\.1 400 [\s\S]*{"error":40013,"message":"the body must not be sent in so many small chunks"}$/,
     );
   });
