@@ -3,30 +3,32 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { HttpServer } from '../../src/adapters/http/sockets/server.ts';
-import { createPlant } from '../../src/application/create-plant.ts';
-import type { Permission } from '../../src/application/permissions.ts';
+import type { Database } from '../../src/adapters/postgres/database.ts';
 import type { AddPlant, ChangeFeed } from '../../src/application/ports.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { freePort } from '../../tooling/free-port.ts';
+import { type ApiClient, apiClient } from '../support/api-client.ts';
 import { startApiServer, TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { fakePlants } from '../support/fake-plants.ts';
+import { sendRandomRequests } from '../support/faults/random-requests.ts';
+import { atEnd } from '../support/lifetimes.ts';
 import { linesOf } from '../support/plants/plant-lines.ts';
 import {
+  addressed,
   otherResponses,
   runExample,
   said,
   saidNotPlantStore,
-  saidToken,
-  saidUsage,
   withResponse,
 } from '../support/programs/example-programs.ts';
 import {
   type NodeProcess,
   projectFile,
+  type Service,
   startNode,
   startProgram,
   startService,
@@ -34,21 +36,24 @@ import {
 } from '../support/service-process.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants, type TestDatabase } from '../support/test-database.ts';
 
-/* examples/mirror.py, which needs python3. */
-
-const MIRROR = { program: 'python3', file: 'mirror.py' };
+/* examples/mirror.py, which needs python3. all-programs.full.ts has what it does as the other programs. */
 
 /** A page has 1000 changes. */
 const SEVERAL_PAGES = 3_500;
+
+const TEXTS = ['', '\uFEFF', 'é', 'e\u0301', '\u{1F339}', '"', '\\', '\r\n', ' x '];
+
+const plantsFrom = (first: number, count: number): NewPlant[] =>
+  Array.from({ length: count }, (_, n) => ({ id: BigInt(first + n), name: `${TEXTS[n % TEXTS.length]}${n}` }));
 
 let folder: string;
 beforeEach(async () => {
   folder = await temporaryFolder();
 });
 
-function start(url: string, file = 'plants.sqlite'): NodeProcess {
-  const env = { PATH: process.env.PATH, PLANT_STORE_URL: url, PLANT_STORE_TOKEN: TOKEN };
-  return startProgram('python3', [projectFile('examples/mirror.py'), file], { cwd: folder, env });
+function start(url: string): NodeProcess {
+  const env = { PATH: process.env.PATH, ...addressed(url) };
+  return startProgram('python3', [projectFile('examples/mirror.py'), 'plants.sqlite'], { cwd: folder, env });
 }
 
 async function kill(mirror: NodeProcess): Promise<void> {
@@ -94,28 +99,26 @@ async function hasCopied(plants: readonly NewPlant[]): Promise<void> {
 
 describe('the mirror of a service on Postgres', () => {
   let database: TestDatabase;
+  let connection: Database;
   let url: string;
+  let client: ApiClient;
   beforeEach(async () => {
     database = await migratedDatabase();
+    connection = connect(database.directUrl);
     ({ apiUrl: url } = await startService(folder, { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN }));
+    client = apiClient(url);
+    atEnd(client.close);
   });
-  afterEach(() => database.drop());
 
-  async function withDatabase<Result>(work: (connection: ReturnType<typeof connect>) => Promise<Result>) {
-    const connection = connect(database.directUrl);
-    try {
-      return await work(connection);
-    } finally {
-      await connection.close();
-    }
-  }
+  const store = (all: readonly NewPlant[]) => {
+    const plants = plantsIn(connection);
+    return Promise.all(all.map((plant) => plants.add(plant)));
+  };
 
-  const store = (plants: readonly NewPlant[]) =>
-    withDatabase((connection) => Promise.all(plants.map(createPlant(plantsIn(connection)))));
+  const stored = () => storedPlants(connection);
 
-  const stored = () => withDatabase(storedPlants);
-
-  const remove = async (id: bigint) => expect(await send(url, 'DELETE', id)).toBe(204);
+  const create = async (plant: NewPlant, to = client) =>
+    expect((await to.send('POST', '/plants', { body: linesOf([plant]) })).status).toBe(200);
 
   async function purge(id: bigint): Promise<void> {
     // A transaction elsewhere on the server, such as autovacuum, can put it off.
@@ -129,22 +132,27 @@ describe('the mirror of a service on Postgres', () => {
   }
 
   test('has exactly the plants of the table, however often it is killed while they change', async () => {
-    await store(plantsFrom(0, SEVERAL_PAGES));
-    const writers = startWriters(url);
-    for (let kills = 0; kills < 14; kills++) {
-      const mirror = start(url);
-      await delay(100 + Math.random() * 400);
-      await kill(mirror);
+    // Beside the ids that the requests use.
+    await store(plantsFrom(1_000_000, SEVERAL_PAGES));
+    let isOver = false;
+    const writing = sendRandomRequests([client], () => isOver);
+    try {
+      for (let kills = 0; kills < 14; kills++) {
+        const mirror = start(url);
+        await delay(100 + Math.random() * 400);
+        await kill(mirror);
+      }
+    } finally {
+      isOver = true;
     }
-    const { created, changed, deleted } = await writers.stop();
-    expect(Math.min(created, changed, deleted)).toBeGreaterThan(50);
+    const { counts } = await writing;
+    for (const success of ['POST 200', 'PUT 200', 'DELETE 204']) expect(counts.get(success)).toBeGreaterThan(50);
 
     const mirror = start(url);
     await hasCopied(await stored());
     expect(walk()).toBe(1n);
     // And goes on from there.
-    const late = { id: 2n ** 63n - 1n, name: 'late', tag: '' };
-    expect(await send(url, 'POST', undefined, late)).toBe(200);
+    await create({ id: 2n ** 63n - 1n, name: 'late', tag: '' });
     await hasCopied(await stored());
     await kill(mirror);
   });
@@ -155,9 +163,9 @@ describe('the mirror of a service on Postgres', () => {
     await hasCopied(await stored());
     await kill(first);
 
-    await remove(7n);
+    expect((await client.send('DELETE', '/plants/7')).status).toBe(204);
     await purge(7n);
-    await remove(8n);
+    expect((await client.send('DELETE', '/plants/8')).status).toBe(204);
     await store(plantsFrom(SEVERAL_PAGES, 10));
 
     // Killed again during the new walk, which must not make it forget what it has to drop.
@@ -180,17 +188,21 @@ describe('the mirror of a service on Postgres', () => {
     const environment = { PORT, DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN };
     const mirror = start(address);
     await mirror.until(() => mirror.stderr().includes('\n'));
-    const first = await startService(folder, environment);
-    await send(address, 'POST', undefined, { id: 1n, name: '\uFEFF' });
-    await hasCopied([{ id: 1n, name: '\uFEFF' }]);
-    first.kill('SIGTERM');
-    await first.exited;
-    await startService(folder, environment);
-    await send(address, 'POST', undefined, { id: -(2n ** 63n), name: '', tag: '' });
-    await hasCopied([
+    const all: NewPlant[] = [
       { id: 1n, name: '\uFEFF' },
       { id: -(2n ** 63n), name: '', tag: '' },
-    ]);
+    ];
+    let service: Service | undefined;
+    for (const [n, plant] of all.entries()) {
+      service?.kill('SIGTERM');
+      await service?.exited;
+      service = await startService(folder, environment);
+      const own = apiClient(address);
+      await create(plant, own);
+      // A connection that is kept would make the service wait when it stops.
+      own.close();
+      await hasCopied(all.slice(0, n + 1));
+    }
     expect(mirror.stderr()).toMatch(new RegExp(`^(no changes from ${address} \\(.+\\): trying again\\n){2}$`));
   });
 });
@@ -198,72 +210,36 @@ describe('the mirror of a service on Postgres', () => {
 describe('the mirror', () => {
   let plants: ChangeFeed;
   let add: AddPlant['add'];
-  let permissions: Permission[];
   let server: HttpServer;
   beforeEach(async () => {
     const real = fakePlants();
     await real.add({ id: 2n, name: 'Pinus' });
     plants = real;
     add = real.add;
-    permissions = ['read'];
-    server = await startApiServer({
-      plants: { readChanges: (query) => plants.readChanges(query) },
-      verifyToken: async (token) => (token === TOKEN ? new Set(permissions) : undefined),
-    });
-  });
-  afterEach(() => server.close(0));
-
-  const run = (args: readonly string[], { url = server.url, token = TOKEN } = {}) =>
-    runExample(MIRROR, args, { PLANT_STORE_URL: url, PLANT_STORE_TOKEN: token });
-
-  const file = () => join(folder, 'plants.sqlite');
-
-  test('says how to use it when its arguments are wrong', async () => {
-    for (const wrong of [[], [''], ['one', 'two'], ['--limit=5', 'one']]) {
-      expect([wrong, await run(wrong)]).toEqual([wrong, saidUsage]);
-    }
+    server = await startApiServer({ plants: { readChanges: (query) => plants.readChanges(query) } });
   });
 
-  test('says in one line that there is no token, or one that no header can carry', async () => {
-    expect(await runExample(MIRROR, [file()], { PLANT_STORE_URL: server.url })).toEqual(saidToken);
-    expect(await run([file()], { token: `${TOKEN}\r\nX-Request-Id: 1` })).toEqual(saidToken);
-    expect(existsSync(file())).toBe(false);
+  const example = { language: 'Python', program: 'python3', file: 'mirror.py' };
+  const copyTo = (path: string, url = server.url) => runExample(example, [path], url);
+
+  test('says that the token does not permit it', async () => {
+    const other = await startApiServer({ verifyToken: async () => new Set() });
+    expect(await copyTo(join(folder, 'plants.sqlite'), other.url)).toEqual(said(40300, 'get a token'));
   });
 
-  test('says that the token is refused, or does not permit it', async () => {
-    expect(await run([file()], { token: 'another-token-than-that' })).toEqual(said(40101, 'get a token'));
-    permissions = [];
-    expect(await run([file()])).toEqual(said(40300, 'get a token'));
+  test.each([
+    ['the store has no changes to follow', 'changes_unavailable', 50100, 'copy another store, or this one by export'],
+    ['its position is not one of the service', 'invalid_plant', 40022, 'start again with another file'],
+  ] as const)('says that %s', async (_what, failure, error, remedy) => {
+    plants = { ...plants, readChanges: () => Promise.reject(new PlantStoreError(failure, 'no')) };
+    expect(await copyTo(join(folder, 'plants.sqlite'))).toEqual(said(error, remedy));
   });
 
-  test('says that the store has no changes to follow', async () => {
-    plants = { ...plants, readChanges: () => Promise.reject(new PlantStoreError('changes_unavailable', 'not here')) };
-    expect(await run([file()])).toEqual(said(50100, 'copy another store, or this one by export'));
-  });
-
-  test('says that its position is not one of the service', async () => {
-    plants = { ...plants, readChanges: () => Promise.reject(new PlantStoreError('invalid_plant', 'no cursor')) };
-    expect(await run([file()])).toEqual(said(40022, 'start again with another file'));
-  });
-
-  test('asks to report a defect of the service', async () => {
-    plants = { ...plants, readChanges: () => Promise.reject(new Error('a defect')) };
-    expect(await run([file()])).toEqual(said(50000, 'report it'));
-  });
-
-  test('says that there is nothing at the address', async () => {
-    expect(await run([file()], { url: `${server.url}/v1` })).toEqual(said(40400, 'fix this program'));
+  test('says that its address cannot be one', async () => {
     for (const url of ['nowhere', 'http://127.0.0.1:one']) {
-      expect(await run([file()], { url })).toEqual(saidNotPlantStore(url));
+      expect(await copyTo(join(folder, 'plants.sqlite'), url)).toEqual(saidNotPlantStore(url));
     }
   });
-
-  test.each(otherResponses.filter(([, status]) => status < 500))(
-    'says in one line that %s has responded',
-    async (...other) => {
-      await withResponse(other, async (url) => expect(await run([file()], { url })).toEqual(saidNotPlantStore(url)));
-    },
-  );
 
   test.each(otherResponses.filter(([, status]) => status >= 500))(
     'tries again if %s has responded',
@@ -319,7 +295,7 @@ describe('the mirror', () => {
     database.exec('create table plants (id integer)');
     database.close();
     for (const path of [folder, join(folder, 'nowhere/plants.sqlite'), text, other]) {
-      expect(await run([path])).toEqual(cannot(path));
+      expect(await copyTo(path)).toEqual(cannot(path));
     }
   });
 
@@ -344,59 +320,3 @@ describe('the mirror', () => {
     expect([await mirror.exited, mirror.stdout(), mirror.stderr()]).toEqual([{ code: null, signal: 'SIGINT' }, '', '']);
   });
 });
-
-/** Resolves to the status. */
-async function send(url: string, method: string, id?: bigint, plant?: Partial<NewPlant>): Promise<number> {
-  const { id: own, ...others } = plant ?? {};
-  const fields = JSON.stringify(others).slice(1);
-  const body = plant && (own === undefined ? `{${fields}` : `{"id":${own}${fields === '}' ? '' : ','}${fields}`);
-  const response = await fetch(`${url}/plants${id === undefined ? '' : `/${id}`}`, {
-    method,
-    // A connection that is kept would make the service wait when it stops.
-    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json', Connection: 'close' },
-    ...(body && { body }),
-  });
-  await response.arrayBuffer();
-  return response.status;
-}
-
-const plantsFrom = (first: number, count: number): NewPlant[] =>
-  Array.from({ length: count }, (_, n) => ({ id: BigInt(first + n), name: `plant ${first + n}` }));
-
-/** Starts clients that create, change and delete plants as fast as they can. */
-function startWriters(url: string) {
-  const counts = { created: 0, changed: 0, deleted: 0 };
-  const ids = plantsFrom(0, SEVERAL_PAGES).map(({ id }) => id);
-  const pick = <T>(all: readonly T[]) => all[Math.floor(Math.random() * all.length)] as T;
-  const text = () => pick(['', '\uFEFF', 'é', 'e\u0301', '\u{1F339}', '"', '\\', '\r\n', ' x ']) + Math.random();
-  let isStopping = false;
-
-  async function write(): Promise<void> {
-    const plant = { name: text(), ...(Math.random() < 0.5 && { tag: text() }) };
-    const what = Math.random();
-    if (what < 0.5) {
-      const id = BigInt.asIntN(64, BigInt(Math.floor(Math.random() * 2 ** 53)) * 2_999n);
-      counts.created += (await send(url, 'POST', undefined, { id, ...plant })) === 200 ? 1 : 0;
-      ids.push(id);
-    } else if (what < 0.8) {
-      counts.changed += (await send(url, 'PUT', pick(ids), plant)) === 200 ? 1 : 0;
-    } else {
-      counts.deleted += (await send(url, 'DELETE', pick(ids))) === 204 ? 1 : 0;
-    }
-  }
-
-  async function client(): Promise<void> {
-    while (!isStopping) await write();
-  }
-
-  const clients = Promise.all(Array.from({ length: 6 }, client));
-  // Reported by stop.
-  clients.catch(() => {});
-  return {
-    async stop() {
-      isStopping = true;
-      await clients;
-      return counts;
-    },
-  };
-}

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
+import { forAllTests } from '../support/lifetimes.ts';
 import { linesOf } from '../support/plants/plant-lines.ts';
 import {
   type NodeProcess,
@@ -15,17 +16,13 @@ import {
   startService,
   temporaryFolder,
 } from '../support/service-process.ts';
-import { migratedDatabase, storedPlantsAt, type TestDatabase } from '../support/test-database.ts';
+import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
 import { WEBHOOK_SECRET, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 import { sendTo, stopped } from '../support/webhooks/webhook-service.ts';
 
 /* examples/receive-webhooks.py and examples/client/receive-webhooks.ts. */
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await migratedDatabase();
-});
-afterAll(() => database.drop());
+const database = forAllTests(() => migratedDatabase());
 
 const FILE = 'plants.sqlite';
 

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import { expect } from '@jest/globals';
+import { TOKEN } from '../api-server.ts';
 import { listening } from '../servers/local-server.ts';
 import { type Outcome, projectFile, run } from '../service-process.ts';
 
@@ -7,18 +8,32 @@ import { type Outcome, projectFile, run } from '../service-process.ts';
 
 /** One of them, in its language. */
 export interface Example {
+  readonly language: string;
   readonly program: string;
   /** In the folder of examples. */
   readonly file: string;
 }
 
-/** Runs it to its end, with these variables and PATH as its whole environment. */
+/** A program that the examples have in each of their languages, without a suffix. */
+export const inEachLanguage = (name: string): Example[] => [
+  { language: 'TypeScript', program: process.execPath, file: `client/${name}.ts` },
+  { language: 'Python', program: 'python3', file: `${name}.py` },
+  { language: 'curl', program: 'sh', file: `${name}.sh` },
+];
+
+/** What they find the service by. @param token none if it is null */
+export const addressed = (url: string, token: string | null = TOKEN): Record<string, string> => ({
+  PLANT_STORE_URL: url,
+  ...(token !== null && { PLANT_STORE_TOKEN: token }),
+});
+
+/** Runs one to its end, with the address and PATH as its whole environment. */
 export function runExample(
   { program, file }: Example,
-  args: readonly string[],
-  env: Record<string, string>,
+  args: readonly unknown[],
+  ...service: Parameters<typeof addressed>
 ): Promise<Outcome> {
-  return run(program, [projectFile(`examples/${file}`), ...args], env);
+  return run(program, [projectFile(`examples/${file}`), ...args.map(String)], addressed(...service));
 }
 
 /** How it ends if the service reports an error. */
