@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PlantBatch, PlantRange } from '../../src/application/ports.ts';
-import type { Ports } from '../../src/application/use-cases.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
-import { batchOf, contentOf, linesOf } from '../support/plants/plant-lines.ts';
-import { implementations, type Repositories } from '../support/plants/plant-repositories.ts';
+import { forAllTests } from '../support/lifetimes.ts';
+import { contentOf, linesOf } from '../support/plants/plant-lines.ts';
+import { implementations } from '../support/plants/plant-repositories.ts';
 
 /* What the ports for reading plants promise, held against every implementation of them. Each test has its own tag. */
 
@@ -21,9 +21,12 @@ const LARGE = 600;
 const odd = [
   ...Array.from({ length: 0x1f }, (_, n) => String.fromCharCode(n + 1)),
   ...['\u007F', '\u0085', '\u2028', '\u2029', '\uFEFF', '\uFFFF', '\u{1F33F}', '\u{10FFFF}'],
-  ...['"', '\\', '\\"', '\\\\', '/', '<', '\\n', '\\u0000', '\\u2028', 'null', '\r\n', '', ','],
+  ...["'", "''", '{a,b} %s $1 :x ? _% NULL -- /*', '\uFEFFtree', '\r\n', '', ',', 'null', '/', '<'],
+  ...['"', '\\', '\\"', '\\\\', '\\n', '\\u0000', '\\u2028'],
   ...[',"tag":null}', '"tag":null}', ',"tag":null}\n{"id":1', '","tag":null}', '\\,"tag":null}', '{"id":-1,"name":"'],
 ];
+/** That no index and no group of plants has room for. */
+const long = ['x'.repeat(3_000), `${'x'.repeat(2_999)}y`, 'langer Text \u{1F33F}'.repeat(8_000)];
 const anyText = fc
   .array(fc.oneof(fc.constantFrom(...odd, '-', '1', '\u20281', '\u2029-2', '\n3'), fc.string({ unit: 'binary' })), {
     maxLength: 6,
@@ -32,13 +35,8 @@ const anyText = fc
   .map((parts) => parts.join('').replaceAll('\0', ''));
 
 describe.each(implementations)('on %s', (_name, open) => {
-  let subject: Repositories;
-  let plants: Ports;
-  beforeAll(async () => {
-    subject = await open();
-    plants = subject.instances[0];
-  });
-  afterAll(() => subject.close());
+  const subject = forAllTests(open);
+  const plants = forAllTests(async () => subject.instances[0]);
 
   const addAll = (all: readonly NewPlant[]) => Promise.all(all.map((plant) => plants.add(plant)));
 
@@ -52,30 +50,6 @@ describe.each(implementations)('on %s', (_name, open) => {
       from = batch.lastId + 1n;
     }
   }
-
-  const long = 'langer Text \u{1F33F}'.repeat(10_000);
-  const texts: [string, string][] = [
-    ['nothing', ''],
-    ['a byte order mark', '\uFEFF'],
-    ['a byte order mark before text', '\uFEFFtree'],
-    ['quotes and backslashes', `'"\\''""\\\\`],
-    ['what SQL and arrays use', '{a,b} %s $1 :x ? _% NULL -- /*'],
-    ['controls', '\u0001\t\r\n\u007F'],
-    ['characters beyond the first plane', '\u{1F339}\u{10FFFF}'],
-    ['3,000 characters', 'x'.repeat(3_000)],
-    ['3,000 characters with another end', `${'x'.repeat(2_999)}y`],
-    ['100,000 characters', long.slice(0, 100_000)],
-  ];
-  const withText = texts.map(([, text], index): NewPlant => ({ id: 1_000n + BigInt(index), name: text, tag: text }));
-
-  test.each(texts)('finds and lists a plant whose name and tag are %s', async (_what, text) => {
-    await addAll(withText);
-    const alike = withText.filter(({ tag }) => tag === text);
-    expect(alike).toHaveLength(1);
-    const range = { from: 1_000n, to: 1_999n, tag: text };
-    expect(await plants.find(alike[0]?.id ?? 0n)).toEqual(alike[0]);
-    expect(contentOf(await plants.readBatch(range, 10))).toEqual({ plants: alike, isLast: true });
-  });
 
   test('lists no plant under a tag that is only like its own, and none without a tag', async () => {
     const tag = 'Tag of this test';
@@ -108,40 +82,6 @@ describe.each(implementations)('on %s', (_name, open) => {
         expect(batches.map(({ isLast }) => isLast)).toEqual(batches.map((_, n) => n === batches.length - 1));
       }
     });
-
-    test('counts both ends of a range in', async () => {
-      for (const [from, to] of [
-        [MIN_INT64, MIN_INT64],
-        [MAX_INT64, MAX_INT64],
-        [MIN_INT64 + 1n, -1n],
-        [0n, MAX_INT64 - 1n],
-        [1n, 0n],
-        [MAX_INT64, MIN_INT64],
-      ] as const) {
-        const within = all.filter(({ id }) => id >= from && id <= to);
-        expect(contentOf(await plants.readBatch({ from, to, tag }, 10))).toEqual({ plants: within, isLast: true });
-      }
-    });
-  });
-
-  test('lists the plants of all tags and of none together', async () => {
-    const all = [plant(3_000n), plant(3_001n, 'a'), plant(3_002n), plant(3_003n, '')];
-    await addAll(all);
-    const range = { from: 3_000n, to: 3_099n };
-    expect(contentOf(await plants.readBatch(range, 10))).toEqual({ plants: all, isLast: true });
-    expect(contentOf(await plants.readBatch({ ...range, tag: undefined }, 10))).toEqual({ plants: all, isLast: true });
-  });
-
-  test.each([
-    [1, false],
-    [3, false],
-    [4, true],
-    [5, true],
-  ])('says of a batch of up to %i among 4 plants that it is the last: %s', async (count, isLast) => {
-    const all = [4_000n, 4_001n, 4_002n, 4_003n].map((id) => plant(id));
-    await addAll(all);
-    const batch = await plants.readBatch({ from: 4_000n, to: 4_099n }, count);
-    expect(batch).toEqual(batchOf(all.slice(0, count), isLast));
   });
 
   test('reads any range as it would be read from a list', async () => {
@@ -189,13 +129,6 @@ describe.each(implementations)('on %s', (_name, open) => {
       expect(batches.length).toBeLessThan(all.length);
       expect(batches.map(({ isLast }) => isLast)).toEqual(batches.map((_, n) => n === batches.length - 1));
     });
-
-    test('reads a large plant although only one is wanted, and says whether it is the last', async () => {
-      for (const each of all) {
-        const batch = contentOf(await plants.readBatch({ ...range, from: each.id }, 1));
-        expect(batch).toEqual({ plants: [each], isLast: each === all.at(-1) });
-      }
-    });
   });
 
   describe('as JSON, the same octets as the encoder of the wire writes', () => {
@@ -208,8 +141,9 @@ describe.each(implementations)('on %s', (_name, open) => {
       return batches.map(({ lines }) => lines).join('\n');
     }
 
-    test('for each character and text that JSON or the reader treats differently, as name and as tag', async () => {
-      const all = odd.flatMap((text, n): NewPlant[] => {
+    test('for each character and text that JSON, SQL or the reader treats differently, as name and as tag', async () => {
+      const texts = [...odd, ...long];
+      const all = texts.flatMap((text, n): NewPlant[] => {
         const id = 20_000n + 4n * BigInt(n);
         return [
           { id, name: text },
@@ -219,6 +153,12 @@ describe.each(implementations)('on %s', (_name, open) => {
         ];
       });
       expect(await linesRead(all, 2_000)).toBe(linesOf(all));
+      for (const tag of texts) {
+        const tagged = all.filter((each) => each.tag === tag);
+        const range = { from: 20_000n, to: 20_999n, tag };
+        expect(contentOf(await plants.readBatch(range, 100))).toEqual({ plants: tagged, isLast: true });
+        for (const each of tagged) expect(await plants.find(each.id)).toEqual(each);
+      }
     });
 
     test('for any texts, some of them too large for their batch', async () => {
@@ -251,45 +191,27 @@ describe.each(implementations)('on %s', (_name, open) => {
   });
 
   describe('with large plants and small ones, ids below and above zero', () => {
-    let own: Repositories;
+    const own = forAllTests(open);
     const large = (id: bigint): NewPlant => ({ id, name: '\u20285\n'.repeat(120_000), tag: `large ${id}` });
     const small = (id: bigint): NewPlant => ({ id, name: `\u2028${id}\n1\u2029-2`, tag: ',"tag":null}' });
     const makers = [large, small, small, large, small, large, small, small, small, large, large, small];
     const all = makers.map((make, n) => make(BigInt(n) - 3n));
-    beforeAll(async () => {
-      own = await open();
-      await Promise.all(all.map((each) => own.instances[0].add(each)));
-    });
-    afterAll(() => own.close());
+    beforeAll(() => Promise.all(all.map((each) => own.instances[0].add(each))));
 
-    test.each<[string, bigint, bigint, number]>([
-      ['first, its id below zero', -3n, -1n, 5],
-      ['first, its id zero', 0n, 1n, 5],
-      ['first, its id above zero', 2n, 5n, 5],
-      ['first, in a batch of one', -3n, -1n, 1],
-      ['first, in a batch of one, its id zero', 0n, 1n, 1],
-      ['in the middle', 1n, 3n, 5],
-      ['in the middle, its id zero', -2n, 1n, 5],
-      ['last', 3n, 6n, 5],
-      ['last, as many as wanted', 3n, 6n, 4],
-      ['the one beyond count', 3n, 6n, 3],
-      ['the one beyond count, its id zero', -2n, 0n, 2],
-      ['beyond the one beyond count', 3n, 6n, 2],
-      ['first and the one beyond count', 0n, 2n, 2],
-      ['first and last', 0n, 2n, 5],
-      ['first and second', 6n, 8n, 5],
-      ['second and third', 5n, 8n, 5],
-      ['alone, its id below zero', -3n, -3n, 5],
-      ['alone, its id zero', 0n, 0n, 5],
-      ['alone, its id above zero', 2n, 2n, 1],
-    ])('reads a batch whose large plant is %s', async (_where, from, to, count) => {
-      const within = all.filter(({ id }) => id >= from && id <= to);
-      const { plants, isLast } = contentOf(await own.instances[0].readBatch({ from, to }, count));
-      const untilLarge = within.findIndex(({ name }) => name.length > MEBIBYTE / 4);
-      expect(plants).toEqual(within.slice(0, plants.length));
-      expect(plants.length).toBeGreaterThanOrEqual(Math.max(1, Math.min(untilLarge, count)));
-      expect(plants.length).toBeLessThanOrEqual(count);
-      expect(isLast).toBe(plants.length === within.length);
+    test('reads each range of up to four, wherever in it the large plants are', async () => {
+      for (const [start, { id: from }] of all.entries()) {
+        for (const within of [1, 2, 3, 4].map((size) => all.slice(start, start + size))) {
+          for (const count of [1, 2, 5]) {
+            const range = { from, to: within.at(-1)?.id ?? from };
+            const { plants, isLast } = contentOf(await own.instances[0].readBatch(range, count));
+            const untilLarge = within.findIndex(({ name }) => name.length > MEBIBYTE / 4);
+            expect(plants).toEqual(within.slice(0, plants.length));
+            expect(plants.length).toBeGreaterThanOrEqual(Math.max(1, Math.min(untilLarge, count)));
+            expect(plants.length).toBeLessThanOrEqual(count);
+            expect(isLast).toBe(plants.length === within.length);
+          }
+        }
+      }
     });
 
     test.each([1, 2, 3, 4, 2_000])('reads all of them, each once, in batches of up to %i', async (count) => {

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Ports } from '../../src/application/use-cases.ts';
+import { describe, expect, test } from '@jest/globals';
 import type { NewPlant } from '../../src/domain/plant.ts';
-import { implementations, type Repositories } from '../support/plants/plant-repositories.ts';
+import { forAllTests } from '../support/lifetimes.ts';
+import { implementations } from '../support/plants/plant-repositories.ts';
 
 /* What the port for adding plants promises, held against every implementation of it. */
 
 describe.each(implementations)('on %s', (_name, open) => {
-  let subject: Repositories;
-  let plants: Ports;
-  beforeAll(async () => {
-    subject = await open();
-    plants = subject.instances[0];
-  });
-  afterAll(() => subject.close());
+  const subject = forAllTests(open);
+  const plants = forAllTests(async () => subject.instances[0]);
 
   const stored = async (id: bigint) => (await subject.all()).filter((plant) => plant.id === id);
 

@@ -51,10 +51,15 @@ export async function emptyDatabase(options = '', server?: string): Promise<Test
 export async function migratedDatabase(server?: string): Promise<TestDatabase> {
   if (server === undefined) return emptyDatabase(`template ${process.env.TEST_TEMPLATE}`);
   const database = await emptyDatabase('', server);
-  const connection = connect(database.directUrl);
-  await migrateUp(connection);
-  await connection.close();
+  await applyMigrations(database.directUrl);
   return database;
+}
+
+/** Applies every migration. */
+export async function applyMigrations(url: string): Promise<void> {
+  const database = connect(url);
+  await migrateUp(database);
+  await database.close();
 }
 
 function behindPooler(databaseUrl: string): string {
@@ -65,10 +70,14 @@ function behindPooler(databaseUrl: string): string {
   return url.href;
 }
 
-/** Opens a database as the service does. */
+/** Opens a database as the service does, until the end of the test. */
 export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 } = {}): Database {
   const timeouts = { connectTimeout: 2_000, statementTimeout, idleTimeout: 10_000 };
-  return postgresServer({ url, poolSize, ...timeouts }, pino({ level: 'silent' }));
+  const database = postgresServer({ url, poolSize, ...timeouts }, pino({ level: 'silent' }));
+  let closing: Promise<void> | undefined;
+  const close = () => (closing ??= database.close());
+  atEnd(close);
+  return { ...database, close };
 }
 
 /** The plants in a migrated database, as the service keeps them. */
@@ -96,13 +105,19 @@ export async function storedPlantsAt(url: string): Promise<NewPlant[]> {
   }
 }
 
-/** Adds rows on a connection of its own, in a transaction that stays open. */
-export async function lockRows(url: string, ids: readonly bigint[]): Promise<Client> {
-  const client = new Client({ connectionString: url });
+/** A connection of its own with a transaction that has done this, and stays open until the end of the test at most. */
+export async function openTransaction(url: string, statement: string): Promise<Client> {
+  // A test may end it from the server's side.
+  const client = new Client({ connectionString: url }).on('error', () => {});
   await client.connect();
-  await client.query('begin');
-  await client.query("insert into plants select unnest($1::bigint[]), 'not committed yet'", [ids]);
+  atEnd(() => client.end());
+  await client.query(`begin; ${statement}`);
   return client;
+}
+
+/** The same, that has added plants. */
+export function lockRows(url: string, ids: readonly bigint[]): Promise<Client> {
+  return openTransaction(url, `insert into plants select unnest('{${ids}}'::bigint[]), 'not committed yet'`);
 }
 
 /** The same database. @param after called with the text of each statement once it has its result */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { explainInternalError } from '../../../src/adapters/postgres/citus.ts';
 import {
   connectionError,
@@ -13,7 +13,7 @@ const postgres = (code: string) => Object.assign(new Error('refused'), { severit
 const system = (code: string) => Object.assign(new Error('no connection'), { code });
 const noResponse = new UnknownOutcomeError('no_response', 'late');
 
-describe.each([
+test.each([
   ['08006', 'connection failure', 'transient'],
   ['53300', 'too many connections', 'transient'],
   ['57P01', 'admin shutdown', 'transient'],
@@ -31,14 +31,13 @@ describe.each([
   ['28P01', 'wrong password', 'unavailable'],
   ['42501', 'insufficient privilege', 'unavailable'],
   ['42601', 'syntax error', 'defect'],
-])('SQLSTATE %s, %s', (code, _name, meaning) => {
-  test(`means ${meaning}`, () => expect(classify(postgres(code))).toBe(meaning));
-});
+])('SQLSTATE %s, %s, means %s', (code, _name, meaning) => expect(classify(postgres(code))).toBe(meaning));
 
-test('takes what connecting fails with for transient, and every other error without SQLSTATE for a defect', () => {
+test('takes what connecting fails with for transient, what was refused for good for final, all else for a defect', () => {
   expect(classify(connectionError(system('EPIPE')))).toBe('transient');
   expect(classify(connectionError(new Error('timeout exceeded when trying to connect')))).toBe('transient');
   expect(classify(connectionError(postgres('28P01')))).toBe('unavailable');
+  expect(classify(new PlantStoreError('store_unavailable', 'migrations are pending'))).toBe('unavailable');
   expect(classify(new Error('a library was used wrongly'))).toBe('defect');
   expect(classify(new TypeError('x is undefined'))).toBe('defect');
 });
@@ -48,11 +47,12 @@ test('names every address of a host when all of them refuse', () => {
   expect(connectionError(refused)).toMatchObject({ message: 'connect ECONNREFUSED ::1:1, connect ECONNREFUSED' });
 });
 
-test('tries the rows of a batch alone after a timeout on either side, a refused value or a missing row', () => {
-  const alone = [noResponse, postgres('55P03'), postgres('23514'), new MissingRowError('dropped')];
-  expect(alone.map(shouldRetryAlone)).toEqual([true, true, true, true]);
-  const together = [connectionError(system('EPIPE')), postgres('08P01'), postgres('42601'), new Error('a defect')];
-  expect(together.map(shouldRetryAlone)).toEqual([false, false, false, false]);
+test('tries the rows of a batch alone after a timeout on either side, a refused value, a missing row or a lost node', () => {
+  const rows = [noResponse, postgres('55P03'), postgres('23514'), new MissingRowError('dropped')];
+  const nodes = [postgres('08006'), new UnknownOutcomeError('lost_node', 'SSL SYSCALL error')];
+  const others = [connectionError(system('EPIPE')), postgres('08P01'), postgres('42601'), new Error('a defect')];
+  const all = [...rows, ...nodes, ...others];
+  expect(all.filter(shouldRetryAlone)).toEqual([...rows, ...nodes]);
 });
 
 test.each<[string, () => Promise<{ rows: unknown[] }>, unknown]>([
@@ -67,17 +67,6 @@ test.each<[string, () => Promise<{ rows: unknown[] }>, unknown]>([
   if (reason === undefined) expect(explained).toBe(error);
   else expect(explained).toMatchObject({ name: 'UnknownOutcomeError', reason });
   expect(isOutcomeUnknown(explained)).toBe(reason !== undefined);
-});
-
-test('tries the rows of a batch alone after a node of Citus was lost', () => {
-  expect([postgres('08006'), new UnknownOutcomeError('lost_node', 'SSL SYSCALL error')].map(shouldRetryAlone)).toEqual([
-    true,
-    true,
-  ]);
-});
-
-test('does not try again what was refused for good, such as pending migrations', () => {
-  expect(classify(new PlantStoreError('store_unavailable', 'migrations are pending'))).toBe('unavailable');
 });
 
 test.each([

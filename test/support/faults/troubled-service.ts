@@ -1,5 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, jest } from '@jest/globals';
-import { migrateUp } from '../../../src/adapters/postgres/schema/migrator.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { execute } from '../../../tooling/execute.ts';
 import { type PostgresServer, startPostgresServer } from '../../../tooling/postgres-server.ts';
@@ -8,7 +7,7 @@ import { eventually } from '../eventually.ts';
 import { type Answer, faultless, judge, send } from '../load-clients.ts';
 import { startTcpProxy, type TcpProxy } from '../servers/tcp-proxy.ts';
 import { type Service, startService, temporaryFolder } from '../service-process.ts';
-import { connect, storedPlantsAt } from '../test-database.ts';
+import { applyMigrations, storedPlantsAt } from '../test-database.ts';
 
 /* The service as a process, on a Postgres of its own behind a network of its own, for tests that spoil one of them. */
 
@@ -28,9 +27,6 @@ const deadlines = {
   IDLE_TIMEOUT: '1s',
 };
 
-// Deadlines have to pass, on a machine that may be busy.
-jest.setTimeout(120_000);
-
 export let postgres: PostgresServer;
 export let network: TcpProxy;
 let service: Service;
@@ -45,9 +41,7 @@ beforeAll(async () => {
 afterAll(() => postgres.stop());
 
 beforeEach(async () => {
-  const database = connect(postgres.url);
-  await migrateUp(database);
-  await database.close();
+  await applyMigrations(postgres.url);
   await forgetPlants();
 
   network = await startTcpProxy(postgres.url);

@@ -6,10 +6,15 @@ import { jsonEncoder } from '../../../src/wire/json-encoder.ts';
 import { jsonParser } from '../../../src/wire/object-parser.ts';
 import { NewPlant as NewPlantSchema } from '../../../src/wire/schemas.ts';
 
-/* Plants as ReadPlants gives them: JSON records separated by line feeds. */
+/* Many plants, and plants as ReadPlants gives them: JSON records separated by line feeds. */
 
 const encode = jsonEncoder(NewPlantSchema);
 const parse = jsonParser(NewPlantSchema);
+
+/** So many plants, each with a name and a tag of its own, with ids from 0. */
+export function many(count: number): NewPlant[] {
+  return Array.from({ length: count }, (_, n) => ({ id: BigInt(n), name: `plant ${n}`, tag: `${n}` }));
+}
 
 export function linesOf(plants: readonly NewPlant[]): string {
   return plants.map(encode).join('\n');

@@ -3,15 +3,15 @@ import type { NewPlant } from '../../../src/domain/plant.ts';
 import { citusDatabase } from '../../../tooling/citus-cluster.ts';
 import { openEmbedded } from '../embedded-template.ts';
 import { fakePlants } from '../fake-plants.ts';
+import { atEnd } from '../lifetimes.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from '../test-database.ts';
 
-/** Repositories over the same plants, empty at first. */
+/** Repositories over the same plants, empty at first, until the end of the test. */
 export interface Repositories {
   /** As many as there are instances of the service. */
   readonly instances: readonly [Ports, ...Ports[]];
   /** Everything that is stored. */
   all(): Promise<NewPlant[]>;
-  close(): Promise<void>;
 }
 
 declare global {
@@ -31,12 +31,12 @@ export const implementations: [string, () => Promise<Repositories>][] = globalTh
 async function fake(): Promise<Repositories> {
   const stored = new Map<bigint, NewPlant | 'deleted'>();
   const all = async () => [...stored.values()].filter((plant) => plant !== 'deleted');
-  return { instances: [fakePlants(stored)], all, close: async () => {} };
+  return { instances: [fakePlants(stored)], all };
 }
 
 async function embedded(): Promise<Repositories> {
   const database = await openEmbedded();
-  return { instances: [plantsIn(database)], all: () => storedPlants(database), close: database.close };
+  return { instances: [plantsIn(database)], all: () => storedPlants(database) };
 }
 
 /** On the tests' server, unless the address of one is given. */
@@ -48,15 +48,8 @@ async function citus(): Promise<Repositories> {
   return onServer(await citusDatabase());
 }
 
-async function onServer({ url, drop }: { url: string; drop(): Promise<void> }): Promise<Repositories> {
+function onServer({ url, drop }: { readonly url: string; drop(): Promise<void> }): Repositories {
+  atEnd(drop);
   const [one, two] = [connect(url), connect(url)];
-  return {
-    instances: [plantsIn(one), plantsIn(two)],
-    all: () => storedPlants(one),
-    async close() {
-      await one.close();
-      await two.close();
-      await drop();
-    },
-  };
+  return { instances: [plantsIn(one), plantsIn(two)], all: () => storedPlants(one) };
 }

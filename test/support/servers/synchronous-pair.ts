@@ -1,9 +1,9 @@
-import { once } from 'node:events';
-import { migrateUp } from '../../../src/adapters/postgres/schema/migrator.ts';
 import { execute } from '../../../tooling/execute.ts';
 import { type PostgresServer, startPostgresServer } from '../../../tooling/postgres-server.ts';
 import { eventually } from '../eventually.ts';
-import { connect } from '../test-database.ts';
+import { atEnd } from '../lifetimes.ts';
+import { applyMigrations } from '../test-database.ts';
+import { shutDown } from './own-postgres.ts';
 
 /** A primary that commits nothing without its standby, with every migration applied. */
 export interface SynchronousPair {
@@ -11,12 +11,12 @@ export interface SynchronousPair {
   standby: PostgresServer;
 }
 
-/** Starts both. The standby is a copy of the primary's files, since npm brings no pg_basebackup. */
+/**
+ * Starts both, until the end of the test. The standby is a copy of the primary's files, since npm brings no pg_basebackup.
+ */
 export async function startSynchronousPair(): Promise<SynchronousPair> {
   const single = await startPostgresServer(['fsync=off', 'max_connections=60']);
-  const database = connect(single.url);
-  await migrateUp(database);
-  await database.close();
+  await applyMigrations(single.url);
   await execute(single.url, "alter system set synchronous_standby_names = 'standby'");
   await shutDown(single);
 
@@ -33,18 +33,16 @@ export async function startSynchronousPair(): Promise<SynchronousPair> {
   );
   const primary = await single.restart();
   await isSynchronous(primary);
-  return { primary, standby };
+  const pair = { primary, standby };
+  atEnd(async () => {
+    await pair.standby.stop();
+    await pair.primary.stop();
+  });
+  return pair;
 }
 
 /** Resolves once the standby confirms what the primary commits. */
 export async function isSynchronous(primary: PostgresServer): Promise<void> {
   const standbys = "select 1 from pg_stat_replication where sync_state = 'sync' and state = 'streaming'";
   await eventually(async () => (await execute(primary.url, standbys)).length === 1);
-}
-
-/** Ends a server in order and keeps its files. */
-export async function shutDown(server: PostgresServer): Promise<void> {
-  const exited = once(server.process, 'exit');
-  server.process.kill('SIGINT');
-  await exited;
 }

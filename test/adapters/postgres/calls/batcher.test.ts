@@ -1,9 +1,8 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { batcher } from '../../../../src/adapters/postgres/calls/batcher.ts';
 
-/** Ends what a failed test has left running: Jest would wait for it. */
+/** Lets all batches succeed from now on. What a failed test has left running, Jest would wait for. */
 let endBatches = () => {};
-
 afterEach(() => endBatches());
 
 const openCall = () => ({ isOpen: true, isAlone: false });
@@ -44,6 +43,12 @@ function setUp({
     add: (item: string, call = openCall()) => add(item, call),
     waiting: add.waiting,
     seen: () => batches.map(({ items }) => items.join(' ')),
+    sizes: () => batches.map(({ items }) => items.length),
+    /** The results of calls whose batches all succeed. */
+    finish(calls: readonly Promise<string>[]) {
+      endBatches();
+      return Promise.all(calls);
+    },
     /** The batch with this index, once it has started. */
     async batch(index: number) {
       for (;;) {
@@ -55,147 +60,83 @@ function setUp({
   };
 }
 
-test('lets a call that finds nothing running leave at once', async () => {
-  const { add, seen, batch } = setUp();
-  const call = add('a');
-  expect(seen()).toEqual(['a']);
-  (await batch(0)).succeed();
-  expect(await call).toBe('a!');
-});
-
-test('sends the calls that come while a batch runs as the next one, and gives each its own result', async () => {
-  const { add, seen, batch } = setUp();
+test('sends a call at once, those that come meanwhile as the next batch, and gives each its own result', async () => {
+  const { add, seen, waiting, finish } = setUp();
   const calls = ['a', 'b', 'c'].map((item) => add(item));
-  (await batch(0)).succeed();
-  (await batch(1)).succeed();
-  expect(await Promise.all(calls)).toEqual(['a!', 'b!', 'c!']);
-  expect(seen()).toEqual(['a', 'b c']);
+  expect([seen(), waiting()]).toEqual([['a'], 2]);
+  expect(await finish(calls)).toEqual(['a!', 'b!', 'c!']);
+  expect([seen(), waiting()]).toEqual([['a', 'b c'], 0]);
 });
 
-test('lets more calls come before a batch takes its own, if it is to gather them', async () => {
+test('gathers calls before a batch takes its own, if it is to, and sends none that was given up meanwhile', async () => {
   const gathered: (() => void)[] = [];
-  const { add, seen, batch } = setUp({ maxRunning: 3, gather: () => new Promise((resolve) => gathered.push(resolve)) });
-  const calls = ['a', 'b'].map((item) => add(item));
-  expect(seen()).toEqual([]);
-  expect(gathered).toHaveLength(1);
-  gathered[0]?.();
-  (await batch(0)).succeed();
-  expect(await Promise.all(calls)).toEqual(['a!', 'b!']);
-  expect(seen()).toEqual(['a b']);
-});
-
-test('sends no batch if all calls were given up while it gathered them, and goes on', async () => {
-  const gathered: (() => void)[] = [];
-  const { add, seen, batch } = setUp({ gather: () => new Promise((resolve) => gathered.push(resolve)) });
+  const gather = () => new Promise<void>((resolve) => gathered.push(resolve));
+  const { add, seen, finish } = setUp({ maxRunning: 3, gather });
   const call = openCall();
-  const refused = expect(add('a', call)).rejects.toThrow('timed out');
+  const refused = expect(add('given up', call)).rejects.toThrow('timed out');
   call.isOpen = false;
   await refused;
   gathered[0]?.();
   await new Promise(setImmediate);
-  const next = add('b');
+  const calls = ['a', 'b'].map((item) => add(item));
+  expect([seen(), gathered.length]).toEqual([[], 2]);
   gathered[1]?.();
-  (await batch(0)).succeed();
-  expect(await next).toBe('b!');
-  expect(seen()).toEqual(['b']);
-});
-
-test('tells how many calls wait for a batch', async () => {
-  const { add, waiting, batch } = setUp();
-  expect(waiting()).toBe(0);
-  const calls = ['a', 'b', 'c'].map((item) => add(item));
-  expect(waiting()).toBe(2);
-  (await batch(0)).succeed();
-  (await batch(1)).succeed();
-  await Promise.all(calls);
-  expect(waiting()).toBe(0);
+  expect(await finish(calls)).toEqual(['a!', 'b!']);
+  expect(seen()).toEqual(['a b']);
 });
 
 test('bounds a batch in items and in size, and sends what is larger than that alone', async () => {
-  const { add, seen, batch } = setUp({ maxItems: 3, maxSize: 5 });
-  const calls = ['0', 'a', 'b', 'c', 'dddd', 'ee', 'ffffffff', 'g'].map((item) => add(item));
-  for (let index = 0; index < 6; index++) (await batch(index)).succeed();
-  await Promise.all(calls);
+  const { add, seen, finish } = setUp({ maxItems: 3, maxSize: 5 });
+  await finish(['0', 'a', 'b', 'c', 'dddd', 'ee', 'ffffffff', 'g'].map((item) => add(item)));
   expect(seen()).toEqual(['0', 'a b c', 'dddd', 'ee', 'ffffffff', 'g']);
 });
 
-test('starts a second batch beside a running one once it is worthwhile, and no third', async () => {
-  const { add, seen, batch } = setUp({ maxItems: 100, maxRunning: 10 });
-  const calls = Array.from({ length: 40 }, (_, n) => add(`${n}`));
-  expect(seen().map((items) => items.split(' ').length)).toEqual([1, 16]);
-  (await batch(0)).succeed();
-  (await batch(1)).succeed();
-  (await batch(2)).succeed();
-  await Promise.all(calls);
-  expect(seen().map((items) => items.split(' ').length)).toEqual([1, 16, 23]);
-});
-
-test('starts a second batch only once it is twice as large as the running one', async () => {
-  const { add, seen, batch } = setUp({ maxItems: 100, maxRunning: 10 });
-  const sizes = () => seen().map((items) => items.split(' ').length);
-  const calls = Array.from({ length: 17 }, (_, n) => add(`${n}`));
-  (await batch(0)).succeed();
-  await calls[0];
-  calls.push(...Array.from({ length: 31 }, (_, n) => add(`${n}`)));
-  expect(sizes()).toEqual([1, 16]);
-  calls.push(add('last'));
-  expect(sizes()).toEqual([1, 16, 32]);
-  (await batch(1)).succeed();
-  (await batch(2)).succeed();
-  await Promise.all(calls);
-});
-
-test('starts a full batch beside a running one, since it could not grow by waiting', async () => {
-  const { add, seen, batch } = setUp({ maxItems: 2, maxRunning: 2 });
-  const calls = ['a', 'b', 'c', 'd', 'e'].map((item) => add(item));
-  expect(seen()).toEqual(['a', 'b c']);
-  for (let index = 0; index < 3; index++) (await batch(index)).succeed();
-  await Promise.all(calls);
+test.each([
+  ['once it is worthwhile, and no third', 100, 10, 40, [1, 16], [1, 16, 23]],
+  ['once it is full, since it could not grow by waiting', 2, 2, 5, [1, 2], [1, 2, 2]],
+])('starts a second batch beside a running one %s', async (_when, maxItems, maxRunning, count, first, all) => {
+  const { add, sizes, finish } = setUp({ maxItems, maxRunning });
+  const calls = Array.from({ length: count }, (_, n) => add(`${n}`));
+  expect(sizes()).toEqual(first);
+  await finish(calls);
+  expect(sizes()).toEqual(all);
 });
 
 test('starts the next batch beside a slow one, but never more than may run', async () => {
-  const { add, seen, batch } = setUp({ maxRunning: 2 });
+  const { add, seen, batch, finish } = setUp({ maxRunning: 2 });
   const calls = [add('slow'), add('next')];
   await batch(1);
   calls.push(add('third'));
   await new Promise((resolve) => setTimeout(resolve, 150));
   expect(seen()).toEqual(['slow', 'next']);
-  (await batch(0)).succeed();
-  (await batch(1)).succeed();
-  (await batch(2)).succeed();
-  expect(await Promise.all(calls)).toEqual(['slow!', 'next!', 'third!']);
+  expect(await finish(calls)).toEqual(['slow!', 'next!', 'third!']);
 });
 
 test('tells the calls of a batch that failed because of one of them to share none with others', async () => {
-  const { add, seen, batch } = setUp();
+  const { add, seen, batch, finish } = setUp();
   const open = [openCall(), openCall(), openCall()];
   const calls = Promise.allSettled([add('first'), ...open.map((call, n) => add(`${n}`, call))]);
   (await batch(0)).succeed();
   (await batch(1)).fail(new RangeError('one is bad'));
   expect((await calls).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected']);
   expect(open.map(({ isAlone }) => isAlone)).toEqual([true, true, true]);
-  const again = Promise.all([...open.map((call, n) => add(`${n}`, call)), add('last')]);
-  for (const index of [2, 3, 4, 5]) (await batch(index)).succeed();
-  await again;
+  await finish([...open.map((call, n) => add(`${n}`, call)), add('last')]);
   expect(seen()).toEqual(['first', '0 1 2', '0', '1', '2', 'last']);
 });
 
-test('does not blame a call that was alone in its batch', async () => {
+test.each([
+  ['alone in its batch', 1, new RangeError('it is bad')],
+  ['in a batch that failed for another reason', 2, new Error('connection lost')],
+])('does not blame a call that was %s', async (_where, count, error) => {
   const { add, batch } = setUp();
-  const call = openCall();
-  const failed = Promise.allSettled([add('bad', call)]);
-  (await batch(0)).fail(new RangeError('it is bad'));
-  expect(await failed).toMatchObject([{ status: 'rejected' }]);
-  expect(call.isAlone).toBe(false);
-});
-
-test('tells every call of a batch that failed for another reason', async () => {
-  const { add, seen, batch } = setUp();
-  const calls = Promise.allSettled(['first', 'a', 'b'].map((item) => add(item)));
+  const first = add('first');
+  const open = Array.from({ length: count }, openCall);
+  const calls = Promise.allSettled(open.map((call, n) => add(`${n}`, call)));
   (await batch(0)).succeed();
-  (await batch(1)).fail(new Error('connection lost'));
-  expect((await calls).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
-  expect(seen()).toEqual(['first', 'a b']);
+  await first;
+  (await batch(1)).fail(error);
+  expect(await calls).toEqual(open.map(() => ({ status: 'rejected', reason: error })));
+  expect(open.map(({ isAlone }) => isAlone)).toEqual(open.map(() => false));
 });
 
 test('fails a batch that has another number of results than of calls, instead of giving a call the result of another', async () => {
@@ -213,29 +154,23 @@ test('fails a batch that has another number of results than of calls, instead of
   ]);
 });
 
-const timedOut = { status: 'rejected', reason: { message: 'the call has timed out' } };
-
 test('sends nothing whose call was given up while it was waiting', async () => {
-  const { add, seen, waiting, batch } = setUp();
+  const { add, seen, waiting, finish } = setUp();
   const calls = [add('first')];
   const givenUp = openCall();
   const dropped = Promise.allSettled([add('given up', givenUp), add('given up too', givenUp)]);
   givenUp.isOpen = false;
+  const timedOut = { status: 'rejected', reason: { message: 'the call has timed out' } };
   expect(await dropped).toMatchObject([timedOut, timedOut]);
   expect(waiting()).toBe(0);
-  calls.push(add('later'));
-  (await batch(0)).succeed();
-  (await batch(1)).succeed();
-  await Promise.all(calls);
+  await finish([...calls, add('later')]);
   expect(seen()).toEqual(['first', 'later']);
 });
 
 test('keeps no timer when all is done', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
   const before = timers();
-  const { add, batch } = setUp();
-  const call = add('a');
-  (await batch(0)).succeed();
-  await call;
+  const { add, finish } = setUp();
+  await finish([add('a')]);
   while (timers() > before) await new Promise(setImmediate);
 });

@@ -9,12 +9,6 @@ const never = () => new Promise<never>(() => {});
 const lost = () => connectionError(new Error('connection lost'));
 const calls = (timeout = 60_000) => storeCalls({ schemaReady: () => undefined, timeout });
 
-test('resolves to what the work does, each call to its own', async () => {
-  const callStore = calls();
-  const results = [1, 2, 3].map((n) => callStore(async () => n));
-  expect(await Promise.all(results)).toEqual([1, 2, 3]);
-});
-
 test('does the work again after a lost connection, and not after a defect', async () => {
   let attempts = 0;
   const again = calls()(async () => {
@@ -26,18 +20,6 @@ test('does the work again after a lost connection, and not after a defect', asyn
   expect(attempts).toBe(3);
   const defect = new Error('a library was used wrongly');
   await expect(calls()(() => Promise.reject(defect))).rejects.toBe(defect);
-});
-
-test('does it at once again, alone, if a statement that it shared has failed', async () => {
-  const seen: boolean[] = [];
-  const result = calls()(async (call) => {
-    seen.push(call.isAlone);
-    if (call.isAlone) return 'done';
-    call.isAlone = true;
-    throw new Error('one of its rows is refused');
-  });
-  expect(await result).toBe('done');
-  expect(seen).toEqual([false, true]);
 });
 
 test.each<[string, unknown]>([

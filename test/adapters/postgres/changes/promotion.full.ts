@@ -1,21 +1,20 @@
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeCursor } from '../../../../src/adapters/postgres/changes/change-cursor.ts';
 import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
-import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { execute } from '../../../../tooling/execute.ts';
-import { type PostgresServer, startPostgresServer } from '../../../../tooling/postgres-server.ts';
+import type { PostgresServer } from '../../../../tooling/postgres-server.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { atEnd } from '../../../support/lifetimes.ts';
 import { changesOf, consumer, pagesOf, readPage, readToEnd, sorted } from '../../../support/plants/changes.ts';
+import { ownPostgres, promote, shutDown } from '../../../support/servers/own-postgres.ts';
 import {
   isSynchronous,
   type SynchronousPair,
-  shutDown,
   startSynchronousPair,
 } from '../../../support/servers/synchronous-pair.ts';
-import { connect, plantsIn, storedPlants, storedPlantsAt } from '../../../support/test-database.ts';
+import { applyMigrations, connect, plantsIn, storedPlants, storedPlantsAt } from '../../../support/test-database.ts';
 import { living, startReceiver } from '../../../support/webhooks/webhook-receiver.ts';
 import { announced, create, rename, rewind } from '../../../support/webhooks/webhook-service.ts';
 
@@ -24,21 +23,12 @@ import { announced, create, rename, rewind } from '../../../support/webhooks/web
  * timeline with what they have of the old one.
  */
 
-jest.setTimeout(120_000);
-
 const plant = (id: bigint, name = `plant ${id}`): NewPlant => ({ id, name });
 const expired = { code: 'cursor_expired' };
-
-/** Undone in reverse order. */
-const undo: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const one of undo.splice(0).reverse()) await one();
-});
 
 /** The plants of a server, as an instance of the service has them. */
 function instanceOn(url: string, timeout = 20_000) {
   const database = connect(url);
-  undo.push(database.close);
   const plants = plantsIn(database, { timeout });
   return {
     database,
@@ -53,11 +43,8 @@ function instanceOn(url: string, timeout = 20_000) {
 }
 
 async function newServer(): Promise<PostgresServer> {
-  const server = await startPostgresServer(['fsync=off']);
-  undo.push(() => server.stop());
-  const database = connect(server.url);
-  await migrateUp(database);
-  await database.close();
+  const server = await ownPostgres(['fsync=off']);
+  await applyMigrations(server.url);
   return server;
 }
 
@@ -66,12 +53,10 @@ async function standbysOf(server: PostgresServer, count: number): Promise<Postgr
   await shutDown(server);
   const standbys: PostgresServer[] = [];
   for (let n = 0; n < count; n++) {
-    const standby = await startPostgresServer(['fsync=off'], { 'standby.signal': '' }, server.dataFolder);
-    undo.push(() => standby.stop());
-    standbys.push(standby);
+    standbys.push(await ownPostgres(['fsync=off'], { 'standby.signal': '' }, server.dataFolder));
   }
   const restarted = await server.restart();
-  undo.push(() => restarted.stop());
+  atEnd(restarted.stop);
   return standbys;
 }
 
@@ -81,8 +66,6 @@ async function promotedCopyOf(server: PostgresServer): Promise<PostgresServer> {
   await promote(standby);
   return standby;
 }
-
-const promote = ({ url }: PostgresServer) => execute(url, 'select pg_promote()');
 
 /** Waits until what a position has seen is recorded. */
 async function isRecorded(server: PostgresServer, position: string): Promise<void> {
@@ -196,7 +179,6 @@ test('those of two servers that were promoted apart are not mistaken for each ot
 test('a webhook goes on from its place of then, and has what lost changes had replaced once it is rewound', async () => {
   const server = await newServer();
   const receiver = await startReceiver();
-  undo.push(receiver.kill);
   await announced(server.url, receiver, create(1n), create(2n));
   const [standby] = (await standbysOf(server, 1)) as [PostgresServer];
   const lost = await announced(server.url, receiver, rename(2n, 'lost'), create(3n));
@@ -240,10 +222,6 @@ describe('with a synchronous standby', () => {
   let pair: SynchronousPair;
   beforeEach(async () => {
     pair = await startSynchronousPair();
-    undo.push(async () => {
-      await pair.standby.stop();
-      await pair.primary.stop();
-    });
   });
 
   test('all go on, whenever the primary dies, and nothing is missed', async () => {
@@ -266,16 +244,12 @@ describe('with a synchronous standby', () => {
     const reading = consumers.map(({ one, read }) => repeat(() => one.step(read, 30).then(() => pages++)));
     try {
       await eventually(() => pages > 50);
-      const died = once(pair.primary.process, 'exit');
-      pair.primary.process.kill('SIGKILL');
-      await died;
+      await shutDown(pair.primary, 'SIGKILL');
     } finally {
       isOver = true;
       await Promise.all([...writing, ...reading]);
     }
     await promote(pair.standby);
-    await execute(pair.standby.url, `alter system set synchronous_standby_names = ''`);
-    await execute(pair.standby.url, 'select pg_reload_conf()');
 
     const { database, plants, add } = instanceOn(pair.standby.url);
     await add(100_000n);
@@ -292,12 +266,8 @@ describe('with a synchronous standby', () => {
     await read();
     await add(2n);
     const { next } = await read('now');
-    const died = once(pair.primary.process, 'exit');
-    pair.primary.process.kill('SIGKILL');
-    await died;
+    await shutDown(pair.primary, 'SIGKILL');
     await promote(pair.standby);
-    await execute(pair.standby.url, `alter system set synchronous_standby_names = ''`);
-    await execute(pair.standby.url, 'select pg_reload_conf()');
     const now = instanceOn(pair.standby.url);
     await now.add(3n);
     expect((await now.read(next)).changes).toEqual([plant(3n)]);

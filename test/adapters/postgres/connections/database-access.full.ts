@@ -1,14 +1,23 @@
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Client } from 'pg';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { migrationStatus } from '../../../../src/adapters/postgres/schema/migrator.ts';
-import { type PostgresServer, startPostgresServer } from '../../../../tooling/postgres-server.ts';
+import { execute } from '../../../../tooling/execute.ts';
+import type { PostgresServer } from '../../../../tooling/postgres-server.ts';
+import { apiClient } from '../../../support/api-client.ts';
+import { post, TOKEN } from '../../../support/api-server.ts';
+import { runMigrate } from '../../../support/migrations.ts';
 import { selfSignedCertificate } from '../../../support/servers/certificate.ts';
-import { projectFile, type Service, startMain, startNode, startService } from '../../../support/service-process.ts';
+import { ownPostgres } from '../../../support/servers/own-postgres.ts';
+import {
+  projectFile,
+  type Service,
+  startMain,
+  startService,
+  temporaryFolder,
+} from '../../../support/service-process.ts';
 import { connect } from '../../../support/test-database.ts';
 
 /*
@@ -20,7 +29,6 @@ const HBA = `
 host    all postgres 127.0.0.1/32 trust
 hostssl all all      127.0.0.1/32 scram-sha-256
 `;
-const TOKEN = 'token-for-the-tests';
 
 let folder: string;
 let server: PostgresServer;
@@ -31,24 +39,18 @@ let grants: string[] = [];
 let deadlines: string[] = [];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'plant-store-access-'));
+  folder = await temporaryFolder();
   const { certificate, key } = selfSignedCertificate('localhost');
   await writeFile(join(folder, 'trusted.pem'), certificate);
   await writeFile(join(folder, 'other.pem'), selfSignedCertificate('localhost').certificate);
   const tlsFiles = { 'pg_hba.conf': HBA, 'server.crt': certificate, 'server.key': key };
-  server = await startPostgresServer(['ssl=on', 'fsync=off'], tlsFiles);
+  server = await ownPostgres(['ssl=on', 'fsync=off'], tlsFiles);
 
   [setUp = [], grants = [], deadlines = []] = await statementsOf('docs/postgres.md');
-  await execute(server.url, setUp);
+  await executeAll(server.url, setUp);
   const both = { DATABASE_URL: urlOf('plants_service'), MIGRATION_DATABASE_URL: urlOf('plants_migrator') };
-  const migration = startNode([projectFile('src/migrate.ts')], folder, both);
-  await migration.exited;
-  expect(migration.stderr()).toBe('');
-  await execute(urlOf('plants_migrator'), grants);
-});
-afterAll(async () => {
-  await server.stop();
-  await rm(folder, { recursive: true });
+  expect(await runMigrate(both)).toMatchObject({ code: 0, stderr: '' });
+  await executeAll(urlOf('plants_migrator'), grants);
 });
 
 /** Of each block of SQL in a page. */
@@ -71,19 +73,12 @@ function urlOf(role: string, query = VERIFIED, { host = 'localhost', port = new 
   return `postgres://${role}:${password}@${host}:${port}/plants?${absolute}`;
 }
 
-async function execute(url: string, statements: readonly string[]): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
+async function executeAll(url: string, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await execute(url, statement);
 }
 
-async function post({ apiUrl }: Service, plant: object) {
-  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json', Connection: 'close' };
-  const answer = await fetch(`${apiUrl}/plants`, { method: 'POST', headers, body: JSON.stringify(plant) });
+async function create({ apiUrl }: Service, plant: object) {
+  const answer = await post(apiUrl, JSON.stringify(plant));
   return { status: answer.status, ...((await answer.json()) as object) };
 }
 
@@ -97,15 +92,14 @@ describe('the role of the service', () => {
     const service = await startService(folder, { DATABASE_URL: urlOf('plants_service'), ACCESS_TOKENS: TOKEN });
     expect(await ready(service)).toMatchObject({ status: 200 });
     const plant = { id: 1, name: 'Monstera deliciosa' };
-    expect(await post(service, plant)).toEqual({ status: 200, name: plant.name });
-    expect(await post(service, plant)).toEqual({ status: 200, name: plant.name });
-    expect(await post(service, { ...plant, name: 'another' })).toMatchObject({ status: 400, error: 40009 });
-    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
-    const send = (method: string, path: string, body?: string) =>
-      fetch(`${service.apiUrl}${path}`, { method, headers, ...(body && { body }) });
-    expect((await send('PUT', '/plants/1', '{"name":"another"}')).status).toBe(200);
-    expect(await (await send('GET', '/changes')).json()).toMatchObject({ changes: [{ id: 1, name: 'another' }] });
-    expect((await send('DELETE', '/plants/1')).status).toBe(204);
+    expect(await create(service, plant)).toEqual({ status: 200, name: plant.name });
+    expect(await create(service, plant)).toEqual({ status: 200, name: plant.name });
+    expect(await create(service, { ...plant, name: 'another' })).toMatchObject({ status: 400, error: 40009 });
+    const client = apiClient(service.apiUrl);
+    expect((await client.send('PUT', '/plants/1', { body: '{"name":"another"}' })).status).toBe(200);
+    expect((await client.send('GET', '/changes')).body).toContain('{"changes":[{"id":1,"name":"another"}]');
+    expect((await client.send('DELETE', '/plants/1')).status).toBe(204);
+    client.close();
   });
 
   test.each([
@@ -126,48 +120,38 @@ describe('the role of the service', () => {
     'SELECT pg_read_file($$PG_VERSION$$)',
   ])('may not: %s', async (statement) => {
     // 42501 is insufficient_privilege.
-    await expect(execute(urlOf('plants_service'), [statement])).rejects.toMatchObject({ code: '42501' });
+    await expect(execute(urlOf('plants_service'), statement)).rejects.toMatchObject({ code: '42501' });
   });
 
   test('has the deadlines that an administrator gives it', async () => {
-    await execute(server.url, deadlines);
-    const client = new Client({ connectionString: urlOf('plants_service') });
-    await client.connect();
+    await executeAll(server.url, deadlines);
     try {
-      const shown = async (name: string) => (await client.query(`SHOW ${name}`)).rows;
-      expect(await shown('statement_timeout')).toEqual([{ statement_timeout: '1s' }]);
-      expect(await shown('lock_timeout')).toEqual([{ lock_timeout: '1s' }]);
+      for (const name of ['statement_timeout', 'lock_timeout']) {
+        expect(await execute(urlOf('plants_service'), `SHOW ${name}`)).toEqual([{ [name]: '1s' }]);
+      }
     } finally {
-      await client.end();
-      await execute(server.url, ['ALTER ROLE plants_service RESET ALL']);
+      await execute(server.url, 'ALTER ROLE plants_service RESET ALL');
     }
   });
 
   test('without its rights answers 503 and says what is missing to operators only', async () => {
     const revoked = grants.map((grant) => grant.replace('GRANT', 'REVOKE').replace(' TO ', ' FROM '));
-    await execute(urlOf('plants_migrator'), revoked);
+    await executeAll(urlOf('plants_migrator'), revoked);
     try {
       const service = await startService(folder, { DATABASE_URL: urlOf('plants_service'), ACCESS_TOKENS: TOKEN });
-      expect(await post(service, { id: 2, name: 'Ficus' })).toMatchObject({ status: 503, error: 50300 });
+      expect(await create(service, { id: 2, name: 'Ficus' })).toMatchObject({ status: 503, error: 50300 });
       const database = expect.stringMatching(
         /^permission denied for table kysely_migration: the service needs SELECT /,
       );
       expect(await ready(service)).toMatchObject({ status: 503, checks: { database } });
     } finally {
-      await execute(urlOf('plants_migrator'), grants);
+      await executeAll(urlOf('plants_migrator'), grants);
     }
   });
 });
 
 describe('TLS to Postgres', () => {
-  const reached = async (url: string) => {
-    const database = connect(url);
-    try {
-      return (await migrationStatus(database)).pending;
-    } finally {
-      await database.close();
-    }
-  };
+  const reached = async (url: string) => (await migrationStatus(connect(url))).pending;
   const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
   const CHECKED = ['prefer', 'require', 'verify-ca', 'verify-full'];
 
@@ -237,7 +221,7 @@ describe('the password of the database is told to nobody', () => {
       // What TLS refuses is tried again until then.
       STORE_TIMEOUT: status === 200 ? '20s' : '500ms',
     });
-    const answers = [await post(service, { id: 3, name: 'Ficus' }), await ready(service)];
+    const answers = [await create(service, { id: 3, name: 'Ficus' }), await ready(service)];
     expect(answers).toMatchObject([{ status }, { status }]);
     service.kill('SIGTERM');
     await service.exited;

@@ -1,15 +1,9 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { startTcpProxy, type TcpProxy } from '../../../support/servers/tcp-proxy.ts';
-import {
-  connect,
-  migratedDatabase,
-  plantsIn,
-  storedPlants,
-  type TestDatabase,
-} from '../../../support/test-database.ts';
+import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
 
 /* Which connections are used again, seen through a network that fails. */
 
@@ -17,18 +11,12 @@ import {
 const CREATE_CONNECTIONS = 8;
 const STATEMENT_TIMEOUT = 500;
 
-let server: TestDatabase;
 let network: TcpProxy;
 let database: Database;
 beforeEach(async () => {
-  server = await migratedDatabase();
+  const server = await migratedDatabase();
   network = await startTcpProxy(server.url);
   database = connect(network.url, { poolSize: 10, statementTimeout: STATEMENT_TIMEOUT });
-});
-afterEach(async () => {
-  await database.close();
-  await network.close();
-  await server.drop();
 });
 
 test('trusts no other old connection once one has fallen silent, so that a request still has time for a new one', async () => {
@@ -48,16 +36,12 @@ test('trusts no other old connection once one has fallen silent, so that a reque
 
 test.each([1, 2])('gives up a silent connection of a pool of %i as well', async (poolSize) => {
   const small = connect(network.url, { poolSize, statementTimeout: STATEMENT_TIMEOUT });
-  try {
-    const plants = plantsIn(small, { timeout: 10 * STATEMENT_TIMEOUT });
-    await plants.add({ id: 1n, name: 'before' });
-    network.swallow();
-    network.pass();
-    const after = { id: 2n, name: 'after' };
-    expect(await plants.add(after)).toEqual(after);
-  } finally {
-    await small.close();
-  }
+  const plants = plantsIn(small, { timeout: 10 * STATEMENT_TIMEOUT });
+  await plants.add({ id: 1n, name: 'before' });
+  network.swallow();
+  network.pass();
+  const after = { id: 2n, name: 'after' };
+  expect(await plants.add(after)).toEqual(after);
 });
 
 test('serves again after its connections fell silent twice without a commit between', async () => {
@@ -85,8 +69,6 @@ test.each([
   ['postgres://plants:secret@db.example/plants', 'db.example:5432/plants'],
   ['postgres://db.example:5433/plants?sslmode=disable', 'db.example:5433/plants'],
   ['postgres:///plants?host=/run/postgresql', '/run/postgresql:5432/plants'],
-])('says of %s which database it is, without the password', async (url, address) => {
-  const unconnected = connect(url);
-  expect(unconnected.description).toBe(`Postgres at ${address}`);
-  await unconnected.close();
+])('says of %s which database it is, without the password', (url, address) => {
+  expect(connect(url).description).toBe(`Postgres at ${address}`);
 });

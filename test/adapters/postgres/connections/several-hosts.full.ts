@@ -1,13 +1,13 @@
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { beforeEach, expect, jest, test } from '@jest/globals';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { execute } from '../../../../tooling/execute.ts';
 import { apiClient } from '../../../support/api-client.ts';
 import { TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { send } from '../../../support/load-clients.ts';
+import { promote, shutDown } from '../../../support/servers/own-postgres.ts';
 import { severalHosts } from '../../../support/servers/several-hosts.ts';
 import { type SynchronousPair, startSynchronousPair } from '../../../support/servers/synchronous-pair.ts';
 import { startTcpProxy, type TcpProxy } from '../../../support/servers/tcp-proxy.ts';
@@ -33,53 +33,28 @@ beforeEach(async () => {
   const DATABASE_URL = severalHosts(pair.standby.url, network.url);
   environment = { DATABASE_URL, ACCESS_TOKENS: TOKEN };
 });
-afterEach(async () => {
-  await network.close();
-  await pair.standby.stop();
-  await pair.primary.stop();
-});
 
 const plant = (id: number): NewPlant => ({ id: BigInt(id), name: `plant ${id}` });
 const create = async ({ apiUrl }: Service, id: number) => (await send(apiUrl, plant(id))).status;
 
-async function ready({ managementUrl }: Service): Promise<{ status: number; text: string }> {
-  const response = await fetch(`${managementUrl}/ready`);
-  return { status: response.status, text: await response.text() };
-}
-
-async function run(script: string, ...args: readonly string[]) {
-  const command = startNode([projectFile(`src/${script}.ts`), ...args], await temporaryFolder(), environment);
-  const { code } = await command.exited;
-  return { code, stdout: command.stdout(), stderr: command.stderr() };
-}
-
-/** Makes the standby a primary that waits for no standby of its own. */
-async function promote(): Promise<void> {
-  const { url } = pair.standby;
-  await execute(url, 'select pg_promote()');
-  await execute(url, 'alter system reset synchronous_standby_names');
-  await execute(url, 'select pg_reload_conf()');
-}
-
-async function kill(): Promise<void> {
-  const exited = once(pair.primary.process, 'exit');
-  pair.primary.process.kill('SIGKILL');
-  await exited;
+const ready = async ({ managementUrl }: Service) => (await fetch(`${managementUrl}/ready`)).status;
+async function run(name: string, ...args: readonly string[]) {
+  return startNode([projectFile(`src/${name}.ts`), ...args], await temporaryFolder(), environment).outcome();
 }
 
 test.each([
-  ['was killed', kill],
+  ['was killed', () => shutDown(pair.primary, 'SIGKILL')],
   ['does not respond any more', async () => network.swallow()],
 ])('creates on the primary, and on the promoted standby once the primary %s', async (_, lose) => {
   const service = await startService(await temporaryFolder(), environment);
   expect(await Promise.all([1, 2, 3].map((id) => create(service, id)))).toEqual([200, 200, 200]);
-  expect(await ready(service)).toMatchObject({ status: 200 });
+  expect(await ready(service)).toBe(200);
   await lose();
   expect(await create(service, 4)).toBe(503);
-  await promote();
+  await promote(pair.standby);
   await eventually(async () => (await create(service, 4)) === 200, 20_000);
   expect(await create(service, 1)).toBe(200);
-  expect(await ready(service)).toMatchObject({ status: 200 });
+  expect(await ready(service)).toBe(200);
   expect(await execute(pair.standby.url, 'select id from plants order by id')).toEqual(
     ['1', '2', '3', '4'].map((id) => ({ id })),
   );

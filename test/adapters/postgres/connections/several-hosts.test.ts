@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
@@ -26,28 +26,20 @@ let server: TestDatabase;
 let standby: TestDatabase;
 let first: TcpProxy;
 let second: TcpProxy;
-const opened: { close(): Promise<void> }[] = [];
 
 beforeEach(async () => {
   [server, standby] = await Promise.all([migratedDatabase(), migratedDatabase()]);
   await standby.query(`alter database ${nameOf(standby)} set default_transaction_read_only = on`);
   [first, second] = [await network(), await network()];
 });
-afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one.close();
-  await Promise.all([server.drop(), standby.drop()]);
-});
 
 const nameOf = ({ directUrl }: TestDatabase) => new URL(directUrl).pathname.slice(1);
 
 /** A host that leads to the server, or to another database than the one asked for: one that refuses writes, or none. */
-async function network(database = nameOf(server)): Promise<TcpProxy> {
-  const renamed = (opening: Buffer) =>
-    Buffer.from(opening.toString('latin1').replace(nameOf(server), database), 'latin1');
-  const proxy = await startTcpProxy(server.directUrl, renamed);
-  opened.push(proxy);
-  return proxy;
-}
+const network = (database = nameOf(server)): Promise<TcpProxy> =>
+  startTcpProxy(server.directUrl, (opening) =>
+    Buffer.from(opening.toString('latin1').replace(nameOf(server), database), 'latin1'),
+  );
 
 const readOnlyNetwork = () => network(nameOf(standby));
 
@@ -60,11 +52,8 @@ async function refusing(): Promise<{ url: string }> {
 
 const addressOf = ({ url }: { readonly url: string }) => new URL(url).host;
 
-function open(hosts: readonly { readonly url: string }[], options?: Parameters<typeof connect>[1]): Database {
-  const database = connect(severalHosts(...hosts.map(({ url }) => url)), options);
-  opened.push(database);
-  return database;
-}
+const connectedTo = (hosts: readonly { readonly url: string }[], options?: Parameters<typeof connect>[1]): Database =>
+  connect(severalHosts(...hosts.map(({ url }) => url)), options);
 
 const plant = (id: number): NewPlant => ({ id: BigInt(id), name: `plant ${id}` });
 
@@ -80,7 +69,7 @@ test.each([
   ],
   ['is read-only', readOnlyNetwork],
 ])('stores on the second host if the first %s, and stays there', async (_, make) => {
-  const database = open([await make(), second]);
+  const database = connectedTo([await make(), second]);
   const plants = plantsIn(database, { batchRows: 1 });
   expect(await plants.add(plant(1))).toEqual(plant(1));
   const start = performance.now();
@@ -91,7 +80,7 @@ test.each([
 });
 
 test('finds the one host of four that takes writes, for many connections at once', async () => {
-  const database = open([await readOnlyNetwork(), await refusing(), await readOnlyNetwork(), second]);
+  const database = connectedTo([await readOnlyNetwork(), await refusing(), await readOnlyNetwork(), second]);
   const plants = plantsIn(database, { batchRows: 1 });
   await Promise.all(Array.from({ length: 20 }, (_, id) => plants.add(plant(id))));
   expect(await storedPlants(database)).toHaveLength(20);
@@ -101,7 +90,6 @@ test('says of each host why it cannot be used, without the password', async () =
   const hosts = [await refusing(), await readOnlyNetwork()];
   const url = severalHosts(...hosts.map((host) => host.url)).replace(/(?<=\/\/)[^@/]*@/, 'postgres:secret@');
   const database = connect(url);
-  opened.push(database);
   const [refused, readOnly] = hosts.map(addressOf);
   // Jest's own Error is not Node's, whose messages it prefixes.
   const message = new RegExp(
@@ -113,17 +101,17 @@ test('says of each host why it cannot be used, without the password', async () =
 });
 
 test('reads nothing from a single host that is read-only', async () => {
-  await expect(storedPlants(open([await readOnlyNetwork()]))).rejects.toThrow('the server is read-only');
+  await expect(storedPlants(connectedTo([await readOnlyNetwork()]))).rejects.toThrow('the server is read-only');
 });
 
 test("reports an operator's mistake on one host instead of hiding it behind the next", async () => {
   const missing = `no_such_${'x'.repeat(nameOf(server).length - 8)}`;
   const mistaken = await network(missing);
-  await expect(readiness(open([mistaken, second]))()).rejects.toThrow(
+  await expect(readiness(connectedTo([mistaken, second]))()).rejects.toThrow(
     `database "${missing}" does not exist: create it`,
   );
   const refused = await refusing();
-  const failure = await storedPlants(open([refused, mistaken, second])).catch(withAdvice);
+  const failure = await storedPlants(connectedTo([refused, mistaken, second])).catch(withAdvice);
   expect(String(failure)).toMatch(/ECONNREFUSED .*; /);
   expect(String(failure)).toContain(`; ${addressOf(mistaken)}: database "${missing}" does not exist: create it`);
 });
@@ -141,7 +129,7 @@ const setStandbyReadOnly = (value: 'on' | 'off') =>
 test('leaves a host whose open connections have become read-only', async () => {
   await setStandbyReadOnly('off');
   const [demoted, promoted] = [await readOnlyNetwork(), second];
-  const database = open([demoted, promoted]);
+  const database = connectedTo([demoted, promoted]);
   await onEach(database, 4, 'select pg_sleep(0.2)');
   expect(demoted.connections()).toBe(4);
   await setStandbyReadOnly('on');
@@ -157,7 +145,7 @@ test('leaves a host whose open connections have become read-only', async () => {
 test('uses no older connection to a host either once a new one is read-only', async () => {
   await setStandbyReadOnly('off');
   const [demoted, promoted] = [await readOnlyNetwork(), second];
-  const database = open([demoted, promoted]);
+  const database = connectedTo([demoted, promoted]);
   await onEach(database, 4, 'select pg_sleep(0.2)');
   await setStandbyReadOnly('on');
   // The four older ones could still write.
@@ -167,7 +155,7 @@ test('uses no older connection to a host either once a new one is read-only', as
 });
 
 test('gives up all silent connections to a host once another one serves', async () => {
-  const database = open([first, second], { poolSize: 3, statementTimeout: STATEMENT_TIMEOUT });
+  const database = connectedTo([first, second], { poolSize: 3, statementTimeout: STATEMENT_TIMEOUT });
   await onEach(database, 3, 'select pg_sleep(0.2)');
   first.swallow();
   const silent = onEach(database, 3, 'select 1');
@@ -179,7 +167,7 @@ test('gives up all silent connections to a host once another one serves', async 
 });
 
 test('comes back to its host after no connection of the pool became free in time', async () => {
-  const database = open([first, await readOnlyNetwork()], { poolSize: 1 });
+  const database = connectedTo([first, await readOnlyNetwork()], { poolSize: 1 });
   await onEach(database, 1, 'select 1');
   const long = onEach(database, 1, `select pg_sleep(${(CONNECT_TIMEOUT + 500) / 1_000})`);
   await expect(plantsIn(database).add(plant(1))).resolves.toEqual(plant(1));

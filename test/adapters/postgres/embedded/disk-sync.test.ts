@@ -6,27 +6,18 @@ import { sql } from 'kysely';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { embeddedDatabase } from '../../../../src/adapters/postgres/embedded/embedded-database.ts';
 import { ownToken } from '../../../../src/adapters/tokens/own-token.ts';
-import { putEmbeddedDatabase } from '../../../support/embedded-template.ts';
+import { embeddedFolder } from '../../../support/embedded-template.ts';
+import { atEnd } from '../../../support/lifetimes.ts';
 import { temporaryFolder } from '../../../support/service-process.ts';
 
 /* What the embedded database writes to the disk, and when; test/faults/power-loss shows that it is enough. */
 
-const opened: Database[] = [];
-afterEach(async () => {
-  jest.restoreAllMocks();
-  for (const database of opened.splice(0)) await database.close();
-});
+afterEach(() => jest.restoreAllMocks());
 
 async function open(folder: string): Promise<Database> {
   const database = await embeddedDatabase(folder);
-  opened.push(database);
+  atEnd(database.close);
   return database;
-}
-
-async function populated(): Promise<string> {
-  const folder = join(await temporaryFolder(), 'data');
-  await putEmbeddedDatabase(folder);
-  return folder;
 }
 
 /** Notes what is written and synced from now on, by the names of files. */
@@ -48,7 +39,7 @@ function notedCalls(): string[] {
 }
 
 test('syncs the log after the last write of each commit, before the statement has its result', async () => {
-  const { sql: database } = await open(await populated());
+  const { sql: database } = await open(await embeddedFolder());
   await sql`create table noted (number int primary key)`.execute(database);
   const calls = notedCalls();
   for (let number = 0; number < 20; number++) {
@@ -61,7 +52,7 @@ test('syncs the log after the last write of each commit, before the statement ha
 });
 
 test('syncs the folder of a new file with the next commit', async () => {
-  const { sql: database } = await open(await populated());
+  const { sql: database } = await open(await embeddedFolder());
   const { rows } = await sql<{ folder: string }>`
     select regexp_replace(pg_relation_filepath('pg_class'), '/[^/]*$', '') as folder`.execute(database);
   const calls = notedCalls();
@@ -70,7 +61,7 @@ test('syncs the folder of a new file with the next commit', async () => {
 });
 
 test('syncs all files of an existing database before it opens them', async () => {
-  const folder = await populated();
+  const folder = await embeddedFolder();
   const synced = new Set<string>();
   const { fsync } = fs;
   jest.spyOn(fs, 'fsync').mockImplementation(((fd: number, done: () => void) => {

@@ -1,11 +1,10 @@
-import { cp, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { embeddedDatabase } from '../../../../src/adapters/postgres/embedded/embedded-database.ts';
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
-import { post, TOKEN } from '../../../support/api-server.ts';
-import { putEmbeddedDatabase } from '../../../support/embedded-template.ts';
+import { CLOSE, post, TOKEN } from '../../../support/api-server.ts';
+import { embeddedFolder } from '../../../support/embedded-template.ts';
 import { type Service, startService, temporaryFolder } from '../../../support/service-process.ts';
 import { plantsIn, storedPlants } from '../../../support/test-database.ts';
 
@@ -16,17 +15,12 @@ const monstera = { id: 1n, name: 'Monstera deliciosa' };
 /** A database with one plant; the tests work on copies. */
 let original: string;
 beforeAll(async () => {
-  original = await mkdtemp(join(tmpdir(), 'plant-store-embedded-'));
-  await putEmbeddedDatabase(original);
+  original = await embeddedFolder();
   const database = await embeddedDatabase(original);
   await migrateUp(database);
   await plantsIn(database).add(monstera);
   await database.close();
-}, 60_000);
-afterAll(() => rm(original, { recursive: true }));
-
-/** A connection that is kept alive would keep a stopping service waiting. */
-const CLOSE = { Connection: 'close' };
+});
 
 const environment = (folder: string) => ({ DATA_DIR: folder, ACCESS_TOKENS: TOKEN });
 
@@ -37,7 +31,7 @@ async function serving() {
 }
 
 async function create({ apiUrl }: Service, id: number, name: string): Promise<number> {
-  return (await post(apiUrl, JSON.stringify({ id, name }), CLOSE)).status;
+  return (await post(apiUrl, JSON.stringify({ id, name }))).status;
 }
 
 async function databaseCheck({ managementUrl }: Service): Promise<string> {
@@ -73,7 +67,7 @@ describe('is not ready, takes no plants and writes nothing', () => {
     expect(await databaseCheck(service)).toBe(lost(join(folder, 'plant-store.db')));
     await stop(service);
     await expect(readdir(folder)).rejects.toThrow('ENOENT');
-  }, 60_000);
+  });
 
   test('once the files of Postgres are deleted', async () => {
     const { folder, service } = await serving();
@@ -82,7 +76,7 @@ describe('is not ready, takes no plants and writes nothing', () => {
     expect(await databaseCheck(service)).toBe(lost(join(folder, 'postgres/PG_VERSION')));
     await stop(service);
     await expect(readdir(join(folder, 'postgres'))).rejects.toThrow('ENOENT');
-  }, 60_000);
+  });
 
   test('once its folder is another one, which another process serves', async () => {
     const { folder, service } = await serving();
@@ -97,5 +91,5 @@ describe('is not ready, takes no plants and writes nothing', () => {
     await stop(other);
     const kept = [monstera, { id: 2n, name: 'Ficus elastica' }, { id: 3n, name: 'Aloe vera' }];
     expect(await storedIn(folder)).toEqual(kept);
-  }, 120_000);
+  });
 });

@@ -2,6 +2,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { LOCKED_FILE, lockFolder } from '../../../../src/adapters/postgres/embedded/folder-lock.ts';
+import { atEnd } from '../../../support/lifetimes.ts';
 import { type NodeProcess, projectFile, startNode, temporaryFolder } from '../../../support/service-process.ts';
 
 const LOCK_FOLDER = `
@@ -34,16 +35,12 @@ function unprivileged<T>(action: () => T): T {
 
 test('refuses a second lock in the same process, and keeps the first', async () => {
   const folder = await temporaryFolder();
-  const unlock = lockFolder(folder);
-  try {
-    expect(() => lockFolder(folder)).toThrow(refusal(folder));
-    expect(() => lockFolder(folder)).toThrow(refusal(folder));
-    const other = otherHolder(folder);
-    expect(await other.exited).toMatchObject({ code: 1 });
-    expect(other.stderr()).toContain(refusal(folder));
-  } finally {
-    unlock();
-  }
+  atEnd(lockFolder(folder));
+  expect(() => lockFolder(folder)).toThrow(refusal(folder));
+  expect(() => lockFolder(folder)).toThrow(refusal(folder));
+  const other = otherHolder(folder);
+  expect(await other.exited).toMatchObject({ code: 1 });
+  expect(other.stderr()).toContain(refusal(folder));
 });
 
 test('refuses a folder that another process holds, until that one is killed', async () => {
@@ -79,15 +76,11 @@ test('refuses a folder whose file somebody else has written, and leaves the file
   lockFolder(folder)();
 });
 
-test('is free again after unlocking, for this process and for others', async () => {
+test('holds folders apart, and is free again after unlocking, for this process and for others', async () => {
   const folder = await temporaryFolder();
+  const unlock = lockFolder(await temporaryFolder());
   lockFolder(folder)();
   lockFolder(folder)();
   await locked(otherHolder(folder));
-});
-
-test('holds folders apart', async () => {
-  const unlock = lockFolder(await temporaryFolder());
-  lockFolder(await temporaryFolder())();
   unlock();
 });

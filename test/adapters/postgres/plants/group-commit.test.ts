@@ -1,17 +1,16 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { CompiledQuery, type PluginTransformQueryArgs, type PluginTransformResultArgs } from 'kysely';
+import { beforeEach, expect, test } from '@jest/globals';
+import { CompiledQuery } from 'kysely';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
-import { embeddedDatabase } from '../../../../src/adapters/postgres/embedded/embedded-database.ts';
 import type { PostgresPlants } from '../../../../src/adapters/postgres/postgres-plants.ts';
-import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { putEmbeddedDatabase } from '../../../support/embedded-template.ts';
+import { openEmbedded } from '../../../support/embedded-template.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { temporaryFolder } from '../../../support/service-process.ts';
+import { many } from '../../../support/plants/plant-lines.ts';
 import {
   connect,
   lockRows,
   migratedDatabase,
+  observed,
   plantsIn,
   storedPlants,
   type TestDatabase,
@@ -27,21 +26,13 @@ beforeEach(async () => {
   server = await migratedDatabase();
   database = connect(server.url, { statementTimeout: STATEMENT_TIMEOUT });
 });
-afterEach(async () => {
-  await database.close();
-  await server.drop();
-});
-
-function many(count: number): NewPlant[] {
-  return Array.from({ length: count }, (_, n) => ({ id: BigInt(n), name: `plant ${n}`, tag: `${n}` }));
-}
 
 const byId = (a: NewPlant, b: NewPlant) => Number(a.id - b.id);
 
 test('stores many plants with far fewer statements than plants', async () => {
   let statements = 0;
   // Counted where they pass: Postgres's own statistics come up to a second late.
-  const counted = withStatements(database, () => statements++);
+  const counted = observed(database, () => statements++);
   const all = many(500);
   const alone = plantsIn(counted, { batchRows: 1 });
   await Promise.all(all.map((plant) => alone.add(plant)));
@@ -54,18 +45,6 @@ test('stores many plants with far fewer statements than plants', async () => {
   expect(statements).toBeLessThan(50);
   expect((await storedPlants(database)).sort(byId)).toEqual([...all, ...more]);
 });
-
-/** The same database, which calls `count` after each statement. */
-function withStatements(counted: Database, count: () => void): Database {
-  const plugin = {
-    transformQuery: ({ node }: PluginTransformQueryArgs) => node,
-    async transformResult({ result }: PluginTransformResultArgs) {
-      count();
-      return result;
-    },
-  };
-  return { ...counted, sql: counted.sql.withPlugin(plugin) };
-}
 
 test('tells each plant of a batch its own outcome: new, replayed, conflicting, twice in the batch', async () => {
   const plants = plantsIn(database);
@@ -87,8 +66,8 @@ test('tells each plant of a batch its own outcome: new, replayed, conflicting, t
 });
 
 test.each<[string, () => Promise<Database>, Record<string, unknown>]>([
-  ['a constraint of Postgres refuses', async () => constrained(connect(server.url)), { code: '23514' }],
-  ['a constraint of the embedded database refuses', async () => constrained(await embedded()), { code: '23514' }],
+  ['a constraint of Postgres refuses', () => constrained(connect(server.url)), { code: '23514' }],
+  ['a constraint of the embedded database refuses', async () => constrained(await openEmbedded()), { code: '23514' }],
   [
     'a trigger drops',
     async () => {
@@ -97,22 +76,18 @@ test.each<[string, () => Promise<Database>, Record<string, unknown>]>([
     },
     { code: 'store_unavailable', cause: { name: 'MissingRowError' } },
   ],
-])('refuses only the row that %s, without delay for its neighbours', async (_what, open, reason) => {
-  const own = await open();
-  try {
-    const plants = plantsIn(own);
-    const all = many(64);
-    all[40] = { id: 40n, name: 'weed' };
-    const start = performance.now();
-    const outcomes = await Promise.allSettled(all.map((plant) => plants.add(plant)));
-    // Well below the 20 s that a call may take.
-    expect(performance.now() - start).toBeLessThan(5_000);
-    expect(outcomes.flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))).toEqual([40]);
-    expect(outcomes[40]).toMatchObject({ reason });
-    expect(await storedPlants(own)).toHaveLength(63);
-  } finally {
-    await own.close();
-  }
+])('refuses only the row that %s, without delay for its neighbours', async (_what, openOne, reason) => {
+  const own = await openOne();
+  const plants = plantsIn(own);
+  const all = many(64);
+  all[40] = { id: 40n, name: 'weed' };
+  const start = performance.now();
+  const outcomes = await Promise.allSettled(all.map((plant) => plants.add(plant)));
+  // Well below the 20 s that a call may take.
+  expect(performance.now() - start).toBeLessThan(5_000);
+  expect(outcomes.flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))).toEqual([40]);
+  expect(outcomes[40]).toMatchObject({ reason });
+  expect(await storedPlants(own)).toHaveLength(63);
 });
 
 async function constrained(own: Database): Promise<Database> {
@@ -128,40 +103,23 @@ async function beforeEachInsert(statements: string): Promise<void> {
   await server.query('create trigger acting before insert on plants for each row execute function act()');
 }
 
-async function embedded(): Promise<Database> {
-  const folder = await temporaryFolder();
-  await putEmbeddedDatabase(folder);
-  const opened = await embeddedDatabase(folder);
-  await migrateUp(opened);
-  return opened;
-}
-
 test('answers the others by their deadline though more rows are locked than there are connections', async () => {
   const small = connect(server.url, { statementTimeout: STATEMENT_TIMEOUT, poolSize: 4 });
   const plants = plantsIn(small, { timeout: 15_000 });
   const all = many(64);
   const locked = all.map(({ id }) => id).filter((id) => id % 5n === 0n);
-  const lock = await lockRows(server.url, locked);
-  try {
-    const outcomes = await Promise.allSettled(all.map((plant) => plants.add(plant)));
-    const refused = outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code);
-    expect(refused).toEqual(all.map(({ id }) => locked.includes(id) && 'store_unavailable'));
-  } finally {
-    await lock.end();
-    await small.close();
-  }
+  await lockRows(server.url, locked);
+  const outcomes = await Promise.allSettled(all.map((plant) => plants.add(plant)));
+  const refused = outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code);
+  expect(refused).toEqual(all.map(({ id }) => locked.includes(id) && 'store_unavailable'));
 });
 
 test('leaves no statement behind that it gave up', async () => {
   const plants = plantsIn(database, { timeout: 5_000 });
-  const lock = await lockRows(server.url, [5n]);
-  try {
-    await expect(plants.add({ id: 5n, name: 'mine' })).rejects.toMatchObject({ code: 'store_unavailable' });
-    const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-    expect(await server.query(waiting)).toEqual([]);
-  } finally {
-    await lock.end();
-  }
+  await lockRows(server.url, [5n]);
+  await expect(plants.add({ id: 5n, name: 'mine' })).rejects.toMatchObject({ code: 'store_unavailable' });
+  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+  expect(await server.query(waiting)).toEqual([]);
 });
 
 test('never deadlocks with another instance that adds the same plants in the opposite order', async () => {
@@ -205,16 +163,11 @@ test('keeps its connections though a trigger warns at every row', async () => {
 test('takes a transaction that outlasts transaction_timeout, which Postgres 17 brought, for a timeout', async () => {
   if ((await server.query("select from pg_settings where name = 'transaction_timeout'")).length === 0) return;
   const limited = connect(`${server.url}?options=-c%20transaction_timeout%3D200ms`);
-  const lock = await lockRows(server.url, [5n]);
-  try {
-    await expect(plantsIn(limited).add({ id: 5n, name: 'mine' })).rejects.toMatchObject({
-      code: 'store_unavailable',
-      cause: { code: '25P04' },
-    });
-    const other = { id: 6n, name: 'another' };
-    expect(await plantsIn(limited).add(other)).toEqual(other);
-  } finally {
-    await lock.end();
-    await limited.close();
-  }
+  await lockRows(server.url, [5n]);
+  await expect(plantsIn(limited).add({ id: 5n, name: 'mine' })).rejects.toMatchObject({
+    code: 'store_unavailable',
+    cause: { code: '25P04' },
+  });
+  const other = { id: 6n, name: 'another' };
+  expect(await plantsIn(limited).add(other)).toEqual(other);
 });

@@ -1,29 +1,15 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { Database } from '../../../../src/adapters/postgres/database.ts';
-import type { NewPlant } from '../../../../src/domain/plant.ts';
+import { expect, test } from '@jest/globals';
+import { many } from '../../../support/plants/plant-lines.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
-import { connect, lockRows, migratedDatabase, plantsIn, type TestDatabase } from '../../../support/test-database.ts';
+import { connect, lockRows, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
 
 /* What a locked row must not do to the plants that share a statement with it. */
 
 const STATEMENT_TIMEOUT = 300;
 
-let server: TestDatabase;
-let database: Database;
-beforeEach(async () => {
-  server = await migratedDatabase();
-  database = connect(server.url, { statementTimeout: STATEMENT_TIMEOUT });
-});
-afterEach(async () => {
-  await database.close();
-  await server.drop();
-});
-
-function many(count: number): NewPlant[] {
-  return Array.from({ length: count }, (_, n) => ({ id: BigInt(n), name: `plant ${n}`, tag: `${n}` }));
-}
-
 test('delays nobody but a locked row behind a pooler that drops the limits, and says that it drops them', async () => {
+  const server = await migratedDatabase();
+  const database = connect(server.url, { statementTimeout: STATEMENT_TIMEOUT });
   // The same length, so that the message stays valid.
   const withoutLimits = (opening: Buffer) =>
     Buffer.from(opening.toString('latin1').replaceAll(`timeout\0${STATEMENT_TIMEOUT}\0`, 'timeout\x00000\0'), 'latin1');
@@ -31,31 +17,25 @@ test('delays nobody but a locked row behind a pooler that drops the limits, and 
   const poolSize = 4;
   // By whatever name the service goes.
   const unlimited = connect(`${pooler.url}?application_name=garden`, { statementTimeout: STATEMENT_TIMEOUT, poolSize });
-  const lock = await lockRows(server.url, [1n]);
-  try {
-    await expect(unlimited.verify?.()).rejects.toThrow(
-      /^lock_timeout is 0 ms and statement_timeout is 0 ms for this role .*: run ALTER ROLE postgres SET lock_timeout = '300ms'/,
-    );
-    await expect(database.verify?.()).resolves.toBeUndefined();
-    const plants = plantsIn(unlimited, { timeout: 5_000 });
-    // The statement that cannot be stopped holds what it inserted before it came to the locked row: nothing here.
-    const outcomes = await Promise.allSettled(many(64).map((plant) => plants.add(plant)));
-    expect(outcomes.flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))).toEqual([1]);
-    // Asked for again and again, beside creates that succeed.
-    const impatient = plantsIn(unlimited, { timeout: 3 * STATEMENT_TIMEOUT });
-    for (let n = 0; n < 2 * poolSize; n++) {
-      await Promise.allSettled([
-        impatient.add({ id: 1n, name: 'mine' }),
-        impatient.add({ id: BigInt(1_000 + n), name: 'x' }),
-      ]);
-    }
-    const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-    const left = (await server.query(waiting)).length;
-    expect(left).toBeGreaterThan(0);
-    expect(left).toBeLessThanOrEqual(2 * poolSize);
-  } finally {
-    await lock.end();
-    await unlimited.close();
-    await pooler.close();
+  await lockRows(server.url, [1n]);
+  await expect(unlimited.verify?.()).rejects.toThrow(
+    /^lock_timeout is 0 ms and statement_timeout is 0 ms for this role .*: run ALTER ROLE postgres SET lock_timeout = '300ms'/,
+  );
+  await expect(database.verify?.()).resolves.toBeUndefined();
+  const plants = plantsIn(unlimited, { timeout: 5_000 });
+  // The statement that cannot be stopped holds what it inserted before it came to the locked row: nothing here.
+  const outcomes = await Promise.allSettled(many(64).map((plant) => plants.add(plant)));
+  expect(outcomes.flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))).toEqual([1]);
+  // Asked for again and again, beside creates that succeed.
+  const impatient = plantsIn(unlimited, { timeout: 3 * STATEMENT_TIMEOUT });
+  for (let n = 0; n < 2 * poolSize; n++) {
+    await Promise.allSettled([
+      impatient.add({ id: 1n, name: 'mine' }),
+      impatient.add({ id: BigInt(1_000 + n), name: 'x' }),
+    ]);
   }
+  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+  const left = (await server.query(waiting)).length;
+  expect(left).toBeGreaterThan(0);
+  expect(left).toBeLessThanOrEqual(2 * poolSize);
 });

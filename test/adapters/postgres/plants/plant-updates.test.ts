@@ -1,26 +1,26 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { Client } from 'pg';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { changePlant } from '../../../../src/application/change-plant.ts';
 import { deletePlant } from '../../../../src/application/delete-plant.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { connect, migratedDatabase, observed, plantsIn } from '../../../support/test-database.ts';
+import {
+  connect,
+  migratedDatabase,
+  observed,
+  openTransaction,
+  plantsIn,
+  type TestDatabase,
+} from '../../../support/test-database.ts';
 
 /* Writes on Postgres that others disturb. What they do otherwise is in ../plant-repository-changes.test.ts. */
 
 const plant = (id: bigint, name = `plant ${id}`): NewPlant => ({ id, name });
 
-let url: string;
-let drop: () => Promise<void>;
-let query: (text: string) => Promise<unknown>;
+let server: TestDatabase;
 let database: Database;
 beforeEach(async () => {
-  ({ url, drop, query } = await migratedDatabase());
-  database = connect(url);
-});
-afterEach(async () => {
-  await database.close();
-  await drop();
+  server = await migratedDatabase();
+  database = connect(server.url);
 });
 
 test.each([
@@ -29,7 +29,7 @@ test.each([
 ])('answers a create by what it has stored, although the plant was %s before it knew', async (_how, statement) => {
   const plants = plantsIn(database);
   await plants.add(plant(1n));
-  const disturbed = plantsIn(observed(database, (text) => text.startsWith('insert') && query(statement)));
+  const disturbed = plantsIn(observed(database, (text) => text.startsWith('insert') && server.query(statement)));
   // In one statement, of which the first plant is a replay.
   const first = disturbed.add(plant(9n));
   const both = [disturbed.add(plant(1n)), disturbed.add(plant(2n))];
@@ -39,8 +39,8 @@ test.each([
 test('changes and deletions end, as unavailable, if the database drops them', async () => {
   const plants = plantsIn(database, { timeout: 500 });
   await plants.add(plant(1n));
-  await query(`create function drop_update() returns trigger language plpgsql as 'begin return null; end'`);
-  await query('create trigger dropping before update on plants for each row execute function drop_update()');
+  await server.query(`create function drop_update() returns trigger language plpgsql as 'begin return null; end'`);
+  await server.query('create trigger dropping before update on plants for each row execute function drop_update()');
   const unavailable = { code: 'store_unavailable' };
   await expect(changePlant(plants)(plant(1n, 'another'))).rejects.toMatchObject(unavailable);
   await expect(changePlant(plants)(plant(1n, 'another'), () => true)).rejects.toMatchObject(unavailable);
@@ -53,14 +53,11 @@ test('many changes and deletions of a locked row leave room for those of others'
   const plants = plantsIn(database);
   const others = Array.from({ length: 30 }, (_, n) => BigInt(100 + n));
   await Promise.all([1n, ...others].map((id) => plants.add(plant(id))));
-  const locker = new Client({ connectionString: url });
-  await locker.connect();
-  await locker.query('begin; select from plants where id = 1 for update');
+  const locker = await openTransaction(server.url, 'select from plants where id = 1 for update');
   const hot = Array.from({ length: 60 }, (_, n) => (n % 2 ? plants.remove(1n) : plants.replace(plant(1n, `${n}`))));
   const settled = Promise.allSettled(hot);
   // While the row is locked.
   await Promise.all(others.map((id, n) => (n % 2 ? plants.remove(id) : plants.replace(plant(id, 'changed')))));
   await locker.query('rollback');
-  await locker.end();
   await settled;
-}, 60_000);
+});

@@ -1,0 +1,199 @@
+import { describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Database } from '../../../../src/adapters/postgres/database.ts';
+import {
+  damagedMigrations,
+  migrateDown,
+  migrateUp,
+  migrationStatus,
+} from '../../../../src/adapters/postgres/schema/migrator.ts';
+import { requireMigrations } from '../../../../src/adapters/postgres/schema/schema-gate.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { emptyDatabases, laterThan, migrations, revertTo, runMigrate } from '../../../support/migrations.ts';
+import { contentOf } from '../../../support/plants/plant-lines.ts';
+import { connect, migratedDatabase, openTransaction, plantsIn, storedPlants } from '../../../support/test-database.ts';
+
+/*
+ * Migrations of a table that has plants and is in use. 0002 builds an index while plants are written, and again if that
+ * was interrupted; 0003 and 0004 add columns, whose repairs are in change-feed.full.ts.
+ */
+
+const FIRST = '0001_create_plants';
+const SECOND = '0002_index_tags';
+/** What a database with the first migration only gets. */
+const LATER = laterThan(FIRST);
+
+/** The indexes that are being built in the database. */
+const BUILDS = 'select pid from pg_stat_progress_create_index where datname = current_database()';
+
+/** A database with the migrations up to this one only. */
+async function migratedTo(name: string) {
+  const { url, query } = await migratedDatabase();
+  const database = connect(url, { statementTimeout: 0 });
+  await revertTo(name, database);
+  return { database, url, query };
+}
+
+/** Whether the index exists and Postgres uses it. */
+async function isIntact({ sql: database }: Database): Promise<boolean> {
+  const query = sql<{ indisvalid: boolean }>`
+    select indisvalid from pg_index where indexrelid = to_regclass('plants_by_tag')`;
+  return (await query.execute(database)).rows[0]?.indisvalid === true;
+}
+
+const many = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ id: BigInt(n), name: `plant ${n}`, tag: `tag ${n % 7}` }));
+
+/** A transaction that has written and is not committed, for which the building of an index waits. */
+const openWriter = (url: string, id: number) =>
+  openTransaction(url, `insert into plants values (${id}, 'not committed yet', 'open')`);
+
+describe.each(emptyDatabases)('the index of tags on %s', (_name, openEmpty) => {
+  test('is added to a table that has plants, and takes tags that are longer than an entry of an index may be', async () => {
+    const database = await openEmpty();
+    await migrateUp(database);
+    await revertTo(FIRST, database);
+    const plants = plantsIn(database);
+    // Of random letters, since Postgres compresses before it compares the length.
+    const tag = Array.from({ length: 100_000 }, () => String.fromCharCode(33 + Math.random() * 90)).join('');
+    const [before, after] = [
+      { id: 1n, name: 'before', tag },
+      { id: 2n, name: 'after', tag },
+    ];
+    await plants.add(before);
+    await plants.add({ id: 3n, name: 'of another tag', tag: `${tag}x` });
+    expect(await migrateUp(database)).toEqual(LATER);
+    expect(await isIntact(database)).toBe(true);
+    expect(await plants.add(after)).toEqual(after);
+    const range = { from: 0n, to: 9n, tag };
+    expect(contentOf(await plants.readBatch(range, 9))).toEqual({ plants: [before, after], isLast: true });
+  });
+
+  test('that is missing counts as damaged, leaves the service ready, and is built by the next migration', async () => {
+    const database = await openEmpty();
+    await migrateUp(database);
+    expect(await damagedMigrations(database)).toEqual([]);
+    await database.sql.schema.dropIndex('plants_by_tag').execute();
+    expect(await damagedMigrations(database)).toEqual([SECOND]);
+    expect(await requireMigrations(database)).toMatchObject({ pending: [] });
+    expect(await migrateUp(database)).toEqual([SECOND]);
+    expect(await isIntact(database)).toBe(true);
+    expect(await migrateUp(database)).toEqual([]);
+  });
+});
+
+test('the index of tags is built while plants are being written, and so is that of the feed: none fails or is left out', async () => {
+  const { database, url, query } = await migratedTo(FIRST);
+  const plants = plantsIn(database);
+  const writer = await openWriter(url, 1_000_000);
+  const all = many(300);
+  await Promise.all(all.slice(0, 100).map((plant) => plants.add(plant)));
+  const migrating = migrateUp(database);
+  await eventually(async () => (await query(BUILDS)).length > 0);
+  await Promise.all(all.slice(100, 200).map((plant) => plants.add(plant)));
+  await writer.query('commit');
+  // Then the third migration, whose index waits for this transaction.
+  const hasColumns = `select from pg_attribute where attname = 'changed' and attrelid = 'plants'::regclass`;
+  await eventually(async () => (await query(hasColumns)).length > 0);
+  const secondWriter = await openWriter(url, 1_000_001);
+  await Promise.all(all.slice(200).map((plant) => plants.add(plant)));
+  await secondWriter.query('commit');
+  expect(await migrating).toEqual(LATER);
+  expect(await isIntact(database)).toBe(true);
+  const { lines } = await plants.readChanges({ after: undefined, limit: 1_000, wait: 0, signal: AbortSignal.abort() });
+  expect(lines.split('\n')).toHaveLength(302);
+  const range = { from: 0n, to: 2_000_000n };
+  const counts = await Promise.all(
+    ['tag 0', 'tag 6', 'open'].map(async (tag) => (await plants.readBatch({ ...range, tag }, 1_000)).count),
+  );
+  expect(counts).toEqual([43, 42, 2]);
+});
+
+test('the index of tags is reverted after it was built, if both are asked for at the same time', async () => {
+  const { database, url, query } = await migratedTo(FIRST);
+  const writer = await openWriter(url, 1);
+  const up = migrateUp(database);
+  await eventually(async () => (await query(BUILDS)).length > 0);
+  const down = migrateDown(connect(url, { statementTimeout: 0 }), { deletePlants: false });
+  const waiting = `select from pg_stat_activity where datname = current_database() and query like 'select pg_%advisory%'`;
+  await eventually(async () => (await query(waiting)).length > 0);
+  await writer.query('commit');
+  expect(await Promise.all([up, down])).toEqual([LATER, LATER.slice(-1)]);
+  expect(await migrationStatus(database)).toMatchObject({ pending: LATER.slice(-1) });
+});
+
+test('an index of tags that an interrupted migration has left invalid is built again', async () => {
+  const { database, url, query } = await migratedTo(FIRST);
+  const writer = await openWriter(url, 1);
+  const interrupted = expect(migrateUp(database)).rejects.toThrow(/terminat/);
+  await eventually(async () => (await query(BUILDS)).length > 0);
+  await query(`select pg_terminate_backend(pid) from (${BUILDS}) as build`);
+  await interrupted;
+  await writer.query('commit');
+  const indexes = () =>
+    query(`select indisvalid from pg_index where indrelid = 'plants'::regclass and not indisprimary`);
+  expect(await indexes()).toEqual([{ indisvalid: false }]);
+  expect(await migrationStatus(database)).toMatchObject({ pending: LATER });
+
+  expect(await migrateUp(database)).toEqual(LATER);
+  expect(await indexes()).toEqual([{ indisvalid: true }, { indisvalid: true }]);
+});
+
+test('npm run migrate reports an index that is missing or invalid, and repairs it', async () => {
+  const { url, query } = await migratedDatabase();
+  const migrate = (...args: string[]) => runMigrate({ DATABASE_URL: url }, ...args);
+  const succeeded = (stdout: string) => ({ code: 0, stdout, stderr: '' });
+  const status = (second: string) =>
+    succeeded(migrations.map((name) => `${name}: ${name === SECOND ? second : 'applied'}\n`).join(''));
+  const damage = [
+    'drop index plants_by_tag',
+    `update pg_index set indisvalid = false where indexrelid = 'plants_by_tag'::regclass`,
+  ];
+  for (const statement of damage) {
+    await query(statement);
+    const problem = 'applied, but what it made is missing or incomplete: run npm run migrate';
+    expect(await migrate('status')).toEqual(status(problem));
+    expect(await migrate()).toEqual(succeeded(`${SECOND}: applied\n`));
+    expect(await migrate('status')).toEqual(status('applied'));
+  }
+  expect(await migrate()).toEqual(succeeded('nothing to do\n'));
+});
+
+const AFTER_TAGS = laterThan(SECOND);
+
+/** A database as it was before the feed of changes, with so many plants. */
+async function populated(count: number) {
+  const before = await migratedTo(SECOND);
+  await before.query(`insert into plants select n, 'plant ' || n, 'tag' from generate_series(1, ${count}) as n`);
+  return before;
+}
+
+test('the feed of changes does not rewrite the table, and gives all its plants one transaction', async () => {
+  const { database, query } = await populated(50_000);
+  // Postgres gives a table a new file when it rewrites it.
+  const file = () => query(`select pg_relation_filenode('plants') as file`);
+  const old = await file();
+  expect(await migrateUp(database)).toEqual(AFTER_TAGS);
+  expect(await file()).toEqual(old);
+  expect(await query('select count(distinct changed)::int as transactions, count(deleted)::int from plants')).toEqual([
+    { transactions: 1, count: 0 },
+  ]);
+});
+
+test('the feed of changes lets others use the table while it waits for a transaction that has used it', async () => {
+  const { database, url, query } = await populated(10);
+  const reader = await openTransaction(url, 'select from plants limit 1');
+  let isDone = false;
+  const migrating = migrateUp(database).finally(() => {
+    isDone = true;
+  });
+  const waiting = `select from pg_locks where relation = 'plants'::regclass and mode = 'AccessExclusiveLock' and not granted`;
+  await eventually(async () => (await query(waiting)).length > 0);
+  // Longer than one attempt: each statement waits for the end of that one at most.
+  const plants = plantsIn(connect(url));
+  for (let id = 100n; id < 103n; id++) expect(await plants.add({ id, name: 'new' })).toEqual({ id, name: 'new' });
+  expect(isDone).toBe(false);
+  await reader.query('commit');
+  expect(await migrating).toEqual(AFTER_TAGS);
+  expect(await storedPlants(database)).toHaveLength(13);
+});
