@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
 import { createPlant } from '../../src/application/create-plant.ts';
-import { PlantStoreError } from '../../src/domain/errors.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { fakePlants } from '../support/fake-plants.ts';
 
@@ -40,12 +39,4 @@ test('refuses an invalid plant before the repository sees it', async () => {
   const { stored, create } = setUp();
   await expect(create({ id: 1n, name: '\0' })).rejects.toMatchObject({ code: 'invalid_plant' });
   expect(stored.size).toBe(0);
-});
-
-test('passes on that the store is unavailable', async () => {
-  const create = createPlant({
-    ...fakePlants(),
-    add: () => Promise.reject(new PlantStoreError('store_unavailable', 'later')),
-  });
-  await expect(create(monstera)).rejects.toMatchObject({ code: 'store_unavailable' });
 });

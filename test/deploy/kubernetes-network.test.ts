@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { management } from '../../src/adapters/http/management.ts';
-import { serve } from '../../src/adapters/http/sockets/server.ts';
 import { readConfig } from '../../src/config/config.ts';
+import { startServer } from '../support/api-server.ts';
 import { containerOf, readManifests } from '../support/documents/manifests.ts';
 import { projectFile } from '../support/service-process.ts';
 
@@ -33,19 +33,9 @@ describe('the ports', () => {
       deployment.spec?.template.metadata?.annotations?.['prometheus.io/path'],
       only('PodMonitor').spec.podMetricsEndpoints?.[0]?.path,
     ];
-    const log = pino({ level: 'silent' });
-    const server = await serve(
-      management({}, async () => '', log),
-      '127.0.0.1',
-      0,
-      log,
-    );
-    try {
-      for (const path of [...probes.map((probe) => probe?.path), ...scraped]) {
-        expect([path, (await fetch(`${server.url}${path}`)).status]).toEqual([path, 200]);
-      }
-    } finally {
-      await server.close(0);
+    const { url } = await startServer(management({}, async () => '', pino({ level: 'silent' })));
+    for (const path of [...probes.map((probe) => probe?.path), ...scraped]) {
+      expect([path, (await fetch(`${url}${path}`)).status]).toEqual([path, 200]);
     }
   });
 

@@ -5,6 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { IDeployment } from 'kubernetes-models/apps/v1';
 import type { IService } from 'kubernetes-models/v1';
 import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
+import { VARIABLES } from '../../src/config/variables.ts';
 import { checkSchema, containerOf, podOf, readManifests, unknownFields } from '../support/documents/manifests.ts';
 import { projectFile, temporaryFolder } from '../support/service-process.ts';
 
@@ -82,34 +83,17 @@ describe('the workloads', () => {
     expect([program, existsSync(projectFile(script)), command]).toEqual(['node', true, 'up']);
   });
 
-  /** The environment in the container, the secrets filled in, that notes which variables are read. */
-  function environmentOf(container: ReturnType<typeof containerOf>, secrets: Record<string, string>) {
-    const read = new Set<string>();
-    const pairs = (container.env ?? []).map(({ name, value, valueFrom }) => {
-      const secret = secrets[valueFrom?.secretKeyRef?.key ?? ''];
-      return [name, name === 'ACCESS_TOKENS_FILE' ? secrets['access-tokens'] : (value ?? secret)];
-    });
-    const environment: Record<string, string | undefined> = Object.fromEntries(pairs);
-    const noted = new Proxy(environment, {
-      get(target, name: string) {
-        read.add(name);
-        return target[name];
-      },
-    });
-    return { environment: noted, unread: () => Object.keys(environment).filter((name) => !read.has(name)) };
-  }
-
   test('are configured by variables that the service knows, with values that it takes', async () => {
     const url = 'postgres://plants:password@database/plants';
     const tokens = join(await temporaryFolder(), 'access-tokens');
     await writeFile(tokens, 'token-for-the-tests\n');
-    const api = environmentOf(containerOf(deployment), { 'database-url': url, 'access-tokens': tokens });
-    expect(readConfig(api.environment).database).toMatchObject({ kind: 'postgres', url });
-    expect(api.unread()).toEqual([]);
-
-    const migration = environmentOf(containerOf(job), { 'migration-database-url': url });
-    expect(readMigrationConfig(migration.environment)).toMatchObject({ kind: 'postgres', url });
-    expect(migration.unread()).toEqual([]);
+    /** With the secrets filled in. */
+    const environmentOf = ({ env = [] }: ReturnType<typeof containerOf>) =>
+      Object.fromEntries(env.map(({ name, value }) => [name, name === 'ACCESS_TOKENS_FILE' ? tokens : (value ?? url)]));
+    const [api, migration] = [environmentOf(containerOf(deployment)), environmentOf(containerOf(job))];
+    expect(VARIABLES).toEqual(expect.arrayContaining(Object.keys({ ...api, ...migration })));
+    expect(readConfig(api).database).toMatchObject({ kind: 'postgres', url });
+    expect(readMigrationConfig(migration)).toMatchObject({ kind: 'postgres', url });
   });
 
   test('find the file of tokens where the secret is mounted', () => {

@@ -5,18 +5,17 @@ import { Client } from 'pg';
 import { storeCalls } from '../../src/adapters/postgres/calls/store-call.ts';
 import { plantPurge } from '../../src/adapters/postgres/changes/plant-purge.ts';
 import { embeddedDatabase } from '../../src/adapters/postgres/embedded/embedded-database.ts';
-import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { markdownTable } from '../../tooling/markdown-table.ts';
-import { startPostgresServer } from '../../tooling/postgres-server.ts';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
 import { putEmbeddedDatabase } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
 import { type MortalService, startMortalService } from '../support/faults/crash-rounds.ts';
 import { applyTo, type Consumer, consumer, pagesOver, type ReadPage, sorted } from '../support/plants/changes.ts';
+import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
-import { connect, storedPlants, storedPlantsAt } from '../support/test-database.ts';
+import { applyMigrations, connect, storedPlants, storedPlantsAt } from '../support/test-database.ts';
 
 /*
  * The feed of changes under fire: whatever happens to writers, services, backends and to the consumers themselves, a
@@ -167,11 +166,9 @@ function differences(copy: ReadonlyMap<bigint, NewPlant>, table: readonly NewPla
 test(
   'a consumer of a feed on Postgres loses nothing, and one that followed a sequence number would',
   async () => {
-    const postgres = await startPostgresServer(['fsync=off']);
-    const direct = connect(postgres.url);
-    await migrateUp(direct);
+    const postgres = await ownPostgres(['fsync=off']);
+    await applyMigrations(postgres.url);
     // The control: each write takes the next number, in whatever order they are committed.
-    await direct.close();
     await execute(
       postgres.url,
       `alter table plants add column number bigserial;
@@ -206,7 +203,6 @@ test(
         const table = await storedPlantsAt(postgres.url);
         for (const { copy } of consumers) lost += differences(copy, table).length;
         for (const { copy } of consumers) expect(differences(copy, table)).toEqual([]);
-        for (const { copy } of consumers) expect(sorted(copy.values())).toEqual(sorted(table));
         // It does not learn what was purged: only what the table has counts.
         lostByControl += await control.missing(table);
       }
@@ -215,8 +211,6 @@ test(
       addToReport('Postgres, in the order of a sequence', count, [], lostByControl);
       for (const each of clients) each.close();
       await control.close();
-      for (const service of services) await service.kill();
-      await postgres.stop();
     }
     expect(lostByControl).toBeGreaterThan(0);
   },

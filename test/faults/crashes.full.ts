@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { afterAll, beforeAll, test } from '@jest/globals';
-import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import { execute } from '../../tooling/execute.ts';
 import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
 import { crashRounds, emptyHistory, type MortalService, startMortalService } from '../support/faults/crash-rounds.ts';
-import { connect, storedPlantsAt } from '../support/test-database.ts';
+import { shutDown } from '../support/servers/own-postgres.ts';
+import { applyMigrations, storedPlantsAt } from '../support/test-database.ts';
 
 /*
  * One round each in npm run test:full, twenty in npm run test:faults. Every round also checks all rounds before it.
@@ -19,9 +18,7 @@ const history = emptyHistory();
 beforeAll(async () => {
   // As its users run it: with fsync.
   postgres = await startPostgresServer();
-  const database = connect(postgres.url);
-  await migrateUp(database);
-  await database.close();
+  await applyMigrations(postgres.url);
 });
 afterAll(() => postgres.stop());
 
@@ -32,9 +29,7 @@ async function killBackend(): Promise<void> {
 }
 
 async function killPostgres(signal: NodeJS.Signals): Promise<void> {
-  const exited = once(postgres.process, 'exit');
-  postgres.process.kill(signal);
-  await exited;
+  await shutDown(postgres, signal);
   postgres = await postgres.restart();
 }
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -18,13 +17,14 @@ import {
   stops,
   terminateBackends,
 } from '../support/faults/troubled-service.ts';
+import { shutDown } from '../support/servers/own-postgres.ts';
 
 /* What can happen to a whole database or the way to it. Nothing of the service is restarted. */
 
 /** Each begins an outage and resolves to what ends it. */
 const outages: Record<string, () => Promise<() => Promise<unknown>>> = {
   async 'a server that refuses connections'() {
-    await stopPostgres();
+    await shutDown(postgres);
     return restartPostgres;
   },
   async 'a network that swallows packets'() {
@@ -60,7 +60,7 @@ const outages: Record<string, () => Promise<() => Promise<unknown>>> = {
     };
   },
   async 'a standby in recovery'() {
-    await stopPostgres();
+    await shutDown(postgres);
     await writeFile(join(postgres.dataFolder, 'standby.signal'), '');
     await restartPostgres();
     return () => query('select pg_promote()');
@@ -86,12 +86,6 @@ const outages: Record<string, () => Promise<() => Promise<unknown>>> = {
     return () => other.end();
   },
 };
-
-async function stopPostgres(): Promise<void> {
-  const exited = once(postgres.process, 'exit');
-  postgres.process.kill('SIGINT');
-  await exited;
-}
 
 async function setReadOnly(value: 'on' | 'off'): Promise<void> {
   await query(`alter system set default_transaction_read_only = ${value}`);

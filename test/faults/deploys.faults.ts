@@ -1,12 +1,13 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
+import { forEachTest } from '../support/lifetimes.ts';
 import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
 import { debianProgram } from '../support/servers/debian-program.ts';
 import { type Instance, startHaproxy } from '../support/servers/haproxy.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
-import { migratedDatabase, storedPlantsAt, type TestDatabase } from '../support/test-database.ts';
+import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
 
 /* Deploys as clients see them: not at all. With FAULT_PROCESSES=2 every instance has so many processes. */
 
@@ -16,11 +17,7 @@ declare global {
 
 const haproxy = await debianProgram('haproxy');
 
-let database: TestDatabase;
-beforeEach(async () => {
-  database = await migratedDatabase();
-});
-afterEach(() => database.drop());
+const database = forEachTest(() => migratedDatabase());
 
 async function start({ apiPort, managementPort }: Instance): Promise<Service> {
   return startService(await temporaryFolder(), {

@@ -1,11 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { markdownTable } from '../../tooling/markdown-table.ts';
-import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { sendRandomRequests } from '../support/faults/random-requests.ts';
+import { forAllTests } from '../support/lifetimes.ts';
+import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
 import { startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
@@ -35,11 +36,7 @@ const environment = {
   STORE_TIMEOUT: '5s',
 };
 
-let postgres: PostgresServer;
-beforeAll(async () => {
-  postgres = await startPostgresServer(['fsync=off']);
-});
-afterAll(() => postgres.stop());
+const postgres = forAllTests(() => ownPostgres(['fsync=off']));
 
 const report: string[][] = [];
 afterAll(() => {

@@ -15,16 +15,6 @@ describe('answers 200 in time, since a fresh connection settles it', () => {
     await recovers();
   });
 
-  test.each([
-    ['in the middle of a statement', 'half'],
-    ['when the statement is committed', 'answer'],
-  ] as const)('after a connection that is cut %s', async (_name, where) => {
-    const cut = network.cutNext('insert into', where);
-    expect(await create(1)).toEqual([200]);
-    await cut;
-    await recovers();
-  });
-
   test('beside statements that never return', async () => {
     const frozen = await backends();
     for (const pid of frozen) process.kill(pid, 'SIGSTOP');

@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { execute } from '../../tooling/execute.ts';
 import { eventually } from '../support/eventually.ts';
 import { crashRounds, emptyHistory, startMortalService } from '../support/faults/crash-rounds.ts';
+import { forAllTests } from '../support/lifetimes.ts';
 import { debianProgram } from '../support/servers/debian-program.ts';
 import { startPgBouncer } from '../support/servers/pgbouncer.ts';
 import { projectFile, startNode } from '../support/service-process.ts';
-import { connect, migratedDatabase, storedPlants, type TestDatabase } from '../support/test-database.ts';
+import { connect, migratedDatabase, storedPlants } from '../support/test-database.ts';
 
 /* Behind PgBouncer in transaction mode. Migrations go past it: they hold a lock of their session. */
 
 const pgbouncer = await debianProgram('pgbouncer');
 const behindPgBouncer = pgbouncer === undefined ? test.skip : test;
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await migratedDatabase();
-});
-afterAll(() => database.drop());
+const database = forAllTests(() => migratedDatabase());
 
 behindPgBouncer(
   'loses nothing when it is restarted under load',
@@ -32,7 +29,6 @@ behindPgBouncer(
       rows: () => storedPlants(direct),
       history: emptyHistory(),
     });
-    await direct.close();
   },
   600_000,
 );
@@ -61,7 +57,6 @@ describe('the limits of statements', () => {
         ),
       );
     } finally {
-      await pooled.close();
       await database.query(`alter role postgres in database ${name} reset all`);
     }
   });

@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
+import { forAllTests } from '../support/lifetimes.ts';
 import { debianProgram } from '../support/servers/debian-program.ts';
 import { startHaproxy } from '../support/servers/haproxy.ts';
 import { startNginx } from '../support/servers/nginx.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
-import { migratedDatabase, type TestDatabase } from '../support/test-database.ts';
+import { migratedDatabase } from '../support/test-database.ts';
 
 /* That the proxies which the documents set up hold up no request of the API. */
 
 const haproxy = await debianProgram('haproxy');
 const nginx = await debianProgram('nginx');
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await migratedDatabase();
-});
-afterAll(() => database.drop());
+const database = forAllTests(() => migratedDatabase());
 
 const start = async () =>
   startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, LOG_LEVEL: 'warn' });

@@ -1,17 +1,12 @@
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { beforeEach, expect, jest, test } from '@jest/globals';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { send } from '../support/load-clients.ts';
-import {
-  isSynchronous,
-  type SynchronousPair,
-  shutDown,
-  startSynchronousPair,
-} from '../support/servers/synchronous-pair.ts';
+import { promote, shutDown } from '../support/servers/own-postgres.ts';
+import { isSynchronous, type SynchronousPair, startSynchronousPair } from '../support/servers/synchronous-pair.ts';
 import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { storedPlantsAt } from '../support/test-database.ts';
@@ -37,11 +32,6 @@ beforeEach(async () => {
     STATEMENT_TIMEOUT: '300ms',
     STORE_TIMEOUT: '2s',
   });
-});
-afterEach(async () => {
-  await network.close();
-  await pair.standby.stop();
-  await pair.primary.stop();
 });
 
 const plant = (id: number): NewPlant => ({ id: BigInt(id), name: `plant ${id}` });
@@ -76,16 +66,14 @@ test('answers no replay 200 of a plant that a crash of the primary made visible,
   expect(await create(1)).toBe(200);
   await shutDown(pair.standby);
   expect(await create(2)).toBe(503);
-  const exited = once(pair.primary.process, 'exit');
-  pair.primary.process.kill('SIGKILL');
-  await exited;
+  await shutDown(pair.primary, 'SIGKILL');
   pair.primary = await pair.primary.restart();
   expect(await onPrimary(2)).toBe(1);
   expect(await create(2)).toBe(503);
   expect((await send(service.apiUrl, { id: 2n, name: 'another' })).status).toBe(503);
   await shutDown(pair.primary);
   pair.standby = await pair.standby.restart();
-  await execute(pair.standby.url, 'select pg_promote()');
+  await promote(pair.standby);
   expect(await onStandby()).toEqual([1n]);
 });
 

@@ -1,7 +1,7 @@
 import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { projectFile, startProgram, temporaryFolder } from '../support/service-process.ts';
+import { projectFile, run, temporaryFolder } from '../support/service-process.ts';
 
 /* That .ci/run fails when one of its steps does, with stand-ins for the programs that it calls. */
 
@@ -47,12 +47,9 @@ async function runCi({
     await writeFile(join(folder, path), `#!/bin/bash\n${script}\n`);
     await chmod(join(folder, path), 0o755);
   }
-  const run = startProgram(join(folder, 'project/.ci/run'), [], {
-    cwd: folder,
-    env: { PATH: `${join(folder, 'bin')}:${process.env.PATH}` },
-  });
-  const { code } = await run.exited;
-  return { code, lastLine: run.stderr().trimEnd().split('\n').at(-1), stdout: run.stdout() };
+  const PATH = `${join(folder, 'bin')}:${process.env.PATH}`;
+  const { code, stdout, stderr } = await run(join(folder, 'project/.ci/run'), [], { PATH }, folder);
+  return { code, lastLine: stderr.trimEnd().split('\n').at(-1), stdout };
 }
 
 test('.ci/run passes when every step does', async () => {

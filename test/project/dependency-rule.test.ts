@@ -13,10 +13,10 @@ interface Findings {
 async function depcruise(folder: string): Promise<Findings> {
   const program = projectFile('node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
   const options = ['--config', projectFile('.dependency-cruiser.mjs'), '--output-type', 'json'];
-  const process = startNode([program, 'src', 'migrations', 'tooling', ...options], folder);
-  await process.exited;
-  expect(process.stderr()).toBe('');
-  return JSON.parse(process.stdout());
+  const run = startNode([program, 'src', 'migrations', 'tooling', ...options], folder);
+  const { stdout, stderr } = await run.outcome();
+  expect(stderr).toBe('');
+  return JSON.parse(stdout);
 }
 
 test('nothing breaks the rule, and no folder that it is about is empty', async () => {

@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
 import { chmod, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { readConfig } from '../../src/config/config.ts';
 import { freePort } from '../../tooling/free-port.ts';
 import { documents } from '../support/documents/documents.ts';
 import { codeBlocks, inlineCode, linkTargets, tableRows } from '../support/documents/markdown.ts';
+import { atEnd } from '../support/lifetimes.ts';
 import { projectFile, temporaryFolder } from '../support/service-process.ts';
 import { emptyDatabase } from '../support/test-database.ts';
 
@@ -95,11 +96,6 @@ test('has commands that work as they stand, one block after another', async () =
   expect(compared).toBe(2);
 }, 300_000);
 
-const cleanUps: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
 /**
  * A shell in a copy of the project. What a test cannot do as a newcomer does is done so instead:
  * - `npm ci` does nothing, since the packages are here already, and `npm test` runs a small part of the tests;
@@ -112,7 +108,6 @@ afterEach(async () => {
 async function newcomersShell() {
   const folder = await temporaryFolder();
   const database = await emptyDatabase();
-  cleanUps.push(database.drop);
   await copyProject(folder);
   const stubs = await makeStubs(folder);
   const [port, managementPort] = [await freePort(), await freePort()];
@@ -148,7 +143,7 @@ async function newcomersShell() {
       if (shell.exitCode === null && shell.signalCode === null) process.kill(-(shell.pid ?? 0), 'SIGTERM');
       await ended;
     }
-    cleanUps.push(stop);
+    atEnd(stop);
     return { ended, said, listening: listening.promise, stop };
   }
 

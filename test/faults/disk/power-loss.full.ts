@@ -1,7 +1,5 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { problemsAfter } from '../../support/disk/after-loss.ts';
 import type { Model } from '../../support/disk/lossy-disk.ts';
 import { entriesOf, powerLosses } from '../../support/disk/power-losses.ts';
@@ -21,13 +19,10 @@ const LIMIT = isLong ? 4 * 3_600_000 : 15 * 60_000;
 /** Checked at the same time. */
 const AT_ONCE = 2;
 
-let folder: string;
 let work: Work;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'plant-store-power-loss-'));
-  work = await recordedWork(folder, { rounds: ROUNDS });
+  work = await recordedWork(await temporaryFolder(), { rounds: ROUNDS });
 }, LIMIT);
-afterAll(() => rm(folder, { recursive: true }));
 
 /** What is wrong after losses at so many moments, each with its moment. */
 async function losses(recorded: Work, model: Model, count: number, seed: number): Promise<string[]> {
