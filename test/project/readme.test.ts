@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
 import { chmod, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
@@ -9,7 +7,7 @@ import { freePort } from '../../tooling/free-port.ts';
 import { documents } from '../support/documents/documents.ts';
 import { codeBlocks, inlineCode, linkTargets, tableRows } from '../support/documents/markdown.ts';
 import { atEnd } from '../support/lifetimes.ts';
-import { projectFile, temporaryFolder } from '../support/service-process.ts';
+import { projectFile, startProgram, temporaryFolder } from '../support/service-process.ts';
 import { emptyDatabase } from '../support/test-database.ts';
 
 /*
@@ -121,37 +119,21 @@ async function newcomersShell() {
   };
   let service: { commands: string; stop: () => Promise<unknown> } | undefined;
 
-  function start(commands: string) {
-    const shell = spawn('bash', ['-euo', 'pipefail', '-c', commands], {
-      cwd: folder,
-      env: environment,
-      detached: true,
-    });
-    const ended = once(shell, 'close');
-    const said = { stdout: '', all: '' };
-    const listening = Promise.withResolvers<void>();
-    shell.stdout.on('data', (chunk) => {
-      said.stdout += chunk;
-      said.all += chunk;
-    });
-    shell.stderr.on('data', (chunk) => {
-      said.all += chunk;
-      if (/ listens at /.test(said.all)) listening.resolve();
-    });
-    async function stop(): Promise<void> {
-      // Its whole group, since npm does not always pass on signals.
-      if (shell.exitCode === null && shell.signalCode === null) process.kill(-(shell.pid ?? 0), 'SIGTERM');
-      await ended;
-    }
-    atEnd(stop);
-    return { ended, said, listening: listening.promise, stop };
-  }
+  const start = (commands: string) =>
+    startProgram('bash', ['-euo', 'pipefail', '-c', commands], { cwd: folder, env: environment, detached: true });
 
   async function serve(commands: string): Promise<void> {
     await service?.stop();
-    const { listening, ended, said, stop } = start(commands);
-    await Promise.race([listening, ended]);
-    if (!/ listens at /.test(said.all)) throw new Error(`the service did not start with\n${commands}\n${said.all}`);
+    const shell = start(commands);
+    await shell.until(() => / listens at /.test(shell.stderr()));
+    let stopped: Promise<unknown> | undefined;
+    const stop = () => {
+      // Its whole group, since npm does not always pass on signals.
+      if (stopped === undefined) process.kill(-(shell.pid ?? 0), 'SIGTERM');
+      stopped ??= shell.exited;
+      return stopped;
+    };
+    atEnd(stop);
     service = { commands, stop };
   }
 
@@ -168,11 +150,10 @@ async function newcomersShell() {
       }
       const paused = /stop the service/i.test(commands) ? service : undefined;
       await paused?.stop();
-      const { ended, said } = start(commands);
-      const [code] = await ended;
-      if (code !== 0) throw new Error(`this ended with ${code}:\n${commands}\n${said.all}`);
+      const { code, stdout, stderr } = await start(commands).outcome();
+      if (code !== 0) throw new Error(`this ended with ${code}:\n${commands}\n${stdout}${stderr}`);
       if (paused !== undefined) await serve(paused.commands);
-      return said.stdout;
+      return stdout;
     },
   };
 }

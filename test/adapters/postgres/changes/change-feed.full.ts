@@ -6,7 +6,6 @@ import { plantPurge } from '../../../../src/adapters/postgres/changes/plant-purg
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
 import { damagedMigrations, migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
-import { readChanges } from '../../../../src/application/read-changes.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { execute } from '../../../../tooling/execute.ts';
 import { openEmbedded } from '../../../support/embedded-template.ts';
@@ -342,7 +341,7 @@ describe.each([
     const writers = ['its own instance', ...(name === 'Postgres' ? [ANOTHER] : [])];
     test.each(writers)('ends within 100 ms of a commit of %s', async (who) => {
       const writer = who === ANOTHER ? plantsIn(connect(opened.url ?? '')) : store.plants;
-      const read = readChanges(store.plants);
+      const { readChanges: read } = store.plants;
       const taken: number[] = [];
       let after = await store.end();
       for (let id = 1n; id <= 11n; id++) {
@@ -360,7 +359,7 @@ describe.each([
 
     test('ends when the service stops, at once for those who come later', async () => {
       const after = await store.end();
-      const read = readChanges(store.plants);
+      const { readChanges: read } = store.plants;
       const nothing = { lines: '', next: after, atEnd: true };
       const stopped = read({ after, limit: 10, wait: 60_000, signal: never });
       // By then it waits.
@@ -375,7 +374,7 @@ describe.each([
       const after = await store.end();
       const statements: string[] = [];
       const plants = plantsIn(observed(opened.database, (text) => statements.push(text)));
-      const read = readChanges(plants);
+      const { readChanges: read } = plants;
       const count = (part: string) => statements.filter((text) => text.includes(part)).length;
       const start = performance.now();
       let settled = 0;
@@ -441,7 +440,7 @@ describe('beside transactions that are open on Postgres', () => {
     await rolledBack.query('rollback');
     expect((await readToEnd(store.plants, start)).changes).toEqual([]);
     await gone.end();
-    const read = readChanges(store.plants);
+    const { readChanges: read } = store.plants;
     expect(await read({ after: start, limit: 10, wait: 30_000, signal: never })).toMatchObject({
       lines: '{"id":4,"name":"plant 4"}',
     });
@@ -451,7 +450,7 @@ describe('beside transactions that are open on Postgres', () => {
     const elsewhere = await openTransaction(server.url, 'select pg_current_xact_id()');
     const start = await store.end();
     await store.add(1n);
-    const reading = readChanges(store.plants)({ after: start, limit: 10, wait: 30_000, signal: never });
+    const reading = store.plants.readChanges({ after: start, limit: 10, wait: 30_000, signal: never });
     expect(await readPage(store.plants, start, 10, 200)).toMatchObject({ lines: '' });
     expect(await store.plants.changesLag()).toBe(0);
     await eventually(async () => (await store.plants.changesLag()) > 0);

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { migrationStatus } from '../../../../src/adapters/postgres/schema/migrator.ts';
@@ -10,6 +9,7 @@ import { apiClient } from '../../../support/api-client.ts';
 import { post, TOKEN } from '../../../support/api-server.ts';
 import { runMigrate } from '../../../support/migrations.ts';
 import { selfSignedCertificate } from '../../../support/servers/certificate.ts';
+import { listening } from '../../../support/servers/local-server.ts';
 import { ownPostgres } from '../../../support/servers/own-postgres.ts';
 import {
   projectFile,
@@ -188,16 +188,10 @@ describe('TLS to Postgres', () => {
         // Postgres's way to say that it does no TLS.
         socket.write('N');
       });
-    }).listen(0, '127.0.0.1');
-    await once(plain, 'listening');
-    try {
-      const { port } = plain.address() as AddressInfo;
-      const url = urlOf('plants_service', `sslmode=${mode}`, { port: String(port) });
-      await expect(reached(url)).rejects.toThrow('The server does not support SSL connections');
-      expect(received).toEqual(SSL_REQUEST);
-    } finally {
-      plain.close();
-    }
+    });
+    const url = urlOf('plants_service', `sslmode=${mode}`, { port: `${await listening(plain)}` });
+    await expect(reached(url)).rejects.toThrow('The server does not support SSL connections');
+    expect(received).toEqual(SSL_REQUEST);
   });
 });
 
