@@ -7,6 +7,7 @@ import { fakePlants } from '../support/fake-plants.ts';
 import { linesOf } from '../support/plants/plant-lines.ts';
 import { inEachLanguage, runExample, said } from '../support/programs/example-programs.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
+import type { Outcome } from '../support/service-process.ts';
 
 /* The programs that change and delete a plant, run against the service. all-programs.full.ts has what all do. */
 
@@ -42,7 +43,7 @@ describe.each(inEachLanguage('change-plant'))('the client in $language', (exampl
   const remove = (id = pine.id) => runWith([id, '--delete']);
 
   /** Prints JSON, in any spelling. */
-  function expectPrinted(outcome: { code: number | null; stdout: string; stderr: string }, plant: NewPlant): void {
+  function expectPrinted(outcome: Outcome, plant: NewPlant): void {
     expect({ ...outcome, stdout: '' }).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(outcome.stdout).toMatch(/^.+\n$/);
     expect(outcome.stdout).toContain(`${plant.id}`);

@@ -16,6 +16,7 @@ import { ownPostgres } from '../../../support/servers/own-postgres.ts';
 import {
   connect,
   lockRows,
+  migratedDatabase,
   observed,
   openTransaction,
   plantsIn,

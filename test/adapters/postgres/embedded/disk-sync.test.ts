@@ -12,7 +12,9 @@ import { temporaryFolder } from '../../../support/service-process.ts';
 
 /* What the embedded database writes to the disk, and when; test/faults/power-loss shows that it is enough. */
 
-afterEach(() => jest.restoreAllMocks());
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 async function open(folder: string): Promise<Database> {
   const database = await embeddedDatabase(folder);
