@@ -123,7 +123,8 @@ describe.each(named([...programs, mirror]))('examples/%s', (_file, { example, ar
 
   test('asks to report a defect of the service', async () => {
     stored.set(1n, fir);
-    failures = [new Error('a defect')];
+    // More often than curl tries.
+    failures = Array.from({ length: 20 }, () => new Error('a defect'));
     expect(await runWith(server.url)).toEqual(said(50000, 'report it'));
   });
 
