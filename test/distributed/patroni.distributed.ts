@@ -38,8 +38,8 @@ const RECONNECTION = 1_000;
 /** Milliseconds by which the probe may notice later than the service that the database commits. */
 const PROBE_DELAY = 250;
 
-/** Plants that may be announced once more for each fault: a page whose position was not stored, and what came with it. */
-const REPEATED = 400;
+/** States that a fault may announce again: a page whose position was not stored, and requests that were on their way. */
+const REPEATED = 200 + 32;
 
 let cluster: PatroniCluster;
 beforeEach(async () => {
