@@ -43,11 +43,11 @@ export function classify(error: unknown): FailureClass {
   if (NOT_RETRYABLE.some((kind) => error instanceof kind)) return 'unavailable';
   if (error instanceof UnknownOutcomeError) return 'transient';
   if (error instanceof MissingRowError) return 'rows_fault';
-  const state = sqlState(error);
-  if (state === undefined) return error instanceof ConnectionError ? 'transient' : 'defect';
-  if (TRANSIENT.test(state)) return 'transient';
-  if (SERVER_TIMEOUT.test(state) || REFUSED_VALUE.test(state)) return 'rows_fault';
-  return NOT_SET_UP.test(state) ? 'unavailable' : 'defect';
+  const state = sqlState(error) ?? '';
+  if (NOT_SET_UP.test(state)) return 'unavailable';
+  // Whatever a server or a pooler says before there is a statement, no statement is at fault.
+  if (error instanceof ConnectionError || TRANSIENT.test(state)) return 'transient';
+  return SERVER_TIMEOUT.test(state) || REFUSED_VALUE.test(state) ? 'rows_fault' : 'defect';
 }
 
 /** Whether a statement that failed so may have succeeded nevertheless, or may still do so. All others have not. */
@@ -86,8 +86,9 @@ function isUnknown(error: unknown, ...reasons: readonly UnknownOutcomeError['rea
 /** Translates a failure of the database into the rejection that the port promises. */
 export function translated(error: unknown): unknown {
   if (error instanceof PlantStoreError) return error;
-  const isKnown = classify(error) !== 'defect' && !REFUSED_VALUE.test(sqlState(error) ?? '');
-  return isKnown ? unavailable(error) : error;
+  const kind = classify(error);
+  const isRefused = kind === 'rows_fault' && REFUSED_VALUE.test(sqlState(error) ?? '');
+  return kind === 'defect' || isRefused ? error : unavailable(error);
 }
 
 /** An earlier statement of a call may have succeeded, and what is stored now does not show whether it has. */

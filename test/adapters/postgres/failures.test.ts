@@ -38,6 +38,8 @@ test('takes what connecting fails with for transient, what was refused for good 
   expect(classify(connectionError(new Error('timeout exceeded when trying to connect')))).toBe('transient');
   expect(classify(connectionError(postgres('28P01')))).toBe('unavailable');
   expect(classify(new PlantStoreError('store_unavailable', 'migrations are pending'))).toBe('unavailable');
+  // A limit of Supavisor, a setting that the server does not have, and Postgres's authentication_timeout.
+  for (const code of ['XX000', '22023', '57014']) expect(classify(connectionError(postgres(code)))).toBe('transient');
   expect(classify(new Error('a library was used wrongly'))).toBe('defect');
   expect(classify(new TypeError('x is undefined'))).toBe('defect');
 });
@@ -74,6 +76,7 @@ test.each([
   postgres('57014'),
   postgres('28P01'),
   connectionError(system('ECONNREFUSED')),
+  connectionError(postgres('22023')),
   noResponse,
   new MissingRowError('dropped'),
   new DeadlineError('late'),

@@ -5,10 +5,17 @@ import { listening } from './local-server.ts';
 
 /**
  * What becomes of what a client sends: half of it arrives and the connection is cut; all arrives, and the connection is
- * cut at the response, so that a statement is committed and nobody learns of it; or it arrives once `deliverLate` is called,
- * whether the client has closed the connection by then or not, as from a socket's buffer.
+ * cut at the response, so that a statement is committed and nobody learns of it; the response comes in one packet with the
+ * announcement that the server shuts down, or something else comes in its place; or it arrives once `deliverLate` is
+ * called, whether the client has closed the connection by then or not, as from a socket's buffer.
  */
-type Fault = 'half' | 'answer' | 'late';
+type Fault = 'half' | 'answer' | 'shutdown' | 'garbage' | 'late';
+
+/** https://www.postgresql.org/docs/current/protocol-message-formats.html#PROTOCOL-MESSAGE-FORMATS-ERRORRESPONSE */
+const SHUTDOWN = 'E\0\0\0\x48SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0';
+
+/** A message of a type that there is not. */
+const GARBAGE = '0\0\0\0\x04';
 
 /** A bad network between a service and its database. */
 export interface TcpProxy {
@@ -28,12 +35,13 @@ export interface TcpProxy {
   /** Resets every connection. */
   cut(): void;
   /**
-   * Cuts the connection of the next statement that contains the text: `half` way through the statement, or when the
-   * database's `answer` comes, so that the statement is committed and nobody learns of it.
+   * Cuts the connection of the next statement that contains the text: `half` way through the statement, when the
+   * database's `answer` comes, so that the statement is committed and nobody learns of it, after that answer and the
+   * announcement of a `shutdown`, or after `garbage` in its place.
    *
    * @returns what resolves when that has happened
    */
-  cutNext(text: string, where: 'half' | 'answer'): Promise<void>;
+  cutNext(text: string, where: Exclude<Fault, 'late'>): Promise<void>;
   /** From now on decides what becomes of everything that a client sends after its first packet; undefined lets it pass. */
   interfere(decide: (sent: Buffer) => Fault | undefined): void;
   /** Delivers what was held back. Resolves once the database has responded to all of it. */
@@ -62,7 +70,7 @@ export async function startTcpProxy(
     open.add(service);
     const database = connect(Number(port), hostname);
     if (swallowing) dead.add(service);
-    let answerIsDue = false;
+    let atAnswer: Fault | undefined;
     let isOpening = true;
     let isLate = false;
 
@@ -86,12 +94,14 @@ export async function startTcpProxy(
       } else if (fault === 'half') {
         database.write(bytes.subarray(0, bytes.length / 2), () => service.resetAndDestroy());
       } else {
-        answerIsDue ||= fault === 'answer';
+        atAnswer ??= fault;
         database.write(bytes);
       }
     });
     database.on('data', (bytes) => {
-      if (answerIsDue) service.resetAndDestroy();
+      if (atAnswer === 'answer') service.resetAndDestroy();
+      else if (atAnswer === 'shutdown') service.end(Buffer.concat([bytes, Buffer.from(SHUTDOWN)]));
+      else if (atAnswer === 'garbage') service.end(GARBAGE);
       else if (!dead.has(service)) service.write(bytes);
     });
     for (const socket of [service, database]) socket.on('error', () => {});

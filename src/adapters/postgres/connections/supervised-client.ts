@@ -38,16 +38,11 @@ const WARNING = '01000';
 export function supervised(client: ClientBase, backend: number, supervisor: Supervisor): SupervisedClient {
   const openedAt = performance.now();
   let isBroken = false;
-  let isLost = false;
   /** Whether the server has sent a warning since the last statement began. */
   let isWarned = false;
 
   client.on('notice', ({ code }) => {
     if (code === WARNING) isWarned = true;
-  });
-  // Emitted before the running statement fails.
-  client.on('error', () => {
-    isLost = true;
   });
 
   const send = (sql: string, parameters: readonly unknown[] = []): Promise<QueryResult> =>
@@ -70,7 +65,9 @@ export function supervised(client: ClientBase, backend: number, supervisor: Supe
 
   /** The error with its cause, where the driver's or the server's own is ambiguous. */
   async function explained(thrown: unknown): Promise<unknown> {
-    if (!isLost || sqlState(thrown) !== undefined) return explainInternalError(thrown, send);
+    if (thrown instanceof UnknownOutcomeError) return thrown;
+    if (sqlState(thrown) !== undefined) return explainInternalError(thrown, send);
+    // What is not Postgres's own, pg says of a connection that is lost, or that sends what no Postgres does.
     return new UnknownOutcomeError('lost_connection', (thrown as Error).message, { cause: thrown });
   }
 

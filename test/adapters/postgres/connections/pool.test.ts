@@ -66,6 +66,16 @@ test('serves again after its connections fell silent twice without a commit betw
 });
 
 test.each([
+  // In one packet with the response to a new connection's first statement, pg hands out what it has closed itself.
+  ['is shut down just after it has opened one', 'pg_backend_pid', 'shutdown'],
+  ['responds with what is not its protocol', 'from "plants"', 'garbage'],
+] as const)('takes a connection for lost if the server %s', async (_, statement, fault) => {
+  const ended = network.cutNext(statement, fault);
+  expect(await plantsIn(database).find(1n)).toBeUndefined();
+  await ended;
+});
+
+test.each([
   ['postgres://plants:secret@db.example/plants', 'db.example:5432/plants'],
   ['postgres://db.example:5433/plants?sslmode=disable', 'db.example:5433/plants'],
   ['postgres:///plants?host=/run/postgresql', '/run/postgresql:5432/plants'],
