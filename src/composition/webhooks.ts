@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { sharedRun } from '../adapters/postgres/calls/shared-run.ts';
 import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
-import { distribution } from '../adapters/postgres/citus.ts';
 import type { Database } from '../adapters/postgres/database.ts';
 import { positionsGate } from '../adapters/postgres/webhooks/positions-gate.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
@@ -49,14 +48,13 @@ export function webhooksOf(
   if (endpoints.length === 0) return { storeReady: schemaReady, start: async () => async () => {} };
   const names = endpoints.map(({ name }) => name);
   const callStore = storeCalls({ schemaReady, timeout });
-  const isDistributed = distribution(database);
-  const positions = webhookPositions(database, callStore, isDistributed);
+  const positions = webhookPositions(database, callStore);
 
   return {
     storeReady: positionsGate(names, positions, schemaReady, log),
     async start(isWriting) {
       // If the database does not respond now, the gate finds out later.
-      const isUnusable = isDistributed().catch(() => false);
+      const isUnusable = database.isDistributed().catch(() => false);
       if (await Promise.race([isUnusable, delay(CHECK_TIMEOUT, false, { ref: false })])) {
         throw new Error(
           'Webhooks need the feed of changes, but there is no feed of changes: the table is distributed by Citus: ' +

@@ -1,23 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, type Kysely } from 'kysely';
 import { sharedRun } from './calls/shared-run.ts';
-import type { Database } from './database.ts';
+import type { Database, Tables } from './database.ts';
 import { sqlState, UnknownOutcomeError } from './errors.ts';
 import { breaksConnection } from './failures.ts';
 
-/** Whether Citus has distributed the table `plants` over several servers. */
-export type IsDistributed = () => Promise<boolean>;
-
-/** Asks the database until it has responded once: the answer stays the same while the service runs. */
-export function distribution(database: Database): IsDistributed {
+/** Asks the database whether it has distributed the plants, until it has responded once. */
+export function distribution(sql: Kysely<Tables>): Database['isDistributed'] {
   let known: boolean | undefined;
   return async () => {
-    known ??= await isDistributed(database);
+    known ??= await isDistributed(sql);
     return known;
   };
 }
 
-async function isDistributed({ sql }: Database): Promise<boolean> {
+async function isDistributed(sql: Kysely<Tables>): Promise<boolean> {
   const isThere = async (text: string) => (await sql.executeQuery(CompiledQuery.raw(text, []))).rows.length > 0;
   return (
     (await isThere(`select where to_regclass('pg_catalog.pg_dist_partition') is not null`)) &&
@@ -58,7 +55,7 @@ const ASK_ALL_NODES = 'select id from plants order by id limit 1';
  * Creates a check whether all plants of a distributed table can be read now. It resolves to why not, in words, or to
  * undefined.
  */
-export function nodesCheck({ sql }: Database, isDistributed: IsDistributed): () => Promise<string | undefined> {
+export function nodesCheck({ sql, isDistributed }: Database): () => Promise<string | undefined> {
   // One at a time: while it waits for a node, it takes a connection.
   const ask = sharedRun(() =>
     sql.executeQuery(CompiledQuery.raw(ASK_ALL_NODES)).then(

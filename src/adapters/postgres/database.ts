@@ -37,6 +37,8 @@ export interface Database {
    * that, as those of the embedded database do.
    */
   readonly gather?: () => Promise<void>;
+  /** Whether Citus has distributed the table `plants` over several servers. Once known, it stays the same. */
+  readonly isDistributed: () => Promise<boolean>;
   /** Its connections by state; undefined if it has none. */
   readonly connectionUse?: () => { readonly busy: number; readonly idle: number; readonly unused: number };
   /** Rejects, saying what to do, while it responds but must not be used to store plants. */

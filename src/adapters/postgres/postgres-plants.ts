@@ -1,7 +1,6 @@
 import type { Ports } from '../../application/use-cases.ts';
 import type { CallStore } from './calls/store-call.ts';
 import { changeFeed } from './changes/change-feed.ts';
-import { distribution } from './citus.ts';
 import type { Database } from './database.ts';
 import { plantInserts } from './plants/plant-inserts.ts';
 import { plantLookup } from './plants/plant-lookup.ts';
@@ -31,8 +30,7 @@ export interface PostgresPlants extends Ports {
 
 /** Plants in the table `plants`. */
 export function postgresPlants(database: Database, { callStore, batchRows, onInsert }: PlantsOptions): PostgresPlants {
-  const isDistributed = distribution(database);
-  const feed = changeFeed(database, callStore, isDistributed);
+  const feed = changeFeed(database, callStore);
   let inserted = 0;
   const lookUp = plantLookup(database);
   const inserts = plantInserts(database, lookUp, {
@@ -44,12 +42,12 @@ export function postgresPlants(database: Database, { callStore, batchRows, onIns
       feed.announce();
     },
   });
-  const updates = plantUpdates(database, lookUp, callStore, isDistributed, feed.announce);
+  const updates = plantUpdates(database, lookUp, callStore, feed.announce);
   const isWriting = () => inserts.running() + updates.running() > 0;
   const { readChanges, stopWaiting, lag } = feed;
   const { replace, remove } = updates;
   return {
-    ...plantReader(database, callStore, isDistributed, isWriting),
+    ...plantReader(database, callStore, isWriting),
     add: inserts.add,
     replace,
     remove,

@@ -2,7 +2,7 @@ import { CompiledQuery, sql } from 'kysely';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { MAY_RECORD } from './changes/change-epoch.ts';
 import { requireChangeFeed } from './changes/change-feed-check.ts';
-import { distribution, type IsDistributed, nodesCheck } from './citus.ts';
+import { nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
 import { withAdvice } from './schema/advice.ts';
@@ -19,8 +19,7 @@ export function readiness(
   webhooks: readonly { readonly name: string }[] = [],
 ): () => Promise<string | undefined> {
   const endpoints = webhooks.map(({ name }) => name);
-  const isDistributed = distribution(database);
-  const nodesProblem = nodesCheck(database, isDistributed);
+  const nodesProblem = nodesCheck(database);
   return async () => {
     await requireMigrations(database);
     try {
@@ -30,7 +29,7 @@ export function readiness(
       return (
         problem ??
         (await nodesProblem()) ??
-        (await feedProblem(database, isDistributed)) ??
+        (await feedProblem(database)) ??
         (await parkedWebhooks(database, endpoints))
       );
     } catch (error) {
@@ -110,9 +109,9 @@ async function tableProblem({ sql: database }: Database, hasWebhooks: boolean): 
 }
 
 /** Why there is no feed of changes, if there is none. */
-async function feedProblem(database: Database, isDistributed: IsDistributed): Promise<string | undefined> {
+async function feedProblem(database: Database): Promise<string | undefined> {
   try {
-    await requireChangeFeed(database, isDistributed);
+    await requireChangeFeed(database);
     return undefined;
   } catch (error) {
     if (error instanceof PlantStoreError || error instanceof SchemaError) return error.message;

@@ -1,6 +1,5 @@
 import { CompiledQuery } from 'kysely';
 import { storeCalls } from '../../../src/adapters/postgres/calls/store-call.ts';
-import { distribution } from '../../../src/adapters/postgres/citus.ts';
 import type { Database } from '../../../src/adapters/postgres/database.ts';
 import { webhookEndpoints } from '../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookEntries } from '../../../src/adapters/postgres/webhooks/webhook-entries.ts';
@@ -42,7 +41,7 @@ export function webhooksIn(database: Database) {
   const callStore = storeCalls({ schemaReady: () => undefined, timeout: 10_000 });
   return {
     plants: plantsIn(database),
-    ...webhookPositions(database, callStore, distribution(database)),
+    ...webhookPositions(database, callStore),
     ...webhookEntries(database, callStore, () => false),
     endpoints: webhookEndpoints(database, callStore),
     query: (text: string) => database.sql.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text)),

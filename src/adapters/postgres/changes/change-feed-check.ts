@@ -1,5 +1,4 @@
 import { PlantStoreError } from '../../../domain/errors.ts';
-import type { IsDistributed } from '../citus.ts';
 import type { Database } from '../database.ts';
 import { SchemaError } from '../errors.ts';
 import { selectRestored } from './change-statements.ts';
@@ -11,7 +10,7 @@ export const NO_STATE = 'the table change_feed has no row: run npm run migrate';
  *
  * @throws PlantStoreError `changes_unavailable`, or SchemaError, saying what to do
  */
-export async function requireChangeFeed({ sql }: Database, isDistributed: IsDistributed): Promise<void> {
+export async function requireChangeFeed({ sql, isDistributed }: Database): Promise<void> {
   if (await isDistributed()) {
     throw new PlantStoreError('changes_unavailable', 'there is no feed of changes: the table is distributed by Citus');
   }

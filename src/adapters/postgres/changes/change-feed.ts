@@ -2,7 +2,6 @@ import type { CompiledQuery } from 'kysely';
 import type { Changes, ChangesQuery } from '../../../application/ports.ts';
 import { semaphore } from '../calls/semaphore.ts';
 import type { CallStore } from '../calls/store-call.ts';
-import type { IsDistributed } from '../citus.ts';
 import type { Database } from '../database.ts';
 import { SchemaError } from '../errors.ts';
 import {
@@ -32,7 +31,7 @@ const READERS_PER_ITERATION = 50;
 const SHARE = 0.3;
 
 /** The table `plants` as a feed of changes: its rows in the order of the transactions that wrote them last. */
-export function changeFeed(database: Database, callStore: CallStore, isDistributed: IsDistributed) {
+export function changeFeed(database: Database, callStore: CallStore) {
   const feedStatement = semaphore(Math.ceil(database.connections * SHARE), database.gather);
   const [changesBetween, end] = [selectChanges(database.sql), selectEnd(database.sql)];
   const maySend = changeRecord(database, callStore);
@@ -41,7 +40,7 @@ export function changeFeed(database: Database, callStore: CallStore, isDistribut
 
   async function requireFeed(): Promise<void> {
     if (isChecked) return;
-    await requireChangeFeed(database, isDistributed);
+    await requireChangeFeed(database);
     isChecked = true;
   }
 

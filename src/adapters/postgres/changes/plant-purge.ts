@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
 import type { CallStore } from '../calls/store-call.ts';
-import { distribution } from '../citus.ts';
 import type { Database } from '../database.ts';
 import { SETTLED } from './change-epoch.ts';
 
@@ -21,10 +20,8 @@ const SCANNED = 5_000;
  * `isDryRun`. It throws PlantStoreError `store_unavailable`.
  */
 export function plantPurge(database: Database, callStore: CallStore) {
-  const isDistributed = distribution(database);
-
   async function purgePart(isDryRun: boolean, part: Scan): Promise<Part> {
-    const statements = (await isDistributed()) ? onCitus : onPostgres;
+    const statements = (await database.isDistributed()) ? onCitus : onPostgres;
     const { rows } = await (isDryRun ? statements.count : statements.purge)(part).execute(database.sql);
     return rows[0] ?? { count: 0, end: null };
   }

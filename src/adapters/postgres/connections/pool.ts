@@ -1,6 +1,7 @@
 import { Kysely } from 'kysely';
 import { type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
 import type { Logger } from 'pino';
+import { distribution } from '../citus.ts';
 import type { Database, Tables } from '../database.ts';
 import { connectionError } from '../errors.ts';
 import { abandonedStatements } from './abandoned-statements.ts';
@@ -116,6 +117,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
   return {
     sql,
     connections: poolSize,
+    isDistributed: distribution(sql),
     connectionUse: () => ({
       busy: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,

@@ -4,7 +4,6 @@ import { batcher } from '../calls/batcher.ts';
 import { longStatements } from '../calls/long-statements.ts';
 import { arrayOf } from '../calls/statement.ts';
 import type { CallStore, StoreCall } from '../calls/store-call.ts';
-import type { IsDistributed } from '../citus.ts';
 import type { Database } from '../database.ts';
 import { isLostNode } from '../failures.ts';
 import { type PlantRow, storedIn } from './plant-columns.ts';
@@ -44,10 +43,9 @@ interface RangeRead {
 export function plantReader(
   database: Database,
   callStore: CallStore,
-  isDistributed: IsDistributed,
   isWriting: () => boolean,
 ): LoadPlant & ReadPlants {
-  const { sql, connections, gather } = database;
+  const { sql, connections, gather, isDistributed } = database;
   const rowsOf = async <T>(query: CompiledQuery<T>) => (await sql.executeQuery(query)).rows;
   const rowsOfLong = longStatements(database, isWriting);
   const plantsById = selectPlants(sql);

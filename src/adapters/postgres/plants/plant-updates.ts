@@ -3,7 +3,6 @@ import type { Condition, UpdatePlant } from '../../../application/ports.ts';
 import type { Stored } from '../../../domain/plant.ts';
 import { batcher } from '../calls/batcher.ts';
 import type { CallStore } from '../calls/store-call.ts';
-import type { IsDistributed } from '../citus.ts';
 import type { Database } from '../database.ts';
 import { DeadlineError } from '../errors.ts';
 import { isOutcomeUnknown, outcomeUnknown, shouldRetryAlone } from '../failures.ts';
@@ -34,7 +33,6 @@ export function plantUpdates(
   database: Database,
   lookUp: PlantLookup,
   callStore: CallStore,
-  isDistributed: IsDistributed,
   onUpdate: () => void,
 ): UpdatePlant & { readonly running: () => number } {
   const batches = (update: Update, maxItems: number) =>
@@ -72,7 +70,7 @@ export function plantUpdates(
     const needsLookUp = target !== 'deleted' || condition !== undefined;
     const wanted: Change = { id, target, condition, needsLookUp, uncertain: undefined };
     return callStore(async (call) => {
-      const add = (await isDistributed()) ? alone : inBatch;
+      const add = (await database.isDistributed()) ? alone : inBatch;
       while (call.isOpen) {
         const outcome = await add(wanted, call);
         if (outcome === 'unknown') throw outcomeUnknown();

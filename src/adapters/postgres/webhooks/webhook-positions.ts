@@ -5,7 +5,6 @@ import { MIN_INT64 } from '../../../domain/plant.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import { SETTLED } from '../changes/change-epoch.ts';
 import { requireChangeFeed } from '../changes/change-feed-check.ts';
-import type { IsDistributed } from '../citus.ts';
 import type { Database } from '../database.ts';
 
 /** Whether the position is that of the table that there is: it is not if only one of the two was restored. */
@@ -21,9 +20,9 @@ const later = (milliseconds: number) => sql`now() + make_interval(secs => ${mill
  * The table `webhooks`. Leases expire by the clock of the database. Each has a name of its own, so that a statement that
  * runs late does nothing.
  */
-export function webhookPositions(store: Database, callStore: CallStore, isDistributed: IsDistributed): KeepPositions {
+export function webhookPositions(store: Database, callStore: CallStore): KeepPositions {
   const database = store.sql;
-  const requireFeed = () => requireChangeFeed(store, isDistributed);
+  const requireFeed = () => requireChangeFeed(store);
 
   /** @returns whether the lease holds */
   async function update({ endpoint, holder }: Lease, set: RawBuilder<unknown>): Promise<boolean> {

@@ -115,7 +115,7 @@ test('a change that may still run late is answered only once it cannot, though i
   const calls = storeCalls({ schemaReady: () => undefined, timeout: 20_000 });
   const lookUp = plantLookup(database);
   const updates = plantUpdates(
-    { ...database, connections: 2 },
+    { ...database, connections: 2, isDistributed: async () => false },
     async (ids) => {
       if (ids.includes(2n)) await between.promise;
       return lookUp(ids);
@@ -130,7 +130,6 @@ test('a change that may still run late is answered only once it cannot, though i
         }
         return result;
       }, settles),
-    async () => false,
     () => {},
   );
   holdBack('update "plants"');
