@@ -1,6 +1,7 @@
 import type { CompiledQuery } from 'kysely';
 import type { Changes, ChangesQuery } from '../../../application/ports.ts';
 import { semaphore } from '../calls/semaphore.ts';
+import { untilPassed } from '../calls/shared-run.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import { SchemaError } from '../errors.ts';
@@ -36,13 +37,7 @@ export function changeFeed(database: Database, callStore: CallStore) {
   const [changesBetween, end] = [selectChanges(database.sql), selectEnd(database.sql)];
   const maySend = changeRecord(database, callStore);
   const rowsOf = async <T>(query: CompiledQuery<T>) => (await database.sql.executeQuery(query)).rows;
-  let isChecked = false;
-
-  async function requireFeed(): Promise<void> {
-    if (isChecked) return;
-    await requireChangeFeed(database);
-    isChecked = true;
-  }
+  const feedReady = untilPassed(() => requireChangeFeed(database));
 
   const watch = changeWatch(async () => {
     try {
@@ -72,7 +67,7 @@ export function changeFeed(database: Database, callStore: CallStore) {
     for (;;) {
       const row = await callStore((call) =>
         feedStatement(async () => {
-          await requireFeed();
+          await feedReady();
           const [row] = await select();
           if (row === undefined) throw new SchemaError(NO_STATE);
           return row;

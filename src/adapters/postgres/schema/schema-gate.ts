@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { sharedRun } from '../calls/shared-run.ts';
+import { untilPassed } from '../calls/shared-run.ts';
 import type { Database } from '../database.ts';
 import { SchemaError } from '../errors.ts';
 import { classify, translated } from '../failures.ts';
@@ -26,15 +26,12 @@ export async function requireMigrations(database: Database): Promise<MigrationSt
  * PlantStoreError `store_unavailable`, or with the driver's own error if that is transient
  */
 export function migrationGate(database: Database, log: Logger): () => Promise<void> | undefined {
-  let passed = false;
-  const check = sharedRun(async () => {
+  return untilPassed(async () => {
     try {
       const { unknown } = await requireMigrations(database);
       if (unknown.length > 0) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
-      passed = true;
     } catch (error) {
       throw classify(error) === 'transient' ? error : translated(error);
     }
   });
-  return () => (passed ? undefined : check());
 }
