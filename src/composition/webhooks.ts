@@ -3,10 +3,9 @@ import type { Logger } from 'pino';
 import { sharedRun } from '../adapters/postgres/calls/shared-run.ts';
 import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
 import type { Database } from '../adapters/postgres/database.ts';
-import { positionsGate } from '../adapters/postgres/webhooks/positions-gate.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookEntries } from '../adapters/postgres/webhooks/webhook-entries.ts';
-import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
+import { positionsGate, webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
 import type { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { type WebhookEndpoint, webhookSender } from '../adapters/webhooks/webhook-sender.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
@@ -51,7 +50,7 @@ export function webhooksOf(
   const positions = webhookPositions(database, callStore);
 
   return {
-    storeReady: positionsGate(names, positions, schemaReady, log),
+    storeReady: positionsGate(names, positions.add, schemaReady, log),
     async start(isWriting) {
       // If the database does not respond now, the gate finds out later.
       const isUnusable = database.isDistributed().catch(() => false);

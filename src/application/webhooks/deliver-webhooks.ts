@@ -36,11 +36,8 @@ export function deliverWebhooks(delivery: Delivery): DeliverWebhooks {
   const { feed, positions, send, observer, now, sleep, random, leaseTime = 10_000 } = delivery;
 
   return async (endpoint, stop) => {
-    let isAdded = false;
     while (!stop.aborted) {
       try {
-        if (!isAdded) await positions.add(endpoint);
-        isAdded = true;
         const asked = now();
         const lease = await positions.take(endpoint, leaseTime);
         if (lease !== undefined) await deliverUnder(lease, asked, stop);

@@ -67,13 +67,10 @@ export function fakeStore(now: () => number) {
       whenAvailable(() => ({ epoch: 'epoch', entries: entries.filter((one) => one.changed > changed).slice(0, 100) })),
   };
   const positions: KeepPositions = {
-    add: () =>
+    take: (endpoint, milliseconds) =>
       whenAvailable(() => {
         const start = { changed: 0n, id: 0n };
         row ??= { position: start, holder: '', expires: 0, setback: undefined, retryAt: 0 };
-      }),
-    take: (endpoint, milliseconds) =>
-      whenAvailable(() => {
         const isFree = row.holder === '' || row.expires < now();
         if (!isFree || row.setback?.isParked || row.retryAt > now()) return undefined;
         row.holder = `${++leases}`;

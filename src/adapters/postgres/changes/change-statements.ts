@@ -49,7 +49,7 @@ const STATE = sql`${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next`
 const IS_SYNCHRONOUS = sql`current_setting('synchronous_standby_names') <> ''`;
 
 /** The last row before a transaction: one probe of the index. */
-const lastBefore = (end: RawBuilder<unknown>) =>
+export const lastBefore = (end: RawBuilder<unknown>) =>
   sql`select changed, id from plants where changed < ${end} order by changed desc, id desc limit 1`;
 
 interface ChangesValues {

@@ -3,6 +3,7 @@ import type { Position } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import { SETTLED } from '../changes/change-epoch.ts';
+import { lastBefore } from '../changes/change-statements.ts';
 import type { Database } from '../database.ts';
 import { IS_SAME_TABLE, NO_FAILURE } from './webhook-positions.ts';
 
@@ -87,9 +88,7 @@ const STATES = sql<Row>`
     case when retry_at > now() then extract(epoch from retry_at - now()) else 0 end::float8 as retry_in,
     last.changed as end_changed, last.id as end_id, behind
   from (select ${SETTLED} as settled from change_feed where single = 1) as feed cross join webhooks
-  left join lateral (
-    select changed, id from plants where changed < settled order by changed desc, id desc limit 1
-  ) as last on true
+  left join lateral (${lastBefore(sql`settled`)}) as last on true
   cross join lateral (
     select count(*)::int as behind from (
       select from plants where (plants.changed, plants.id) > (webhooks.changed, webhooks.id) and plants.changed < settled

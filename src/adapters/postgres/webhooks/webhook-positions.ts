@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
+import type { Logger } from 'pino';
 import type { KeepPositions, Lease } from '../../../application/webhooks/ports.ts';
+import { PlantStoreError } from '../../../domain/errors.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
+import { untilPassed } from '../calls/shared-run.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import { SETTLED } from '../changes/change-epoch.ts';
 import { requireChangeFeed } from '../changes/change-feed-check.ts';
+import { lastBefore } from '../changes/change-statements.ts';
 import type { Database } from '../database.ts';
+import { SchemaError, sqlState } from '../errors.ts';
 
 /** Whether the position is that of the table that there is: it is not if only one of the two was restored. */
 export const IS_SAME_TABLE = sql`plants = 'plants'::regclass`;
@@ -16,13 +21,23 @@ export const NO_FAILURE = sql`failures = 0, failing_since = null, failing_change
 
 const later = (milliseconds: number) => sql`now() + make_interval(secs => ${milliseconds / 1_000})`;
 
+/** Adds an endpoint at the end of the feed, unless it is known. It rejects as KeepPositions does. */
+type AddEndpoint = (endpoint: string) => Promise<void>;
+
 /**
  * The table `webhooks`. Leases expire by the clock of the database. Each has a name of its own, so that a statement that
  * runs late does nothing.
  */
-export function webhookPositions(store: Database, callStore: CallStore): KeepPositions {
+export function webhookPositions(store: Database, callStore: CallStore): KeepPositions & { add: AddEndpoint } {
   const database = store.sql;
-  const requireFeed = () => requireChangeFeed(store);
+
+  const add: AddEndpoint = async (endpoint) => {
+    await requireChangeFeed(store);
+    await sql`insert into webhooks (endpoint, plants, changed, id)
+      select ${endpoint}::text, 'plants'::regclass, coalesce(last.changed, 0), coalesce(last.id, ${MIN_INT64})
+      from change_feed left join lateral (${lastBefore(SETTLED)}) as last on true where single = 1
+      on conflict do nothing`.execute(database);
+  };
 
   /** @returns whether the lease holds */
   async function update({ endpoint, holder }: Lease, set: RawBuilder<unknown>): Promise<boolean> {
@@ -32,22 +47,12 @@ export function webhookPositions(store: Database, callStore: CallStore): KeepPos
   }
 
   return {
-    async add(endpoint) {
-      await callStore(async () => {
-        await requireFeed();
-        await sql`insert into webhooks (endpoint, plants, changed, id)
-          select ${endpoint}::text, 'plants'::regclass, coalesce(last.changed, 0), coalesce(last.id, ${MIN_INT64})
-          from change_feed left join lateral (
-            select changed, id from plants where changed < ${SETTLED} order by changed desc, id desc limit 1
-          ) as last on true where single = 1
-          on conflict do nothing`.execute(database);
-      });
-    },
+    add: (endpoint) => callStore(() => add(endpoint)),
 
     async take(endpoint, milliseconds) {
       const holder = randomUUID();
       const { rows } = await callStore(async () => {
-        await requireFeed();
+        await add(endpoint);
         return sql<Omit<Lease, 'position'> & Lease['position'] & { readonly parked: boolean }>`
           update webhooks set
             parked = not ${IS_SAME_TABLE},
@@ -86,3 +91,37 @@ export function webhookPositions(store: Database, callStore: CallStore): KeepPos
 }
 
 const OTHER_TABLE = 'the table plants is another one than that of its position: rewind it, which sends all plants';
+
+const MISSING_RIGHT = '42501';
+
+/**
+ * Creates the check before every use of the plants, which remembers success: the schema is ready, and every endpoint has
+ * its place in the feed. What is written before would not be announced.
+ *
+ * @param schemaReady as for the store's calls
+ * @returns a function like `schemaReady`. What only an operator can change does not hold up the plants; it is logged
+ */
+export function positionsGate(
+  endpoints: readonly string[],
+  add: AddEndpoint,
+  schemaReady: () => Promise<void> | undefined,
+  log: Logger,
+): () => Promise<void> | undefined {
+  return untilPassed(async () => {
+    await schemaReady();
+    try {
+      await Promise.all(endpoints.map(add));
+    } catch (err) {
+      if (!needsOperator(err)) throw err;
+      log.error({ err }, 'plants are accepted, but not announced by webhooks until the database permits it');
+    }
+  });
+}
+
+/** Whether it lacks a right or the feed of changes. */
+function needsOperator(error: unknown): boolean {
+  if (!(error instanceof PlantStoreError)) return false;
+  const { code, cause } = error;
+  if (code === 'changes_unavailable' || cause instanceof SchemaError) return true;
+  return cause instanceof Error && sqlState(cause) === MISSING_RIGHT;
+}

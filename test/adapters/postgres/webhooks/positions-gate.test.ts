@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { translated } from '../../../../src/adapters/postgres/failures.ts';
-import { positionsGate } from '../../../../src/adapters/postgres/webhooks/positions-gate.ts';
+import { positionsGate } from '../../../../src/adapters/postgres/webhooks/webhook-positions.ts';
 
 /* When the plants can be used beside webhooks. */
 
@@ -14,7 +14,7 @@ test('not before every endpoint has its place in the feed', async () => {
   const add = async () => {
     if (problem !== undefined) throw problem;
   };
-  const gate = positionsGate(['one', 'other'], { add }, () => undefined, log);
+  const gate = positionsGate(['one', 'other'], add, () => undefined, log);
   await expect(gate()).rejects.toMatchObject({ code: 'store_unavailable' });
   problem = undefined;
   await gate();
@@ -22,7 +22,12 @@ test('not before every endpoint has its place in the feed', async () => {
 });
 
 test('although the role lacks a right that only webhooks need, which is logged', async () => {
-  const gate = positionsGate(['one'], { add: () => Promise.reject(failure('42501')) }, () => undefined, log);
+  const gate = positionsGate(
+    ['one'],
+    () => Promise.reject(failure('42501')),
+    () => undefined,
+    log,
+  );
   await gate();
   expect(gate()).toBeUndefined();
   expect(lines).toEqual([expect.stringContaining('not announced by webhooks')]);
