@@ -44,13 +44,28 @@ export interface ChangesRow extends RecordedRow, LastRow {
 
 const CHANGE_JSON = sql`case when deleted is null then ${PLANT_JSON} else concat('{"id":', id, ',"deleted":true}') end`;
 
-const STATE = sql`${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next`;
-
-const IS_SYNCHRONOUS = sql`current_setting('synchronous_standby_names') <> ''`;
+/** The state of the feed, as a subquery with one row. @param epoch of the cursor; empty without one */
+export const feedState = (epoch: RawBuilder<unknown> = sql.lit('')) => sql`(
+  select ${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next, ${SETTLED} as settled,
+    (recorded ->> ${epoch}::text)::bigint as common, (recorded ->> ${EPOCH})::bigint as recorded,
+    ${MAY_RECORD} as may_record, current_setting('synchronous_standby_names') <> '' as is_synchronous
+  from change_feed where single = 1
+) as feed`;
 
 /** The last row before a transaction: one probe of the index. */
 export const lastBefore = (end: RawBuilder<unknown>) =>
   sql`select changed, id from plants where changed < ${end} order by changed desc, id desc limit 1`;
+
+/**
+ * The first rows that the condition admits and that are settled, as many as have room: octets of their texts, which the
+ * first one may exceed.
+ */
+export const firstRows = (condition: RawBuilder<unknown>, count: RawBuilder<unknown>, room: RawBuilder<unknown>) => sql`
+  select * from (
+    select *, sum(size) over (order by changed, id rows unbounded preceding) as total from (
+      select *, ${SIZE} as size from plants where ${condition} and changed < settled order by changed, id limit ${count}
+    ) as plant
+  ) as plant where total <= ${room} or total = size`;
 
 interface ChangesValues {
   /** Of the cursor; empty without one. */
@@ -69,26 +84,16 @@ export function selectChanges(tables: Kysely<Tables>) {
   return statement<ChangesValues, ChangesRow>((parameter) => {
     const position = (changed: keyof ChangesValues, id: keyof ChangesValues): RawBuilder<unknown> =>
       sql`(${parameter(changed)}::bigint, ${parameter(id)}::bigint)`;
+    const between = sql`(changed, id) > ${position('afterChanged', 'afterId')}
+      and (changed, id) <= ${position('untilChanged', 'untilId')}`;
     return sql<ChangesRow>`
-      select feed.*, page.*, (records ->> epoch)::bigint as recorded,
-        (records ->> ${parameter('epoch')}::text)::bigint as common,
+      select feed.*, page.*,
         coalesce((last.changed, last.id) <= (coalesce(last_changed, ${parameter('afterChanged')}::bigint),
           coalesce(last_id, ${parameter('afterId')}::bigint)), true) as at_end
-      from (
-        select ${STATE}, ${SETTLED} as settled, recorded as records, ${MAY_RECORD} as may_record,
-          ${IS_SYNCHRONOUS} as is_synchronous
-        from change_feed where single = 1
-      ) as feed left join lateral (${lastBefore(sql`settled`)}) as last on true, lateral (
+      from ${feedState(parameter('epoch'))} left join lateral (${lastBefore(sql`settled`)}) as last on true, lateral (
         select string_agg(${CHANGE_JSON}, ${LINE_FEED} order by changed, id) as lines, max(changed) as last_changed,
           (array_agg(id order by changed desc, id desc))[1] as last_id
-        from (
-          select *, sum(size) over (order by changed, id rows unbounded preceding) as total from (
-            select *, ${SIZE} as size from plants
-            where (changed, id) > ${position('afterChanged', 'afterId')}
-              and (changed, id) <= ${position('untilChanged', 'untilId')} and changed < settled
-            order by changed, id limit ${parameter('count')}
-          ) as plant
-        ) as plant where total <= ${parameter('room')} or total = size
+        from (${firstRows(between, parameter('count'), parameter('room'))}) as plant
       ) as page`.compile(tables);
   });
 }
@@ -97,9 +102,8 @@ export function selectChanges(tables: Kysely<Tables>) {
 export function selectEnd(tables: Kysely<Tables>) {
   return statement<object, RecordedRow & LastRow>(() =>
     sql<RecordedRow & LastRow>`
-      select ${STATE}, null::bigint as common, (recorded ->> ${EPOCH})::bigint as recorded, ${MAY_RECORD} as may_record,
-        ${IS_SYNCHRONOUS} as is_synchronous, last.changed as last_changed, last.id as last_id
-      from change_feed left join lateral (${lastBefore(SETTLED)}) as last on true where single = 1`.compile(tables),
+      select feed.*, last.changed as last_changed, last.id as last_id
+      from ${feedState()} left join lateral (${lastBefore(sql`settled`)}) as last on true`.compile(tables),
   );
 }
 

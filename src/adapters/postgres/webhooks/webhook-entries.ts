@@ -4,12 +4,12 @@ import type { Entry, Position, ReadEntries } from '../../../application/webhooks
 import { semaphore } from '../calls/semaphore.ts';
 import { statement } from '../calls/statement.ts';
 import type { CallStore } from '../calls/store-call.ts';
-import { EPOCH, MAY_RECORD, NEXT, SETTLED } from '../changes/change-epoch.ts';
 import { NO_STATE } from '../changes/change-feed-check.ts';
 import { changeRecord } from '../changes/change-record.ts';
+import { feedState, firstRows, type RecordedRow } from '../changes/change-statements.ts';
 import type { Database } from '../database.ts';
 import { SchemaError } from '../errors.ts';
-import { PLANT_JSON, SIZE } from '../plants/plant-columns.ts';
+import { PLANT_JSON } from '../plants/plant-columns.ts';
 
 /** Rows of a page, and octets of their texts unless a single plant has more. */
 const PAGE = { rows: 200, text: 1024 ** 2 };
@@ -17,14 +17,8 @@ const PAGE = { rows: 200, text: 1024 ** 2 };
 /** Milliseconds that a page waits while plants are being written: delivering them takes the same CPU. */
 const PAUSE = 100;
 
-interface Row {
-  readonly epoch: string;
-  /** The next transaction. */
-  readonly next: bigint;
-  /** What is recorded of the epoch; null if nothing is. */
-  readonly recorded: bigint | null;
-  readonly may_record: boolean;
-  /** These are null if there is nothing. */
+/** The state of the feed, and one row of the page; that is null if there is none. */
+interface Row extends Pick<RecordedRow, 'epoch' | 'next' | 'recorded' | 'may_record'> {
   readonly changed: bigint | null;
   readonly id: bigint | null;
   readonly record: string | null;
@@ -64,20 +58,13 @@ function entryOf({ changed, id, record }: Row): Entry[] {
 
 /** The epoch, and beside it each of the first rows after a position. The positions belong to that epoch only. */
 function selectEntries({ sql: tables }: Database) {
-  return statement<Position, Row>((parameter) =>
-    sql<Row>`
-      select epoch, next, (records ->> epoch)::bigint as recorded, may_record, page.changed, page.id, page.record from (
-        select ${EPOCH} as epoch, ${NEXT} as next, recorded as records, ${MAY_RECORD} as may_record,
-          ${SETTLED} as settled
-        from change_feed where single = 1
-      ) as feed left join lateral (
-        select changed, id, case when deleted is null then ${PLANT_JSON} end as record from (
-          select *, sum(size) over (order by changed, id rows unbounded preceding) as total from (
-            select *, ${SIZE} as size from plants
-            where (changed, id) > (${parameter('changed')}::bigint, ${parameter('id')}::bigint) and changed < settled
-            order by changed, id limit ${sql.lit(PAGE.rows)}
-          ) as plant
-        ) as plant where total <= ${sql.lit(PAGE.text)} or total = size
-      ) as page on true order by page.changed, page.id`.compile(tables),
-  );
+  return statement<Position, Row>((parameter) => {
+    const isAfter = sql`(changed, id) > (${parameter('changed')}::bigint, ${parameter('id')}::bigint)`;
+    return sql<Row>`
+      select epoch, next, recorded, may_record, page.changed, page.id, page.record
+      from ${feedState()} left join lateral (
+        select changed, id, case when deleted is null then ${PLANT_JSON} end as record
+        from (${firstRows(isAfter, sql.lit(PAGE.rows), sql.lit(PAGE.text))}) as plant
+      ) as page on true order by page.changed, page.id`.compile(tables);
+  });
 }
