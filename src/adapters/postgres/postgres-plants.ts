@@ -1,6 +1,7 @@
 import type { Ports } from '../../application/use-cases.ts';
 import type { CallStore } from './calls/store-call.ts';
 import { changeFeed } from './changes/change-feed.ts';
+import { changesLag } from './changes/change-lag.ts';
 import type { Database } from './database.ts';
 import { plantInserts } from './plants/plant-inserts.ts';
 import { plantLookup } from './plants/plant-lookup.ts';
@@ -44,16 +45,14 @@ export function postgresPlants(database: Database, { callStore, batchRows, onIns
   });
   const updates = plantUpdates(database, lookUp, callStore, feed.announce);
   const isWriting = () => inserts.running() + updates.running() > 0;
-  const { readChanges, stopWaiting, lag } = feed;
-  const { replace, remove } = updates;
   return {
     ...plantReader(database, callStore, isWriting),
     add: inserts.add,
-    replace,
-    remove,
-    readChanges,
-    stopWaiting,
-    changesLag: lag,
+    replace: updates.replace,
+    remove: updates.remove,
+    readChanges: feed.readChanges,
+    stopWaiting: feed.stopWaiting,
+    changesLag: changesLag(database, callStore),
     waiting: inserts.waiting,
     isWriting,
     inserted: () => inserted,

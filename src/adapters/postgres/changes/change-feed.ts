@@ -16,7 +16,6 @@ import {
   START,
 } from './change-cursor.ts';
 import { NO_STATE, requireChangeFeed } from './change-feed-check.ts';
-import { changesLag } from './change-lag.ts';
 import { changeRecord } from './change-record.ts';
 import { type ChangesRow, type RecordedRow, type StateRow, selectChanges, selectEnd } from './change-statements.ts';
 import { changeWatch } from './change-watch.ts';
@@ -119,7 +118,6 @@ export function changeFeed(database: Database, callStore: CallStore) {
     readChanges,
     announce: watch.announce,
     stopWaiting: watch.stop,
-    lag: changesLag(database, callStore),
   };
 }
 

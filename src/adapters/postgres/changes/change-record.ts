@@ -37,8 +37,6 @@ export function changeRecord(database: Database, callStore: CallStore) {
     gather: () => delay(Math.max(0, earliest - performance.now())),
     shouldRetryAlone: () => false,
     maxItems: Number.MAX_SAFE_INTEGER,
-    maxSize: Number.MAX_SAFE_INTEGER,
-    sizeOf: () => 0,
     maxRunning: 1,
   });
 

@@ -3,8 +3,6 @@ import { type Cursor, expiryOf, type FeedEnd, isBehind } from './change-cursor.t
 interface Reader {
   readonly cursor: Cursor;
   readonly wake: (end: FeedEnd | undefined) => void;
-  /** Its index among those waiting. */
-  index: number;
 }
 
 /** Milliseconds between probes, for the changes of other instances. */
@@ -20,8 +18,7 @@ const MIN_GAP = 50;
  * @param probe resolves to the end of the feed, undefined if it is not known now
  */
 export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
-  // An array in which the last one replaces one that has left; not a Set, as in store-call.ts.
-  const waiting: Reader[] = [];
+  const waiting = new Set<Reader>();
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
   let isProbing = false;
@@ -37,24 +34,19 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
     const end = await probe();
     isProbing = false;
     known = end;
-    const ready = waiting.filter(({ cursor }) => end && (isBehind(cursor, end) || expiryOf(cursor, end)));
-    if (ready.length > 0) lastWoken = performance.now();
-    for (const { wake } of ready) wake(end);
+    for (const { cursor, wake } of waiting) {
+      if (end === undefined || !(isBehind(cursor, end) || expiryOf(cursor, end))) continue;
+      lastWoken = performance.now();
+      wake(end);
+    }
     schedule(isAnnounced ? 0 : INTERVAL);
   }
 
   /** Probes after so many milliseconds, unless it will sooner. */
   function schedule(milliseconds: number): void {
-    if (waiting.length === 0 || isProbing || (timer !== undefined && milliseconds > 0)) return;
+    if (waiting.size === 0 || isProbing || (timer !== undefined && milliseconds > 0)) return;
     clearTimeout(timer);
     timer = setTimeout(wakeReady, Math.max(milliseconds, lastWoken + MIN_GAP - performance.now()));
-  }
-
-  function leave(reader: Reader): void {
-    const last = waiting.pop();
-    if (last === undefined || last === reader) return;
-    waiting[reader.index] = last;
-    last.index = reader.index;
   }
 
   return {
@@ -68,17 +60,17 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
     wait(cursor: Cursor, milliseconds: number, signal: AbortSignal): Promise<FeedEnd | undefined> {
       if (isStopped || milliseconds <= 0 || signal.aborted) return Promise.resolve(undefined);
       return new Promise((resolve) => {
-        const reader = { cursor, wake, index: waiting.length };
+        const reader = { cursor, wake };
         const timeout = setTimeout(wake, milliseconds, undefined);
         const abort = () => wake(undefined);
         signal.addEventListener('abort', abort);
         function wake(end: FeedEnd | undefined): void {
           clearTimeout(timeout);
           signal.removeEventListener('abort', abort);
-          leave(reader);
+          waiting.delete(reader);
           resolve(end);
         }
-        waiting.push(reader);
+        waiting.add(reader);
         schedule(0);
       });
     },
@@ -91,7 +83,7 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
     stop(): void {
       isStopped = true;
       clearTimeout(timer);
-      for (const { wake } of [...waiting]) wake(undefined);
+      for (const { wake } of waiting) wake(undefined);
     },
   };
 }
