@@ -1,15 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CompiledQuery } from 'kysely';
+import type { Database } from '../database.ts';
 import { DeadlineError } from '../errors.ts';
 import type { StoreCall } from './store-call.ts';
 
 /** Does the work when there is room, unless its call times out first. */
-export type Semaphore = <T>(work: () => Promise<T>, call: StoreCall) => Promise<T>;
+type Semaphore = <T>(work: () => Promise<T>, call: StoreCall) => Promise<T>;
 
 /**
  * Lets few statements of a kind run at once, first come, first served, so that they leave connections to others.
  *
- * @param pause awaited before each of them
+ * @param share of the connections
  */
-export function semaphore(maxRunning: number, pause?: () => Promise<void>): Semaphore {
+export function semaphore({ connections, gather }: Database, share: number): Semaphore {
+  const maxRunning = Math.ceil(connections * share);
   const waiting: (() => void)[] = [];
   let running = 0;
 
@@ -17,7 +21,8 @@ export function semaphore(maxRunning: number, pause?: () => Promise<void>): Sema
     if (running >= maxRunning) await new Promise<void>((resolve) => waiting.push(resolve));
     else running++;
     try {
-      if (pause !== undefined) await pause();
+      // Otherwise one after another would let no socket be served.
+      await gather?.();
       if (!call.isOpen) throw new DeadlineError('the call has timed out');
       return await work();
     } finally {
@@ -27,4 +32,27 @@ export function semaphore(maxRunning: number, pause?: () => Promise<void>): Sema
       else next();
     }
   };
+}
+
+/** The part of the connections that long statements may use: they must leave most of the database to others. */
+export const LONG_STATEMENTS = 0.1;
+/** How long they pause while plants are being written, in durations of the last one: creates keep 0.8 of their rate. */
+const PAUSE = 3;
+/** At most, in milliseconds. */
+const MAX_PAUSE = 100;
+
+/** Runs statements that take long, few at once, with pauses between them while plants are being written. */
+export function longStatements(database: Database, isWriting: () => boolean) {
+  /** Milliseconds that the last one took. */
+  let lastTook = 0;
+  const limited = semaphore(database, LONG_STATEMENTS);
+
+  return <Row>(query: CompiledQuery<Row>, call: StoreCall): Promise<Row[]> =>
+    limited(async () => {
+      if (isWriting()) await delay(Math.min(PAUSE * lastTook, MAX_PAUSE));
+      const start = performance.now();
+      const { rows } = await database.sql.executeQuery(query);
+      lastTook = performance.now() - start;
+      return rows;
+    }, call);
 }

@@ -32,7 +32,7 @@ const SHARE = 0.3;
 
 /** The table `plants` as a feed of changes: its rows in the order of the transactions that wrote them last. */
 export function changeFeed(database: Database, callStore: CallStore) {
-  const feedStatement = semaphore(Math.ceil(database.connections * SHARE), database.gather);
+  const feedStatement = semaphore(database, SHARE);
   const [changesBetween, end] = [selectChanges(database.sql), selectEnd(database.sql)];
   const maySend = changeRecord(database, callStore);
   const rowsOf = async <T>(query: CompiledQuery<T>) => (await database.sql.executeQuery(query)).rows;

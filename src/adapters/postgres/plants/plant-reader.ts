@@ -1,7 +1,7 @@
 import type { CompiledQuery } from 'kysely';
 import type { LoadPlant, PlantBatch, PlantRange, ReadPlants } from '../../../application/ports.ts';
 import { batcher } from '../calls/batcher.ts';
-import { longStatements } from '../calls/long-statements.ts';
+import { longStatements } from '../calls/semaphore.ts';
 import { arrayOf } from '../calls/statement.ts';
 import type { CallStore, StoreCall } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Entry, Position, ReadEntries } from '../../../application/webhooks/ports.ts';
-import { semaphore } from '../calls/semaphore.ts';
+import { LONG_STATEMENTS, semaphore } from '../calls/semaphore.ts';
 import { statement } from '../calls/statement.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import { NO_STATE } from '../changes/change-feed-check.ts';
@@ -31,7 +31,7 @@ interface Row extends Pick<RecordedRow, 'epoch' | 'next' | 'recorded' | 'may_rec
  */
 export function webhookEntries(database: Database, callStore: CallStore, isWriting: () => boolean): ReadEntries {
   const page = selectEntries(database);
-  const pageStatement = semaphore(1, database.gather);
+  const pageStatement = semaphore(database, LONG_STATEMENTS);
   const maySend = changeRecord(database, callStore);
   return {
     async readEntries({ changed, id }) {
