@@ -3,8 +3,6 @@ import type { Database } from '../database.ts';
 import { SchemaError } from '../errors.ts';
 import { selectRestored } from './change-statements.ts';
 
-export const NO_STATE = 'the table change_feed has no row: run npm run migrate';
-
 /**
  * Checks that the table can be read in the order of its changes.
  *
@@ -14,10 +12,14 @@ export async function requireChangeFeed({ sql, isDistributed }: Database): Promi
   if (await isDistributed()) {
     throw new PlantStoreError('changes_unavailable', 'there is no feed of changes: the table is distributed by Citus');
   }
-  const { rows } = await selectRestored.execute(sql);
-  const [state] = rows;
-  if (state === undefined) throw new SchemaError(NO_STATE);
-  if (state.is_restored) {
+  const { is_restored } = stateIn((await selectRestored.execute(sql)).rows);
+  if (is_restored) {
     throw new SchemaError('the plants come from another server, whose transactions were ahead: run npm run migrate');
   }
+}
+
+/** The first of the rows that a statement over change_feed has returned. @throws SchemaError if there is none */
+export function stateIn<Row>([state]: readonly Row[]): Row {
+  if (state === undefined) throw new SchemaError('the table change_feed has no row: run npm run migrate');
+  return state;
 }

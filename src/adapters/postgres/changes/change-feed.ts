@@ -4,7 +4,6 @@ import { semaphore } from '../calls/semaphore.ts';
 import { untilPassed } from '../calls/shared-run.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
-import { SchemaError } from '../errors.ts';
 import {
   type Cursor,
   decodeCursor,
@@ -15,7 +14,7 @@ import {
   type Position,
   START,
 } from './change-cursor.ts';
-import { NO_STATE, requireChangeFeed } from './change-feed-check.ts';
+import { requireChangeFeed, stateIn } from './change-feed-check.ts';
 import { changeRecord } from './change-record.ts';
 import { type ChangesRow, type RecordedRow, type StateRow, selectChanges, selectEnd } from './change-statements.ts';
 import { changeWatch } from './change-watch.ts';
@@ -34,7 +33,7 @@ const SHARE = 0.3;
 export function changeFeed(database: Database, callStore: CallStore) {
   const feedStatement = semaphore(database, SHARE);
   const [changesBetween, end] = [selectChanges(database.sql), selectEnd(database.sql)];
-  const maySend = changeRecord(database, callStore);
+  const readRecorded = changeRecord(database, callStore);
   const rowsOf = async <T>(query: CompiledQuery<T>) => (await database.sql.executeQuery(query)).rows;
   const feedReady = untilPassed(() => requireChangeFeed(database));
 
@@ -61,25 +60,19 @@ export function changeFeed(database: Database, callStore: CallStore) {
     return running;
   }
 
-  /** Reads until the position may be sent. */
-  async function readRow<Row extends RecordedRow>(select: () => Promise<readonly Row[]>): Promise<Row> {
-    for (;;) {
-      const row = await callStore((call) =>
-        feedStatement(async () => {
-          await feedReady();
-          const [row] = await select();
-          if (row === undefined) throw new SchemaError(NO_STATE);
-          return row;
-        }, call),
-      );
-      if (await maySend(row)) return row;
-    }
+  function readRow<Row extends RecordedRow>(query: CompiledQuery<Row>): Promise<Row> {
+    return readRecorded((call) =>
+      feedStatement(async () => {
+        await feedReady();
+        return stateIn(await rowsOf(query));
+      }, call),
+    );
   }
 
   function read(cursor: Cursor | undefined, until: Position, count: number): Promise<ChangesRow> {
     const { epoch = '', position: after = START } = cursor ?? {};
     const range = { afterChanged: after.changed, afterId: after.id, untilChanged: until.changed, untilId: until.id };
-    return readRow(() => rowsOf(changesBetween({ ...range, epoch, count, room: PAGE_TEXT })));
+    return readRow(changesBetween({ ...range, epoch, count, room: PAGE_TEXT }));
   }
 
   async function waitForChanges(from: Cursor, limit: number, end: number, signal: AbortSignal): Promise<Part> {
@@ -98,7 +91,7 @@ export function changeFeed(database: Database, callStore: CallStore) {
 
   /** Where the feed ends now: whatever is committed later comes after that. */
   async function endOfFeed(): Promise<Cursor> {
-    const row = await readRow(() => rowsOf(end({})));
+    const row = await readRow(end({}));
     return nextCursor(undefined, stateOf(row), lastOf(row) ?? START);
   }
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { batcher } from '../calls/batcher.ts';
 import { statement } from '../calls/statement.ts';
-import type { CallStore } from '../calls/store-call.ts';
+import type { CallStore, StoreCall } from '../calls/store-call.ts';
 import type { Database, Tables } from '../database.ts';
 import { EPOCH, NEXT, SETTLED } from './change-epoch.ts';
 import type { ChangesRow, RecordedRow } from './change-statements.ts';
@@ -20,8 +20,8 @@ const INTERVAL = 100;
  * position is older would not do: a change that is lost may have moved a plant from a place that the consumer had yet to
  * read to one behind the page, and the promotion moves it back.
  *
- * @returns a function that resolves to whether a page may be sent; if not, it has to be read again. With a synchronous
- * standby, it resolves once a record of the page is there too, else at once. It rejects as the store's calls do.
+ * @returns a function that reads a page until it may be sent. With a synchronous standby, it resolves once a record of the
+ * page is there too, else at once. It rejects as the store's calls do.
  */
 export function changeRecord(database: Database, callStore: CallStore) {
   const update = updateRecord(database.sql);
@@ -40,7 +40,7 @@ export function changeRecord(database: Database, callStore: CallStore) {
     maxRunning: 1,
   });
 
-  return async (page: RecordedPage): Promise<boolean> => {
+  async function maySend(page: RecordedPage): Promise<boolean> {
     const { epoch, next, recorded, lines, may_record, is_synchronous } = page;
     const isNew = recorded === null;
     if (!may_record || (!isNew && (lines === null || recorded >= next))) return true;
@@ -55,6 +55,13 @@ export function changeRecord(database: Database, callStore: CallStore) {
     // Without it, the position does not outlast a promotion, and that is all.
     isRecorded.catch(() => {});
     return true;
+  }
+
+  return async <Page extends RecordedPage>(read: (call: StoreCall) => Promise<Page>): Promise<Page> => {
+    for (;;) {
+      const page = await callStore(read);
+      if (await maySend(page)) return page;
+    }
   };
 }
 

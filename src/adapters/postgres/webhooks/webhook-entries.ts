@@ -4,11 +4,10 @@ import type { Entry, Position, ReadEntries } from '../../../application/webhooks
 import { LONG_STATEMENTS, semaphore } from '../calls/semaphore.ts';
 import { statement } from '../calls/statement.ts';
 import type { CallStore } from '../calls/store-call.ts';
-import { NO_STATE } from '../changes/change-feed-check.ts';
+import { stateIn } from '../changes/change-feed-check.ts';
 import { changeRecord } from '../changes/change-record.ts';
 import { feedState, firstRows, type RecordedRow } from '../changes/change-statements.ts';
 import type { Database } from '../database.ts';
-import { SchemaError } from '../errors.ts';
 import { PLANT_JSON } from '../plants/plant-columns.ts';
 
 /** Rows of a page, and octets of their texts unless a single plant has more. */
@@ -32,22 +31,17 @@ interface Row extends Pick<RecordedRow, 'epoch' | 'next' | 'recorded' | 'may_rec
 export function webhookEntries(database: Database, callStore: CallStore, isWriting: () => boolean): ReadEntries {
   const page = selectEntries(database);
   const pageStatement = semaphore(database, LONG_STATEMENTS);
-  const maySend = changeRecord(database, callStore);
+  const readRecorded = changeRecord(database, callStore);
   return {
     async readEntries({ changed, id }) {
       if (isWriting()) await delay(PAUSE);
-      const read = async () => {
-        const { rows } = await database.sql.executeQuery(page({ changed, id }));
-        const [state] = rows;
-        if (state === undefined) throw new SchemaError(NO_STATE);
-        return { state, entries: rows.flatMap(entryOf) };
-      };
-      for (;;) {
-        const { state, entries } = await callStore((call) => pageStatement(read, call));
-        // The first record of a timeline, which names its epoch, is enough: positions of webhooks need no epoch.
-        const isNamed = await maySend({ ...state, lines: null, is_synchronous: false });
-        if (isNamed) return { epoch: state.epoch, entries };
-      }
+      return readRecorded((call) =>
+        pageStatement(async () => {
+          const { rows } = await database.sql.executeQuery(page({ changed, id }));
+          // The first record of a timeline, which names its epoch, is enough: positions of webhooks need no epoch.
+          return { ...stateIn(rows), lines: null, is_synchronous: false, entries: rows.flatMap(entryOf) };
+        }, call),
+      );
     },
   };
 }
