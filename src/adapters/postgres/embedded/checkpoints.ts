@@ -11,14 +11,12 @@ const INTERVAL = 1_000;
  * Makes the checkpoints that PGlite does not make, since its Postgres has no background processes: without them, the WAL
  * would grow until the service is stopped.
  *
- * @param statements returns how many statements have run so far
  * @returns a function that ends this
  */
-export function startCheckpoints(database: Kysely<Tables>, statements: () => number): () => void {
-  let checked = statements();
+export function startCheckpoints(database: Kysely<Tables>): () => void {
   let running = false;
   const timer = setInterval(async () => {
-    if (running || statements() === checked) return;
+    if (running) return;
     running = true;
     try {
       const { rows } = await sql<{ isDue: boolean }>`
@@ -28,7 +26,6 @@ export function startCheckpoints(database: Kysely<Tables>, statements: () => num
     } catch {
       // The disk is full, for example: requests report that, and the next check tries again.
     }
-    checked = statements();
     running = false;
   }, INTERVAL);
   timer.unref();

@@ -60,9 +60,7 @@ async function open(dataDir: string, say: (text: string) => void, unlock: () => 
   if (warning !== undefined) say(`Warning: ${warning}`);
 
   const lostFile = lostFileCheck([join(dataDir, LOCKED_FILE), join(folder, 'PG_VERSION')]);
-  let statements = 0;
   const client = await pgliteClient(pglite, () => {
-    statements++;
     const lost = lostFile();
     // A plant committed to a deleted folder would be gone, and a replaced folder may be in use by another process.
     if (lost !== undefined) throw new SchemaError(`${lost} ${LOST}`);
@@ -77,7 +75,7 @@ async function open(dataDir: string, say: (text: string) => void, unlock: () => 
     isDistributed: async () => false,
     description: `the embedded database in ${resolve(dataDir)}`,
     startCheckpoints() {
-      stopCheckpoints = startCheckpoints(sql, () => statements);
+      stopCheckpoints = startCheckpoints(sql);
     },
     async close() {
       stopCheckpoints();

@@ -28,19 +28,12 @@ export interface EndpointState {
   readonly retryIn: number;
 }
 
-interface Row {
-  readonly endpoint: string;
-  readonly changed: bigint;
-  readonly id: bigint;
+interface Row extends Omit<EndpointState, 'position' | 'end' | 'reason' | 'failing'>, Position {
   readonly end_changed: bigint | null;
   readonly end_id: bigint | null;
-  readonly behind: number;
-  readonly parked: boolean;
-  readonly failures: number;
   readonly reason: string | null;
   readonly failing_changed: bigint | null;
   readonly failing_id: bigint | null;
-  readonly retry_in: number;
 }
 
 /** What operators see of the endpoints and do to them. Each method rejects with PlantStoreError `store_unavailable`. */
@@ -84,8 +77,8 @@ export function webhookEndpoints({ sql: database }: Database, callStore: CallSto
 const NO_HOLDER = sql`holder = case when holder is not null then gen_random_uuid() end`;
 
 const STATES = sql<Row>`
-  select webhooks.endpoint, webhooks.changed, webhooks.id, parked, failures, reason, failing_changed, failing_id,
-    case when retry_at > now() then extract(epoch from retry_at - now()) else 0 end::float8 as retry_in,
+  select endpoint, webhooks.changed, webhooks.id, parked as "isParked", failures, reason, failing_changed, failing_id,
+    case when retry_at > now() then extract(epoch from retry_at - now()) else 0 end::float8 as "retryIn",
     last.changed as end_changed, last.id as end_id, behind
   from (select ${SETTLED} as settled from change_feed where single = 1) as feed cross join webhooks
   left join lateral (${lastBefore(sql`settled`)}) as last on true
@@ -96,19 +89,11 @@ const STATES = sql<Row>`
     ) as one
   ) as counted order by endpoint`;
 
-function stateOf({ changed, id, ...row }: Row): EndpointState {
+function stateOf(row: Row): EndpointState {
+  const { changed, id, end_changed, end_id, failing_changed, failing_id, reason, ...others } = row;
   const position = { changed, id };
-  return {
-    endpoint: row.endpoint,
-    position,
-    end: positionOf(row.end_changed, row.end_id) ?? position,
-    behind: row.behind,
-    isParked: row.parked,
-    failures: row.failures,
-    reason: row.reason ?? undefined,
-    failing: positionOf(row.failing_changed, row.failing_id),
-    retryIn: row.retry_in,
-  };
+  const end = positionOf(end_changed, end_id) ?? position;
+  return { ...others, position, end, reason: reason ?? undefined, failing: positionOf(failing_changed, failing_id) };
 }
 
 function positionOf(changed: bigint | null, id: bigint | null): Position | undefined {
