@@ -2,15 +2,12 @@ import { Socket } from 'node:net';
 import { Client, type ClientConfig } from 'pg';
 
 /**
- * A client whose configuration is determined when it is made, for pg's pool, which has one for all; and which can be
- * closed without waiting for the other end, which on a dead network never responds.
+ * A client whose configuration is determined when it is made, for pg's pool, which has one for all; and which closes
+ * without waiting for the other end, which on a dead network never responds.
+ *
+ * @param current what differs from the pool's configuration now @param onError called when a connection is lost
  */
-export interface PoolClientClass {
-  new (config?: ClientConfig): Client & { closeAtOnce(): void };
-}
-
-/** @param current what differs from the pool's configuration now @param onError called when a connection is lost */
-export function poolClientClass(current: () => ClientConfig, onError: (error: Error) => void): PoolClientClass {
+export function poolClientClass(current: () => ClientConfig, onError: (error: Error) => void): typeof Client {
   // pg's documented way to make clients of one's own is a class (its option `Client`).
   return class extends Client {
     readonly #socket: Socket;
@@ -23,8 +20,10 @@ export function poolClientClass(current: () => ClientConfig, onError: (error: Er
       this.on('error', onError);
     }
 
-    closeAtOnce(): void {
-      this.#socket.destroy();
+    override async end(onEnd?: (error: Error) => void): Promise<void> {
+      const ended = onEnd === undefined ? super.end() : super.end(onEnd);
+      this.#socket.destroySoon();
+      await ended;
     }
   };
 }

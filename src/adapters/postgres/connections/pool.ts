@@ -1,5 +1,5 @@
 import { Kysely } from 'kysely';
-import { type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
+import { Client, type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
 import type { Logger } from 'pino';
 import { distribution } from '../citus.ts';
 import type { Database, Tables } from '../database.ts';
@@ -55,18 +55,17 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     log.warn({ err: failure, host: addressOf(changed) }, 'changed to another host of the database');
   });
   const current = (): ClientConfig => ({ connectionString: primary.url(), ...limits.config() });
-  const PooledClient = poolClientClass(current, (error) => log.warn({ err: error }, 'database connection lost'));
   const connections = new WeakMap<ClientBase, SupervisedClient>();
   /** Of the open connections. */
   const backends = new Set<number>();
   const pool = new Pool({
     ...common,
-    Client: PooledClient,
+    Client: poolClientClass(current, (error) => log.warn({ err: error }, 'database connection lost')),
     max: poolSize,
     idleTimeoutMillis: idleTimeout,
     async onConnect(client) {
       const backend = await beginSession(client, connectTimeout, requiresReadWrite(url));
-      if (client instanceof PooledClient) primary.confirm(client);
+      if (client instanceof Client) primary.confirm(client);
       backends.add(backend);
       client.on('end', () => backends.delete(backend));
       connections.set(client, supervised(client, backend, supervisor));
@@ -84,23 +83,17 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
   const supervisor = {
     deadline: statementTimeout * 2,
     tryAbandon: abandoned.tryAdd,
-    discard,
     invalidateOpenedBefore(time: number) {
       validSince = Math.max(validSince, time);
     },
   };
-
-  function discard(client: PoolClient): void {
-    client.release(true);
-    if (client instanceof PooledClient) client.closeAtOnce();
-  }
 
   async function validConnection(): Promise<SupervisedClient> {
     for (;;) {
       const client = await primary.connect(connect);
       const connection = connections.get(client);
       if (connection !== undefined && connection.openedAt >= validSince) return connection;
-      discard(client);
+      client.release(true);
     }
   }
 

@@ -19,8 +19,6 @@ export interface Supervisor {
   tryAbandon(backend: number): Promise<boolean>;
   /** Stops the use of connections opened before this time. */
   invalidateOpenedBefore(time: number): void;
-  /** Closes a connection instead of returning it to the pool. */
-  discard(client: PoolClient): void;
 }
 
 /** The SQLSTATE of a plain warning. */
@@ -78,10 +76,8 @@ export function supervised(client: ClientBase, backend: number, supervisor: Supe
       throw new TypeError('no statement is streamed');
     },
     release() {
-      // It is one of the pool by now.
-      const pooled = client as PoolClient;
-      if (isBroken) supervisor.discard(pooled);
-      else pooled.release();
+      // It is one of the pool by now, which closes a broken one.
+      (client as PoolClient).release(isBroken);
     },
   };
 }
