@@ -54,7 +54,9 @@ export function plantUpdates(
     const { outcomes, rows } = planUpdate(changes, found);
     if (rows.length === 0) return outcomes;
     const updated = await update(rows).catch((error) => {
-      if (isOutcomeUnknown(error)) for (const change of changes) noteUncertain(change, found.get(change.id));
+      // It may have succeeded, or may still do so.
+      const uncertain = isOutcomeUnknown(error) ? changes : [];
+      for (const change of uncertain) change.uncertain ??= change.needsLookUp ? found.get(change.id)?.version : 'any';
       throw error;
     });
     onUpdate();
@@ -86,9 +88,4 @@ export function plantUpdates(
     remove: (id, condition) => change(id, 'deleted', condition),
     running: () => inBatch.running() + alone.running(),
   };
-}
-
-/** Notes that an UPDATE of what was found may have succeeded, or may still do so. */
-function noteUncertain(change: Change, found: FoundPlant | undefined): void {
-  change.uncertain ??= change.needsLookUp ? found?.version : 'any';
 }

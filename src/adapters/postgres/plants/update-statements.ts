@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { NewPlant } from '../../../domain/plant.ts';
-import { statementOfList } from '../calls/statement.ts';
+import { statement } from '../calls/statement.ts';
 import type { Database } from '../database.ts';
 import type { FoundPlant } from './plant-lookup.ts';
 
@@ -15,11 +15,8 @@ export interface RowChange {
 /** Updates rows. @returns the ids of those that were still as they had been found, and were not locked */
 export type Update = (rows: readonly RowChange[]) => Promise<ReadonlySet<bigint>>;
 
-/** A row of the VALUES of an UPDATE. */
-type Wanted = readonly [id: bigint, version: bigint | null, name: string, tag: string | null, isDeleted: boolean];
-
-/** Its columns, for Kysely. */
-interface WantedColumns {
+/** The same, as the columns of a row of JSON. */
+interface WantedRow {
   readonly id: bigint;
   readonly version: bigint | null;
   readonly name: string;
@@ -29,16 +26,13 @@ interface WantedColumns {
 
 /** Updates any number of rows in one statement. */
 export function rowUpdates({ sql: tables }: Database): Update {
-  const update = statementOfList<Wanted, { readonly id: bigint }>((wanted) => {
-    const lines = wanted.map(
-      ([id, version, name, tag, isDeleted]) =>
-        sql`(${id}::bigint, ${version}::bigint, ${name}::text, ${tag}::text, ${isDeleted}::boolean)`,
-    );
-    const values = sql<WantedColumns>`(values ${sql.join(lines)})`;
+  const update = statement<{ rows: string }, { readonly id: bigint }>((parameter) => {
+    const rows = sql<WantedRow>`json_to_recordset(${parameter('rows')}::json)`;
+    const wanted = sql`wanted (id bigint, version bigint, name text, tag text, is_deleted boolean)`;
     return tables
       .with('current', (database) =>
         database
-          .selectFrom(values.as<'wanted'>(sql`wanted (id, version, name, tag, is_deleted)`))
+          .selectFrom(rows.as<'wanted'>(wanted))
           .innerJoin('plants', 'plants.id', 'wanted.id')
           .where('plants.deleted', 'is', null)
           .where((eb) => eb.or([eb('version', 'is', null), eb('plants.changed', '=', eb.ref('version'))]))
@@ -59,7 +53,10 @@ export function rowUpdates({ sql: tables }: Database): Update {
       .returning('plants.id')
       .compile();
   });
-  return async (rows) => idsOf(await tables.executeQuery(update(rows.map(wantedOf))));
+  return async (rows) => {
+    const text = JSON.stringify(rows.map(wantedOf), (_, value) => (typeof value === 'bigint' ? `${value}` : value));
+    return idsOf(await tables.executeQuery(update({ rows: text })));
+  };
 }
 
 /**
@@ -69,10 +66,10 @@ export function rowUpdates({ sql: tables }: Database): Update {
 export function distributedUpdate({ sql: tables }: Database): Update {
   return async ([row]) => {
     if (row === undefined) return new Set();
-    const [id, version, name, tag, isDeleted] = wantedOf(row);
+    const { id, version, name, tag, is_deleted } = wantedOf(row);
     let update = tables
       .updateTable('plants')
-      .set({ name, tag, changed: sql<bigint>`default`, ...(isDeleted && { deleted: sql<Date>`now()` }) })
+      .set({ name, tag, changed: sql<bigint>`default`, ...(is_deleted && { deleted: sql<Date>`now()` }) })
       .where('id', '=', id)
       .where('deleted', 'is', null)
       .returning('id');
@@ -88,10 +85,9 @@ export function distributedUpdate({ sql: tables }: Database): Update {
 }
 
 /** A deleted plant leaves a row without content, which keeps its id taken. */
-function wantedOf({ id, before, after }: RowChange): Wanted {
-  const isDeleted = after === 'deleted';
-  const { name, tag = null } = isDeleted ? { name: '', tag: null } : after;
-  return [id, before?.version ?? null, name, tag, isDeleted];
+function wantedOf({ id, before, after }: RowChange): WantedRow {
+  const { name, tag = null } = after === 'deleted' ? { name: '' } : after;
+  return { id, version: before?.version ?? null, name, tag, is_deleted: after === 'deleted' };
 }
 
 function idsOf({ rows }: { readonly rows: readonly { readonly id: bigint }[] }): ReadonlySet<bigint> {
