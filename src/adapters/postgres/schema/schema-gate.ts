@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import { untilPassed } from '../calls/shared-run.ts';
 import type { Database } from '../database.ts';
 import { SchemaError } from '../errors.ts';
-import { classify, translated } from '../failures.ts';
 import { withAdvice } from './advice.ts';
 import { requireSettings } from './database-settings.ts';
 import { type MigrationStatus, migrationStatus } from './migrator.ts';
@@ -22,16 +21,11 @@ export async function requireMigrations(database: Database): Promise<MigrationSt
 /**
  * Creates the check before every use of the schema, which remembers success.
  *
- * @returns a function that returns undefined once all migrations are applied; until then it rejects with
- * PlantStoreError `store_unavailable`, or with the driver's own error if that is transient
+ * @returns a function that returns undefined once all migrations are applied; until then it rejects as requireMigrations
  */
 export function migrationGate(database: Database, log: Logger): () => Promise<void> | undefined {
   return untilPassed(async () => {
-    try {
-      const { unknown } = await requireMigrations(database);
-      if (unknown.length > 0) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
-    } catch (error) {
-      throw classify(error) === 'transient' ? error : translated(error);
-    }
+    const { unknown } = await requireMigrations(database);
+    if (unknown.length > 0) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
   });
 }
