@@ -4,7 +4,6 @@ import { deletePlant } from './delete-plant.ts';
 import { findPlant } from './find-plant.ts';
 import { listPlants } from './list-plants.ts';
 import type * as ports from './ports.ts';
-import { readChanges } from './read-changes.ts';
 
 /** Everything the use cases need from driven adapters. */
 export type Ports = ports.AddPlant & ports.LoadPlant & ports.UpdatePlant & ports.ReadPlants & ports.ChangeFeed;
@@ -17,7 +16,7 @@ export function useCases(plants: Ports) {
     changePlant: changePlant(plants),
     deletePlant: deletePlant(plants),
     listPlants: listPlants(plants),
-    readChanges: readChanges(plants),
+    readChanges: (query: ports.ChangesQuery) => plants.readChanges(query),
   };
 }
 

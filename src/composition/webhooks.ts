@@ -21,18 +21,6 @@ interface WebhookOptions {
   readonly metrics: Pick<ReturnType<typeof prometheusMetrics>, 'webhooks'>;
 }
 
-interface Webhooks {
-  /** As `schemaReady`, for the plants: also waits until every endpoint has its place in the feed. */
-  readonly storeReady: () => Promise<void> | undefined;
-  /**
-   * Delivers them in the background.
-   *
-   * @returns a function that ends it
-   * @throws Error, saying what to do, if the database has no feed of changes
-   */
-  start(isWriting: () => boolean): Promise<() => Promise<void>>;
-}
-
 /** Milliseconds that the start waits for a database to say whether it has a feed. */
 const CHECK_TIMEOUT = 1_000;
 
@@ -43,15 +31,22 @@ const END_TIMEOUT = 500;
 export function webhooksOf(
   endpoints: readonly WebhookEndpoint[],
   { database, schemaReady, timeout, log, metrics }: WebhookOptions,
-): Webhooks {
+) {
   if (endpoints.length === 0) return { storeReady: schemaReady, start: async () => async () => {} };
   const names = endpoints.map(({ name }) => name);
   const callStore = storeCalls({ schemaReady, timeout });
   const positions = webhookPositions(database, callStore);
 
   return {
+    /** As `schemaReady`, for the plants: also waits until every endpoint has its place in the feed. */
     storeReady: positionsGate(names, positions.add, schemaReady, log),
-    async start(isWriting) {
+    /**
+     * Delivers them in the background.
+     *
+     * @returns a function that ends it
+     * @throws Error, saying what to do, if the database has no feed of changes
+     */
+    async start(isWriting: () => boolean): Promise<() => Promise<void>> {
       // If the database does not respond now, the gate finds out later.
       const isUnusable = database.isDistributed().catch(() => false);
       if (await Promise.race([isUnusable, delay(CHECK_TIMEOUT, false, { ref: false })])) {

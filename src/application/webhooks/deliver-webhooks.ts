@@ -13,8 +13,6 @@ interface Delivery {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   /** From 0 to 1. */
   readonly random: () => number;
-  /** Milliseconds for which a lease holds; another instance takes over so long after this one was killed. */
-  readonly leaseTime?: number;
 }
 
 /**
@@ -22,6 +20,9 @@ interface Delivery {
  * once, the newest state of each. Of several that deliver to one endpoint, one does at a time. It never rejects.
  */
 export type DeliverWebhooks = (endpoint: string, stop: AbortSignal) => Promise<void>;
+
+/** Milliseconds for which a lease holds; another instance takes over so long after this one was killed. */
+const LEASE_TIME = 10_000;
 
 /** Milliseconds between attempts to take the lease. */
 const POLL = 2_000;
@@ -33,13 +34,13 @@ const IDLE = 250;
 const RENEWAL = 0.3;
 
 export function deliverWebhooks(delivery: Delivery): DeliverWebhooks {
-  const { feed, positions, send, observer, now, sleep, random, leaseTime = 10_000 } = delivery;
+  const { feed, positions, send, observer, now, sleep, random } = delivery;
 
   return async (endpoint, stop) => {
     while (!stop.aborted) {
       try {
         const asked = now();
-        const lease = await positions.take(endpoint, leaseTime);
+        const lease = await positions.take(endpoint, LEASE_TIME);
         if (lease !== undefined) await deliverUnder(lease, asked, stop);
       } catch (error) {
         observer.interrupted(endpoint, error);
@@ -90,16 +91,16 @@ export function deliverWebhooks(delivery: Delivery): DeliverWebhooks {
   /** Renews a lease until `end`. By the clock of this process, it never holds for longer than by that of the store. */
   function renewed(lease: Lease, since: number): { isHeld(): boolean; end(): void } {
     const ended = new AbortController();
-    let until = since + leaseTime;
+    let until = since + LEASE_TIME;
 
     async function renew(): Promise<void> {
       for (;;) {
-        await sleep(leaseTime * RENEWAL, ended.signal);
+        await sleep(LEASE_TIME * RENEWAL, ended.signal);
         if (ended.signal.aborted) return;
         const asked = now();
         // What cannot be renewed now may be a moment later.
-        const isRenewed = await positions.renew(lease, leaseTime).catch(() => undefined);
-        if (isRenewed) until = asked + leaseTime;
+        const isRenewed = await positions.renew(lease, LEASE_TIME).catch(() => undefined);
+        if (isRenewed) until = asked + LEASE_TIME;
         if (isRenewed === false) until = Number.NEGATIVE_INFINITY;
       }
     }

@@ -1,14 +1,6 @@
 import { Client, type ClientConfig } from 'pg';
 import { sharedRun } from '../calls/shared-run.ts';
 
-/** Statements whose connection was closed before their response. */
-interface AbandonedStatements {
-  /** Counts the statement of one more open backend as abandoned; false, without counting it, if there are too many. */
-  tryAdd(backend: number): Promise<boolean>;
-  /** Lifts the limit, for shutdown. */
-  allowAll(): void;
-}
-
 /**
  * Bounds how many statements may still run in Postgres after their connection was closed. A backend that waits for its
  * synchronous standby, or for a lock without a timeout, does not notice the close, so repeated closing and reconnecting
@@ -20,7 +12,7 @@ interface AbandonedStatements {
  * one out. Behind PgBouncer they match no backend, so every waiting backend counts.
  * @param config how to connect to the server, including timeouts in milliseconds
  */
-export function abandonedStatements(limit: number, open: Set<number>, config: () => ClientConfig): AbandonedStatements {
+export function abandonedStatements(limit: number, open: Set<number>, config: () => ClientConfig) {
   let count = 0;
   let bound = limit;
   const recount = sharedRun(async () => {
@@ -29,7 +21,8 @@ export function abandonedStatements(limit: number, open: Set<number>, config: ()
   });
 
   return {
-    async tryAdd(backend) {
+    /** Counts the statement of one more open backend as abandoned; false, without counting it, if there are too many. */
+    async tryAdd(backend: number): Promise<boolean> {
       if (count >= bound) await recount();
       if (count >= bound) return false;
       count++;
@@ -37,7 +30,8 @@ export function abandonedStatements(limit: number, open: Set<number>, config: ()
       open.delete(backend);
       return true;
     },
-    allowAll() {
+    /** Lifts the limit, for shutdown. */
+    allowAll(): void {
       bound = Number.POSITIVE_INFINITY;
     },
   };

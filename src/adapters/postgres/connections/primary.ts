@@ -2,37 +2,28 @@ import type { Client, ClientBase, ClientConfig, QueryConfig } from 'pg';
 import { classify } from '../failures.ts';
 import { addressOf } from './url.ts';
 
-/** Keeps new connections on the host that takes writes. */
-interface Primary {
-  /** The URL of the host for new connections; the first one at first. */
-  url(): string;
-  /**
-   * Opens a connection; after a transient failure at the next host, at each one once.
-   *
-   * @throws the last host's error, whose message names the failure of each one. As in libpq, a host that responds but
-   * refuses the user or the database is not passed over: that is a mistake to fix.
-   */
-  connect<T>(open: () => Promise<T>): Promise<T>;
-  /** Takes a new connection, which can write, for the one host to be used. @throws Error if that is another one by now */
-  confirm(client: Client): void;
-}
-
 /**
+ * Keeps new connections on the host that takes writes.
+ *
  * @param urls one for each host
  * @param onChange called with the URL of another host that takes writes, and with why the one before failed
  */
-export function primaryAmong(
-  urls: readonly [string, ...string[]],
-  onChange: (url: string, failure: unknown) => void,
-): Primary {
+export function primaryAmong(urls: readonly [string, ...string[]], onChange: (url: string, failure: unknown) => void) {
   let current = 0;
   let confirmed = 0;
   let lastFailure: unknown;
-  const url = (index = current) => urls[index] as string;
+  const url = (index: number) => urls[index] as string;
 
   return {
-    url,
-    async connect(open) {
+    /** The URL of the host for new connections; the first one at first. */
+    url: () => url(current),
+    /**
+     * Opens a connection; after a transient failure at the next host, at each one once.
+     *
+     * @throws the last host's error, whose message names the failure of each one. As in libpq, a host that responds but
+     * refuses the user or the database is not passed over: that is a mistake to fix.
+     */
+    async connect<T>(open: () => Promise<T>): Promise<T> {
       const failures: string[] = [];
       for (;;) {
         const tried = current;
@@ -54,11 +45,12 @@ export function primaryAmong(
         }
       }
     },
-    confirm({ host, port }) {
-      if (`${host}:${port}` !== addressOf(url())) throw new Error('another host of the database is used by now');
+    /** Takes a new connection, which can write, for the one host to be used. @throws Error if that is another one by now */
+    confirm({ host, port }: Client): void {
+      if (`${host}:${port}` !== addressOf(url(current))) throw new Error('another host of the database is used by now');
       if (confirmed === current) return;
       confirmed = current;
-      onChange(url(), lastFailure);
+      onChange(url(current), lastFailure);
     },
   };
 }

@@ -8,24 +8,22 @@ const ASK_AGAIN = 60_000;
 
 const PROTOCOL_VIOLATION = '08P01';
 
-/** What bounds statements, and their waits for a lock, on the server's side. */
-interface ServerLimits {
-  /** Sent as start-up parameters: the server cancels a statement before its commit, never during it. */
-  config(): ClientConfig;
-  /** Leaves them out for a while, so that the role's own apply, if the error is PgBouncer's refusal. @returns whether */
-  omitIfRefused(error: unknown): boolean;
-}
-
-/** @param statementTimeout milliseconds; 0 for no limits */
-export function serverLimits(statementTimeout: number): ServerLimits {
+/**
+ * What bounds statements, and their waits for a lock, on the server's side.
+ *
+ * @param statementTimeout milliseconds; 0 for no limits
+ */
+export function serverLimits(statementTimeout: number) {
   let omitUntil = Number.NEGATIVE_INFINITY;
   const areOmitted = () => performance.now() < omitUntil;
   return {
-    config() {
+    /** Sent as start-up parameters: the server cancels a statement before its commit, never during it. */
+    config(): ClientConfig {
       const limit = areOmitted() ? 0 : statementTimeout;
       return { statement_timeout: limit, lock_timeout: limit };
     },
-    omitIfRefused(error) {
+    /** Leaves them out for a while, so that the role's own apply, if the error is PgBouncer's refusal. @returns whether */
+    omitIfRefused(error: unknown): boolean {
       // PgBouncer has this SQLSTATE for other errors, too. It refuses what ignore_startup_parameters does not name.
       const isRefusal =
         sqlState(error) === PROTOCOL_VIOLATION && (error as Error).message.includes('startup parameter');
