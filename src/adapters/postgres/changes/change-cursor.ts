@@ -18,11 +18,12 @@ export interface Cursor {
   readonly purged: Position;
 }
 
-/** The feed as one snapshot shows it. */
+/** The feed as one snapshot shows it: the columns of a statement. */
 export interface FeedState {
   readonly epoch: string;
   /** The last position that has been purged. */
-  readonly purged: Position;
+  readonly purged_changed: bigint;
+  readonly purged_id: bigint;
   /** The next transaction of the server. */
   readonly next: bigint;
   /** What was seen before this transaction in the epoch of the cursor is here as well; null if that is not known. */
@@ -40,6 +41,15 @@ export const START: Position = { changed: 0n, id: MIN_INT64 };
 /** Behind every row. */
 export const LAST: Position = { changed: MAX_INT64, id: MAX_INT64 };
 
+/** Of two columns; undefined if they are null. */
+export function positionOf(changed: bigint | null, id: bigint | null): Position | undefined {
+  return changed === null || id === null ? undefined : { changed, id };
+}
+
+function purgedIn({ purged_changed, purged_id }: FeedState): Position {
+  return { changed: purged_changed, id: purged_id };
+}
+
 function isAfter(a: Position, b: Position): boolean {
   return a.changed > b.changed || (a.changed === b.changed && a.id > b.id);
 }
@@ -52,7 +62,8 @@ export function isBehind(cursor: Cursor, end: FeedEnd): boolean {
 /** Why something after the cursor may be missing, in words; undefined if nothing is. */
 export function expiryOf(cursor: Cursor, now: FeedState): string | undefined {
   if (!isInHistory(cursor, now)) return 'the database is another one, or has lost what was read';
-  const isPurged = isAfter(now.purged, cursor.position) && isAfter(now.purged, cursor.purged);
+  const purged = purgedIn(now);
+  const isPurged = isAfter(purged, cursor.position) && isAfter(purged, cursor.purged);
   return isPurged ? 'a later deletion was purged' : undefined;
 }
 
@@ -78,7 +89,7 @@ export function nextCursor(cursor: Cursor | undefined, now: FeedState, last: Pos
     );
   }
   const { epoch } = now;
-  const { position, purged } = cursor ?? { position: START, purged: now.purged };
+  const { position, purged } = cursor ?? { position: START, purged: purgedIn(now) };
   // What was read in earlier epochs comes before every record of this one.
   const before = cursor?.epoch === epoch ? cursor.seen : 0n;
   if (last === undefined) return { epoch, position, purged, seen: before };

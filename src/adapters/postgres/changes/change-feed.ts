@@ -8,15 +8,15 @@ import {
   type Cursor,
   decodeCursor,
   encodeCursor,
-  type FeedState,
   LAST,
   nextCursor,
   type Position,
+  positionOf,
   START,
 } from './change-cursor.ts';
 import { requireChangeFeed, stateIn } from './change-feed-check.ts';
 import { changeRecord } from './change-record.ts';
-import { type ChangesRow, type RecordedRow, type StateRow, selectChanges, selectEnd } from './change-statements.ts';
+import { type ChangesRow, type RecordedRow, selectChanges, selectEnd } from './change-statements.ts';
 import { changeWatch } from './change-watch.ts';
 import { eventLoopSlots } from './event-loop-slots.ts';
 
@@ -40,7 +40,7 @@ export function changeFeed(database: Database, callStore: CallStore) {
   const watch = changeWatch(async () => {
     try {
       const [row] = await callStore(() => rowsOf(end({})));
-      return row && { ...stateOf(row), position: lastOf(row) ?? START };
+      return row && { ...row, position: positionOf(row.last_changed, row.last_id) ?? START };
     } catch {
       // While the database is unreachable nothing is new; readers learn of it when their time is over.
       return undefined;
@@ -92,7 +92,7 @@ export function changeFeed(database: Database, callStore: CallStore) {
   /** Where the feed ends now: whatever is committed later comes after that. */
   async function endOfFeed(): Promise<Cursor> {
     const row = await readRow(end({}));
-    return nextCursor(undefined, stateOf(row), lastOf(row) ?? START);
+    return nextCursor(undefined, row, positionOf(row.last_changed, row.last_id) ?? START);
   }
 
   async function readChanges({ after, limit, wait, signal }: ChangesQuery): Promise<Changes> {
@@ -121,14 +121,6 @@ interface Part extends Omit<Changes, 'next'> {
 
 /** What a consumer at the cursor gets. @throws PlantStoreError `cursor_expired` */
 function partFor(cursor: Cursor | undefined, row: ChangesRow): Part {
-  return { lines: row.lines ?? '', next: nextCursor(cursor, stateOf(row), lastOf(row)), atEnd: row.at_end };
-}
-
-function stateOf({ epoch, purged_changed, purged_id, next, common }: StateRow): FeedState {
-  return { epoch, purged: { changed: purged_changed, id: purged_id }, next, common };
-}
-
-/** Of the last row; undefined if there is none. */
-function lastOf({ last_changed, last_id }: Pick<ChangesRow, 'last_changed' | 'last_id'>): Position | undefined {
-  return last_changed === null || last_id === null ? undefined : { changed: last_changed, id: last_id };
+  const last = positionOf(row.last_changed, row.last_id);
+  return { lines: row.lines ?? '', next: nextCursor(cursor, row, last), atEnd: row.at_end };
 }

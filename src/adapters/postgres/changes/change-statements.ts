@@ -2,23 +2,13 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { statement } from '../calls/statement.ts';
 import type { Tables } from '../database.ts';
 import { LINE_FEED, PLANT_JSON, SIZE } from '../plants/plant-columns.ts';
+import type { FeedState } from './change-cursor.ts';
 import { EPOCH, MAY_RECORD, NEXT, SETTLED } from './change-epoch.ts';
 
 /*
  * The statements that read the feed of changes. `where single = 1` tells the planner that change_feed has one row: it
  * would expect a thousand, and take the trouble of JIT compilation.
  */
-
-/** The state of the feed. */
-export interface StateRow {
-  readonly epoch: string;
-  readonly purged_changed: bigint;
-  readonly purged_id: bigint;
-  /** The next transaction. */
-  readonly next: bigint;
-  /** What is recorded of the epoch of the cursor; null if nothing is. */
-  readonly common: bigint | null;
-}
 
 /** The last row of a part of the feed; null if that is empty. */
 interface LastRow {
@@ -27,7 +17,7 @@ interface LastRow {
 }
 
 /** What decides whether a position may be sent. */
-export interface RecordedRow extends StateRow {
+export interface RecordedRow extends FeedState {
   /** What is recorded of the epoch; null if nothing is. */
   readonly recorded: bigint | null;
   readonly may_record: boolean;

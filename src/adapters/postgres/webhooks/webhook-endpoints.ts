@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Position } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
 import type { CallStore } from '../calls/store-call.ts';
+import { positionOf } from '../changes/change-cursor.ts';
 import { SETTLED } from '../changes/change-epoch.ts';
 import { lastBefore } from '../changes/change-statements.ts';
 import type { Database } from '../database.ts';
@@ -94,8 +95,4 @@ function stateOf(row: Row): EndpointState {
   const position = { changed, id };
   const end = positionOf(end_changed, end_id) ?? position;
   return { ...others, position, end, reason: reason ?? undefined, failing: positionOf(failing_changed, failing_id) };
-}
-
-function positionOf(changed: bigint | null, id: bigint | null): Position | undefined {
-  return changed === null || id === null ? undefined : { changed, id };
 }
