@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { embeddedDatabase } from '../src/adapters/postgres/embedded/embedded-database.ts';
-import { openFailure } from '../src/adapters/postgres/embedded/open-failure.ts';
+import { openFailure } from '../src/adapters/postgres/embedded/open-pglite.ts';
 import { migrateUp } from '../src/adapters/postgres/schema/migrator.ts';
 import { type PostgresServer, startPostgresServer } from '../tooling/postgres-server.ts';
 import { post, TOKEN } from './support/api-server.ts';
