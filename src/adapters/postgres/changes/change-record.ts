@@ -35,7 +35,6 @@ export function changeRecord(database: Database, callStore: CallStore) {
       return pages.map(() => rows[0]);
     },
     gather: () => delay(Math.max(0, earliest - performance.now())),
-    shouldRetryAlone: () => false,
     maxItems: Number.MAX_SAFE_INTEGER,
     maxRunning: 1,
   });

@@ -66,7 +66,6 @@ export function plantReader(
 
   const readInGroup = batcher<RangeRead, RangeRow>({
     run: (reads) => rowsOf(ranges.untagged({ ...valuesOf(reads), isAlone: false })),
-    shouldRetryAlone: () => false,
     maxItems: PAGE_PLANTS,
     maxSize: PAGE_PLANTS,
     sizeOf: ({ count }) => count,

@@ -30,13 +30,17 @@ type AddEndpoint = (endpoint: string) => Promise<void>;
  */
 export function webhookPositions(store: Database, callStore: CallStore): KeepPositions & { add: AddEndpoint } {
   const database = store.sql;
+  /** The endpoints that this instance has added or found. */
+  const known = new Set<string>();
 
   const add: AddEndpoint = async (endpoint) => {
     await requireChangeFeed(store);
+    if (known.has(endpoint)) return;
     await sql`insert into webhooks (endpoint, plants, changed, id)
       select ${endpoint}::text, 'plants'::regclass, coalesce(last.changed, 0), coalesce(last.id, ${MIN_INT64})
       from change_feed left join lateral (${lastBefore(SETTLED)}) as last on true where single = 1
       on conflict do nothing`.execute(database);
+    known.add(endpoint);
   };
 
   /** @returns whether the lease holds */

@@ -69,7 +69,7 @@ describe.each<[string, () => Promise<OpenedDatabase>]>([
     const { position } = await taken(0);
     expect(await idsAfter(position)).toEqual([]);
     await store.plants.add(plant(2n));
-    await store.add(ENDPOINT);
+    await webhooksIn(opened.database).add(ENDPOINT);
     await delay(10);
     expect((await taken()).position).toEqual(position);
     expect(await idsAfter(position)).toEqual([2n]);
