@@ -86,7 +86,7 @@ export function distributedUpdate({ sql: tables }: Database): Update {
 
 /** A deleted plant leaves a row without content, which keeps its id taken. */
 function wantedOf({ id, before, after }: RowChange): WantedRow {
-  const { name, tag = null } = after === 'deleted' ? { name: '' } : after;
+  const { name, tag = null } = after === 'deleted' ? { name: '', tag: null } : after;
   return { id, version: before?.version ?? null, name, tag, is_deleted: after === 'deleted' };
 }
 
