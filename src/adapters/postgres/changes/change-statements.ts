@@ -34,12 +34,15 @@ export interface ChangesRow extends RecordedRow, LastRow {
 
 const CHANGE_JSON = sql`case when deleted is null then ${PLANT_JSON} else concat('{"id":', id, ',"deleted":true}') end`;
 
-/** The state of the feed, as a subquery with one row. @param epoch of the cursor; empty without one */
-export const feedState = (epoch: RawBuilder<unknown> = sql.lit('')) => sql`(
-  select ${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next, ${SETTLED} as settled,
-    (recorded ->> ${epoch}::text)::bigint as common, (recorded ->> ${EPOCH})::bigint as recorded,
-    ${MAY_RECORD} as may_record, current_setting('synchronous_standby_names') <> '' as is_synchronous
-  from change_feed where single = 1
+/** The state of the feed, as a subquery with one row. @param cursor its epoch; empty without one */
+export const feedState = (cursor: RawBuilder<unknown> = sql.lit('')) => sql`(
+  select epoch, purged_changed, purged_id, next, settled, may_record, is_synchronous,
+    (records ->> epoch)::bigint as recorded, (records ->> ${cursor}::text)::bigint as common
+  from (
+    select ${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next, ${SETTLED} as settled, ${MAY_RECORD} as may_record,
+      current_setting('synchronous_standby_names') <> '' as is_synchronous, recorded as records
+    from change_feed where single = 1
+  ) as state
 ) as feed`;
 
 /** The last row before a transaction: one probe of the index. */

@@ -385,7 +385,7 @@ describe.each([
         return changes;
       });
       const PAGE = 'string_agg';
-      const PROBE = "recorded ->> ''";
+      const PROBE = "records ->> ''";
       // Long enough for each to have probed many times.
       await eventually(() => count(PROBE) >= 8);
       expect(count(PAGE)).toBe(0);
