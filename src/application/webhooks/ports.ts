@@ -51,9 +51,9 @@ export interface Setback {
 /** Keeps the position of each endpoint. Each method MUST reject as ReadEntries does. */
 export interface KeepPositions {
   /**
-   * Resolves to undefined while another one has the lease, until the next attempt is due, and if it is parked. An endpoint
-   * that is not known begins at the end of the feed. MUST reject with PlantStoreError `changes_unavailable` if there is
-   * no feed.
+   * Resolves to undefined while another one has the lease, until the next attempt is due, and if it is parked. An
+   * endpoint that is not known begins at the end of the feed. MUST reject with PlantStoreError `changes_unavailable` if
+   * there is no feed.
    */
   take(endpoint: string, milliseconds: number): Promise<Lease | undefined>;
   /** Resolves to whether the lease still held; it holds for so many milliseconds then. */

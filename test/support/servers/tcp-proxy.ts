@@ -5,8 +5,8 @@ import { listening } from './local-server.ts';
 
 /**
  * What becomes of what a client sends: half of it arrives and the connection is cut; all arrives, and the connection is
- * cut at the response, so that a statement is committed and nobody learns of it; the response comes in one packet with the
- * announcement that the server shuts down, or something else comes in its place; or it arrives once `deliverLate` is
+ * cut at the response, so that a statement is committed and nobody learns of it; the response comes in one packet with
+ * the announcement that the server shuts down, or something else comes in its place; or it arrives once `deliverLate` is
  * called, whether the client has closed the connection by then or not, as from a socket's buffer.
  */
 type Fault = 'half' | 'answer' | 'shutdown' | 'garbage' | 'late';

@@ -4,7 +4,7 @@ import type { StoreCall } from './store-call.ts';
 interface BatcherOptions<Item, Result> {
   /** Runs one batch and resolves to each item's result, in the order of the items; that of one may reject. */
   readonly run: (items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>;
-  /** Whether a batch may have failed because of one of its items, so that each call is repeated alone; never by default. */
+  /** Whether a batch may have failed because of one of its items, so that each call is repeated alone. */
   readonly shouldRetryAlone?: (error: unknown) => boolean;
   readonly maxItems: number;
   /** The total size of a batch's items; a larger item gets a batch of its own. */

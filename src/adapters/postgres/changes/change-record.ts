@@ -20,8 +20,8 @@ const INTERVAL = 100;
  * position is older would not do: a change that is lost may have moved a plant from a place that the consumer had yet to
  * read to one behind the page, and the promotion moves it back.
  *
- * @returns a function that reads a page until it may be sent. With a synchronous standby, it resolves once a record of the
- * page is there too, else at once. It rejects as the store's calls do.
+ * @returns a function that reads a page until it may be sent. With a synchronous standby, it resolves once a record of
+ * the page is there too, else at once. It rejects as the store's calls do.
  */
 export function changeRecord(database: Database, callStore: CallStore) {
   const update = updateRecord(database.sql);

@@ -39,8 +39,8 @@ export const feedState = (cursor: RawBuilder<unknown> = sql.lit('')) => sql`(
   select epoch, purged_changed, purged_id, next, settled, may_record, is_synchronous,
     (records ->> epoch)::bigint as recorded, (records ->> ${cursor}::text)::bigint as common
   from (
-    select ${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next, ${SETTLED} as settled, ${MAY_RECORD} as may_record,
-      current_setting('synchronous_standby_names') <> '' as is_synchronous, recorded as records
+    select ${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next, ${SETTLED} as settled, recorded as records,
+      ${MAY_RECORD} as may_record, current_setting('synchronous_standby_names') <> '' as is_synchronous
     from change_feed where single = 1
   ) as state
 ) as feed`;

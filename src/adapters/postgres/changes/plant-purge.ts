@@ -51,8 +51,8 @@ interface Part {
 }
 
 /**
- * What a purge must leave to the feed of changes: a row whose deletion a transaction that is open may still overtake, and
- * a note, in the statement that deletes the others, of the last position that is missing from then on.
+ * What a purge must leave to the feed of changes: a row whose deletion an open transaction may still overtake, and a
+ * note, in the statement that deletes the others, of the last position that is missing from then on.
  */
 const FEED = {
   state: sql`join change_feed on single = 1`,

@@ -21,7 +21,7 @@ export function abandonedStatements(limit: number, open: Set<number>, config: ()
   });
 
   return {
-    /** Counts the statement of one more open backend as abandoned; false, without counting it, if there are too many. */
+    /** Counts the statement of an open backend as abandoned; false, without counting it, if there are too many. */
     async tryAdd(backend: number): Promise<boolean> {
       if (count >= bound) await recount();
       if (count >= bound) return false;

@@ -45,7 +45,7 @@ export function primaryAmong(urls: readonly [string, ...string[]], onChange: (ur
         }
       }
     },
-    /** Takes a new connection, which can write, for the one host to be used. @throws Error if that is another one by now */
+    /** Takes a new connection, which can write, for the host to be used. @throws Error if that is another one by now */
     confirm({ host, port }: Client): void {
       if (`${host}:${port}` !== addressOf(url(current))) throw new Error('another host of the database is used by now');
       if (confirmed === current) return;

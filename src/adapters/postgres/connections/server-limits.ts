@@ -22,7 +22,7 @@ export function serverLimits(statementTimeout: number) {
       const limit = areOmitted() ? 0 : statementTimeout;
       return { statement_timeout: limit, lock_timeout: limit };
     },
-    /** Leaves them out for a while, so that the role's own apply, if the error is PgBouncer's refusal. @returns whether */
+    /** If PgBouncer has refused them: leaves them out for a while, so that the role's own apply. @returns whether */
     omitIfRefused(error: unknown): boolean {
       // PgBouncer has this SQLSTATE for other errors, too. It refuses what ignore_startup_parameters does not name.
       const isRefusal =

@@ -21,7 +21,7 @@ export async function requireMigrations(database: Database): Promise<MigrationSt
 /**
  * Creates the check before every use of the schema, which remembers success.
  *
- * @returns a function that returns undefined once all migrations are applied; until then it rejects as requireMigrations
+ * @returns a function that returns undefined once all migrations are applied; until then, it rejects with why not
  */
 export function migrationGate(database: Database, log: Logger): () => Promise<void> | undefined {
   return untilPassed(async () => {
