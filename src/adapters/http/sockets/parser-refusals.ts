@@ -35,9 +35,8 @@ export function refuse(
     return;
   }
   const requestId = randomUUID();
-  const lines = Object.entries({ ...closing, 'X-Request-Id': requestId }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
-  );
+  const all = { ...closing, Date: new Date().toUTCString(), 'X-Request-Id': requestId };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   // Destroyed, since a client that does not close its side would keep it open indefinitely.
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
   log.info({ requestId, status, error: number, parser: error.code }, 'request refused by the parser');

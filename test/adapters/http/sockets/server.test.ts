@@ -30,6 +30,11 @@ test('survives clients that reset the connection of a CONNECT', async () => {
   expect((await post(server.url, BODY)).status).toBe(200);
 });
 
+test('dates also what only the parser reads, as RFC 9110 section 6.6.1 requires of every 4xx', async () => {
+  const date = /^HTTP\/1\.1 400 [\s\S]*\r\nDate: (.*)\r\n/.exec(await rawRequest(server.url, 'hello\r\n\r\n'))?.[1];
+  expect(Math.abs(Date.parse(date ?? '') - Date.now())).toBeLessThan(60_000);
+});
+
 test('lets go of a refused client that keeps its side open', async () => {
   const socket = connectTo(server.url, true);
   socket.write('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n');
