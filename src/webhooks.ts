@@ -39,7 +39,10 @@ await runCommand('webhooks', USAGE, changeIn, run);
 function changeIn(args: string[]): Change | undefined {
   const { positionals } = parseArgs({ args, options: {}, allowPositionals: true });
   const [name = 'status', url, ...more] = positionals;
-  if (name === 'status' && url === undefined) return undefined;
+  if (name === 'status') {
+    if (url !== undefined) throw new Error('status takes no URL: it shows every endpoint');
+    return undefined;
+  }
   const command = CHANGES.find((one) => one === name);
   if (command === undefined) throw new Error('the command must be status, resume, skip or rewind');
   if (more.length > 0) throw new Error(`${command} takes one URL`);

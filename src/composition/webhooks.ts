@@ -51,7 +51,7 @@ export function webhooksOf(
       const isUnusable = database.isDistributed().catch(() => false);
       if (await Promise.race([isUnusable, delay(CHECK_TIMEOUT, false, { ref: false })])) {
         throw new Error(
-          'Webhooks need the feed of changes, but there is no feed of changes: the table is distributed by Citus: ' +
+          'Webhooks need the feed of changes, which a table that Citus distributes does not have: ' +
             'unset WEBHOOK_URLS and WEBHOOKS_FILE.',
         );
       }

@@ -131,7 +131,7 @@ test('a table that Citus distributes stops the start, since it has no feed', asy
   const service = startMain(await temporaryFolder(), environment);
   expect(await service.exited).toEqual({ code: 1, signal: null });
   expect(service.stderr()).toContain(
-    'Webhooks need the feed of changes, but there is no feed of changes: the table is distributed by Citus: ' +
+    'Webhooks need the feed of changes, which a table that Citus distributes does not have: ' +
       'unset WEBHOOK_URLS and WEBHOOKS_FILE.',
   );
 });

@@ -198,6 +198,7 @@ test('does not delay it either while the database is silent', async () => {
 });
 
 test.each([
+  [['status', 'https://one.example/'], /^status takes no URL: it shows every endpoint\nFor help: /],
   [['pause', 'https://one.example/'], /^the command must be status, resume, skip or rewind\nFor help: /],
   [['resume'], /^resume needs the URL of the endpoint\n/],
   [['rewind', 'https://one.example/', 'https://two.example/'], /^rewind takes one URL\n/],

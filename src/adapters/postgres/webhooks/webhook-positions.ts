@@ -43,6 +43,12 @@ export function webhookPositions(store: Database, callStore: CallStore): KeepPos
     known.add(endpoint);
   };
 
+  /** A restore may be about to bring back a row that is gone, so it is not added again. @throws SchemaError */
+  async function requireRow(endpoint: string): Promise<void> {
+    const { rows } = await sql`select from webhooks where endpoint = ${endpoint}`.execute(database);
+    if (rows.length === 0) throw new SchemaError(MISSING_ROW);
+  }
+
   /** @returns whether the lease holds */
   async function update({ endpoint, holder }: Lease, set: RawBuilder<unknown>): Promise<boolean> {
     const statement = sql`update webhooks set ${set} where endpoint = ${endpoint} and holder = ${holder} returning 1`;
@@ -57,7 +63,7 @@ export function webhookPositions(store: Database, callStore: CallStore): KeepPos
       const holder = randomUUID();
       const { rows } = await callStore(async () => {
         await add(endpoint);
-        return sql<Omit<Lease, 'position'> & Lease['position'] & { readonly parked: boolean }>`
+        const taken = await sql<Omit<Lease, 'position'> & Lease['position'] & { readonly parked: boolean }>`
           update webhooks set
             parked = not ${IS_SAME_TABLE},
             reason = case when ${IS_SAME_TABLE} then reason else ${OTHER_TABLE} end,
@@ -68,6 +74,8 @@ export function webhookPositions(store: Database, callStore: CallStore): KeepPos
           returning parked, changed, id, failures,
             coalesce(extract(epoch from now() - failing_since) * 1000, 0)::float8 as "failingFor"
         `.execute(database);
+        if (taken.rows.length === 0) await requireRow(endpoint);
+        return taken;
       });
       const [row] = rows;
       if (row === undefined || row.parked) return undefined;
@@ -95,6 +103,9 @@ export function webhookPositions(store: Database, callStore: CallStore): KeepPos
 }
 
 const OTHER_TABLE = 'the table plants is another one than that of its position: rewind it, which sends all plants';
+
+const MISSING_ROW =
+  'the row of this endpoint in the table webhooks is gone: restore it, or restart the service, which begins anew';
 
 const MISSING_RIGHT = '42501';
 

@@ -75,6 +75,15 @@ describe.each<[string, () => Promise<OpenedDatabase>]>([
     expect(await idsAfter(position)).toEqual([2n]);
   });
 
+  test('an endpoint whose row is gone is reported, and begins anew once the service has started again', async () => {
+    await store.add(ENDPOINT);
+    await store.query('delete from webhooks');
+    const cause = expect.objectContaining({ message: expect.stringContaining('restart the service') });
+    await expect(store.take(ENDPOINT, MINUTE)).rejects.toMatchObject({ code: 'store_unavailable', cause });
+    expect(await state()).toBeUndefined();
+    expect(await webhooksIn(opened.database).take(ENDPOINT, MINUTE)).toBeDefined();
+  });
+
   test('of an empty store it begins with the first plant', async () => {
     await store.add(ENDPOINT);
     await store.plants.add(plant(MIN_INT64));
