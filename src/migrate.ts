@@ -9,7 +9,17 @@ import { readMigrationConfig } from './config/config.ts';
 
 /* npm run migrate [up|status|down]: changes or shows the schema of the configured database. */
 
-const USAGE = `Usage: npm run migrate [-- up | status | down [--delete-plants]]`;
+const USAGE = `Usage: npm run migrate [-- up | status | down [--delete-plants]]
+
+Changes or shows the schema of the database of MIGRATION_DATABASE_URL, else of DATABASE_URL, else of the embedded one in
+DATA_DIR.
+
+  up           applies what is pending, and makes again what is missing; the same without a command
+  status       shows what is applied
+  down         reverts the newest migration, with all that only its tables hold: not the plants, unless --delete-plants
+  -h, --help   shows this
+
+Exit codes: 0 done; 1 it did not begin, or could not go on.`;
 
 await runCommand('migrate', USAGE, migrationArguments, run);
 
