@@ -33,7 +33,7 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits) {
 
   function endWait(ticket: Ticket): void {
     arriving.delete(ticket);
-    // V8 may keep former members of a Set alive for long (see store-call.ts), and this one refers to the whole request.
+    // V8 may keep former members of a Set alive for long (docs/performance.md), and this one refers to a whole request.
     ticket.wait = undefined;
   }
 
