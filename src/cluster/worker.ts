@@ -22,6 +22,11 @@ process.on('message', async ({ id, name, args }: Request) => {
     (value) => ({ value }),
     ({ message: error }: Error) => ({ error }),
   );
-  process.send?.({ id, ...outcome } satisfies Response);
+  send({ id, ...outcome });
 });
-process.send?.({ id: 0 } satisfies Response);
+send({ id: 0 });
+
+function send(response: Response): void {
+  // If the first process has ended meanwhile, this one is about to: without a callback it would die of the error.
+  process.send?.(response, undefined, undefined, () => {});
+}
