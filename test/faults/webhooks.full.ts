@@ -72,14 +72,18 @@ type Activity = (isOver: () => boolean) => Promise<void>;
 /** Numbers of plants, none of which is ever used again. */
 let fresh = 1_000;
 
+/** In the name of a plant: those of later rounds are higher, too. */
+let version = 0;
+
 /** Each plant is written by one of them, with a number in its name that grows. Some creations are sent again. */
 function writer(number: number, urls: readonly string[], count: Counters): Activity {
   const clients = urls.map(apiClient);
-  let version = 0;
-  let last = `{"id":${number},"name":"0"}`;
+  // Others in each round, since those of the one before are deleted by its end.
+  const old = number + OLD_PLANTS * count.rounds;
+  let last = `{"id":${old},"name":"0"}`;
   return async (isOver) => {
     while (!isOver()) {
-      const id = chance(70) ? number + WRITERS * randomInt(OLD_PLANTS / WRITERS) : WRITERS * fresh++ + number;
+      const id = chance(70) ? old + WRITERS * randomInt(OLD_PLANTS / WRITERS) : WRITERS * fresh++ + number;
       const name = `"name":"${++version}"`;
       const create = `{"id":${id},${name}}`;
       const isReplay = chance(10);
