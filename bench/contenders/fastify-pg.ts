@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import Fastify from 'fastify';
 import { Pool } from 'pg';
+import { error, fastify, type NewPlant, name, schema, tag } from './fastify-app.ts';
 
 /*
  * What Fastify's documentation recommends: schemas for the body and the answer, a hook for the token, its own logger,
@@ -8,29 +8,8 @@ import { Pool } from 'pg';
  * and the same plant sent again is refused.
  */
 
-const { ACCESS_TOKENS, DATABASE_URL, POOL_SIZE = 10 } = process.env;
+const { DATABASE_URL, POOL_SIZE = 10 } = process.env;
 const pool = new Pool({ connectionString: DATABASE_URL, max: Number(POOL_SIZE) });
-const fastify = Fastify({ logger: true });
-
-const name = { type: 'string' };
-const tag = { type: 'string' };
-const error = { type: 'object', properties: { error: { type: 'integer' }, message: { type: 'string' } } };
-const schema = {
-  body: { type: 'object', properties: { id: { type: 'integer' }, name, tag }, required: ['id', 'name'] },
-  response: { 200: { type: 'object', properties: { name, tag }, required: ['name'] }, 400: error, 401: error },
-};
-
-interface NewPlant {
-  readonly id: number;
-  readonly name: string;
-  readonly tag?: string;
-}
-
-fastify.addHook('onRequest', async (request, reply) => {
-  if (request.headers.authorization !== `Bearer ${ACCESS_TOKENS}`) {
-    return reply.code(401).send({ error: 40100, message: 'unauthorized' });
-  }
-});
 
 fastify.post<{ Body: NewPlant }>('/plants', { schema }, async (request, reply) => {
   const { id, name, tag } = request.body;

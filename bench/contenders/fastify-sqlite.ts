@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import Fastify from 'fastify';
+import { fastify, type NewPlant, schema } from './fastify-app.ts';
 
 /*
  * What people pick who want no database server: Fastify as in fastify-pg.ts, and SQLite in the folder DATA_DIR. In WAL mode
@@ -8,34 +8,13 @@ import Fastify from 'fastify';
  * in the same way.
  */
 
-const { ACCESS_TOKENS, DATA_DIR = '.' } = process.env;
+const { DATA_DIR = '.' } = process.env;
 const database = new DatabaseSync(join(DATA_DIR, 'plants.sqlite'));
 database.exec(`
   pragma journal_mode = wal;
   pragma synchronous = full;
   create table if not exists plants (id integer primary key, name text not null, tag text)`);
 const insert = database.prepare('insert into plants (id, name, tag) values (?, ?, ?) on conflict do nothing');
-const fastify = Fastify({ logger: true });
-
-const name = { type: 'string' };
-const tag = { type: 'string' };
-const error = { type: 'object', properties: { error: { type: 'integer' }, message: { type: 'string' } } };
-const schema = {
-  body: { type: 'object', properties: { id: { type: 'integer' }, name, tag }, required: ['id', 'name'] },
-  response: { 200: { type: 'object', properties: { name, tag }, required: ['name'] }, 400: error, 401: error },
-};
-
-interface NewPlant {
-  readonly id: number;
-  readonly name: string;
-  readonly tag?: string;
-}
-
-fastify.addHook('onRequest', async (request, reply) => {
-  if (request.headers.authorization !== `Bearer ${ACCESS_TOKENS}`) {
-    return reply.code(401).send({ error: 40100, message: 'unauthorized' });
-  }
-});
 
 fastify.post<{ Body: NewPlant }>('/plants', { schema }, async (request, reply) => {
   const { id, name, tag } = request.body;
