@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import {
-  type EndpointState,
+  type KnownEndpoint,
   MOST_COUNTED,
   type webhookEndpoints,
 } from './adapters/postgres/webhooks/webhook-endpoints.ts';
@@ -62,7 +62,7 @@ function run(change: Change | undefined): Promise<number> {
 /** @returns what was done. @throws Error, saying why nothing was */
 async function apply(
   { command, endpoint }: Change,
-  states: EndpointState[],
+  states: KnownEndpoint[],
   webhooks: ReturnType<typeof webhookEndpoints>,
 ): Promise<string> {
   const state = states.find((one) => one.endpoint === endpoint);
@@ -85,11 +85,11 @@ async function apply(
   return `${endpoint}: skipped the plant with the id ${failing.id} as transaction ${failing.changed} has left it`;
 }
 
-function described(states: EndpointState[]): string {
+function described(states: KnownEndpoint[]): string {
   return states.length === 0 ? 'no endpoints are known' : states.map(lineOf).join('\n');
 }
 
-function lineOf({ endpoint, behind, isParked, failures, reason, failing, retryIn }: EndpointState): string {
+function lineOf({ endpoint, behind, isParked, failures, reason, failing, retryIn }: KnownEndpoint): string {
   const count = behind === MOST_COUNTED ? `${formatCount(behind)} changes or more` : `${formatCount(behind)} changes`;
   const where = failing === undefined ? '' : `, at the plant with the id ${failing.id}`;
   const failed = `after ${failures} failed ${failures === 1 ? 'attempt' : 'attempts'} (${reason}${where})`;

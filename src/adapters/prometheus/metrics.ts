@@ -7,8 +7,9 @@ import {
   type MetricValue,
   Registry,
 } from 'prom-client';
+import type { EndpointState } from '../../application/webhooks/ports.ts';
 import { requestMetrics } from './request-metrics.ts';
-import { type EndpointState, webhookMetrics } from './webhook-metrics.ts';
+import { webhookMetrics } from './webhook-metrics.ts';
 
 interface Sources {
   /** The names of all operations. */

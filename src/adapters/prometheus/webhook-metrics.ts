@@ -1,16 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Position } from '../../application/webhooks/ports.ts';
-
-/** What a scrape has to know of an endpoint. */
-export interface EndpointState {
-  readonly endpoint: string;
-  readonly position: Position;
-  /** The last row of the feed. */
-  readonly end: Position;
-  /** Rows between both, as far as they are counted. */
-  readonly behind: number;
-  readonly isParked: boolean;
-}
+import type { EndpointState, Position } from '../../application/webhooks/ports.ts';
 
 /**
  * Adds the metrics of webhooks.

@@ -92,3 +92,14 @@ export interface DeliveryObserver {
   /** Neither position nor plants can be read or written now. */
   interrupted(endpoint: string, error: unknown): void;
 }
+
+/** How an endpoint is doing, for operators. */
+export interface EndpointState {
+  readonly endpoint: string;
+  readonly position: Position;
+  /** The last row of the feed. */
+  readonly end: Position;
+  /** Rows between both, as far as they are counted. */
+  readonly behind: number;
+  readonly isParked: boolean;
+}

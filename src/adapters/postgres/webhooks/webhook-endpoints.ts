@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Position } from '../../../application/webhooks/ports.ts';
+import type { EndpointState, Position } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import { positionOf } from '../changes/change-cursor.ts';
@@ -11,15 +11,8 @@ import { IS_SAME_TABLE, NO_FAILURE } from './webhook-positions.ts';
 /** Rows that are counted at most, since each is read. */
 export const MOST_COUNTED = 10_000;
 
-/** What is known of an endpoint. */
-export interface EndpointState {
-  readonly endpoint: string;
-  readonly position: Position;
-  /** The last row of the feed. */
-  readonly end: Position;
-  /** Rows between both, MOST_COUNTED at most. */
-  readonly behind: number;
-  readonly isParked: boolean;
+/** What is known of an endpoint; `behind` is MOST_COUNTED at most. */
+export interface KnownEndpoint extends EndpointState {
   readonly failures: number;
   /** Why the last attempt failed, if it did. */
   readonly reason: string | undefined;
@@ -29,7 +22,7 @@ export interface EndpointState {
   readonly retryIn: number;
 }
 
-interface Row extends Omit<EndpointState, 'position' | 'end' | 'reason' | 'failing'>, Position {
+interface Row extends Omit<KnownEndpoint, 'position' | 'end' | 'reason' | 'failing'>, Position {
   readonly end_changed: bigint | null;
   readonly end_id: bigint | null;
   readonly reason: string | null;
@@ -53,7 +46,7 @@ export function webhookEndpoints({ sql: database }: Database, callStore: CallSto
   }
 
   return {
-    async states(): Promise<EndpointState[]> {
+    async states(): Promise<KnownEndpoint[]> {
       const { rows } = await callStore(() => STATES.execute(database));
       return rows.map(stateOf);
     },
@@ -90,7 +83,7 @@ const STATES = sql<Row>`
     ) as one
   ) as counted order by endpoint`;
 
-function stateOf(row: Row): EndpointState {
+function stateOf(row: Row): KnownEndpoint {
   const { changed, id, end_changed, end_id, failing_changed, failing_id, reason, ...others } = row;
   const position = { changed, id };
   const end = positionOf(end_changed, end_id) ?? position;
