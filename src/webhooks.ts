@@ -90,10 +90,10 @@ function described(states: KnownEndpoint[]): string {
 }
 
 function lineOf({ endpoint, behind, isParked, failures, reason, failing, retryIn }: KnownEndpoint): string {
-  const count = behind === MOST_COUNTED ? `${formatCount(behind)} changes or more` : `${formatCount(behind)} changes`;
+  const waiting = `changes that wait: ${formatCount(behind)}${behind === MOST_COUNTED ? ' or more' : ''}`;
   const where = failing === undefined ? '' : `, at the plant with the id ${failing.id}`;
   const failed = `after ${failures} failed ${failures === 1 ? 'attempt' : 'attempts'} (${reason}${where})`;
-  if (isParked) return `${endpoint}: parked ${failures === 0 ? `(${reason})` : failed}; ${count} wait`;
-  if (failures === 0) return `${endpoint}: delivers; ${count} wait`;
-  return `${endpoint}: tries again in ${Math.ceil(retryIn)} s ${failed}; ${count} wait`;
+  if (isParked) return `${endpoint}: parked ${failures === 0 ? `(${reason})` : failed}; ${waiting}`;
+  if (failures === 0) return `${endpoint}: delivers; ${waiting}`;
+  return `${endpoint}: tries again in ${Math.ceil(retryIn)} s ${failed}; ${waiting}`;
 }

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { embeddedDatabase } from '../src/adapters/postgres/embedded/embedded-database.ts';
-import type { NewPlant } from '../src/domain/plant.ts';
 import { markdownTable } from '../tooling/markdown-table.ts';
 import { apiClient } from './support/api-client.ts';
 import { TOKEN } from './support/api-server.ts';
@@ -11,26 +10,19 @@ import { migratedDatabase, storedPlants, storedPlantsAt } from './support/test-d
 
 /* So that nothing deleted ever comes back. With faults: faults/linearizability.full.ts. */
 
-/** A database, and how it is read once nothing else uses it. */
-interface Store {
-  readonly environment: Record<string, string>;
-  all(): Promise<NewPlant[]>;
-}
-
-async function postgres(): Promise<Store> {
+/** Where it is, and how it is read once nothing else uses it. */
+async function postgres() {
   const { url } = await migratedDatabase();
   return { environment: { DATABASE_URL: url }, all: () => storedPlantsAt(url) };
 }
 
-async function embedded(): Promise<Store> {
+async function embedded() {
   const folder = await embeddedFolder();
-  return {
-    environment: { DATA_DIR: folder },
-    async all() {
-      const database = await embeddedDatabase(folder);
-      return storedPlants(database).finally(database.close);
-    },
-  };
+  async function all() {
+    const database = await embeddedDatabase(folder);
+    return storedPlants(database).finally(database.close);
+  }
+  return { environment: { DATA_DIR: folder }, all };
 }
 
 const report: string[][] = [];

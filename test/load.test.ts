@@ -20,12 +20,8 @@ test('answers 200 to exactly those whose record the table holds, though a third 
   const urls = [await start(), await start()] as const;
 
   process.stdout.write(`test/load.test.ts: LOAD_SEED=${SEED}\n`);
-  const sent = Array.from({ length: REQUESTS }, (_, n) => ({
-    plant: mixedPlant(n),
-    order: hash('sha256', `${SEED} ${n}`),
-  }))
-    .sort((a, b) => (a.order < b.order ? -1 : 1))
-    .map(({ plant }) => plant);
+  const order = Array.from({ length: REQUESTS }, (_, n) => ({ n, hash: hash('sha256', `${SEED} ${n}`) }));
+  const sent = order.sort((a, b) => (a.hash < b.hash ? -1 : 1)).map(({ n }) => mixedPlant(n));
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS / urls.length });
   const answers: Answer[] = [];
   const queue = sent.entries();

@@ -1,17 +1,18 @@
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { embeddedDatabase } from '../src/adapters/postgres/embedded/embedded-database.ts';
 import { openFailure } from '../src/adapters/postgres/embedded/open-pglite.ts';
 import { migrateUp } from '../src/adapters/postgres/schema/migrator.ts';
-import { type PostgresServer, startPostgresServer } from '../tooling/postgres-server.ts';
+import { startPostgresServer } from '../tooling/postgres-server.ts';
 import { post, TOKEN } from './support/api-server.ts';
 import { embeddedFolder } from './support/embedded-template.ts';
+import { atEnd, forAllTests } from './support/lifetimes.ts';
 import { listening } from './support/servers/local-server.ts';
 import {
   projectFile,
@@ -21,7 +22,7 @@ import {
   startService,
   temporaryFolder,
 } from './support/service-process.ts';
-import { emptyDatabase, migratedDatabase, type TestDatabase } from './support/test-database.ts';
+import { emptyDatabase, migratedDatabase } from './support/test-database.ts';
 
 /* What operators get wrong: the service says what is wrong and what to do, damages nothing, and notices when it is fixed. */
 
@@ -90,25 +91,15 @@ describe('a DATA_DIR', () => {
     await again.close();
   }, 60_000);
 
-  test.each<[string, string, (path: string) => string]>([
+  test.each([
     [
-      'a file that PGlite reads',
       'postgres/global/pg_control',
-      (path) =>
-        `the database in ${dirname(dirname(path))} cannot be opened: EACCES: permission denied, access '${path}': ` +
+      "the database in FOLDER/postgres cannot be opened: EACCES: permission denied, access 'PATH': " +
         'fix that and try again; leave the folder as it is',
     ],
-    [
-      'its version',
-      'postgres/PG_VERSION',
-      (path) => `EACCES: permission denied, open '${path}': fix that, or set DATA_DIR to another folder`,
-    ],
-    [
-      'the folder',
-      'postgres',
-      (path) => `${path} is not a writable folder (EACCES): fix that, or set DATA_DIR to another one`,
-    ],
-  ])('whose owner took away %s, as after a start by root, is not called damaged', async (_what, name, message) => {
+    ['postgres/PG_VERSION', "EACCES: permission denied, open 'PATH': fix that, or set DATA_DIR to another folder"],
+    ['postgres', 'PATH is not a writable folder (EACCES): fix that, or set DATA_DIR to another one'],
+  ])('whose owner took away %s, as after a start by root, is not called damaged', async (name, message) => {
     const folder = await embeddedFolder();
     await chmod(join(folder, name), 0);
     // Root may read everything.
@@ -118,7 +109,8 @@ describe('a DATA_DIR', () => {
     const env = { PATH: process.env.PATH, DATA_DIR: folder };
     const service = startProgram(process.execPath, [projectFile('src/main.ts')], { cwd: '/', env, ...user });
     expect(await service.exited).toEqual({ code: 1, signal: null });
-    expect(service.stderr()).toBe(`Plant Store cannot start.\n${message(join(folder, name))}\n`);
+    const reason = message.replace('FOLDER', folder).replace('PATH', join(folder, name));
+    expect(service.stderr()).toBe(`Plant Store cannot start.\n${reason}\n`);
     await chmod(join(folder, name), 0o700);
   });
 
@@ -145,26 +137,16 @@ describe('a DATA_DIR', () => {
 });
 
 /** Of every file below the folder. */
-async function digests(folder: string): Promise<Record<string, string>> {
+async function digests(folder: string): Promise<string[][]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const contents = await Promise.all(
-    files.map(async (file) => [
-      file,
-      createHash('sha256')
-        .update(await readFile(file))
-        .digest('hex'),
-    ]),
-  );
-  return Object.fromEntries(contents);
+  return Promise.all(files.toSorted().map(async (file) => [file, hash('sha256', await readFile(file))]));
 }
 
-describe('an .env', () => {
-  test('with a byte order mark keeps its first variable', async () => {
-    const folder = await temporaryFolder();
-    await writeFile(join(folder, '.env'), '\uFEFFDATA_DIR=./first\r\nPOOL_SIZE=1\r\n');
-    expect((await migrate('status', {}, folder)).stderr).toContain('no database in ./first:');
-  });
+test('an .env with a byte order mark keeps its first variable', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, '.env'), '\uFEFFDATA_DIR=./first\r\nPOOL_SIZE=1\r\n');
+  expect((await migrate('status', {}, folder)).stderr).toContain('no database in ./first:');
 });
 
 describe('a database', () => {
@@ -185,38 +167,24 @@ describe('a database', () => {
     const database = await migratedDatabase();
     const service = await startOn(database.url);
     expect(await databaseCheck(service)).toBe('ok');
-    const otherTable =
+    const other =
       "the table plants is not what the migrations create: fix it, or set the database's URL to a separate database";
+    const noKey = 'there is no unique or exclusion constraint matching the ON CONFLICT specification';
+    const unlogged = 'a crash would empty the table plants: run ALTER TABLE plants SET LOGGED as its owner';
     for (const [damage, fix, message] of [
       [
-        'alter table plants rename tag to kind',
-        'alter table plants rename kind to tag',
-        `column "tag" of relation "plants" does not exist: ${otherTable}`,
+        'plants rename tag to kind',
+        'plants rename kind to tag',
+        `column "tag" of relation "plants" does not exist: ${other}`,
       ],
-      [
-        'alter table plants alter id type integer',
-        'alter table plants alter id type bigint',
-        `integer out of range: ${otherTable}`,
-      ],
-      [
-        'alter table plants drop constraint plants_pkey',
-        'alter table plants add primary key (id)',
-        `there is no unique or exclusion constraint matching the ON CONFLICT specification: ${otherTable}`,
-      ],
-      [
-        'alter table plants set unlogged',
-        'alter table plants set logged',
-        'a crash would empty the table plants: run ALTER TABLE plants SET LOGGED as its owner',
-      ],
-      [
-        'alter table plants rename to trees',
-        'alter table trees rename to plants',
-        `relation "plants" does not exist: ${otherTable}`,
-      ],
+      ['plants alter id type integer', 'plants alter id type bigint', `integer out of range: ${other}`],
+      ['plants drop constraint plants_pkey', 'plants add primary key (id)', `${noKey}: ${other}`],
+      ['plants set unlogged', 'plants set logged', unlogged],
+      ['plants rename to trees', 'trees rename to plants', `relation "plants" does not exist: ${other}`],
     ] as const) {
-      await database.query(damage);
+      await database.query(`alter table ${damage}`);
       expect(await databaseCheck(service)).toBe(message);
-      await database.query(fix);
+      await database.query(`alter table ${fix}`);
       expect(await databaseCheck(service)).toBe('ok');
     }
     expect((await post(service.apiUrl, plant)).status).toBe(200);
@@ -239,13 +207,11 @@ describe('a database', () => {
 
 describe('an address', () => {
   const ADVICE = "is Postgres running there? Otherwise fix the database's URL\n";
-  const COMMANDS = [['migrate.ts'], ['export.ts', 'plants.csv'], ['purge.ts', '--id', '1']];
-
   test.each([
     ['where nothing listens', 'postgres://127.0.0.1:1/plants', 'connect ECONNREFUSED 127.0.0.1:1: '],
     ['of a socket that is not there', 'postgres:///plants?host=/no', 'connect ENOENT /no/.s.PGSQL.5432: '],
   ])('%s is reported with advice, by every command and by the service', async (_what, url, problem) => {
-    for (const command of COMMANDS) {
+    for (const command of [['migrate.ts'], ['export.ts', 'plants.csv'], ['purge.ts', '--id', '1']]) {
       expect(await runProgram(command, { DATABASE_URL: url })).toEqual({
         code: 1,
         stdout: '',
@@ -275,21 +241,16 @@ describe('an address', () => {
 });
 
 describe('a command line', () => {
-  test.each([
-    [['migrate.ts', 'stauts'], /^stauts is not a command of migrations\nFor help: npm run migrate -- --help\n$/],
-    [['migrate.ts', 'down', '--yes'], /^down --yes is not a command of migrations\nFor help: /],
-    [['purge.ts', '--deleted-before', '90'], /^--deleted-before must be a time like 90d, 12h, 30m or 0s\nFor help: /],
-  ])('that is wrong is refused with what is wrong and where to get help: %j', async (command, message) => {
-    const { code, stdout, stderr } = await runProgram(command, {});
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(message);
+  test('of a purge that is wrong is refused with what is wrong and where to get help', async () => {
+    expect(await runProgram(['purge.ts', '--deleted-before', '90'], {})).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: '--deleted-before must be a time like 90d, 12h, 30m or 0s\nFor help: npm run purge -- --help\n',
+    });
   });
 
   test('of migrations has help, too', async () => {
-    expect(await migrate('--help', {})).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^Usage: npm run mig/),
-    });
+    expect((await migrate('--help', {})).stdout).toMatch(/^Usage: npm run mig/);
   });
 
   test('of a purge that matches nothing does not call an id free', async () => {
@@ -303,17 +264,16 @@ describe('a command line', () => {
 });
 
 describe('a server that asks for passwords', () => {
-  let server: PostgresServer;
-  let database: TestDatabase;
-  beforeAll(async () => {
-    server = await startPostgresServer(['fsync=off']);
-    database = await migratedDatabase(server.url);
-    await database.query(`create role plants login password 'right-password'`);
-    const rules = ['host all postgres all trust', 'host all plants all scram-sha-256', ''];
-    await writeFile(join(server.dataFolder, 'pg_hba.conf'), rules.join('\n'));
-    await database.query('select pg_reload_conf()');
+  const database = forAllTests(async () => {
+    const server = await startPostgresServer(['fsync=off']);
+    atEnd(() => server.stop());
+    const migrated = await migratedDatabase(server.url);
+    await migrated.query(`create role plants login password 'right-password'`);
+    const rules = 'host all postgres all trust\nhost all plants all scram-sha-256\n';
+    await writeFile(join(server.dataFolder, 'pg_hba.conf'), rules);
+    await migrated.query('select pg_reload_conf()');
+    return migrated;
   });
-  afterAll(() => server.stop());
 
   /** The database's address for somebody else than its superuser. */
   function urlFor(user: string, password: string, databaseName?: string): string {
@@ -323,26 +283,19 @@ describe('a server that asks for passwords', () => {
     return url.href;
   }
 
-  test.each([
-    [
-      'a wrong password',
-      () => urlFor('plants', 'wrong-password'),
-      /^password .* "plants": fix the user and the password in/,
-    ],
+  test.each<[what: string, user: Parameters<typeof urlFor>, message: RegExp]>([
+    ['a wrong password', ['plants', 'wrong-password'], /^password .* "plants": fix the user and the password in/],
     [
       'an unknown user',
-      () => urlFor('nobody', 'x'),
+      ['nobody', 'x'],
       /^no pg_hba.conf entry .*: fix the user in the database's URL, or its entry in pg_hba/,
     ],
-    [
-      'an unknown database',
-      () => urlFor('postgres', '', 'no_plants'),
-      /^database "no_plants" does not exist: create it, or /,
-    ],
-  ])('%s is reported by migrations and by /ready, without the password', async (_name, url, message) => {
-    const { code, stderr } = await migrate('up', { DATABASE_URL: url() });
+    ['an unknown database', ['postgres', '', 'no_plants'], /^database "no_plants" does not exist: create it, or /],
+  ])('%s is reported by migrations and by /ready, without the password', async (_name, user, message) => {
+    const url = urlFor(...user);
+    const { code, stderr } = await migrate('up', { DATABASE_URL: url });
     expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
-    const service = await startOn(url());
+    const service = await startOn(url);
     expect(await databaseCheck(service)).toMatch(message);
     expect((await post(service.apiUrl, plant)).status).toBe(503);
     expect(service.stdout() + service.stderr() + stderr).not.toContain('wrong-password');

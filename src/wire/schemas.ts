@@ -54,7 +54,10 @@ export const Changes = Type.Object(
     changes: Type.Array(Change, {
       description: 'the newest state of each plant that has changed; empty if nothing is new',
     }),
-    next: Type.String({ description: 'where the feed goes on: send it as `after`', examples: ['NmY6NzU0OjE6MDow'] }),
+    next: Type.String({
+      description: 'where the feed goes on: send it as `after`',
+      examples: ['M2YwYzlhNGJlNWQxOGEyYjc3YzZkMWUwZjk0ODFhMzU6NzU0OjE6MDotOTIyMzM3MjAzNjg1NDc3NTgwODo3NTU'],
+    }),
     atEnd: Type.Boolean({
       description: 'whether the feed has nothing beyond this part yet, so that a first walk is complete',
       examples: [true],

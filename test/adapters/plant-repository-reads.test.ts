@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { PlantBatch, PlantRange } from '../../src/application/ports.ts';
+import type { PlantRange } from '../../src/application/ports.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
 import { forAllTests } from '../support/lifetimes.ts';
-import { contentOf, linesOf } from '../support/plants/plant-lines.ts';
+import { contentOf } from '../support/plants/plant-lines.ts';
 import { implementations } from '../support/plants/plant-repositories.ts';
 
 /* What the ports for reading plants promise, held against every implementation of them. Each test has its own tag. */
@@ -12,7 +12,6 @@ const MEBIBYTE = 1024 ** 2;
 const everything = { from: MIN_INT64, to: MAX_INT64 };
 
 const octets = ({ name, tag = '' }: NewPlant) => Buffer.byteLength(name + tag);
-const idsOf = (plants: readonly NewPlant[]) => plants.map(({ id }) => id);
 
 /** More octets than a plant may have among 2,000 in one statement. */
 const LARGE = 600;
@@ -40,13 +39,14 @@ describe.each(implementations)('on %s', (_name, open) => {
 
   const addAll = (all: readonly NewPlant[]) => Promise.all(all.map((plant) => plants.add(plant)));
 
-  /** Reads a range to its end, at most so many plants at a time. */
-  async function walk(range: PlantRange, count: number, store = plants): Promise<PlantBatch[]> {
-    const batches: PlantBatch[] = [];
+  /** The batches of a range until the one that says that it is the last, of at most so many plants each. */
+  async function walk(range: PlantRange, count: number, store = plants): Promise<NewPlant[][]> {
+    const batches: NewPlant[][] = [];
     for (let { from } = range; ; ) {
       const batch = await store.readBatch({ ...range, from }, count);
-      batches.push(batch);
-      if (batch.isLast || batch.lastId === undefined) return batches;
+      batches.push(contentOf(batch).plants);
+      if (batch.isLast) return batches;
+      if (batch.lastId === undefined) throw new Error('an empty batch is not the last one');
       from = batch.lastId + 1n;
     }
   }
@@ -77,9 +77,7 @@ describe.each(implementations)('on %s', (_name, open) => {
 
     test('lists them in ascending order, each once, whatever the size of the batches', async () => {
       for (const count of [1, 3, 8, 100]) {
-        const batches = await walk({ ...everything, tag }, count);
-        expect(batches.flatMap((batch) => contentOf(batch).plants)).toEqual(all);
-        expect(batches.map(({ isLast }) => isLast)).toEqual(batches.map((_, n) => n === batches.length - 1));
+        expect((await walk({ ...everything, tag }, count)).flat()).toEqual(all);
       }
     });
   });
@@ -104,7 +102,7 @@ describe.each(implementations)('on %s', (_name, open) => {
     );
   });
 
-  describe('with long texts', () => {
+  test('reads batches of at most a mebibyte, unless a single plant has more, and every plant once', async () => {
     const half = MEBIBYTE / 2;
     const sizes = [half, half, half + 1, half, 10, 3 * half, 10, 0, half, half - 1, 1, 1, 3 * half, 3 * half, half];
     // Of two octets and two UTF-16 units each: what counts are the octets.
@@ -113,32 +111,24 @@ describe.each(implementations)('on %s', (_name, open) => {
       const id = 6_000n + BigInt(n);
       return n % 2 === 0 ? { id, name: text(size) } : { id, name: '', tag: text(size) };
     });
-    const range = { from: 6_000n, to: 6_099n };
-    beforeAll(() => addAll(all));
-
-    test('reads batches of at most a mebibyte, unless a single plant has more, and every plant once', async () => {
-      const batches = await walk(range, 100);
-      const read = batches.map((batch) => contentOf(batch).plants);
-      for (const plants of read) {
-        const size = plants.reduce((sum, each) => sum + octets(each), 0);
-        if (plants.filter((each) => octets(each) > 0).length > 1) expect(size).toBeLessThanOrEqual(MEBIBYTE);
-        expect(plants.length).toBeGreaterThan(0);
-      }
-      expect(read.flat()).toEqual(all);
-      expect(batches.length).toBeGreaterThan(6);
-      expect(batches.length).toBeLessThan(all.length);
-      expect(batches.map(({ isLast }) => isLast)).toEqual(batches.map((_, n) => n === batches.length - 1));
-    });
+    await addAll(all);
+    const batches = await walk({ from: 6_000n, to: 6_099n }, 100);
+    for (const batch of batches) {
+      const size = batch.reduce((sum, each) => sum + octets(each), 0);
+      if (batch.filter((each) => octets(each) > 0).length > 1) expect(size).toBeLessThanOrEqual(MEBIBYTE);
+      expect(batch.length).toBeGreaterThan(0);
+    }
+    expect(batches.flat()).toEqual(all);
+    expect(batches.length).toBeGreaterThan(6);
+    expect(batches.length).toBeLessThan(all.length);
   });
 
   describe('as JSON, the same octets as the encoder of the wire writes', () => {
-    /** Adds them and reads them to their end. */
-    async function linesRead(all: readonly NewPlant[], count: number): Promise<string> {
+    /** Adds them and expects to read them to their end. */
+    async function expectToRead(all: readonly NewPlant[]): Promise<void> {
       await addAll(all);
-      const [from = 0n] = idsOf(all);
-      const batches = await walk({ from, to: from + BigInt(all.length - 1) }, count);
-      expect(batches.flatMap((batch) => contentOf(batch).plants)).toEqual(all);
-      return batches.map(({ lines }) => lines).join('\n');
+      const [{ id: from } = { id: 0n }] = all;
+      expect((await walk({ from, to: from + BigInt(all.length - 1) }, 2_000)).flat()).toEqual(all);
     }
 
     test('for each character and text that JSON, SQL or the reader treats differently, as name and as tag', async () => {
@@ -152,7 +142,7 @@ describe.each(implementations)('on %s', (_name, open) => {
           { id: id + 3n, name: `${text}-7,` },
         ];
       });
-      expect(await linesRead(all, 2_000)).toBe(linesOf(all));
+      await expectToRead(all);
       for (const tag of texts) {
         const tagged = all.filter((each) => each.tag === tag);
         const range = { from: 20_000n, to: 20_999n, tag };
@@ -167,12 +157,13 @@ describe.each(implementations)('on %s', (_name, open) => {
       const record = fc.record({ name: anyText, tag: fc.option(anyText, { nil: undefined }), filler });
       await fc.assert(
         fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 8 }), async (records) => {
-          const all = records.map(({ name, tag, filler }) => ({
-            id: id++,
-            name: `${name}${filler}${name}`,
-            ...(tag !== undefined && { tag }),
-          }));
-          expect(await linesRead(all, 2_000)).toBe(linesOf(all));
+          await expectToRead(
+            records.map(({ name, tag, filler }) => ({
+              id: id++,
+              name: `${name}${filler}${name}`,
+              ...(tag !== undefined && { tag }),
+            })),
+          );
         }),
         { numRuns: 200 },
       );
@@ -181,12 +172,8 @@ describe.each(implementations)('on %s', (_name, open) => {
     test.each([0, 1, 2])('around the size from which a plant is a large one: texts of %i octets more', async (more) => {
       const size = Math.floor(MEBIBYTE / 2_001) - 1 + more;
       const first = 40_000n + 10n * BigInt(more);
-      const all = ['x', '\u0001', 'x'].map((text, n) => ({
-        id: first + BigInt(n),
-        name: text.repeat(size - 1),
-        tag: 'x',
-      }));
-      expect(await linesRead(all, 2_000)).toBe(linesOf(all));
+      const texts = ['x', '\u0001', 'x'];
+      await expectToRead(texts.map((text, n) => ({ id: first + BigInt(n), name: text.repeat(size - 1), tag: 'x' })));
     });
   });
 
@@ -214,16 +201,13 @@ describe.each(implementations)('on %s', (_name, open) => {
       }
     });
 
-    test.each([1, 2, 3, 4, 2_000])('reads all of them, each once, in batches of up to %i', async (count) => {
-      const batches = await walk(everything, count, own.instances[0]);
-      expect(batches.flatMap((batch) => contentOf(batch).plants)).toEqual(all);
-      expect(batches.map(({ isLast }) => isLast)).toEqual(batches.map((_, n) => n === batches.length - 1));
-    });
-
-    test.each(['large -3', 'large 0', ',"tag":null}'])('reads those with the tag %s', async (tag) => {
-      const batches = await walk({ ...everything, tag }, 4, own.instances[0]);
-      const tagged = all.filter((each) => each.tag === tag);
-      expect(batches.flatMap((batch) => contentOf(batch).plants)).toEqual(tagged);
+    test.each([1, 2, 3, 4, 2_000])('reads all of them, and those of a tag, each once, by up to %i', async (count) => {
+      const [store] = own.instances;
+      expect((await walk(everything, count, store)).flat()).toEqual(all);
+      for (const tag of ['large -3', 'large 0', ',"tag":null}']) {
+        const tagged = all.filter((each) => each.tag === tag);
+        expect((await walk({ ...everything, tag }, count, store)).flat()).toEqual(tagged);
+      }
     });
   });
 
@@ -240,9 +224,7 @@ describe.each(implementations)('on %s', (_name, open) => {
   test('finds and lists at once what any instance has added', async () => {
     for (let id = 8_000n; id < 8_020n; id++) {
       const added = await plants.add(plant(id));
-      for (const instance of subject.instances) {
-        expect(await instance.find(id)).toEqual(added);
-      }
+      for (const instance of subject.instances) expect(await instance.find(id)).toEqual(added);
     }
   });
 });

@@ -10,22 +10,12 @@ function setUp() {
   return { stored, create: createPlant(fakePlants(stored)) };
 }
 
-test('stores a new plant and answers it without its id', async () => {
+test('stores a new plant and answers it without its id, and again when it is created again', async () => {
   const { stored, create } = setUp();
-  expect(await create(monstera)).toEqual({ name: 'Monstera deliciosa', tag: 'houseplant' });
-  expect(stored.get(1n)).toEqual(monstera);
-});
-
-test('leaves the tag out of the answer if the plant has none', async () => {
-  const { create } = setUp();
-  expect(Object.keys(await create({ id: 1n, name: 'Monstera' }))).toEqual(['name']);
-});
-
-test('answers the same record again as a success that changes nothing', async () => {
-  const { stored, create } = setUp();
-  const first = await create(monstera);
-  expect(await create({ ...monstera })).toEqual(first);
-  expect([...stored.values()]).toEqual([monstera]);
+  for (let time = 0; time < 2; time++) {
+    expect(await create({ ...monstera })).toEqual({ name: 'Monstera deliciosa', tag: 'houseplant' });
+    expect([...stored.values()]).toEqual([monstera]);
+  }
 });
 
 test('refuses a second plant with the same id and leaves the first untouched', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { create, isReady, open, pids, ready, start } from '../support/cluster/several-processes.ts';
+import { beginToStop, create, logged, open, pids, ready, start } from '../support/cluster/several-processes.ts';
 import { isAlive, killWorker, workerAt } from '../support/cluster/worker-processes.ts';
 import { eventually } from '../support/eventually.ts';
 import { beginUpload } from '../support/raw-request.ts';
@@ -33,8 +33,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
 
 test('still accepts connections for SHUTDOWN_DELAY in all processes', async () => {
   const service = await start({ SHUTDOWN_DELAY: '2s' });
-  service.kill('SIGTERM');
-  await eventually(async () => !(await isReady(service)));
+  await beginToStop(service);
   for (let id = 1; id <= 10; id++) {
     const response = await create(service, id);
     expect([response.status, response.headers.get('Connection')]).toEqual([200, 'close']);
@@ -42,36 +41,23 @@ test('still accepts connections for SHUTDOWN_DELAY in all processes', async () =
   expect(await service.exited).toEqual({ code: 0, signal: null });
 });
 
-test('ends all at once at a second signal', async () => {
+test('ends all at once at a second signal, and loses no line of the log', async () => {
   const service = await start({ SHUTDOWN_TIMEOUT: '10m' });
   const all = pids(service);
-  await beginUpload(service.apiUrl);
-  service.kill('SIGTERM');
-  await eventually(async () => !(await isReady(service)));
+  for (let id = 101; id <= 120; id++) await create(service, id);
+  await inFlight(service);
+  await beginToStop(service);
   service.kill('SIGINT');
   expect(await service.exited).toEqual({ code: 1, signal: null });
   expect(said(service)).toEqual([IN_ORDER(600), 'Stopped at once.']);
   await eventually(() => !all.some(isAlive));
-});
-
-test('loses no line of the log at a second signal', async () => {
-  const service = await start({ LOG_LEVEL: 'info' });
-  for (let id = 101; id <= 120; id++) await create(service, id);
-  await inFlight(service);
-  service.kill('SIGTERM');
-  await eventually(async () => !(await isReady(service)));
-  service.kill('SIGINT');
-  await service.exited;
-  const lines = service.stdout().split('\n').slice(0, -1);
-  const created = lines.map((line) => JSON.parse(line)).filter(({ status }) => status === 200);
-  expect(created).toHaveLength(20);
+  expect(logged(service).filter(({ status }) => status === 200)).toHaveLength(20);
 });
 
 test('says which process did not stop in good order, and why', async () => {
   const service = await start();
   const uploads = await inFlight(service);
-  service.kill('SIGTERM');
-  await eventually(async () => !(await isReady(service)));
+  await beginToStop(service);
   await killWorker(1, service);
   await Promise.allSettled(uploads.map(({ finish }) => finish()));
   expect(await service.exited).toEqual({ code: 1, signal: null });

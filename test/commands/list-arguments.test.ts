@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { importArguments } from '../../src/commands/list-arguments.ts';
+import { exportArguments, importArguments } from '../../src/commands/list-arguments.ts';
 
 test.each([
   [['plants.csv'], { path: 'plants.csv', format: 'csv', rejectedPath: 'plants.csv.rejected.ndjson' }],
@@ -21,6 +21,14 @@ test.each([
   [['a.csv', '--format', 'constructor'], '--format must be ndjson or csv, not constructor'],
   [['a.csv', '--format'], "Option '--format <value>' argument missing"],
   [['a.csv', '--loud'], "Unknown option '--loud'"],
-])('refuses %j, and says why', (args, why) => {
+])('of an import, refuses %j, and says why', (args, why) => {
   expect(() => importArguments(args)).toThrow(why);
+});
+
+test.each([
+  [[], 'no list is named: name a file, or - for standard output'],
+  [['a.csv', '--after', '01'], '--after must be an integer from'],
+  [['a.csv', '--after', '-5'], "use '--after=-"],
+])('of an export, refuses %j, and says why', (args, why) => {
+  expect(() => exportArguments(args)).toThrow(why);
 });

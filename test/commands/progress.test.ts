@@ -1,4 +1,5 @@
-import { Writable } from 'node:stream';
+import { PassThrough } from 'node:stream';
+import type { WriteStream } from 'node:tty';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { progressText, showProgress, summary } from '../../src/commands/progress.ts';
 
@@ -14,14 +15,8 @@ const ERASE = '\x1B[2K\x1B[1G';
 
 /** Where the progress goes: a terminal of 60 columns, or a file. */
 function output(isTTY: boolean) {
-  let text = '';
-  const stream = new Writable({
-    write(chunk, _encoding, done) {
-      text += chunk;
-      done();
-    },
-  });
-  return { text: () => text, stream: Object.assign(stream, { isTTY, columns: 60 }) as unknown as NodeJS.WriteStream };
+  const stream = new PassThrough({ encoding: 'utf8' });
+  return { text: () => stream.read(), stream: Object.assign(stream, { isTTY, columns: 60 }) as unknown as WriteStream };
 }
 
 const halfWay = () => ({ plants: 30_000, part: 500 / 1000 });
@@ -34,7 +29,7 @@ test('redraws one line on a terminal, no wider than that, and removes it at the 
   expect(drawn).toHaveLength(4);
   expect(drawn.at(-1)).toBe('[============            ] 50 %, 30,000 plants, 30,000/s, 0');
   end();
-  expect(text().endsWith(ERASE)).toBe(true);
+  expect(text()).toBe(ERASE);
 });
 
 test('writes a plain line every few seconds elsewhere', () => {
@@ -53,11 +48,7 @@ test.each([
   [{ plants: 10, part: undefined }, 1, '10 plants, 10/s'],
   [{ plants: 0, part: 0 }, 1, '[                        ] 0 %, 0 plants, 0/s'],
   [{ plants: 0, part: undefined }, 1, '0 plants, 0/s'],
-  [
-    { plants: 4_000_000, part: 1 / 101 },
-    60,
-    '[                        ] 0 %, 4,000,000 plants, 66,667/s, 1:40:00 left',
-  ],
+  [{ plants: 600_000, part: 1 / 101 }, 60, '[                        ] 0 %, 600,000 plants, 10,000/s, 1:40:00 left'],
   [{ plants: 9, part: 1 }, 1, '[========================] 100 %, 9 plants, 9/s, 0:00 left'],
 ])('says %j as people do', (progress, seconds, text) => {
   expect(progressText(progress, seconds, 0)).toBe(text);

@@ -1,18 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
-import { TOKEN } from '../support/api-server.ts';
+import { CLOSE, get, TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { projectFile, startMain, startNode, startService, temporaryFolder } from '../support/service-process.ts';
 import { emptyDatabase, migratedDatabase } from '../support/test-database.ts';
-import { hasAll, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
-import { record, sendTo, stopped } from '../support/webhooks/webhook-service.ts';
+import { hasAll, type Receiver, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
+import { create, record, sendTo, stopped } from '../support/webhooks/webhook-service.ts';
 
 /* Webhooks of the service as a process. */
 
 const receiver = forEachTest(startReceiver);
 const other = forEachTest(startReceiver);
+
+const hasReceived = ({ received }: Receiver, count: number) => received.length === count;
 
 describe.each<[string, () => Promise<Record<string, string>>]>([
   ['the embedded database', async () => ({ DATA_DIR: await temporaryFolder() })],
@@ -29,19 +31,18 @@ describe.each<[string, () => Promise<Record<string, string>>]>([
     const service = await startService(folder, { ...environment, ...webhooksTo(receiver.url, other.url) });
     const send = sendTo(service);
     const body = '{"id":9223372036854775807,"name":"Pinus longaeva \\u00e9","tag":""}';
+    const path = '/plants/9223372036854775807';
+    const bothHave = (count: number) => eventually(() => hasReceived(receiver, count) && hasReceived(other, count));
     for (const _ of [1, 2]) expect(await send('POST', '/plants', { body })).toBe(200);
-    await eventually(() => receiver.received.length === 1 && other.received.length === 1);
-    const read = await fetch(`${service.apiUrl}/plants/9223372036854775807`, {
-      headers: { Authorization: `Bearer ${TOKEN}`, Connection: 'close' },
-    });
+    await bothHave(1);
+    const read = await get(service.apiUrl, path, CLOSE);
     expect(receiver.received[0]?.body).toBe(await read.text());
 
-    const path = '/plants/9223372036854775807';
     for (const _ of [1, 2]) expect(await send('PUT', path, { body: '{"name":"changed"}' })).toBe(200);
-    await eventually(() => receiver.received.length === 2 && other.received.length === 2);
+    await bothHave(2);
     expect(await send('DELETE', path)).toBe(204);
-    expect(await send('POST', '/plants', { body: record(1n) })).toBe(200);
-    await eventually(() => receiver.received.length === 3 && other.received.length === 3);
+    expect(await send(...create(1n))).toBe(200);
+    await bothHave(3);
     expect(receiver.received.map(({ body }) => body)).toEqual([
       '{"id":9223372036854775807,"name":"Pinus longaeva é","tag":""}',
       '{"id":9223372036854775807,"name":"changed"}',
@@ -55,26 +56,27 @@ describe.each<[string, () => Promise<Record<string, string>>]>([
   test('goes on where it was, and begins at the end for a new endpoint, until that is rewound', async () => {
     const first = await startService(folder, { ...environment, ...webhooksTo(receiver.url) });
     const send = sendTo(first);
-    for (let id = 1n; id <= 3n; id++) expect(await send('POST', '/plants', { body: record(id) })).toBe(200);
+    for (let id = 1n; id <= 3n; id++) expect(await send(...create(id))).toBe(200);
     await eventually(() => hasAll(receiver, [1n, 2n, 3n]));
     await stopped(first);
     const between = await startService(folder, environment);
-    expect(await sendTo(between)('POST', '/plants', { body: record(4n) })).toBe(200);
+    expect(await sendTo(between)(...create(4n))).toBe(200);
     await stopped(between);
 
     const both = webhooksTo(receiver.url, other.url);
     const second = await startService(folder, { ...environment, ...both });
-    expect(await sendTo(second)('POST', '/plants', { body: record(5n) })).toBe(200);
+    expect(await sendTo(second)(...create(5n))).toBe(200);
     await eventually(() => hasAll(receiver, [4n, 5n]) && other.copy.has(5n));
-    expect(receiver.received.map(({ body }) => body)).toEqual([1n, 2n, 3n, 4n, 5n].map((id) => record(id)));
+    const all = [1n, 2n, 3n, 4n, 5n].map((id) => record(id));
+    expect(receiver.received.map(({ body }) => body)).toEqual(all);
     expect(other.received.map(({ body }) => body)).toEqual([record(5n)]);
     await stopped(second);
 
     const rewind = startNode([projectFile('src/webhooks.ts'), 'rewind', other.url], folder, environment);
     expect(await rewind.exited).toEqual({ code: 0, signal: null });
     const third = await startService(folder, { ...environment, ...both });
-    await eventually(() => hasAll(other, [1n, 2n, 3n, 4n, 5n]));
-    expect(other.received.slice(1).map(({ body }) => body)).toEqual([1n, 2n, 3n, 4n, 5n].map((id) => record(id)));
+    await eventually(() => hasReceived(other, 6));
+    expect(other.received.slice(1).map(({ body }) => body)).toEqual(all);
     expect(other.repeated()).toBe(1);
     expect(receiver.received).toHaveLength(5);
     await stopped(third);
@@ -87,7 +89,7 @@ test('several processes send each plant once', async () => {
   const service = await startService(await temporaryFolder(), environment);
   const ids = Array.from({ length: 300 }, (_, n) => BigInt(n));
   const send = sendTo(service);
-  const statuses = await Promise.all(ids.map((id) => send('POST', '/plants', { body: record(id) })));
+  const statuses = await Promise.all(ids.map((id) => send(...create(id))));
   expect(new Set(statuses)).toEqual(new Set([200]));
   await eventually(() => hasAll(receiver, ids));
   expect(receiver.received).toHaveLength(300);
@@ -103,7 +105,7 @@ test('whatever is created while the database is being migrated is announced', as
   const migration = startNode([projectFile('src/migrate.ts')], folder, environment);
   const created: bigint[] = [];
   for (let id = 1n; created.length < 20; id++) {
-    if ((await send('POST', '/plants', { body: record(id) })) === 200) created.push(id);
+    if ((await send(...create(id))) === 200) created.push(id);
     await delay(20);
   }
   expect(await migration.exited).toEqual({ code: 0, signal: null });
@@ -112,12 +114,9 @@ test('whatever is created while the database is being migrated is announced', as
 });
 
 test('a database that is down does not hold up the start', async () => {
-  const environment = {
-    DATABASE_URL: `postgres://postgres@127.0.0.1:${await freePort()}/plants`,
-    ACCESS_TOKENS: TOKEN,
-    ...webhooksTo(receiver.url),
-  };
-  await stopped(await startService(await temporaryFolder(), { ...environment, STORE_TIMEOUT: '10m' }));
+  const DATABASE_URL = `postgres://postgres@127.0.0.1:${await freePort()}/plants`;
+  const environment = { DATABASE_URL, STORE_TIMEOUT: '10m', ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
+  await stopped(await startService(await temporaryFolder(), environment));
 });
 
 test('a table that Citus distributes stops the start, since it has no feed', async () => {

@@ -16,53 +16,55 @@ function program(statements: string): string[] {
   return ['--input-type=module', '--eval', script];
 }
 
-async function run(statements: string) {
-  const { code, stdout, stderr } = await startNode(program(statements), await temporaryFolder()).outcome();
-  const lines = stdout.split('\n').slice(0, -1);
-  return { code, lines: lines.map((line) => JSON.parse(line)), stderr };
-}
+/** Runs them to their end, behind a program if one is given. */
+const run = async (statements: string, ...wrapper: string[]) =>
+  startNode(program(statements), await temporaryFolder(), {}, { wrapper }).outcome();
+
+const linesIn = (stdout: string) =>
+  stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+const CRASH = `setImmediate(() => { throw new TypeError('a defect'); });`;
 
 test('has every line when the process exits at once', async () => {
-  const { code, lines } = await run('process.exit(3);');
+  const { code, stdout } = await run('process.exit(3);');
   expect(code).toBe(3);
-  expect(lines.map(({ msg }) => msg)).toEqual(['one', 'two']);
+  expect(linesIn(stdout)).toMatchObject([{ msg: 'one' }, { msg: 'two' }]);
 });
 
 test.each([
-  ['an exception that nobody catches', `setImmediate(() => { throw new TypeError('a defect'); });`],
+  ['an exception that nobody catches', CRASH],
   ['a rejection that nobody handles', `Promise.reject(new TypeError('a defect'));`],
 ])('has every line, and why it ends, when %s ends the process', async (_name, statement) => {
-  const { code, lines, stderr } = await run(statement);
-  expect(code).toBe(1);
-  expect(lines.map(({ msg }) => msg)).toEqual(['one', 'two', 'crash']);
-  const stack = expect.stringContaining('TypeError: a defect\n    at ');
-  expect(lines[2]).toMatchObject({ level: 60, err: { name: 'TypeError', message: 'a defect', stack } });
-  expect(stderr).toContain('TypeError: a defect');
+  const { code, stdout, stderr } = await run(statement);
+  const err = {
+    name: 'TypeError',
+    message: 'a defect',
+    stack: expect.stringContaining('TypeError: a defect\n    at '),
+  };
+  expect(linesIn(stdout)).toMatchObject([{ msg: 'one' }, { msg: 'two' }, { msg: 'crash', level: 60, err }]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('TypeError: a defect')]);
 });
 
 test('does not keep a crash from ending the process when its reader has stalled', async () => {
   const { path } = await namedPipe();
-  const script = program(
-    `for (let n = 0; n < 100; n++) log.info('x'.repeat(4_000)); setImmediate(() => { throw new TypeError('a defect'); });`,
-  );
-  const wrapper = ['sh', '-c', `exec "$0" "$@" > ${path}`];
-  const crash = startNode(script, await temporaryFolder(), {}, { wrapper });
-  expect(await crash.exited).toEqual({ code: 1, signal: null });
-  expect(crash.stderr()).toContain('TypeError: a defect');
+  const statements = `for (let n = 0; n < 100; n++) log.info('x'.repeat(4_000)); ${CRASH}`;
+  const { code, stderr } = await run(statements, 'sh', '-c', `exec "$0" "$@" > ${path}`);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('TypeError: a defect')]);
 });
 
 /** Runs a program on a terminal of its own, passes on all that it says, and ends as it ends. */
 const ON_A_TERMINAL = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
 
 async function onATerminal(statements: string) {
-  const wrapper = ['python3', '-c', ON_A_TERMINAL];
-  const terminal = startNode(program(statements), await temporaryFolder(), {}, { wrapper });
-  const { code, stdout } = await terminal.outcome();
+  const { code, stdout } = await run(statements, 'python3', '-c', ON_A_TERMINAL);
   return { code, text: stripVTControlCharacters(stdout) };
 }
 
 test('is readable on a terminal, to the line that says why the process ends', async () => {
-  const { code, text } = await onATerminal(`setImmediate(() => { throw new TypeError('a defect'); });`);
+  const { code, text } = await onATerminal(CRASH);
   expect(code).toBe(1);
   const lines = text.split('\r\n').filter((line) => /^\[\d\d:\d\d:/.test(line));
   const levels = lines.map((line) => line.replace(/^\[.*?\] /, '').trimEnd());
@@ -87,8 +89,6 @@ _, terminal = pty.openpty()
 sys.exit(subprocess.run(sys.argv[1:], stdout=terminal, stderr=terminal).returncode)`;
 
 test('does not keep the process from ending on a terminal that is stopped', async () => {
-  const script = program(`log.info('x'.repeat(1_000_000)); setTimeout(() => process.exit(3), 300);`);
-  const wrapper = ['python3', '-c', ON_A_STOPPED_TERMINAL];
-  const terminal = startNode(script, await temporaryFolder(), {}, { wrapper });
-  expect((await terminal.exited).code).toBe(3);
+  const statements = `log.info('x'.repeat(1_000_000)); setTimeout(() => process.exit(3), 300);`;
+  expect((await run(statements, 'python3', '-c', ON_A_STOPPED_TERMINAL)).code).toBe(3);
 });

@@ -30,9 +30,6 @@ test.each([
 });
 
 test('shortens the longest strings only', () => {
-  const { path, requestId, level } = JSON.parse(
-    shortenedLine(lineOf({ level: 30, requestId: 'abc', path: '/'.repeat(9_000) }), MOST),
-  );
-  expect([level, requestId]).toEqual([30, 'abc']);
-  expect(path).toMatch(/^\/{1000,}…$/);
+  const line = shortenedLine(lineOf({ level: 30, requestId: 'abc', path: '/'.repeat(9_000) }), MOST);
+  expect(JSON.parse(line)).toEqual({ level: 30, requestId: 'abc', path: expect.stringMatching(/^\/{1000,}…$/) });
 });

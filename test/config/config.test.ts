@@ -8,6 +8,7 @@ import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
 import { shareOf } from '../../src/config/shares.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { configFiles, mistakes } from '../support/config-files.ts';
+import { atEnd } from '../support/lifetimes.ts';
 import { makePipe } from '../support/programs/named-pipe.ts';
 
 const TOKEN = 'token-for-the-tests';
@@ -39,12 +40,9 @@ const defaults = {
   shutdownTimeout: 10_000,
 };
 
-test('has a default for everything', () => {
-  expect(readConfig({})).toStrictEqual(defaults);
-});
-
-test('takes an empty variable for one that is not set', () => {
-  expect(readConfig(Object.fromEntries(VARIABLES.map((name) => [name, ''])))).toStrictEqual(defaults);
+test('has a default for everything, and takes an empty variable for one that is not set', () => {
+  const empty = Object.fromEntries([...VARIABLES, 'DATABSE_URL'].map((name) => [name, '']));
+  for (const environment of [{}, empty]) expect(readConfig(environment)).toStrictEqual(defaults);
 });
 
 test('reads every variable', () => {
@@ -73,7 +71,7 @@ test('reads every variable', () => {
     WEBHOOK_URLS: 'http://hooks.example/',
     WEBHOOK_SECRET,
     WEBHOOK_ALLOW_HTTP: 'true',
-    BODY_LIMIT: '64kb',
+    BODY_LIMIT: '64KB',
     BATCH_ROWS: '1',
     CONNECT_TIMEOUT: '1s',
     STATEMENT_TIMEOUT: '200ms',
@@ -115,13 +113,7 @@ test('reads every variable', () => {
       readScope: 'plants:read',
       writeScope: 'plants:write',
     },
-    webhooks: [
-      {
-        name: expect.stringMatching(/^hooks\.example [\da-f]{16}$/),
-        url: 'http://hooks.example/',
-        secrets: [WEBHOOK_SECRET],
-      },
-    ],
+    webhooks: [{ name: expect.any(String), url: 'http://hooks.example/', secrets: [WEBHOOK_SECRET] }],
     bodyLimit: 64 * 1024,
     batchRows: 1,
     storeTimeout: 3_000,
@@ -136,22 +128,6 @@ test('reads every variable', () => {
   expect(readMigrationConfig(environment)).toStrictEqual(database);
 });
 
-test.each([
-  ['1b', 1],
-  ['20KB', 20 * 1024],
-  ['3mb', 3 * 1024 ** 2],
-])('reads the size %s', (BODY_LIMIT, bytes) => {
-  expect(readConfig({ BODY_LIMIT }).bodyLimit).toBe(bytes);
-});
-
-test.each([
-  ['250ms', 250],
-  ['30s', 30_000],
-  ['1m', 60_000],
-])('reads the time %s', (SHUTDOWN_TIMEOUT, milliseconds) => {
-  expect(readConfig({ SHUTDOWN_TIMEOUT }).shutdownTimeout).toBe(milliseconds);
-});
-
 test('takes * for the pages of everybody', () => {
   expect(readConfig({ CORS_ORIGINS: '*' }).api.corsOrigins).toEqual(['*']);
 });
@@ -162,6 +138,7 @@ const sizeRule = (most: string) =>
 const TIME_RULE = 'must be a time of 24 days at most: a whole number above 0 and one of ms, s, m, like 10s';
 const TOKEN_RULE =
   'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/';
+const TOKENS_RULE = `must be ${TOKEN_RULE}`;
 const ORIGINS_RULE =
   'must be * or origins separated by commas, each exactly as browsers send it, like https://app.example';
 const ENCODED_RULE =
@@ -173,22 +150,9 @@ test.each([
   ['PORT', ['-1', '65536', '80.5', '0x50', 'http', ' 80'], PORT_RULE],
   ['MANAGEMENT_PORT', ['65536'], PORT_RULE],
   ['BASE_URL', ['plants.example', 'ftp://plants.example', 'https://'], 'must be an http:// or https:// URL'],
-  [
-    'CORS_ORIGINS',
-    [
-      'app.example',
-      'https://app.example/',
-      'https://app.example/path',
-      'https://App.example',
-      'https://app.example:443',
-      'https://*.app.example',
-      'ftp://app.example',
-      'null',
-      'https://app.example,',
-      'https://app.example,*',
-    ],
-    ORIGINS_RULE,
-  ],
+  ['CORS_ORIGINS', ['app.example', 'ftp://app.example', 'null'], ORIGINS_RULE],
+  ['CORS_ORIGINS', ['/', '/path', ':443', ',', ',*'].map((end) => `https://app.example${end}`), ORIGINS_RULE],
+  ['CORS_ORIGINS', ['https://App.example', 'https://*.app.example'], ORIGINS_RULE],
   ['PROCESSES', ['0', '501', '-1', '1.5', 'Auto', 'all'], 'must be auto or a number of processes from 1 to 500'],
   ['POOL_SIZE', ['0', '1001', '-1', 'ten'], 'must be a number of connections from 1 to 1000'],
   ['BODY_LIMIT', ['0mb', '1', '1.5mb', '-1kb', '1gb', 'mb', '512mb', '523265kb'], sizeRule('511mb')],
@@ -199,14 +163,11 @@ test.each([
   ['STATEMENT_TIMEOUT', ['0s'], TIME_RULE],
   ['IDLE_TIMEOUT', ['0s'], TIME_RULE],
   ['STORE_TIMEOUT', ['forever'], TIME_RULE],
-  ['SHUTDOWN_TIMEOUT', ['0s', '10', '1h', '1e3ms', 's'], TIME_RULE],
+  // The last one is longer than a timer can wait.
+  ['SHUTDOWN_TIMEOUT', ['0s', '10', '1h', '1e3ms', 's', '35792m'], TIME_RULE],
   ['LOG_LEVEL', ['loud', 'INFO'], 'must be one of trace, debug, info, warn, error, fatal, silent'],
-  [
-    'ACCESS_TOKENS',
-    ['fifteen-letters', `${TOKEN} ${TOKEN}`, `${TOKEN},"quoted-characters"`, ','],
-    `must be ${TOKEN_RULE}`,
-  ],
-  ['READ_TOKENS', ['fifteen-letters', ','], `must be ${TOKEN_RULE}`],
+  ['ACCESS_TOKENS', ['fifteen-letters', `${TOKEN} ${TOKEN}`, `${TOKEN},"quoted-characters"`, ','], TOKENS_RULE],
+  ['READ_TOKENS', ['fifteen-letters', ','], TOKENS_RULE],
   ['MAX_STREAMS', ['0', '1001', 'all'], 'must be a number of lists from 1 to 1000'],
   ['MAX_FOLLOWERS', ['0', '1000001', 'all'], 'must be a number of requests from 1 to 1000000'],
 ])('refuses a bad %s and says what it must be', (name, values, rule) => {
@@ -218,38 +179,22 @@ test.each([
   }
 });
 
+const SEVERAL_HOSTS = 'one:5432,two/plants?target_session_attrs=read-write';
+
 test.each<[string[], string]>([
-  [
-    ['db.example', 'mysql://db.example/plants', 'mysql://user:secret@one,two/plants?target_session_attrs=read-write'],
-    DATABASE_RULE,
-  ],
+  [['db.example', 'mysql://db.example/plants', `mysql://user:secret@${SEVERAL_HOSTS}`], DATABASE_RULE],
   [['postgres://db:port/x', 'postgres://user:se?cret@db/x'], UNREADABLE_RULE],
   [
     [
-      'se@cret',
-      '12/secret',
-      'sec/ret',
-      '/secret',
-      '12#secret',
-      'sec#ret',
-      'a@1/secret',
-      '12/se%40cret',
-      '1,2/secret',
-      '12/sec?ret',
-      '2024?hush',
-      '2024?hush=x',
-      '%E0%A4',
-    ].flatMap((password) =>
-      ['db.example/plants', 'one:5432,two:5432/plants?target_session_attrs=read-write'].map(
-        (place) => `postgres://plants:${password}@${place}`,
-      ),
-    ),
+      ...['se@cret', '12/secret', 'sec/ret', '/secret', '12#secret', 'sec#ret', 'a@1/secret', '12/se%40cret'],
+      ...['1,2/secret', '12/sec?ret', '2024?hush', '2024?hush=x', '%E0%A4'],
+    ].flatMap((password) => ['db.example/plants', SEVERAL_HOSTS].map((at) => `postgres://plants:${password}@${at}`)),
     ENCODED_RULE,
   ],
   [['postgres://me@tenant:secret@db.example/plants', 'postgres://db.example/pl@nts'], ENCODED_RULE],
   [
-    ['db.example/plants?', 'one,two/plants?target_session_attrs=read-write&'].flatMap((place) =>
-      ['sslmode=verify_full', 'sslmode=disable&sslmode='].map((mode) => `postgres://${place}${mode}`),
+    ['db.example/plants?', `${SEVERAL_HOSTS}&`].flatMap((at) =>
+      ['sslmode=verify_full', 'sslmode=disable&sslmode='].map((mode) => `postgres://${at}${mode}`),
     ),
     'must have an sslmode of disable, no-verify, prefer, require, verify-ca, verify-full',
   ],
@@ -258,8 +203,8 @@ test.each<[string[], string]>([
     "cannot be used: ENOENT: no such file or directory, open '/no/such/file'",
   ],
   [
-    ['db.example/plants?', 'one,two/plants?target_session_attrs=read-write&'].flatMap((place) =>
-      ['/dev/null', import.meta.filename].map((path) => `postgres://${place}sslrootcert=${path}`),
+    ['db.example/plants?', `${SEVERAL_HOSTS}&`].flatMap((at) =>
+      ['/dev/null', import.meta.filename].map((path) => `postgres://${at}sslrootcert=${path}`),
     ),
     'must have a PEM certificate as its sslrootcert',
   ],
@@ -269,31 +214,25 @@ test.each<[string[], string]>([
   ],
   [
     [
-      'postgres:///plants?host=one,two',
-      'postgres:///plants?host=one,two&target_session_attrs=read-write',
-      'postgres:///plants?host=one&host=two',
-      'postgres://one%2Ctwo/plants?target_session_attrs=read-write',
-      'postgres://one/plants?port=5432,5433',
-      'postgres://user:secret@one,two/plants?target_session_attrs=read-write&host=three',
-      'postgres://one,/plants?target_session_attrs=read-write',
-      'postgres://,two/plants?target_session_attrs=read-write',
-    ],
+      ...['host=one,two', 'host=one,two&target_session_attrs=read-write', 'host=one&host=two'].map(
+        (it) => `/plants?${it}`,
+      ),
+      'one/plants?port=5432,5433',
+      `${SEVERAL_HOSTS}&host=three`,
+      ...['one%2Ctwo', 'one,', ',two'].map((hosts) => `${hosts}/plants?target_session_attrs=read-write`),
+    ].map((rest) => `postgres://${rest}`),
     'must name several hosts like postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write',
   ],
   [
     ['any', 'read-only', 'standby', 'prefer-standby', 'abc', '', 'read-write&target_session_attrs=any'].flatMap(
-      (value) =>
-        ['one', 'one,two'].map((hosts) => `postgres://user:secret@${hosts}/plants?target_session_attrs=${value}`),
+      (value) => ['one', 'one,two'].map((hosts) => `postgres://${hosts}/plants?target_session_attrs=${value}`),
     ),
     'must have a target_session_attrs of read-write or primary, since the service writes',
   ],
   [
-    [
-      'postgres://user:secret@one:port,two:5432/plants?target_session_attrs=read-write',
-      'postgres://user:secret@one,two:70000/plants?target_session_attrs=read-write',
-      'postgres://user:secret@one, two/plants?target_session_attrs=read-write',
-      'postgres://user:secret@one,,two/plants?target_session_attrs=read-write',
-    ],
+    ['one:port,two:5432', 'one,two:70000', 'one, two', 'one,,two'].map(
+      (hosts) => `postgres://user:secret@${hosts}/plants?target_session_attrs=read-write`,
+    ),
     UNREADABLE_RULE,
   ],
   ...['query_timeout', 'load_balance_hosts', 'statement_timeout', 'SSLMODE'].map((name): [string[], string] => [
@@ -337,43 +276,31 @@ describe('a variable that is nearly one of ours', () => {
     expect(mistakes(environment).map((line) => line.split(' ', 1)[0])).toEqual(['DATABASE_ULR', 'ACCESS_TOKEN', 'one']);
   });
 
-  test('counts as not set while it is empty', () => {
-    expect(readConfig({ DATABSE_URL: '' })).toStrictEqual(defaults);
-  });
-
-  // Of those that they set, the nearest to ours.
-  test.each([
-    [
-      'Kubernetes',
-      'DATABASE_HOST DATABASE_NAME DATABASE_USER DATABASE_PORT DATA_PORT BASE_PORT STORE_PORT HOST_IP POD_IP',
-    ],
-    ['containers', 'DATABASE_PASSWORD POSTGRES_URL POSTGRES_HOST MANAGEMENT_SERVICE_PORT DOCKER_HOST COMPOSE_FILE'],
-    ['systemd and shells', 'HOSTNAME HOME PATH SSH_CONNECTION XDG_DATA_DIRS XDG_RUNTIME_DIR SSL_CERT_DIR HTTP_PROXY'],
-    ['Node.js and npm', 'NODE_OPTIONS NODE_EXTRA_CA_CERTS UV_THREADPOOL_SIZE NPM_CONFIG_LOGLEVEL NPM_TOKEN'],
-    ['Postgres clients', 'PGHOST PGPORT PGUSER PGDATA PGDATABASE PGTZ PGGEQO PGCONNECT_TIMEOUT PGSSLROOTCERT'],
-    ['CI systems', 'BUILD_URL CHANGE_URL CI_PAGES_URL CI_JOB_JWT CI_JOB_TIMEOUT BUILDKITE_AGENT_ACCESS_TOKEN'],
-    [
-      'platforms',
-      'DEPLOY_URL VERCEL_URL DATABASE_PUBLIC_URL DATABASE_URL_UNPOOLED DIRECT_DATABASE_URL TEST_DATABASE_URL',
-    ],
-    ['clouds', 'MEMORY_LIMIT LOG_CHANNELS NOMAD_TOKEN DYNO WEBSITES_PORT OTEL_LOG_LEVEL DATABASE_CONNECTION_POOL_URL'],
-  ])('is none of those that %s set', (_where, names) => {
-    for (const name of names.split(' ')) expect(() => readConfig({ [name]: 'x' })).not.toThrow();
-  });
-
-  test.each(VARIABLES)('is not %s itself', (name) => {
-    expect(mistakes({ ACCESS_TOKENS: 'x', [name]: '\n' }, readConfig).join()).not.toContain(
-      'is not a variable of Plant Store',
-    );
+  test('is none of those that other programs set', () => {
+    // Those of Kubernetes, containers, systemd and shells, Node.js, npm, Postgres, CI and platforms that are nearest to ours.
+    const theirs = `
+      DATABASE_HOST DATABASE_NAME DATABASE_USER DATABASE_PORT DATA_PORT BASE_PORT STORE_PORT HOST_IP POD_IP
+      DATABASE_PASSWORD POSTGRES_URL POSTGRES_HOST MANAGEMENT_SERVICE_PORT DOCKER_HOST COMPOSE_FILE
+      HOSTNAME HOME PATH SSH_CONNECTION XDG_DATA_DIRS XDG_RUNTIME_DIR SSL_CERT_DIR HTTP_PROXY
+      NODE_OPTIONS NODE_EXTRA_CA_CERTS UV_THREADPOOL_SIZE NPM_CONFIG_LOGLEVEL NPM_TOKEN
+      PGHOST PGPORT PGUSER PGDATA PGDATABASE PGTZ PGGEQO PGCONNECT_TIMEOUT PGSSLROOTCERT
+      BUILD_URL CHANGE_URL CI_PAGES_URL CI_JOB_JWT CI_JOB_TIMEOUT BUILDKITE_AGENT_ACCESS_TOKEN
+      DEPLOY_URL VERCEL_URL DATABASE_PUBLIC_URL DATABASE_URL_UNPOOLED DIRECT_DATABASE_URL TEST_DATABASE_URL
+      MEMORY_LIMIT LOG_CHANNELS NOMAD_TOKEN DYNO WEBSITES_PORT OTEL_LOG_LEVEL DATABASE_CONNECTION_POOL_URL`;
+    for (const name of theirs.trim().split(/\s+/)) expect(() => readConfig({ [name]: 'x' })).not.toThrow();
   });
 });
 
-test.each([{ BODY_LIMIT: '65mb' }, { MAX_REQUEST_BYTES: '1000kb' }, { BODY_LIMIT: '11b', MAX_REQUEST_BYTES: '10b' }])(
-  'refuses %j, since a body of the largest size would never get in',
-  (sizes) => {
-    expect(mistakes(sizes)).toEqual(['MAX_REQUEST_BYTES must be at least BODY_LIMIT']);
-  },
-);
+test('MAX_REQUEST_BYTES must be enough for one body of the largest size', () => {
+  const tooSmall = [
+    { BODY_LIMIT: '65mb' },
+    { MAX_REQUEST_BYTES: '1000kb' },
+    { BODY_LIMIT: '11b', MAX_REQUEST_BYTES: '10b' },
+  ];
+  for (const sizes of tooSmall) expect(mistakes(sizes)).toEqual(['MAX_REQUEST_BYTES must be at least BODY_LIMIT']);
+  const { bodyLimit, limits } = readConfig({ BODY_LIMIT: '10b', MAX_REQUEST_BYTES: '10b' });
+  expect([bodyLimit, limits.maxRequestBytes]).toEqual([10, 10]);
+});
 
 test('takes a BODY_LIMIT of the longest string that V8 can make, in whole megabytes', () => {
   const { bodyLimit } = readConfig({ BODY_LIMIT: '511mb', MAX_REQUEST_BYTES: '1024mb' });
@@ -381,17 +308,10 @@ test('takes a BODY_LIMIT of the longest string that V8 can make, in whole megaby
   expect(bodyLimit + 1024 ** 2).toBeGreaterThan(constants.MAX_STRING_LENGTH);
 });
 
-test('takes a MAX_REQUEST_BYTES for one body of the largest size', () => {
-  const { bodyLimit, limits } = readConfig({ BODY_LIMIT: '2mb', MAX_REQUEST_BYTES: '2mb' });
-  expect(limits.maxRequestBytes).toBe(bodyLimit);
-});
-
-test('refuses a shutdown time that no timer can wait for', () => {
-  expect(mistakes({ SHUTDOWN_TIMEOUT: '35792m' })[0]).toMatch(/^SHUTDOWN_TIMEOUT must be /);
-});
-
 test('lists several mistakes all at once', () => {
-  const environment = { PORT: 'http', MANAGEMENT_PORT: '-1', POOL_SIZE: '0', LOG_LEVEL: 'loud', BODY_LIMIT: '1' };
+  const webhooks = { WEBHOOK_URLS: 'http://hooks.example/', WEBHOOK_SECRET: 'whsec_short', WEBHOOK_ALLOW_HTTP: 'no' };
+  const others = { POOL_SIZE: '0', LOG_LEVEL: 'loud', BODY_LIMIT: '1', WEBHOOKS_FILE: '/no/such/file' };
+  const environment = { PORT: 'http', MANAGEMENT_PORT: '-1', ...others, ...webhooks };
   const names = mistakes(environment).map((line) => line.split(' ', 1)[0]);
   expect(names.toSorted()).toEqual(Object.keys(environment).toSorted());
   expect(mistakes(environment, readMigrationConfig)).toEqual([
@@ -454,33 +374,25 @@ describe('several processes', () => {
   });
 
   test('need two connections each, and one of everything else, at least', () => {
-    const least = {
-      POOL_SIZE: '8',
-      MAX_REQUESTS: '4',
-      MAX_STREAMS: '4',
-      MAX_FOLLOWERS: '4',
-      MAX_CONNECTIONS: '4',
-      MAX_REQUEST_BYTES: '4mb',
-    };
+    const others = ['MAX_REQUESTS', 'MAX_STREAMS', 'MAX_FOLLOWERS', 'MAX_CONNECTIONS'];
+    const fours = Object.fromEntries(others.map((name) => [name, '4']));
+    const least = { ...fours, POOL_SIZE: '8', MAX_REQUEST_BYTES: '4mb' };
     expect(() => readConfig({ ...given, ...least, PROCESSES: '4' })).not.toThrow();
     const forEach = (name: string, sum: number, one: number) =>
       `${name} must be at least ${sum}, ${one} for each of 5 PROCESSES`;
     expect(mistakes({ ...given, ...least, POOL_SIZE: '9', PROCESSES: '5' })).toEqual([
       forEach('POOL_SIZE', 10, 2),
-      ...['MAX_REQUESTS', 'MAX_STREAMS', 'MAX_FOLLOWERS', 'MAX_CONNECTIONS'].map((name) => forEach(name, 5, 1)),
+      ...others.map((name) => forEach(name, 5, 1)),
       'MAX_REQUEST_BYTES must be at least 5 times BODY_LIMIT, once for each of PROCESSES',
     ]);
   });
 
   test('are not for Windows', () => {
     const { platform } = process;
+    atEnd(() => Object.defineProperty(process, 'platform', { value: platform }));
     Object.defineProperty(process, 'platform', { value: 'win32' });
-    try {
-      expect(mistakes({ ...given, PROCESSES: '2' })).toEqual(['PROCESSES must be 1 on Windows']);
-      expect(readConfig({ ...given, PROCESSES: '1' }).processes).toBe(1);
-    } finally {
-      Object.defineProperty(process, 'platform', { value: platform });
-    }
+    expect(mistakes({ ...given, PROCESSES: '2' })).toEqual(['PROCESSES must be 1 on Windows']);
+    expect(readConfig({ ...given, PROCESSES: '1' }).processes).toBe(1);
   });
 
   test('cannot open the embedded database', () => {
@@ -496,17 +408,14 @@ describe('access tokens', () => {
     'one of ACCESS_TOKENS, ACCESS_TOKENS_FILE, READ_TOKENS, READ_TOKENS_FILE, JWT_JWKS_URL must be set when ' +
     'DATABASE_URL is: openssl rand -hex 32 makes a token';
 
-  test('are required with a DATABASE_URL, except by migrations', () => {
+  test('are required with a DATABASE_URL, even a bad one, except by migrations', () => {
     expect(mistakes({ DATABASE_URL })).toEqual([required]);
+    expect(mistakes({ DATABASE_URL: 'db.example' })).toEqual([`DATABASE_URL ${DATABASE_RULE}`, required]);
     expect(readMigrationConfig({ DATABASE_URL })).toMatchObject({ kind: 'postgres', url: DATABASE_URL });
   });
 
-  test('are required with a bad DATABASE_URL too, so that both mistakes show at once', () => {
-    expect(mistakes({ DATABASE_URL: 'db.example' })).toEqual([`DATABASE_URL ${DATABASE_RULE}`, required]);
-  });
-
   test('that are wrong are not called missing as well', () => {
-    expect(mistakes({ DATABASE_URL, ACCESS_TOKENS: 'short' })).toEqual([`ACCESS_TOKENS must be ${TOKEN_RULE}`]);
+    expect(mistakes({ DATABASE_URL, ACCESS_TOKENS: 'short' })).toEqual([`ACCESS_TOKENS ${TOKENS_RULE}`]);
   });
 
   test.each([
@@ -532,18 +441,15 @@ describe('access tokens', () => {
 
 describe.each(['ACCESS_TOKENS_FILE', 'READ_TOKENS_FILE'])('a %s', (name) => {
   const WRITE = 'write the tokens to a file';
+  const CREATE = 'create it, or correct the path';
 
   test.each<[string, () => string, string]>([
-    ['does not exist', () => '/no/such/file', 'a file that does not exist: create it, or correct the path'],
+    ['does not exist', () => '/no/such/file', `a file that does not exist: ${CREATE}`],
+    ['is below a file', () => join(file('a-file', TOKEN), 'x'), `a file that does not exist: ${CREATE}`],
     [
-      'is below a file',
-      () => join(file('a-file', TOKEN), 'x'),
-      'a file that does not exist: create it, or correct the path',
-    ],
-    [
-      'does not exist in the working directory',
+      'is not in the working directory',
       () => 'no-such-file',
-      `a file that does not exist in ${process.cwd()}: create it, or correct the path`,
+      `a file that does not exist in ${process.cwd()}: ${CREATE}`,
     ],
     ['is a folder', folder, 'a folder: name the file in it that contains the tokens'],
     ['is empty', () => file('empty', ''), `an empty file: it must contain ${TOKEN_RULE}`],
@@ -576,12 +482,11 @@ describe.each(['ACCESS_TOKENS_FILE', 'READ_TOKENS_FILE'])('a %s', (name) => {
 });
 
 describe('tokens that permit reading only', () => {
-  test.each([
-    ['in READ_TOKENS', () => ({ READ_TOKENS: `${READ_TOKEN},${OTHER_TOKEN}` })],
-    ['in READ_TOKENS_FILE', () => ({ READ_TOKENS_FILE: file('read-only', `${READ_TOKEN}\n${OTHER_TOKEN}`) })],
-  ])('can be all that is accepted, %s', (_where, environment) => {
-    const { tokens } = readConfig({ DATABASE_URL, ...environment() });
-    expect(tokens).toEqual({ full: [], reading: [READ_TOKEN, OTHER_TOKEN] });
+  test('can be all that is accepted, in the variable or in the file', () => {
+    const list = `${READ_TOKEN},${OTHER_TOKEN}`;
+    for (const given of [{ READ_TOKENS: list }, { READ_TOKENS_FILE: file('read-only', list) }]) {
+      expect(readConfig({ DATABASE_URL, ...given }).tokens).toEqual({ full: [], reading: [READ_TOKEN, OTHER_TOKEN] });
+    }
   });
 
   test.each([
@@ -597,9 +502,10 @@ describe('tokens that permit reading only', () => {
     ]);
   });
 
-  test.each(['READ_TOKENS', 'ACCESS_TOKENS'])('may be longer than another that they begin with, in %s', (longer) => {
-    const shorter = longer === 'READ_TOKENS' ? 'ACCESS_TOKENS' : 'READ_TOKENS';
-    expect(() => readConfig({ [shorter]: TOKEN, [longer]: `${TOKEN}-longer` })).not.toThrow();
+  test('may begin with one that permits everything, or be the beginning of one', () => {
+    const [shorter, longer] = [TOKEN, `${TOKEN}-longer`];
+    expect(() => readConfig({ ACCESS_TOKENS: shorter, READ_TOKENS: longer })).not.toThrow();
+    expect(() => readConfig({ ACCESS_TOKENS: longer, READ_TOKENS: shorter })).not.toThrow();
   });
 });
 
@@ -610,16 +516,14 @@ describe('tokens of an identity provider', () => {
     expect(readConfig({ DATABASE_URL, ...jwt })).toMatchObject({ tokens: { full: [] }, jwt: { issuer: 'login' } });
   });
 
-  test.each(Object.keys(jwt))('need a %s with the others', (name) => {
-    expect(mistakes({ DATABASE_URL, ...jwt, [name]: '' })).toEqual([
-      `${name} must be set too, since ${name === 'JWT_JWKS_URL' ? 'JWT_ISSUER' : 'JWT_JWKS_URL'} is`,
-    ]);
-  });
-
-  test('are needed for a scope to mean anything', () => {
+  test('need a URL, an issuer and an audience together, and a scope needs all three', () => {
+    const missing = (name: string, given: string) => `${name} must be set too, since ${given} is`;
+    for (const name of Object.keys(jwt)) {
+      const given = name === 'JWT_JWKS_URL' ? 'JWT_ISSUER' : 'JWT_JWKS_URL';
+      expect(mistakes({ DATABASE_URL, ...jwt, [name]: '' })).toEqual([missing(name, given)]);
+    }
     for (const scope of ['JWT_READ_SCOPE', 'JWT_WRITE_SCOPE']) {
-      const lines = Object.keys(jwt).map((name) => `${name} must be set too, since ${scope} is`);
-      expect(mistakes({ [scope]: 'plants' })).toEqual(lines);
+      expect(mistakes({ [scope]: 'plants' })).toEqual(Object.keys(jwt).map((name) => missing(name, scope)));
     }
   });
 
@@ -634,22 +538,20 @@ describe('tokens of an identity provider', () => {
     }
   });
 
-  test.each([
-    'http://localhost:8080/keys',
-    'http://127.0.0.1/keys',
-    'http://[::1]:8080/',
-    'https://login.example:8443/',
-  ])('may have their keys at %s', (url) => {
-    expect(readConfig({ ...jwt, JWT_JWKS_URL: url }).jwt?.jwksUrl).toBe(url);
+  test('have their keys at an https:// URL, or at an http:// one of this machine', () => {
+    const right = [
+      'http://localhost:8080/keys',
+      'http://127.0.0.1/keys',
+      'http://[::1]:8080/',
+      'https://login.example:8443/',
+    ];
+    for (const url of right) expect(readConfig({ ...jwt, JWT_JWKS_URL: url }).jwt?.jwksUrl).toBe(url);
+    const rule = 'JWT_JWKS_URL must be an https:// URL, or an http:// one of this machine';
+    const hosts = ['login.example', 'localhost.example', '127.example'];
+    for (const url of [...hosts.map((host) => `http://${host}/keys`), 'ftp://[::1]/', 'keys']) {
+      expect([url, ...mistakes({ ...jwt, JWT_JWKS_URL: url })]).toEqual([url, rule]);
+    }
   });
-
-  test.each(['http://login.example/keys', 'http://localhost.example/', 'http://127.example/', 'ftp://[::1]/', 'keys'])(
-    'may not have their keys at %s',
-    (url) => {
-      const rule = 'JWT_JWKS_URL must be an https:// URL, or an http:// one of this machine';
-      expect(mistakes({ ...jwt, JWT_JWKS_URL: url })).toEqual([rule]);
-    },
-  );
 });
 
 test('no message shows a token or the password of the database', () => {

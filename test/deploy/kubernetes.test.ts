@@ -2,11 +2,16 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { IDeployment } from 'kubernetes-models/apps/v1';
-import type { IService } from 'kubernetes-models/v1';
 import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
-import { checkSchema, containerOf, podOf, readManifests, unknownFields } from '../support/documents/manifests.ts';
+import {
+  checkSchema,
+  containerOf,
+  type Manifest,
+  podOf,
+  readManifests,
+  unknownFields,
+} from '../support/documents/manifests.ts';
 import { projectFile, temporaryFolder } from '../support/service-process.ts';
 
 /* Whether a cluster would take deploy/kubernetes as it is meant, and the service what it is given there. */
@@ -21,14 +26,13 @@ describe('every manifest', () => {
   });
 
   test('that breaks the schema would be found out', () => {
-    const broken = structuredClone(deployment) as { spec: { replicas: unknown } };
-    broken.spec.replicas = '3';
-    expect(() => checkSchema(broken as IDeployment)).toThrow('data/spec/replicas must be integer');
+    const broken = { ...deployment, spec: { ...deployment.spec, replicas: '3' } } as unknown as Manifest;
+    expect(() => checkSchema(broken)).toThrow('data/spec/replicas must be integer');
   });
 
   test('has only fields that its kind knows', async () => {
     expect(await unknownFields(all)).toBe('');
-    const misspelt = { ...service, spec: { ...service.spec, selectors: {} } } as IService;
+    const misspelt = { ...service, spec: { ...service.spec, selectors: {} } } as Manifest;
     expect(await unknownFields([misspelt])).toContain(`'"selectors"' does not exist in type`);
   });
 
@@ -106,15 +110,12 @@ describe('the workloads', () => {
 
   test('are given the time that an orderly end takes', () => {
     const { env = [], lifecycle } = containerOf(deployment);
-    const settingOf = (name: string) => env.find((variable) => variable.name === name)?.value;
-    const { shutdownDelay, shutdownTimeout } = readConfig({
-      SHUTDOWN_DELAY: settingOf('SHUTDOWN_DELAY'),
-      SHUTDOWN_TIMEOUT: settingOf('SHUTDOWN_TIMEOUT'),
-    });
+    const settings = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+    const { SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT } = settings;
+    const { shutdownDelay, shutdownTimeout } = readConfig({ SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT });
     const wait = lifecycle?.preStop?.sleep?.seconds ?? 0;
     expect(wait).toBeGreaterThan(0);
     expect(shutdownDelay).toBe(0);
-    const needed = wait + shutdownTimeout / 1_000;
-    expect(podOf(deployment).terminationGracePeriodSeconds).toBeGreaterThan(needed);
+    expect(podOf(deployment).terminationGracePeriodSeconds).toBeGreaterThan(wait + shutdownTimeout / 1_000);
   });
 });

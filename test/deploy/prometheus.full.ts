@@ -4,7 +4,7 @@ import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { forAllTests } from '../support/lifetimes.ts';
-import { alertRules, dashboardQueries, type PanelQuery } from '../support/monitoring/prometheus.ts';
+import { alertRules, dashboardQueries } from '../support/monitoring/prometheus.ts';
 import { promtool, startPrometheus } from '../support/monitoring/prometheus-server.ts';
 import { projectFile, startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
@@ -16,10 +16,8 @@ const ALERT_TESTS = projectFile('test/deploy/prometheus-rules.yaml');
 
 describe('promtool', () => {
   test('accepts the configuration with the alerts', async () => {
-    expect(await promtool('check', 'config', projectFile('deploy/prometheus.yaml'))).toMatchObject({
-      code: 0,
-      stderr: '',
-    });
+    const checked = await promtool('check', 'config', projectFile('deploy/prometheus.yaml'));
+    expect(checked).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('finds that each alert fires when it should, and not otherwise', async () => {
@@ -30,7 +28,7 @@ describe('promtool', () => {
 });
 
 describe('Prometheus', () => {
-  const database = forAllTests(() => migratedDatabase());
+  const database = forAllTests(migratedDatabase);
 
   const start = async () => {
     const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...UNHEARD };
@@ -47,7 +45,7 @@ describe('Prometheus', () => {
     expect(panels.length).toBeGreaterThan(10);
     let id = 0;
     let empty: string[] = [];
-    const isShown = async ({ query, legend }: PanelQuery) => {
+    const isShown = async ({ query, legend }: (typeof panels)[number]) => {
       const labels = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
       const series = await prometheus.query(query);
       return series.some(({ metric, value }) => Number.isFinite(value) && labels.every((label) => metric[label]));

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { type CitusDatabase, citusDatabase } from '../../tooling/citus-cluster.ts';
 import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
@@ -18,6 +18,8 @@ const ABSENCE = 3_000;
 const RECOVERY = 1_000;
 /** Milliseconds that each client waits before a plant. */
 const PAUSE = 25;
+
+jest.setTimeout(30 * 60_000);
 
 let database: CitusDatabase;
 let services: readonly Service[];
@@ -73,30 +75,26 @@ test.each<[string, (server: LocalProcess) => Promise<void>, () => number | undef
   ['a worker of Citus, SIGSTOP', frozen, () => database.ports.workers[1]],
   ['the coordinator of Citus, SIGKILL', killed, () => database.ports.coordinator],
   ['the coordinator of Citus, SIGSTOP', frozen, () => database.ports.coordinator],
-])(
-  'loses nothing, and serves again soon after: %s',
-  async (name, spoil, portOf) => {
-    const port = portOf() ?? 0;
-    let absence = 0;
-    await clusterRounds({
-      title: name,
-      services,
-      url: database.url,
-      history,
-      pause: PAUSE,
-      async spoil() {
-        const began = performance.now();
-        await spoil(listenerAt(port));
-        await serves(port);
-        absence = performance.now() - began;
-      },
-      survived(outages) {
-        for (const { from, to } of outages) expect(to - from).toBeLessThan(absence + RECOVERY);
-      },
-    });
-  },
-  30 * 60_000,
-);
+])('loses nothing, and serves again soon after: %s', async (title, spoil, portOf) => {
+  const port = portOf() ?? 0;
+  let absence = 0;
+  await clusterRounds({
+    title,
+    services,
+    url: database.url,
+    history,
+    pause: PAUSE,
+    async spoil() {
+      const began = performance.now();
+      await spoil(listenerAt(port));
+      await serves(port);
+      absence = performance.now() - began;
+    },
+    survived(outages) {
+      for (const { from, to } of outages) expect(to - from).toBeLessThan(absence + RECOVERY);
+    },
+  });
+});
 
 /** Makes a trigger on every shard that refuses its first rows, as many as that, as Citus does if a node is lost. */
 async function refuseFirst(rows: number): Promise<void> {

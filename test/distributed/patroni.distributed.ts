@@ -1,20 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
-import type { NewPlant } from '../../src/domain/plant.ts';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { clusterRounds, emptyClusterHistory } from '../support/faults/cluster-rounds.ts';
 import { type Probe, startProbe } from '../support/faults/synchronous-probe.ts';
-import { type Outage, send } from '../support/load-clients.ts';
-import { sorted } from '../support/plants/changes.ts';
-import { type RunningFollower, startFollower } from '../support/plants/followers.ts';
+import type { Outage } from '../support/load-clients.ts';
+import { consumer, pagesOver, sorted } from '../support/plants/changes.ts';
 import { linesOf } from '../support/plants/plant-lines.ts';
+import type { LocalProcess } from '../support/servers/local-process.ts';
 import { type PatroniCluster, type PatroniNode, patroniCluster } from '../support/servers/patroni-cluster.ts';
 import { startService, temporaryFolder } from '../support/service-process.ts';
-import { connect, storedPlantsAt } from '../support/test-database.ts';
+import { applyMigrations, storedPlantsAt } from '../support/test-database.ts';
 import { agrees, resent, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 
 /*
@@ -41,16 +39,16 @@ const PROBE_DELAY = 250;
 /** States that a fault may announce again: a page whose position was not stored, and requests that were on their way. */
 const REPEATED = 200 + 32;
 
+jest.setTimeout(60 * 60_000);
+
 let cluster: PatroniCluster;
 beforeEach(async () => {
   cluster = await patroniCluster();
-  const database = connect(cluster.url);
-  await migrateUp(database);
-  await database.close();
-}, 240_000);
+  await applyMigrations(cluster.url);
+});
 afterEach(() => cluster.drop());
 
-const start = async (DATABASE_URL = cluster.url, webhooks: Record<string, string> = {}) =>
+const start = async (DATABASE_URL: string, webhooks: Record<string, string>) =>
   startService(await temporaryFolder(), { DATABASE_URL, ACCESS_TOKENS: TOKEN, ...webhooks });
 
 const PRIMARY_KILLED = 'the machine of the primary, SIGKILL';
@@ -58,12 +56,7 @@ const PRIMARY_FROZEN = 'the machine of the primary, SIGSTOP';
 const SWITCHOVER = 'a switchover';
 
 const faults: Record<string, () => Promise<unknown>> = {
-  async [PRIMARY_KILLED]() {
-    const { primary } = await cluster.nodes();
-    await primary.machine.kill();
-    await cluster.hasOtherPrimary(primary);
-    primary.patroni.start();
-  },
+  [PRIMARY_KILLED]: async () => killMachine((await cluster.nodes()).primary),
   async [PRIMARY_FROZEN]() {
     const { primary } = await cluster.nodes();
     const resume = primary.machine.freeze();
@@ -75,25 +68,58 @@ const faults: Record<string, () => Promise<unknown>> = {
     await primary.postgres.kill();
   },
   [SWITCHOVER]: () => cluster.switchOver(),
-  async 'the proxy, SIGSTOP'() {
-    const resume = cluster.proxy.freeze();
-    await delay(PROXY_ABSENCE);
-    resume();
-  },
+  'the proxy, SIGSTOP': () => freeze(cluster.proxy, PROXY_ABSENCE),
   async 'the standby cut off, and then the machine of the primary, SIGKILL'() {
     const { primary } = await cluster.nodes();
     await cutStandbyOff();
     await delay(CUT_OFF);
-    await primary.machine.kill();
-    await cluster.hasOtherPrimary(primary);
-    primary.patroni.start();
+    await killMachine(primary);
   },
-  async 'etcd, SIGSTOP'() {
-    const resume = cluster.etcd.freeze();
-    await delay(ETCD_ABSENCE);
-    resume();
-  },
+  'etcd, SIGSTOP': () => freeze(cluster.etcd, ETCD_ABSENCE),
 };
+
+/** Of the primary; its node comes back as a standby. */
+async function killMachine(primary: PatroniNode): Promise<void> {
+  await primary.machine.kill();
+  await cluster.hasOtherPrimary(primary);
+  primary.patroni.start();
+}
+
+async function freeze(server: LocalProcess, milliseconds: number): Promise<void> {
+  const resume = server.freeze();
+  await delay(milliseconds);
+  resume();
+}
+
+/** Has a consumer follow the feed of an instance until it is stopped, whatever happens to the database. */
+function startFollower(url: string) {
+  const client = apiClient(url);
+  const one = consumer();
+  const read = pagesOver(() => client, 1);
+  let isStopped = false;
+
+  async function run(): Promise<void> {
+    while (!isStopped) {
+      await one.step(read, 100).catch(async (error) => {
+        if (error instanceof RangeError) throw error;
+        // 503 or no response.
+        await delay(100);
+      });
+    }
+  }
+
+  const done = run();
+  // Reported by stop.
+  done.catch(() => {});
+  return {
+    one,
+    /** @throws RangeError at a response that must not be */
+    async stop(): Promise<void> {
+      isStopped = true;
+      await done.finally(client.close);
+    },
+  };
+}
 
 /** Lets the primary send nothing more to its standbys, on connections that stay open. */
 async function cutStandbyOff(): Promise<void> {
@@ -137,9 +163,10 @@ async function faultRoundsOn(
     // Also after a failure.
     await rounds.finally(() => probe?.stop());
     const stored = sorted(await storedPlantsAt(cluster.url));
-    const lines = ({ copy }: RunningFollower) => linesOf(sorted(copy.values()));
-    for (const follower of followers) await eventually(() => lines(follower) === linesOf(stored));
-    expect(followers.map((follower) => follower.restarts())).toEqual(followers.map(() => 0));
+    for (const { one } of followers) {
+      await eventually(() => linesOf(sorted(one.copy.values())) === linesOf(stored));
+      expect(one.restarts()).toBe(0);
+    }
     await eventually(() => agrees(receiver, stored));
     process.stdout.write(`\n${title}: ${receiver.received.length} announced, ${resent(receiver)} of them again\n`);
     expect(resent(receiver)).toBeLessThanOrEqual(REPEATED * faultRounds);
@@ -156,19 +183,15 @@ function expectShort({ from, to }: Outage, withoutCommit: Outage, delay: number)
   expect(to - from).toBeLessThan(Math.max(limit, withoutCommit.to - withoutCommit.from + delay));
 }
 
-test.each(Object.keys(faults))(
-  'loses nothing, and serves again as soon as the cluster does: %s',
-  async (name) => {
-    await faultRoundsOn(cluster.url, name, name, (outages, withoutCommit) => {
-      for (const outage of outages) {
-        expectShort(outage, withoutCommit, RECONNECTION);
-        expect(outage.to).toBeGreaterThan(withoutCommit.to - PROBE_DELAY);
-        expect(outage.to).toBeLessThan(withoutCommit.to + RECONNECTION);
-      }
-    });
-  },
-  60 * 60_000,
-);
+test.each(Object.keys(faults))('loses nothing, and serves again as soon as the cluster does: %s', async (name) => {
+  await faultRoundsOn(cluster.url, name, name, (outages, withoutCommit) => {
+    for (const outage of outages) {
+      expectShort(outage, withoutCommit, RECONNECTION);
+      expect(outage.to).toBeGreaterThan(withoutCommit.to - PROBE_DELAY);
+      expect(outage.to).toBeLessThan(withoutCommit.to + RECONNECTION);
+    }
+  });
+});
 
 test.each([PRIMARY_KILLED, PRIMARY_FROZEN, SWITCHOVER])(
   'loses nothing, and finds the new primary itself if DATABASE_URL names every node: %s',
@@ -177,57 +200,4 @@ test.each([PRIMARY_KILLED, PRIMARY_FROZEN, SWITCHOVER])(
       for (const outage of outages) expectShort(outage, withoutCommit, RECOVERY);
     });
   },
-  60 * 60_000,
-);
-
-const hidden = { id: 1n, name: 'not on the standby yet' };
-const other = { id: 1n, name: 'another plant' };
-const early = { id: 2n, name: 'to be deleted' };
-
-/** What makes commits visible that still wait for the standby. */
-const ways: Record<string, (primary: PatroniNode) => Promise<unknown>> = {
-  'a crash of the primary': ({ postgres }) => postgres.kill(),
-  pg_terminate_backend: (primary) => endWaiting(primary, 'pg_terminate_backend'),
-  pg_cancel_backend: (primary) => endWaiting(primary, 'pg_cancel_backend'),
-};
-
-async function endWaiting(primary: PatroniNode, end: string): Promise<void> {
-  await execute(cluster.urlOf(primary), `select ${end}(pid) from pg_stat_activity where wait_event = 'SyncRep'`);
-}
-
-/** The plants that exist on a node. @returns undefined while it does not respond */
-async function visibleOn(node: PatroniNode): Promise<bigint[] | undefined> {
-  const rows = await execute(cluster.urlOf(node), 'select id from plants where deleted is null').catch(() => undefined);
-  return rows?.map(({ id = '' }) => BigInt(id));
-}
-
-test.each(Object.entries(ways))(
-  'confirms nothing that %s made visible, until the standby has it',
-  async (_name, end) => {
-    const { apiUrl: url } = await start();
-    const client = apiClient(url);
-    const create = async (plant: NewPlant) => (await send(url, plant)).status;
-    const remove = async () => (await client.send('DELETE', '/plants/2')).status;
-    const requests = () => Promise.all([create(hidden), create(other), remove(), create(early)]);
-    expect(await create(early)).toBe(200);
-
-    const { primary, standby, other: third } = await cluster.nodes();
-    const resumes = [standby, third].map(({ postgres }) => postgres.freeze());
-    try {
-      expect(await Promise.all([create(hidden), remove()])).toEqual([503, 503]);
-      expect(await visibleOn(primary)).toEqual([2n]);
-      await end(primary);
-      await eventually(async () => (await visibleOn(primary))?.join() === '1');
-      expect(await requests()).toEqual([503, 503, 503, 503]);
-      expect(await requests()).toEqual([503, 503, 503, 503]);
-    } finally {
-      for (const resume of resumes) resume();
-      client.close();
-    }
-    await cluster.isWhole();
-    await eventually(async () => (await create(hidden)) === 200);
-    expect(await requests()).toEqual([200, 400, 204, 400]);
-    expect(await visibleOn(standby)).toEqual([1n]);
-  },
-  300_000,
 );

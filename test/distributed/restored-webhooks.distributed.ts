@@ -2,13 +2,12 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import { execute } from '../../tooling/execute.ts';
-import { startPostgresServer } from '../../tooling/postgres-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { sorted } from '../support/plants/changes.ts';
+import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { temporaryFolder } from '../support/service-process.ts';
-import { connect, migratedDatabase, storedPlantsAt, type TestDatabase } from '../support/test-database.ts';
+import { applyMigrations, migratedDatabase, storedPlantsAt, type TestDatabase } from '../support/test-database.ts';
 import { living, type Receiver, startReceiver } from '../support/webhooks/webhook-receiver.ts';
 import {
   announced,
@@ -51,27 +50,27 @@ beforeEach(async () => {
   dumps = { all: await dump(), plants: await dump('plants'), webhooks: await dump('webhooks') };
   expect(await announced(url, receiver, rename(1n, 'later'), create(4n))).toEqual(new Set([1n, 3n, 4n]));
 });
-afterEach(async () => {
-  await receiver.kill();
-  await database.drop();
-});
+afterEach(() => database.drop());
 
 async function restore(file: string, url: string): Promise<void> {
   await run('psql', ['--quiet', '--set=ON_ERROR_STOP=1', `--file=${file}`, url]);
-  const restored = connect(url);
-  await migrateUp(restored);
-  await restored.close();
+  await applyMigrations(url);
 }
 
 /** Expects that what was not announced by the dump is, and that all is after `rewind`. */
 async function goesOn(url: string): Promise<void> {
   expect(await announced(url, receiver, create(5n))).toEqual(new Set([3n, 5n]));
-  const table = await storedPlantsAt(url);
-  expect(sorted(table).map(({ id }) => id)).toEqual([1n, 2n, 3n, 5n]);
+  expect(sorted(await storedPlantsAt(url)).map(({ id }) => id)).toEqual([1n, 2n, 3n, 5n]);
   // That of a change which is lost.
   expect(receiver.copy.get(1n)?.plant.name).toBe('later');
   await rewind(url, receiver);
   await announced(url, receiver);
+  await hasAll(url);
+}
+
+/** Expects that the receiver has each plant as it is stored. */
+async function hasAll(url: string): Promise<void> {
+  const table = await storedPlantsAt(url);
   expect(living(receiver, table)).toEqual(sorted(table));
 }
 
@@ -81,15 +80,11 @@ test('goes on from its place of then', async () => {
 });
 
 test('goes on from its place of then on a server that has had fewer transactions', async () => {
-  const server = await startPostgresServer(['fsync=off']);
-  try {
-    await restore(dumps.all, server.url);
-    const [feed] = await execute(server.url, 'select shift from change_feed');
-    expect(Number(feed?.shift)).toBeGreaterThan(0);
-    await goesOn(server.url);
-  } finally {
-    await server.stop();
-  }
+  const { url } = await ownPostgres(['fsync=off']);
+  await restore(dumps.all, url);
+  const [feed] = await execute(url, 'select shift from change_feed');
+  expect(Number(feed?.shift)).toBeGreaterThan(0);
+  await goesOn(url);
 });
 
 test('is parked if the plants alone are restored, until it is rewound', async () => {
@@ -104,8 +99,7 @@ test('is parked if the plants alone are restored, until it is rewound', async ()
   expect(receiver.received).toHaveLength(before);
   await rewind(url, receiver);
   expect(await announced(url, receiver)).toEqual(new Set([1n, 2n, 3n, 5n]));
-  const table = await storedPlantsAt(url);
-  expect(living(receiver, table)).toEqual(sorted(table));
+  await hasAll(url);
 });
 
 test('gets again what came since if its place alone is restored', async () => {
@@ -113,6 +107,5 @@ test('gets again what came since if its place alone is restored', async () => {
   await restore(dumps.webhooks, url);
   expect(await announced(url, receiver, create(5n))).toEqual(new Set([1n, 3n, 4n, 5n]));
   expect(receiver.repeated()).toBe(3);
-  const table = await storedPlantsAt(url);
-  expect(living(receiver, table)).toEqual(sorted(table));
+  await hasAll(url);
 });

@@ -8,19 +8,13 @@ test.each([-(2n ** 63n), -1n, 0n, 2n ** 53n + 1n, 2n ** 63n - 1n])('accepts the 
 });
 
 test.each([-(2n ** 63n) - 1n, 2n ** 63n])('refuses the id %s, which no int64 can hold', (id) => {
-  expect(() => checkNewPlant({ ...monstera, id })).toThrow(
-    expect.objectContaining({
-      code: 'invalid_plant',
-      message: 'id must be an integer from -9223372036854775808 to 9223372036854775807',
-    }),
-  );
+  const message = 'id must be an integer from -9223372036854775808 to 9223372036854775807';
+  const refusal = expect.objectContaining({ code: 'invalid_plant', message });
+  expect(() => checkNewPlant({ ...monstera, id })).toThrow(refusal);
 });
 
-test('accepts a plant without a tag and with an empty name', () => {
-  expect(() => checkNewPlant({ id: 1n, name: '' })).not.toThrow();
-});
-
-test.each(['Malus × domestica', '🌵', 'مُر', '\u{10FFFF}', '\uFFFE'])('accepts the text %j', (text) => {
+test.each(['', 'Malus × domestica', '🌵', 'مُر', '\u{10FFFF}', '\uFFFE'])('accepts the text %j', (text) => {
+  expect(() => checkNewPlant({ id: 1n, name: text })).not.toThrow();
   expect(() => checkNewPlant({ id: 1n, name: text, tag: text })).not.toThrow();
 });
 

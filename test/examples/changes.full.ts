@@ -14,6 +14,8 @@ import type { Outcome } from '../support/service-process.ts';
 const pine: NewPlant = { id: 2n ** 63n - 1n, name: 'Pinus "longaeva"', tag: 'Nadelbäume' };
 const renamed: NewPlant = { ...pine, name: '\uFEFF-Pinus\n' };
 
+const CHANGED_MEANWHILE = 'somebody else has changed it meanwhile: trying again with what it is now\n';
+
 /** The fields that differ from the pine. */
 const args = ({ name, tag }: NewPlant) => [
   ...(name === pine.name ? [] : [`--name=${name}`]),
@@ -24,17 +26,27 @@ describe.each(inEachLanguage('change-plant'))('the client in $language', (exampl
   let stored: Map<bigint, NewPlant | 'deleted'>;
   let plants: Ports;
   let server: HttpServer;
+  /** What somebody else does between a read and what follows it. */
+  let meanwhile: () => Promise<unknown>;
   beforeEach(async () => {
     stored = new Map([[pine.id, pine]]);
     plants = fakePlants(stored);
-    server = await startApiServer({
-      plants: {
-        find: (id) => plants.find(id),
-        replace: (plant, expected) => plants.replace(plant, expected),
-        remove: (id, expected) => plants.remove(id, expected),
-      },
-    });
+    meanwhile = async () => {};
+    const find: Ports['find'] = async (id) => {
+      const found = await plants.find(id);
+      await meanwhile();
+      return found;
+    };
+    server = await startApiServer({ plants: { ...plants, find } });
   });
+
+  /** The same, only once. */
+  function once(work: () => Promise<unknown>): void {
+    meanwhile = async () => {
+      meanwhile = async () => {};
+      await work();
+    };
+  }
 
   const runWith = (args: readonly unknown[], url = server.url) => runExample(example, args, url);
 
@@ -43,25 +55,9 @@ describe.each(inEachLanguage('change-plant'))('the client in $language', (exampl
   const remove = (id = pine.id) => runWith([id, '--delete']);
 
   /** Prints JSON, in any spelling. */
-  function expectPrinted(outcome: Outcome, plant: NewPlant): void {
-    expect({ ...outcome, stdout: '' }).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(outcome.stdout).toMatch(/^.+\n$/);
-    expect(outcome.stdout).toContain(`${plant.id}`);
+  function expectPrinted(outcome: Outcome, plant: NewPlant, stderr = ''): void {
+    expect(outcome).toEqual({ code: 0, stdout: expect.stringMatching(`^.*${plant.id}.*\n$`), stderr });
     expect(JSON.parse(outcome.stdout)).toEqual(JSON.parse(linesOf([plant])));
-  }
-
-  /** What somebody else does between the first read and what follows it. */
-  function meanwhile(work: () => Promise<unknown>): void {
-    const real = plants;
-    plants = {
-      ...real,
-      async find(id) {
-        const found = await real.find(id);
-        plants = real;
-        await work();
-        return found;
-      },
-    };
   }
 
   test('changes the name, the tag or both, and may do so again', async () => {
@@ -84,12 +80,10 @@ describe.each(inEachLanguage('change-plant'))('the client in $language', (exampl
   });
 
   test('does not lose what somebody else has changed meanwhile', async () => {
-    const others: NewPlant = { ...pine, tag: 'somebody else' };
-    meanwhile(() => plants.replace(others));
-    const { code, stdout, stderr } = await change(renamed);
-    expect(stderr).toBe('somebody else has changed it meanwhile: trying again with what it is now\n');
-    expectPrinted({ code, stdout, stderr: '' }, { ...renamed, tag: 'somebody else' });
-    expect(stored.get(pine.id)).toEqual({ ...renamed, tag: 'somebody else' });
+    const tag = 'somebody else';
+    once(() => plants.replace({ ...pine, tag }));
+    expectPrinted(await change(renamed), { ...renamed, tag }, CHANGED_MEANWHILE);
+    expect(stored.get(pine.id)).toEqual({ ...renamed, tag });
   });
 
   test('keeps what is not to be changed, with any letters in it', async () => {
@@ -103,31 +97,20 @@ describe.each(inEachLanguage('change-plant'))('the client in $language', (exampl
   });
 
   test('gives up when somebody else changes it each time', async () => {
-    const real = plants;
     let times = 0;
-    plants = {
-      ...real,
-      async find(id) {
-        const found = await real.find(id);
-        await real.replace({ ...pine, tag: `${times++}` });
-        return found;
-      },
-    };
-    const { code, stdout, stderr } = await change(renamed);
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^(somebody else .*\n){4}41200: .*\(do it again; request .*\)\n$/);
+    meanwhile = () => plants.replace({ ...pine, tag: `${times++}` });
+    const stderr = expect.stringMatching(/^(somebody else .*\n){4}41200: .*\(do it again; request .*\)\n$/);
+    expect(await change(renamed)).toEqual({ code: 1, stdout: '', stderr });
   });
 
   test('does not delete what somebody else has changed meanwhile, unseen', async () => {
     const others: NewPlant = { ...pine, tag: 'somebody else' };
-    meanwhile(() => plants.replace(others));
-    const { code, stdout, stderr } = await remove();
-    expect(stderr).toMatch(/^somebody else has changed it meanwhile.*\n$/);
-    expectPrinted({ code, stdout, stderr: '' }, others);
+    once(() => plants.replace(others));
+    expectPrinted(await remove(), others, CHANGED_MEANWHILE);
   });
 
   test('says that somebody else has deleted it meanwhile', async () => {
-    meanwhile(() => plants.remove(pine.id));
+    once(() => plants.remove(pine.id));
     expect(await change(renamed)).toEqual(said(41000, 'check the id'));
   });
 

@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { HttpServer } from '../../src/adapters/http/sockets/server.ts';
@@ -15,15 +14,18 @@ import { startApiServer, TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { fakePlants } from '../support/fake-plants.ts';
 import { sendRandomRequests } from '../support/faults/random-requests.ts';
-import { atEnd } from '../support/lifetimes.ts';
+import { forEachTest } from '../support/lifetimes.ts';
+import { sorted } from '../support/plants/changes.ts';
 import { linesOf } from '../support/plants/plant-lines.ts';
 import {
   addressed,
+  copiedPlants,
   otherResponses,
+  queryCopy,
   runExample,
   said,
   saidNotPlantStore,
-  withResponse,
+  startOtherServer,
 } from '../support/programs/example-programs.ts';
 import {
   type NodeProcess,
@@ -34,7 +36,7 @@ import {
   startService,
   temporaryFolder,
 } from '../support/service-process.ts';
-import { connect, migratedDatabase, plantsIn, storedPlants, type TestDatabase } from '../support/test-database.ts';
+import { connect, migratedDatabase, plantsIn, storedPlants } from '../support/test-database.ts';
 
 /* examples/mirror.py, which needs python3. all-programs.full.ts has what it does as the other programs. */
 
@@ -62,58 +64,32 @@ async function kill(mirror: NodeProcess): Promise<void> {
   expect([await mirror.exited, mirror.stderr()]).toEqual([{ code: null, signal: 'SIGKILL' }, '']);
 }
 
-/** What a query of the copy gives; nothing while there is none, or while it is being repaired after a kill. */
-function query(sql: string): Record<string, SQLOutputValue>[] {
-  const file = join(folder, 'plants.sqlite');
-  if (!existsSync(file)) return [];
-  const database = new DatabaseSync(file, { readOnly: true });
-  try {
-    const statement = database.prepare(sql);
-    statement.setReadBigInts(true);
-    return statement.all();
-  } catch (error) {
-    if (/no such table|locked/.test(`${error}`)) return [];
-    throw error;
-  } finally {
-    database.close();
-  }
-}
+const file = () => join(folder, 'plants.sqlite');
 
-const copied = () =>
-  query('select id, name, tag from plants order by id').map(
-    ({ tag, ...plant }) => ({ ...plant, ...(tag !== null && { tag }) }) as NewPlant,
-  );
-
-const walk = () => query('select walk from position')[0]?.walk;
+const walk = () => queryCopy(file(), 'select walk from position')[0]?.walk;
 
 /** Waits until the copy has these plants, exactly. */
 async function hasCopied(plants: readonly NewPlant[]): Promise<void> {
-  const wanted = linesOf(plants.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
-  await eventually(() => linesOf(copied()) === wanted, 10_000).catch(() => {});
+  const wanted = linesOf(sorted(plants));
+  await eventually(() => linesOf(copiedPlants(file())) === wanted, 10_000).catch(() => {});
   // Only some that differ, since they can be many.
-  const [here, there] = [wanted, linesOf(copied())].map((lines) => lines.split('\n'));
-  const missing = here?.filter((line) => !there?.includes(line)).slice(0, 5);
-  const surplus = there?.filter((line) => !here?.includes(line)).slice(0, 5);
+  const [here, there] = [new Set(wanted.split('\n')), new Set(linesOf(copiedPlants(file())).split('\n'))];
+  const [missing, surplus] = [[...here.difference(there)].slice(0, 5), [...there.difference(here)].slice(0, 5)];
   expect({ missing, surplus }).toEqual({ missing: [], surplus: [] });
 }
 
 describe('the mirror of a service on Postgres', () => {
-  let database: TestDatabase;
+  const database = forEachTest(migratedDatabase);
   let connection: Database;
   let url: string;
   let client: ApiClient;
   beforeEach(async () => {
-    database = await migratedDatabase();
     connection = connect(database.directUrl);
     ({ apiUrl: url } = await startService(folder, { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN }));
     client = apiClient(url);
-    atEnd(client.close);
   });
 
-  const store = (all: readonly NewPlant[]) => {
-    const plants = plantsIn(connection);
-    return Promise.all(all.map((plant) => plants.add(plant)));
-  };
+  const store = (plants: readonly NewPlant[]) => Promise.all(plants.map(plantsIn(connection).add));
 
   const stored = () => storedPlants(connection);
 
@@ -123,11 +99,9 @@ describe('the mirror of a service on Postgres', () => {
   async function purge(id: bigint): Promise<void> {
     // A transaction elsewhere on the server, such as autovacuum, can put it off.
     await eventually(async () => {
-      const purging = startNode([projectFile('src/purge.ts'), `--id=${id}`, '--yes'], folder, {
-        DATABASE_URL: database.directUrl,
-      });
-      expect(await purging.exited).toEqual({ code: 0, signal: null });
-      return purging.stderr().includes('1 deleted plant forgotten');
+      const environment = { DATABASE_URL: database.directUrl };
+      const purge = startNode([projectFile('src/purge.ts'), `--id=${id}`, '--yes'], folder, environment);
+      return (await purge.outcome()).stderr.includes('1 deleted plant forgotten');
     });
   }
 
@@ -177,8 +151,8 @@ describe('the mirror of a service on Postgres', () => {
 
     const third = start(url);
     await hasCopied(await stored());
-    expect(copied()).toHaveLength(SEVERAL_PAGES + 8);
-    expect(query('select distinct walk from plants')).toEqual([{ walk: 2n }]);
+    expect(copiedPlants(file())).toHaveLength(SEVERAL_PAGES + 8);
+    expect(queryCopy(file(), 'select distinct walk from plants')).toEqual([{ walk: 2n }]);
     await kill(third);
   });
 
@@ -224,38 +198,34 @@ describe('the mirror', () => {
 
   test('says that the token does not permit it', async () => {
     const other = await startApiServer({ verifyToken: async () => new Set() });
-    expect(await copyTo(join(folder, 'plants.sqlite'), other.url)).toEqual(said(40300, 'get a token'));
+    expect(await copyTo(file(), other.url)).toEqual(said(40300, 'get a token'));
   });
 
   test.each([
     ['the store has no changes to follow', 'changes_unavailable', 50100, 'copy another store, or this one by export'],
     ['its position is not one of the service', 'invalid_plant', 40022, 'start again with another file'],
   ] as const)('says that %s', async (_what, failure, error, remedy) => {
-    plants = { ...plants, readChanges: () => Promise.reject(new PlantStoreError(failure, 'no')) };
-    expect(await copyTo(join(folder, 'plants.sqlite'))).toEqual(said(error, remedy));
+    plants = { readChanges: () => Promise.reject(new PlantStoreError(failure, 'no')) };
+    expect(await copyTo(file())).toEqual(said(error, remedy));
   });
 
   test('says that its address cannot be one', async () => {
     for (const url of ['nowhere', 'http://127.0.0.1:one']) {
-      expect(await copyTo(join(folder, 'plants.sqlite'), url)).toEqual(saidNotPlantStore(url));
+      expect(await copyTo(file(), url)).toEqual(saidNotPlantStore(url));
     }
   });
 
-  test.each(otherResponses.filter(([, status]) => status >= 500))(
-    'tries again if %s has responded',
-    async (...other) => {
-      await withResponse(other, async (url) => {
-        const mirror = start(url);
-        await mirror.until(() => mirror.stderr() !== '');
-        expect(mirror.stderr()).toBe(`no changes from ${url} (status 502): trying again\n`);
-      });
-    },
-  );
+  const unavailable = otherResponses.filter(([, status]) => status >= 500);
+  test.each(unavailable)('tries again if %s has responded', async (...other) => {
+    const url = await startOtherServer(other);
+    const mirror = start(url);
+    await mirror.until(() => mirror.stderr() !== '');
+    expect(mirror.stderr()).toBe(`no changes from ${url} (status 502): trying again\n`);
+  });
 
   test('tries again if the store was unavailable for a moment', async () => {
     const real = plants;
     plants = {
-      ...real,
       async readChanges() {
         plants = real;
         throw new PlantStoreError('store_unavailable', 'not now');
@@ -267,35 +237,25 @@ describe('the mirror', () => {
   });
 
   test('completes a new walk although no response is empty, and drops what it has not brought', async () => {
-    const page = (...ids: bigint[]) => ({
-      lines: linesOf(ids.map((id) => ({ id, name: 'Pinus' }))),
-      next: `${ids.at(-1)}`,
-      atEnd: true,
-    });
-    const pages = [() => page(1n, 2n), () => expire(), () => page(1n)];
-    const expire = () => {
-      throw new PlantStoreError('cursor_expired', 'start again');
-    };
-    plants = { readChanges: async () => pages.shift()?.() ?? new Promise(() => {}) };
+    const page = (...ids: bigint[]) =>
+      Promise.resolve({ lines: linesOf(ids.map((id) => ({ id, name: 'Pinus' }))), next: `${ids.at(-1)}`, atEnd: true });
+    const expired = () => Promise.reject(new PlantStoreError('cursor_expired', 'start again'));
+    const responses = [() => page(1n, 2n), expired, () => page(1n)];
+    plants = { readChanges: () => responses.shift()?.() ?? new Promise(() => {}) };
     start(server.url);
     await hasCopied([{ id: 1n, name: 'Pinus' }]);
     expect(walk()).toBe(2n);
   });
 
   test('says in one line that it cannot use the file', async () => {
-    const cannot = (path: string) => ({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(`^cannot use ${path} \\(.+\\): .*\n$`),
-    });
-    const text = join(folder, 'text');
+    const [text, other] = [join(folder, 'text'), join(folder, 'other')];
     await writeFile(text, 'no database\n'.repeat(100));
-    const other = join(folder, 'other');
     const database = new DatabaseSync(other);
     database.exec('create table plants (id integer)');
     database.close();
     for (const path of [folder, join(folder, 'nowhere/plants.sqlite'), text, other]) {
-      expect(await copyTo(path)).toEqual(cannot(path));
+      const stderr = expect.stringMatching(`^cannot use ${path} \\(.+\\): .*\n$`);
+      expect(await copyTo(path)).toEqual({ code: 1, stdout: '', stderr });
     }
   });
 
@@ -307,10 +267,8 @@ describe('the mirror', () => {
       await add({ id, name: 'new for both' });
       await delay(50);
     }
-    expect([await ended.exited, ended.stderr()]).toEqual([
-      { code: 1, signal: null },
-      'another mirror writes to the same file\n',
-    ]);
+    const stderr = 'another mirror writes to the same file\n';
+    expect(await ended.outcome()).toEqual({ code: 1, stdout: '', stderr });
   });
 
   test('ends at Ctrl-C without a word', async () => {

@@ -7,20 +7,27 @@ import type { NewPlant } from '../../src/domain/plant.ts';
 import { startApiServer } from '../support/api-server.ts';
 import { fakePlants } from '../support/fake-plants.ts';
 import { plantsOf } from '../support/plants/plant-lines.ts';
-import { addressed, inEachLanguage, runExample, said, withServer } from '../support/programs/example-programs.ts';
-import { projectFile, run } from '../support/service-process.ts';
+import {
+  addressed,
+  inEachLanguage,
+  printed,
+  runExample,
+  said,
+  startHttp,
+} from '../support/programs/example-programs.ts';
+import { type Outcome, projectFile, run } from '../support/service-process.ts';
 
 /* The programs that read plants, run against the service. all-programs.full.ts has what all do. */
 
 const pine: NewPlant = { id: 2n ** 63n - 1n, name: 'Pinus "longaeva"\n', tag: 'Nadelbäume' };
-const others: NewPlant[] = [
+const others: [NewPlant, NewPlant] = [
   { id: -(2n ** 63n), name: '' },
   { id: 2n ** 53n + 1n, name: 'Rosa', tag: '' },
 ];
 
-function plantsIn(lines: string): NewPlant[] {
-  expect(lines).toMatch(/^(.+\n)*$/);
-  return plantsOf(lines.slice(0, -1));
+function expectPrinted(outcome: Outcome, plants: readonly NewPlant[]): void {
+  expect(outcome).toEqual(printed(expect.stringMatching(/^(.+\n)*$/)));
+  expect(plantsOf(outcome.stdout.slice(0, -1))).toEqual(plants);
 }
 
 describe.each(inEachLanguage('read-plants'))('the reader in $language', (example) => {
@@ -30,12 +37,8 @@ describe.each(inEachLanguage('read-plants'))('the reader in $language', (example
   beforeEach(async () => {
     stored = new Map();
     plants = fakePlants(stored);
-    server = await startApiServer({
-      plants: {
-        find: (id) => plants.find(id),
-        readBatch: (range, count) => plants.readBatch(range, count),
-      },
-    });
+    const readBatch: Ports['readBatch'] = (range, count) => plants.readBatch(range, count);
+    server = await startApiServer({ plants: { ...plants, readBatch } });
   });
 
   const read = (args: readonly unknown[] = [], url = server.url) => runExample(example, args, url);
@@ -54,28 +57,20 @@ describe.each(inEachLanguage('read-plants'))('the reader in $language', (example
 
   test('prints a plant, its id exact', async () => {
     store(pine, ...others);
-    for (const plant of [pine, ...others]) {
-      const { code, stdout, stderr } = await read([plant.id]);
-      expect([code, stderr]).toEqual([0, '']);
-      expect(plantsIn(stdout)).toEqual([plant]);
-    }
+    for (const plant of [pine, ...others]) expectPrinted(await read([plant.id]), [plant]);
   });
 
   test('prints all plants of many pages, each once and their ids exact, also by links whose header is in lower case', async () => {
     const many = Array.from({ length: 2_500 }, (_, n) => ({ id: BigInt(n) - 1_000n, name: `${n}` }));
     store(...many, pine, ...others);
     const [least, rose] = others;
-    await withServer(proxy, async (url) => {
-      for (const from of [server.url, url]) {
-        const { code, stdout, stderr } = await read([], from);
-        expect([code, stderr]).toEqual([0, '']);
-        expect(plantsIn(stdout)).toEqual([least, ...many, rose, pine]);
-      }
-    });
+    const all = [least, ...many, rose, pine];
+    expectPrinted(await read(), all);
+    expectPrinted(await read([], await startHttp(proxy)), all);
   });
 
   test('prints nothing if there is no plant', async () => {
-    expect(await read()).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await read()).toEqual(printed(''));
   });
 
   test('says that no plant has the id, or that none can', async () => {
@@ -98,10 +93,8 @@ describe.each(inEachLanguage('read-plants'))('the reader in $language', (example
         throw new PlantStoreError('store_unavailable', 'not now');
       },
     };
-    const { code, stdout, stderr } = await read();
+    expectPrinted(await read(), large);
     expect(plants).toBe(real);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(plantsIn(stdout)).toEqual(large);
   });
 
   test('asks again when the connection was lost before the response', async () => {
@@ -111,11 +104,8 @@ describe.each(inEachLanguage('read-plants'))('the reader in $language', (example
       if (++requests < 3) request.socket.destroy();
       else proxy(request, response);
     };
-    await withServer(unsteady, async (url) => {
-      const { code, stdout, stderr } = await read([], url);
-      expect([code, stderr, requests]).toEqual([0, '', 3]);
-      expect(plantsIn(stdout)).toEqual([pine]);
-    });
+    expectPrinted(await read([], await startHttp(unsteady)), [pine]);
+    expect(requests).toBe(3);
   });
 
   test('says in one line that its output cannot be written', async () => {

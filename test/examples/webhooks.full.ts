@@ -1,28 +1,19 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import type { NewPlant } from '../../src/domain/plant.ts';
-import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
-import { forAllTests } from '../support/lifetimes.ts';
+import { forEachTest } from '../support/lifetimes.ts';
+import { sorted } from '../support/plants/changes.ts';
 import { linesOf } from '../support/plants/plant-lines.ts';
-import {
-  type NodeProcess,
-  projectFile,
-  startNode,
-  startProgram,
-  startService,
-  temporaryFolder,
-} from '../support/service-process.ts';
+import { copiedPlants } from '../support/programs/example-programs.ts';
+import { type NodeProcess, projectFile, startNode, startProgram, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
-import { WEBHOOK_SECRET, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
-import { sendTo, stopped } from '../support/webhooks/webhook-service.ts';
+import { WEBHOOK_SECRET } from '../support/webhooks/webhook-receiver.ts';
+import { rename, sendTo, startAnnouncing, stopped } from '../support/webhooks/webhook-service.ts';
 
 /* examples/receive-webhooks.py and examples/client/receive-webhooks.ts. */
 
-const database = forAllTests(() => migratedDatabase());
+const database = forEachTest(migratedDatabase);
 
 const FILE = 'plants.sqlite';
 
@@ -56,39 +47,20 @@ describe.each([
     await receiver.exited;
   });
 
-  function copied(): NewPlant[] {
-    if (!existsSync(join(folder, FILE))) return [];
-    const copy = new DatabaseSync(join(folder, FILE), { readOnly: true });
-    try {
-      const statement = copy.prepare('select id, name, tag from plants order by id');
-      statement.setReadBigInts(true);
-      return statement.all().map(({ tag, ...plant }) => ({ ...plant, ...(tag !== null && { tag }) }) as NewPlant);
-    } finally {
-      copy.close();
-    }
-  }
+  const copied = () => copiedPlants(join(folder, FILE));
 
   test('has the plants of the service, also those that change, with all their digits and letters', async () => {
-    const service = await startService(folder, {
-      DATABASE_URL: database.url,
-      ACCESS_TOKENS: TOKEN,
-      ...webhooksTo(url),
-    });
+    const service = await startAnnouncing(database.url, { url });
     const send = sendTo(service);
-    const first = BigInt.asIntN(64, BigInt(Date.now()) * -1_000_003n * 1_000n);
     const texts = ['', '\uFEFF', 'e\u0301', '\u{1F339}', '"\\', '\r\n'];
-    const ids = Array.from({ length: 300 }, (_, n) => first + BigInt(n));
-    const plants = ids.map((id, n) => {
+    const plants = Array.from({ length: 300 }, (_, n) => {
       const text = texts[n % texts.length] ?? '';
-      return { id, name: `${text}${n}`, ...(n % 3 === 0 && { tag: text }) };
+      return { id: -(2n ** 63n) + BigInt(n), name: `${text}${n}`, ...(n % 3 === 0 && { tag: text }) };
     });
     for (const body of linesOf(plants).split('\n')) expect(await send('POST', '/plants', { body })).toBe(200);
-    for (const id of ids.slice(0, 50)) {
-      expect(await send('PUT', `/plants/${id}`, { body: '{"name":"changed"}' })).toBe(200);
-    }
-    const wanted = (await storedPlantsAt(database.directUrl)).filter(({ id }) => ids.includes(id));
-    const inOrder = linesOf(wanted.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
-    await eventually(() => linesOf(copied()) === inOrder);
+    for (const { id } of plants.slice(0, 50)) expect(await send(...rename(id, 'changed'))).toBe(200);
+    const wanted = sorted(await storedPlantsAt(database.directUrl));
+    await eventually(() => linesOf(copied()) === linesOf(wanted));
     expect(wanted).toHaveLength(300);
     await stopped(service);
   });
@@ -126,11 +98,12 @@ describe.each([
   });
 
   test('says in one line that there is no secret, or that its port is in use', async () => {
-    const without = start([FILE, '0'], folder);
-    expect(await without.exited).toMatchObject({ code: 1 });
-    expect(without.stderr()).toContain('WEBHOOK_SECRET must be that of the service: whsec_...\n');
-    const again = start([FILE, new URL(url).port], folder, WEBHOOK_SECRET);
-    expect(await again.exited).toMatchObject({ code: 1 });
-    expect(again.stderr()).toMatch(/cannot listen on port \d+ \(.+\)\n/);
+    const without = await start([FILE, '0'], folder).outcome();
+    expect(without).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^WEBHOOK_SECRET must be that of the service: whsec_\.\.\.\n/m),
+    });
+    const again = await start([FILE, new URL(url).port], folder, WEBHOOK_SECRET).outcome();
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/^cannot listen on port \d+ \(.+\)\n/m) });
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, test } from '@jest/globals';
+import { afterAll, beforeAll, jest, test } from '@jest/globals';
 import { execute } from '../../tooling/execute.ts';
 import { type PostgresServer, startPostgresServer } from '../../tooling/postgres-server.ts';
 import { crashRounds, emptyHistory, type MortalService, startMortalService } from '../support/faults/crash-rounds.ts';
@@ -9,6 +9,8 @@ import { applyMigrations, storedPlantsAt } from '../support/test-database.ts';
  * One round each in npm run test:full, twenty in npm run test:faults. Every round also checks all rounds before it.
  * With FAULT_PROCESSES=2 every service has so many processes.
  */
+
+jest.setTimeout(30 * 60_000);
 
 const PROCESSES = process.env.FAULT_PROCESSES ?? '';
 
@@ -33,17 +35,12 @@ async function killPostgres(signal: NodeJS.Signals): Promise<void> {
   postgres = await postgres.restart();
 }
 
-async function killService(service: MortalService): Promise<void> {
-  await service.kill();
-  await service.start();
-}
-
 let killedWorkers = 0;
 
 /** And every fourth time the whole service: a worker is started again later each time. */
 async function killWorker(service: MortalService): Promise<void> {
   await service.killWorker();
-  if (++killedWorkers % 4 === 0) await killService(service);
+  if (++killedWorkers % 4 === 0) await service.restart();
 }
 
 interface Crash {
@@ -54,7 +51,7 @@ interface Crash {
 }
 
 test.each<Crash>([
-  { killed: 'service, SIGKILL', serviceLives: false, crash: killService },
+  { killed: 'service, SIGKILL', serviceLives: false, crash: (service) => service.restart() },
   {
     killed: 'one of two processes, SIGKILL',
     serviceLives: false,
@@ -67,14 +64,10 @@ test.each<Crash>([
   {
     killed: 'service and Postgres, SIGKILL',
     serviceLives: false,
-    crash: (service) => Promise.all([killService(service), killPostgres('SIGKILL')]),
+    crash: (service) => Promise.all([service.restart(), killPostgres('SIGKILL')]),
   },
-])(
-  'loses nothing and serves again: $killed',
-  async ({ killed, serviceLives, crash, environment }) => {
-    const service = await startMortalService(() => ({ DATABASE_URL: postgres.url, PROCESSES, ...environment }));
-    const rows = () => storedPlantsAt(postgres.url);
-    await crashRounds({ killed, urls: [service.url], serviceLives, crash: () => crash(service), rows, history });
-  },
-  30 * 60_000,
-);
+])('loses nothing and serves again: $killed', async ({ killed, serviceLives, crash, environment }) => {
+  const service = await startMortalService(() => ({ DATABASE_URL: postgres.url, PROCESSES, ...environment }));
+  const rows = () => storedPlantsAt(postgres.url);
+  await crashRounds({ killed, urls: [service.url], serviceLives, crash: () => crash(service), rows, history });
+});

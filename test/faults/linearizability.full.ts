@@ -17,10 +17,6 @@ import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
  * seen that did the same one after another.
  */
 
-declare global {
-  var faultRounds: number;
-}
-
 const ROUND = 20_000;
 /** Of what the services send to the database, in per mille. */
 const CUT = 30;
@@ -94,7 +90,6 @@ test.each(Array.from({ length: globalThis.faultRounds }, (_, n) => n + 1))(
     }
     await network.close();
     const contradictions = requests.contradictions(await storedPlantsAt(database.directUrl));
-    await database.drop();
 
     const total = [...requests.counts.values()].reduce((sum, count) => sum + count, 0);
     const unavailable = [...requests.counts].filter(([answer]) => answer.endsWith(' 50300')).map(([, count]) => count);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { execute } from '../../tooling/execute.ts';
 import { eventually } from '../support/eventually.ts';
 import { crashRounds, emptyHistory, startMortalService } from '../support/faults/crash-rounds.ts';
@@ -10,28 +10,26 @@ import { connect, migratedDatabase, storedPlants } from '../support/test-databas
 
 /* Behind PgBouncer in transaction mode. Migrations go past it: they hold a lock of their session. */
 
+jest.setTimeout(600_000);
+
 const pgbouncer = await debianProgram('pgbouncer');
 const behindPgBouncer = pgbouncer === undefined ? test.skip : test;
 
 const database = forAllTests(() => migratedDatabase());
 
-behindPgBouncer(
-  'loses nothing when it is restarted under load',
-  async () => {
-    const pooler = await startPgBouncer(pgbouncer ?? '', database.directUrl);
-    const service = await startMortalService(() => ({ DATABASE_URL: pooler.url }));
-    const direct = connect(database.directUrl);
-    await crashRounds({
-      killed: 'PgBouncer, SIGTERM',
-      urls: [service.url],
-      crash: pooler.restart,
-      serviceLives: true,
-      rows: () => storedPlants(direct),
-      history: emptyHistory(),
-    });
-  },
-  600_000,
-);
+behindPgBouncer('loses nothing when it is restarted under load', async () => {
+  const pooler = await startPgBouncer(pgbouncer ?? '', database.directUrl);
+  const service = await startMortalService(() => ({ DATABASE_URL: pooler.url }));
+  const direct = connect(database.directUrl);
+  await crashRounds({
+    killed: 'PgBouncer, SIGTERM',
+    urls: [service.url],
+    crash: pooler.restart,
+    serviceLives: true,
+    rows: () => storedPlants(direct),
+    history: emptyHistory(),
+  });
+});
 
 describe('the limits of statements', () => {
   const refusal = /^lock_timeout is 0 ms and statement_timeout is 0 ms for this role .*: run ALTER ROLE postgres SET/;
@@ -62,37 +60,33 @@ describe('the limits of statements', () => {
   });
 });
 
-behindPgBouncer(
-  'passes every test over HTTP that a service on Postgres does',
-  async () => {
-    const server = process.env.TEST_SERVER_URL ?? '';
-    const pooler = await startPgBouncer(pgbouncer ?? '', server);
-    for (const limit of ['statement_timeout', 'lock_timeout']) {
-      // Twice the STATEMENT_TIMEOUT of the services: with more than that, none is ready.
-      await execute(server, `alter role postgres set ${limit} = '2s'`);
-    }
-    const jest = [projectFile('node_modules/jest/bin/jest.js'), '--colors=false'];
-    const files = [
-      'test/service.test',
-      'test/load.test',
-      'test/round-trip.test',
-      'test/adapters/prometheus/metrics.test',
-      'test/rolling-upgrade.test',
-      'test/fuzz/fuzz.test',
-      'test/adapters/plant-repository.test',
-    ];
-    // Whether PgBouncer's own connections live is its affair.
-    const all = ['--testNamePattern', '^(?!.*logs a lost connection once)'];
-    const run = startNode(['--experimental-vm-modules', ...jest, ...files, ...all], projectFile('.'), {
-      TEST_DATABASE_URL: server,
-      TEST_POOLER_URL: pooler.url,
-    });
-    const { code } = await run.exited;
-    await execute(server, 'alter role postgres reset all');
-    process.stdout.write(run.stderr());
-    expect(code).toBe(0);
-    // One for each service, at least.
-    expect(pooler.logins()).toBeGreaterThan(12);
-  },
-  600_000,
-);
+behindPgBouncer('passes every test over HTTP that a service on Postgres does', async () => {
+  const server = process.env.TEST_SERVER_URL ?? '';
+  const pooler = await startPgBouncer(pgbouncer ?? '', server);
+  for (const limit of ['statement_timeout', 'lock_timeout']) {
+    // Twice the STATEMENT_TIMEOUT of the services: with more than that, none is ready.
+    await execute(server, `alter role postgres set ${limit} = '2s'`);
+  }
+  const jest = [projectFile('node_modules/jest/bin/jest.js'), '--colors=false'];
+  const files = [
+    'test/service.test',
+    'test/load.test',
+    'test/round-trip.test',
+    'test/adapters/prometheus/metrics.test',
+    'test/rolling-upgrade.test',
+    'test/fuzz/fuzz.test',
+    'test/adapters/plant-repository',
+  ];
+  // Whether PgBouncer's own connections live is its affair.
+  const all = ['--testNamePattern', '^(?!.*logs a lost connection once)'];
+  const run = startNode(['--experimental-vm-modules', ...jest, ...files, ...all], projectFile('.'), {
+    TEST_DATABASE_URL: server,
+    TEST_POOLER_URL: pooler.url,
+  });
+  const { code } = await run.exited;
+  await execute(server, 'alter role postgres reset all');
+  process.stdout.write(run.stderr());
+  expect(code).toBe(0);
+  // One for each service, at least.
+  expect(pooler.logins()).toBeGreaterThan(12);
+});

@@ -1,12 +1,11 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
 import { Compile } from 'typebox/compile';
 import type { Schema } from './requests.ts';
 
 /* The running service's own OpenAPI document, and whether an answer keeps to it. */
 
-type Reference = { readonly $ref: string } | { readonly allOf: readonly Reference[] } | Schema;
-
 interface Content {
-  readonly content: { readonly 'application/json': { readonly schema: Reference } };
+  readonly content: { readonly 'application/json': { readonly schema: Schema } };
 }
 
 interface Operation {
@@ -16,9 +15,10 @@ interface Operation {
   readonly responses: Readonly<Record<string, Partial<Content>>>;
 }
 
+/** Without references. */
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly components: { readonly schemas: { readonly Error: Schema } };
 }
 
 export interface Answer {
@@ -42,50 +42,23 @@ export interface Contract {
  * changed the method or the path.
  */
 export async function contractOf(url: string): Promise<Contract> {
-  const document = (await (await fetch(`${url}/openapi.json`)).json()) as Document;
+  const specification = await (await fetch(`${url}/openapi.json`)).json();
+  const document = new Validator().resolveRefs({ specification }) as unknown as Document;
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.values(methods).map((operation) => ({ path, ...operation })),
   );
   const bodyOf = (id: string) => {
     const { path, requestBody } = operations.find(({ operationId }) => operationId === id) ?? {};
     if (path === undefined || requestBody === undefined) throw new TypeError(`${id} takes no body`);
-    return { path, schema: schemaOf(requestBody) };
+    return { path, schema: requestBody.content['application/json'].schema };
   };
-  const resolve = (schema: Reference): Schema => {
-    if ('allOf' in schema && schema.allOf !== undefined) {
-      const allOf = schema.allOf.map(resolve);
-      return { allOf, properties: Object.assign({}, ...allOf.map(({ properties }) => properties)) };
-    }
-    if (!('$ref' in schema)) return withParts(schema as Schema);
-    const name = schema.$ref.replace('#/components/schemas/', '');
-    const found = document.components.schemas[name];
-    if (found === undefined) throw new TypeError(`the document has no schema ${name}`);
-    return withParts(found);
-  };
-  /** Its references have to be resolved, too. */
-  function withParts({ items, anyOf, properties, ...schema }: Schema): Schema {
-    return {
-      ...schema,
-      ...(items && { items: resolve(items) }),
-      ...(anyOf && { anyOf: anyOf.map(resolve) }),
-      ...(properties && {
-        properties: Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, resolve(part)])),
-      }),
-    };
-  }
-  const schemaOf = ({ content }: Content) => resolve(content['application/json'].schema);
-  const checkable = (schema: Schema) => ({ names: Object.keys(schema.properties ?? {}), validator: Compile(schema) });
-  const error = checkable(resolve({ $ref: '#/components/schemas/Error' }));
-  const responses = operations.flatMap((operation) =>
-    Object.entries(operation.responses).flatMap(([status, { content }]) =>
-      content ? [{ status: Number(status), ...checkable(schemaOf({ content })) }] : [],
-    ),
+  const all = operations.flatMap(({ responses }) => Object.entries(responses));
+  const responses = all.flatMap(([status, { content }]) =>
+    content ? [checkable(Number(status), content['application/json'].schema)] : [],
   );
-  const bodiless = operations.flatMap(({ responses }) =>
-    Object.entries(responses).flatMap(([status, { content }]) => (content ? [] : [Number(status)])),
-  );
+  const bodiless = all.flatMap(([status, { content }]) => (content ? [] : [Number(status)]));
   // Of no operation: a path or a method that the document does not have.
-  for (const status of [404, 405]) responses.push({ status, ...error });
+  for (const status of [404, 405]) responses.push(checkable(status, document.components.schemas.Error));
   /** The page for people, which is no operation: at / for who accepts HTML. */
   const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text();
   return {
@@ -113,3 +86,10 @@ export async function contractOf(url: string): Promise<Contract> {
     },
   };
 }
+
+const checkable = (status: number, schema: Schema) => ({ status, names: namesIn(schema), validator: Compile(schema) });
+
+const namesIn = ({ properties = {}, allOf = [] }: Schema): string[] => [
+  ...Object.keys(properties),
+  ...allOf.flatMap(namesIn),
+];

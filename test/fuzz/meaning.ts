@@ -14,7 +14,7 @@ export function meaningOf(body: Buffer): Meaning | undefined {
   let value: unknown;
   try {
     // TypeScript does not know of the third parameter.
-    value = JSON.parse(body.toString(), numbersAsText as (key: string, value: unknown) => unknown);
+    value = JSON.parse(body.toString(), numbersAsSymbols as (key: string, value: unknown) => unknown);
   } catch {
     return undefined;
   }
@@ -23,21 +23,15 @@ export function meaningOf(body: Buffer): Meaning | undefined {
   const id = members.get('id');
   const name = members.get('name');
   const tag = members.has('tag') ? members.get('tag') : null;
-  const exact = id instanceof NumberText ? int64(id.text) : undefined;
+  const exact = typeof id === 'symbol' ? int64(id.description ?? '') : undefined;
   if (exact === undefined || !isText(name) || (tag !== null && !isText(tag))) return undefined;
   // A tag of null is none of JSON's, which is no string.
   return members.has('tag') && tag === null ? undefined : { id: String(exact), name, tag };
 }
 
-class NumberText {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-function numbersAsText(_key: string, value: unknown, { source }: { source: string }): unknown {
-  return typeof value === 'number' ? new NumberText(source) : value;
+/** Nothing else in JSON becomes a symbol. */
+function numbersAsSymbols(_key: string, value: unknown, { source }: { source: string }): unknown {
+  return typeof value === 'number' ? Symbol(source) : value;
 }
 
 function isText(value: unknown): value is string {

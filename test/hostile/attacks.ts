@@ -51,12 +51,24 @@ type Turn = (connection: Exchange, target: Target) => Promise<void>;
 const outsider = (name: string, outcomes: string[], send: Turn, details: Details = {}) =>
   attackOf(name, false, outcomes, details, send);
 
-/** By somebody with one; the request's first lines are given. */
-const insider = (name: string, outcomes: string[], lines: string[], rest: Turn, details: Details = {}) =>
-  attackOf(name, true, outcomes, details, async (connection, target) => {
-    await connection.send(requestHead([`Authorization: Bearer ${target.token}`, ...lines]));
-    await rest(connection, target);
+const nothing: Turn = async () => {};
+
+/** By somebody with one: a request, and what is done then. */
+const insidersRequest = (
+  name: string,
+  outcomes: string[],
+  target: string,
+  lines: string[] = [],
+  rest = nothing,
+  details: Details = {},
+) =>
+  attackOf(name, true, outcomes, details, async (connection, to) => {
+    await connection.send(requestHead([`Authorization: Bearer ${to.token}`, ...lines], target));
+    await rest(connection, to);
   });
+
+const insider = (name: string, outcomes: string[], lines: string[], rest: Turn, details?: Details) =>
+  insidersRequest(name, outcomes, 'POST /plants', lines, rest, details);
 
 /** All of it at once. */
 const bytes = (name: string, outcomes: string[], text: string, details?: Details) =>
@@ -65,20 +77,13 @@ const bytes = (name: string, outcomes: string[], text: string, details?: Details
 const insidersBody = (name: string, outcomes: string[], body: string | Uint8Array, lines = [JSON_TYPE]) =>
   insider(name, outcomes, [...lines, declared(body)], ({ send }) => send(body), { attackers: 4, turnsPerSecond: 20 });
 
-const nothing: Turn = async () => {};
-
-/** A request without a body. */
-const insidersRequest = (
-  name: string,
-  outcomes: string[],
-  target: string,
-  lines: string[] = [],
-  { afterwards = nothing, ...details }: Details & { afterwards?: Turn } = {},
-) =>
-  attackOf(name, true, outcomes, details, async (connection, to) => {
-    await connection.send(requestHead([`Authorization: Bearer ${to.token}`, ...lines], target));
-    await afterwards(connection, to);
-  });
+/** Breaks the connection off after so many milliseconds. */
+const leaves =
+  (milliseconds: number): Turn =>
+  async (connection) => {
+    await sleep(milliseconds);
+    connection.reset();
+  };
 
 /** A byte now and then, for as long as it is borne. */
 const trickle =
@@ -99,6 +104,8 @@ const flood =
 
 const REFUSED = ['400 40001'];
 const NO_TOKEN = ['401 40100'];
+const SLOW = ['408 40800', '503 50300', 'held'];
+const SERVED_OR_CLOSED = ['200 ok', '503 50300', 'closed'];
 const half = (MEGABYTE - 100) / 2;
 const filled = (start: string, repeated: string, end: string) =>
   start + repeated.repeat(Math.floor((MEGABYTE - start.length - end.length) / repeated.length)) + end;
@@ -193,18 +200,12 @@ export const attacks: readonly Attack[] = [
     { turnsPerSecond: 5, allowance: READ_TIME },
   ),
   // Bodies with one.
-  insider(
-    'slow bodies, more than there are places',
-    ['408 40800', '503 50300', 'held'],
-    [JSON_TYPE, 'Content-Length: 1000'],
-    trickle(' '),
-    {
-      attackers: 1_500,
-      turnsPerSecond: 500,
-      seconds: 6,
-    },
-  ),
-  insider('slow chunked bodies', ['408 40800', '503 50300', 'held'], [JSON_TYPE, CHUNKED], trickle(oneByteChunks), {
+  insider('slow bodies, more than there are places', SLOW, [JSON_TYPE, 'Content-Length: 1000'], trickle(' '), {
+    attackers: 1_500,
+    turnsPerSecond: 500,
+    seconds: 6,
+  }),
+  insider('slow chunked bodies', SLOW, [JSON_TYPE, CHUNKED], trickle(oneByteChunks), {
     attackers: 100,
     turnsPerSecond: 100,
   }),
@@ -256,19 +257,18 @@ export const attacks: readonly Attack[] = [
     `${'a'.repeat(10_000)}/json`,
   ].map((type) => insidersBody(`the type ${type.slice(0, 45)}`, ['400 40015'], PLANT, [`Content-Type: ${type}`])),
   // Reads, changes and deletions.
-  insidersRequest('lists that nobody reads', ['200 ok', '503 50300', 'closed'], 'GET /plants', [], {
-    afterwards: async (connection) => {
+  insidersRequest(
+    'lists that nobody reads',
+    SERVED_OR_CLOSED,
+    'GET /plants',
+    [],
+    (connection, target) => {
       connection.deafen();
-      await sleep(3_000);
-      connection.reset();
+      return leaves(3_000)(connection, target);
     },
-    attackers: 64,
-  }),
-  insidersRequest('lists that are broken off', ['closed', '200 ok', '503 50300'], 'GET /plants', [], {
-    afterwards: async (connection) => {
-      await sleep(20);
-      connection.reset();
-    },
+    { attackers: 64 },
+  ),
+  insidersRequest('lists that are broken off', SERVED_OR_CLOSED, 'GET /plants', [], leaves(20), {
     turnsPerSecond: 200,
   }),
   insidersRequest('3,000 parameters', ['400 40022'], `GET /plants?${'limit=1&'.repeat(1_500)}${'a&'.repeat(1_500)}`),
@@ -278,11 +278,10 @@ export const attacks: readonly Attack[] = [
   ]),
   insidersRequest('a tag of 15 KiB', ['200 ok'], `GET /plants?limit=1000&tag=${'x'.repeat(15_000)}`),
   insidersRequest('a position of 15 KiB', ['400 40022'], `GET /changes?after=${'x'.repeat(15_000)}`),
-  insidersRequest('followers that leave', ['closed', '200 ok', '503 50300'], 'GET /changes?wait=30', [], {
-    afterwards: async (connection) => connection.reset(),
+  insidersRequest('followers that leave', SERVED_OR_CLOSED, 'GET /changes?wait=30', [], leaves(0), {
     turnsPerSecond: 500,
   }),
-  insidersRequest('deletions of one plant', ['204 ok', '404 40401'], 'DELETE /plants/2', ['If-Match: *'], {
+  insidersRequest('deletions of one plant', ['204 ok', '404 40401'], 'DELETE /plants/2', ['If-Match: *'], nothing, {
     attackers: 64,
     turnsPerSecond: 500,
   }),

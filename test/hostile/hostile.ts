@@ -8,7 +8,7 @@ import { plantStore, type Server, startServer, TOKEN } from '../../tooling/serve
 import { session } from '../../tooling/session.ts';
 import { createDatabase, findPostgres } from '../../tooling/session-database.ts';
 import { type Attack, attacks } from './attacks.ts';
-import { ordinaryClients, type Service } from './ordinary.ts';
+import { ordinaryClients } from './ordinary.ts';
 
 /*
  * npm run test:hostile [-- --only 'part of a name'] [--rounds 3]
@@ -26,18 +26,8 @@ const MOST_MEMORY = 1_024;
 const MIB = 1024 ** 2;
 const REST_SECONDS = 3;
 
-interface Round {
-  readonly rest: Service;
-  readonly meanwhile: Service;
-  readonly outcomes: ReadonlyMap<string, number>;
-  /** In MiB, the most seen. */
-  readonly memory: number;
-  /** Of one core, what the service used. */
-  readonly cpu: number;
-  readonly faults: readonly string[];
-}
-
-async function fight(attack: Attack, { url, pid }: Server): Promise<Round> {
+/** @returns also the most memory seen, in MiB, and what the service used of one core */
+async function fight(attack: Attack, { url, pid }: Server) {
   const rest = await ordinaryClients(url, TOKEN, REST_SECONDS);
   const { name, seconds } = attack;
   const worker = new Worker(new URL('attack-worker.ts', import.meta.url), {
@@ -69,6 +59,8 @@ async function fight(attack: Attack, { url, pid }: Server): Promise<Round> {
   return { rest, meanwhile, outcomes, memory, cpu, faults };
 }
 
+type Round = Awaited<ReturnType<typeof fight>>;
+
 async function bestRound(attack: Attack, server: Server): Promise<Round> {
   let best = await fight(attack, server);
   for (let round = 1; round < Number(values.rounds) && best.faults.length > 0; round++) {
@@ -80,18 +72,11 @@ async function bestRound(attack: Attack, server: Server): Promise<Round> {
 }
 
 function row(attack: Attack, { rest, meanwhile, outcomes, memory, cpu, faults }: Round): string[] {
+  const name = `${attack.name}${attack.insider ? ' (token)' : ''}`;
   const counted = [...outcomes].map(([outcome, count]) => `${outcome}: ${count}`).join('; ');
-  return [
-    `${attack.name}${attack.insider ? ' (token)' : ''}`,
-    counted,
-    number(rest.p99, 1),
-    number(meanwhile.p99, 1),
-    number(meanwhile.p99 / rest.p99, 1),
-    number(meanwhile.most, 0),
-    number(memory, 0),
-    `${number(cpu * 100, 0)} %`,
-    faults.join('; '),
-  ];
+  const latencies = [rest.p99, meanwhile.p99, meanwhile.p99 / rest.p99].map((figure) => number(figure, 1));
+  const others = [meanwhile.most, memory, cpu * 100].map((figure) => number(figure, 0));
+  return [name, counted, ...latencies, ...others, faults.join('; ')];
 }
 
 await session(async (session) => {
@@ -105,7 +90,7 @@ await session(async (session) => {
     console.log(rows.at(-1)?.join(' | '));
     if (round.faults.length > 0) process.exitCode = 1;
   }
-  const head = ['attack', 'outcomes', 'p99 at rest', 'meanwhile', 'ratio', 'most', 'MiB', 'CPU', 'faults'];
+  const head = ['attack', 'outcomes', 'p99 at rest', 'meanwhile', 'ratio', 'most', 'MiB', 'CPU %', 'faults'];
   console.log(`\nOrdinary clients in milliseconds, memory of the service:\n\n${markdownTable(head, rows)}`);
   console.log(process.exitCode ? 'some attacks did harm' : `${rows.length} attacks, none did harm`);
 });

@@ -22,13 +22,6 @@ const said = (stderr: string) => stderr.slice(stderr.indexOf('Stopping')).trimEn
 
 const IN_ORDER = 'Stopping: finishing requests in flight, within 10 s; a second signal stops at once.';
 
-test('says that it stops, and when it has', async () => {
-  const service = await startService(await temporaryFolder(), { ...ENVIRONMENT, SHUTDOWN_TIMEOUT: '10s' });
-  service.kill('SIGTERM');
-  expect(await service.exited).toEqual({ code: 0, signal: null });
-  expect(said(service.stderr())).toEqual([IN_ORDER, 'Stopped.']);
-});
-
 test('says for how long it still accepts connections, and that a second signal has stopped it at once', async () => {
   const service = await startService(await temporaryFolder(), { ...ENVIRONMENT, SHUTDOWN_DELAY: '5s' });
   service.kill('SIGTERM');
@@ -65,7 +58,7 @@ async function npmStart(prefix: readonly string[], environment: Record<string, s
   return { npm, live, apiUrl: `http://127.0.0.1:${PORT}` };
 }
 
-test('ends in order when npm start is killed', async () => {
+test('ends in order when npm start is killed, and says that it stops and when it has', async () => {
   const { npm, live } = await npmStart([], { SHUTDOWN_TIMEOUT: '10s' });
   atEnd(() => killGroup(npm));
   npm.kill('SIGTERM');

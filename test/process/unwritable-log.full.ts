@@ -14,13 +14,10 @@ import { migratedDatabase } from '../support/test-database.ts';
 // Megabytes of log take their time on a busy machine.
 jest.setTimeout(120_000);
 
-interface Running extends NodeProcess {
-  readonly apiUrl: string;
-  readonly managementUrl: string;
-}
+const database = forAllTests(migratedDatabase);
 
 /** The service with its output redirected as a shell says, which has longer to stop than a test may take. */
-async function start(redirection: string, environment: Record<string, string>): Promise<Running> {
+async function start(redirection: string, environment: Record<string, string> = { DATABASE_URL: database.url }) {
   const [PORT, MANAGEMENT_PORT] = [`${await freePort()}`, `${await freePort()}`];
   const all = { ACCESS_TOKENS: TOKEN, SHUTDOWN_TIMEOUT: '10m', PORT, MANAGEMENT_PORT, ...environment };
   const wrapper = ['sh', '-c', `exec "$0" "$@" ${redirection}`];
@@ -31,22 +28,18 @@ async function start(redirection: string, environment: Record<string, string>): 
   return { ...service, apiUrl: `http://127.0.0.1:${PORT}`, managementUrl };
 }
 
-async function create({ apiUrl }: Running, id: number): Promise<number> {
-  return (await post(apiUrl, JSON.stringify({ id, name: 'Monstera' }))).status;
-}
+type Running = Awaited<ReturnType<typeof start>>;
+
+const create = async ({ apiUrl }: Running) =>
+  expect((await post(apiUrl, '{"id":1,"name":"Monstera"}')).status).toBe(200);
 
 /** Logs lines of 15 kB until some are dropped. */
-async function logUntilDropped(service: Running): Promise<void> {
+async function logUntilDropped({ apiUrl, managementUrl }: Running): Promise<void> {
+  const textAt = async (url: string) => (await fetch(url, { headers: CLOSE })).text();
   await eventually(async () => {
-    const url = `${service.apiUrl}/${'x'.repeat(15_000)}`;
-    await Promise.all(Array.from({ length: 50 }, async () => (await fetch(url, { headers: CLOSE })).text()));
-    return (await droppedLines(service)) > 0;
+    await Promise.all(Array.from({ length: 50 }, () => textAt(`${apiUrl}/${'x'.repeat(15_000)}`)));
+    return sampleValue(samplesIn(await textAt(`${managementUrl}/metrics`)), 'plant_store_log_lines_dropped_total') > 0;
   });
-}
-
-async function droppedLines({ managementUrl }: Running): Promise<number> {
-  const metrics = await (await fetch(`${managementUrl}/metrics`, { headers: CLOSE })).text();
-  return sampleValue(samplesIn(metrics), 'plant_store_log_lines_dropped_total') ?? Number.NaN;
 }
 
 async function endsInOrder(service: NodeProcess): Promise<void> {
@@ -56,30 +49,21 @@ async function endsInOrder(service: NodeProcess): Promise<void> {
 
 const reports = (service: NodeProcess) => service.stderr().match(/^The log cannot be written .*$/gm);
 
-const database = forAllTests(migratedDatabase);
-
 describe('a full disk', () => {
-  const serveAndEnd = async (environment: Record<string, string>) => {
-    const service = await start('> /dev/full', environment);
-    expect(await create(service, 1)).toBe(200);
+  const report =
+    'The log cannot be written (ENOSPC: no space left on device, write): ' +
+    'lines are dropped and counted, and the service continues.';
+
+  test.each([
+    ['on Postgres', '> /dev/full', [report], async () => ({ DATABASE_URL: database.url })],
+    ['on the embedded database', '> /dev/full', [report], async () => ({ DATA_DIR: await embeddedFolder() })],
+    ['though stderr is there, too', '> /dev/full 2>&1', null, async () => ({ DATABASE_URL: database.url })],
+  ])('lets it serve and end %s', async (_name, redirection, reported, environment) => {
+    const service = await start(redirection, await environment());
     await logUntilDropped(service);
-    expect(await create(service, 1)).toBe(200);
+    await create(service);
     await endsInOrder(service);
-    expect(reports(service)).toEqual([
-      'The log cannot be written (ENOSPC: no space left on device, write): ' +
-        'lines are dropped and counted, and the service continues.',
-    ]);
-  };
-
-  test('lets it serve and end', () => serveAndEnd({ DATABASE_URL: database.url }));
-
-  test('lets it serve and end on the embedded database', async () => serveAndEnd({ DATA_DIR: await embeddedFolder() }));
-
-  test('lets it serve and end though stderr is there, too', async () => {
-    const service = await start('> /dev/full 2>&1', { DATABASE_URL: database.url });
-    await logUntilDropped(service);
-    expect(await create(service, 2)).toBe(200);
-    await endsInOrder(service);
+    expect(reports(service)).toEqual(reported);
   });
 });
 
@@ -93,19 +77,16 @@ describe('a pipe', () => {
 
   test('whose reader stalls lets it serve, write whole lines once it reads again, and end', async () => {
     const pipe = await fullPipe();
-    const service = await start(`> ${pipe.path}`, { DATABASE_URL: database.url });
+    const service = await start(`> ${pipe.path}`);
     await logUntilDropped(service);
-    expect(await create(service, 3)).toBe(200);
+    await create(service);
     expect(reports(service)).toEqual([expect.stringContaining('(its reader or disk is too slow)')]);
 
     let text = '';
-    const logged = (path: string) => {
-      text += pipe.read();
-      return text.includes(`"path":"${path}"`);
-    };
     await eventually(async () => {
       await fetch(`${service.apiUrl}/again`, { headers: CLOSE });
-      return logged('/again');
+      text += pipe.read();
+      return text.includes('"path":"/again"');
     });
     await endsInOrder(service);
     text += pipe.read();
@@ -115,17 +96,17 @@ describe('a pipe', () => {
 
   test('whose reader stalls lets it end, with stderr in the same pipe', async () => {
     const pipe = await fullPipe();
-    const service = await start(`> ${pipe.path} 2>&1`, { DATABASE_URL: database.url });
+    const service = await start(`> ${pipe.path} 2>&1`);
     await logUntilDropped(service);
     await endsInOrder(service);
   });
 
   test('whose reader has left lets it serve and end', async () => {
     const pipe = await fullPipe();
-    const service = await start(`> ${pipe.path}`, { DATABASE_URL: database.url });
+    const service = await start(`> ${pipe.path}`);
     pipe.close();
     await logUntilDropped(service);
-    expect(await create(service, 4)).toBe(200);
+    await create(service);
     await endsInOrder(service);
     expect(reports(service)).toEqual([expect.stringContaining('(EPIPE: broken pipe, write)')]);
   });

@@ -1,5 +1,5 @@
-import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { projectFile, run, temporaryFolder } from '../support/service-process.ts';
 
@@ -7,45 +7,27 @@ import { projectFile, run, temporaryFolder } from '../support/service-process.ts
 
 const ON_CONTAINER = 'echo "The tests run on Postgres from the container image postgres:18-alpine"';
 
-interface StandIns {
-  readonly npm?: string;
-  readonly chromium?: string;
-  /** `undefined` leaves it out. */
-  readonly engine?: string | undefined;
-  readonly container?: string;
-  readonly aptGet?: string;
-  /** `undefined` leaves it out. */
-  readonly citus?: string | undefined;
-  readonly patroni?: string;
-}
+/** What they do, in the language of the shell. */
+const standIns = {
+  'bin/npm': ON_CONTAINER,
+  'bin/chromium': '',
+  'bin/promtool': '',
+  'bin/apt-get': '',
+  'project/.ci/container': '',
+  'shared/distributed/patroni.sh': '',
+  'shared/distributed/citus.sh': '',
+  'shared/containers/up': '',
+};
 
-/** Runs .ci/run in a project of stand-ins. */
-async function runCi({
-  npm = ON_CONTAINER,
-  chromium = '',
-  container = '',
-  aptGet = '',
-  patroni = '',
-  ...others
-}: StandIns) {
+type StandIns = Partial<Record<keyof typeof standIns, string | null>>;
+
+/** Runs .ci/run in a project of stand-ins, without those that are null. */
+async function runCi(others: StandIns) {
   const folder = await temporaryFolder();
-  const { engine, citus } = { engine: '', citus: '', ...others };
-  const programs = {
-    'bin/npm': npm,
-    'bin/chromium': chromium,
-    'bin/promtool': '',
-    'bin/apt-get': aptGet,
-    'project/.ci/container': container,
-    'shared/distributed/patroni.sh': patroni,
-    ...(citus !== undefined && { 'shared/distributed/citus.sh': citus }),
-    ...(engine !== undefined && { 'shared/containers/up': engine }),
-  };
-  for (const parts of ['bin', 'project/.ci', 'shared/containers', 'shared/distributed'])
-    await mkdir(join(folder, parts), { recursive: true });
   await cp(projectFile('.ci/run'), join(folder, 'project/.ci/run'));
-  for (const [path, script] of Object.entries(programs)) {
-    await writeFile(join(folder, path), `#!/bin/bash\n${script}\n`);
-    await chmod(join(folder, path), 0o755);
+  for (const [path, script] of Object.entries({ ...standIns, ...others })) {
+    await mkdir(join(folder, dirname(path)), { recursive: true });
+    if (script !== null) await writeFile(join(folder, path), `#!/bin/bash\n${script}\n`, { mode: 0o755 });
   }
   const PATH = `${join(folder, 'bin')}:${process.env.PATH}`;
   const { code, stdout, stderr } = await run(join(folder, 'project/.ci/run'), [], { PATH }, folder);
@@ -57,22 +39,22 @@ test('.ci/run passes when every step does', async () => {
 });
 
 test.each<[string, StandIns]>([
-  ['npm ci && npm test', { npm: '[ $1 != ci ]' }],
-  ['npm ci && npm test', { npm: '[ $1 != test ]' }],
-  ['npm run test:full', { npm: '[ "$2" != test:full ]' }],
-  ['tests on the oldest Postgres, and the report of an older one', { npm: '[ -z "$POSTGRES_PACKAGE" ]' }],
-  ['npm run check', { npm: '[ "$2" != check ]' }],
-  ['npm run test:browser', { npm: '[ "$2" != test:browser ]' }],
-  ['clusters', { citus: undefined }],
-  ['clusters', { aptGet: 'exit 1' }],
-  ['clusters', { citus: '[ $1 != up ]' }],
-  ['clusters', { patroni: '[ $1 != up ]' }],
-  ['npm run test:distributed', { npm: '[ "$2" != test:distributed ]' }],
-  ['container engine', { engine: 'exit 1' }],
-  ['container engine', { engine: undefined }],
-  ['.ci/container', { container: 'exit 1' }],
-  ['tests on Postgres in a container', { npm: `${ON_CONTAINER}; [ $# != 4 -o "$POSTGRES_PACKAGE" ]` }],
-  ['tests on Postgres in a container', { npm: 'echo "The tests run on Postgres from embedded binaries"' }],
+  ['npm ci && npm test', { 'bin/npm': '[ $1 != ci ]' }],
+  ['npm ci && npm test', { 'bin/npm': '[ $1 != test ]' }],
+  ['npm run test:full', { 'bin/npm': '[ "$2" != test:full ]' }],
+  ['tests on the oldest Postgres, and the report of an older one', { 'bin/npm': '[ -z "$POSTGRES_PACKAGE" ]' }],
+  ['npm run check', { 'bin/npm': '[ "$2" != check ]' }],
+  ['npm run test:browser', { 'bin/npm': '[ "$2" != test:browser ]' }],
+  ['clusters', { 'shared/distributed/citus.sh': null }],
+  ['clusters', { 'bin/apt-get': 'exit 1' }],
+  ['clusters', { 'shared/distributed/citus.sh': '[ $1 != up ]' }],
+  ['clusters', { 'shared/distributed/patroni.sh': '[ $1 != up ]' }],
+  ['npm run test:distributed', { 'bin/npm': '[ "$2" != test:distributed ]' }],
+  ['container engine', { 'shared/containers/up': 'exit 1' }],
+  ['container engine', { 'shared/containers/up': null }],
+  ['.ci/container', { 'project/.ci/container': 'exit 1' }],
+  ['tests on Postgres in a container', { 'bin/npm': `${ON_CONTAINER}; [ $# != 4 -o "$POSTGRES_PACKAGE" ]` }],
+  ['tests on Postgres in a container', { 'bin/npm': 'echo "The tests run on Postgres from embedded binaries"' }],
 ])('.ci/run fails and names the step "%s" for %j', async (step, standIns) => {
   const { code, lastLine } = await runCi(standIns);
   expect(code).not.toBe(0);
@@ -84,14 +66,18 @@ test.each(['exit 0', '[ "$2" != test:distributed ]'])(
   '.ci/run takes the clusters down again if npm is: %s',
   async (npm) => {
     const say = (name: string) => `[ $1 = up ] && echo ${name}://localhost || echo "${name} $1"`;
-    const { stdout } = await runCi({ npm: `${ON_CONTAINER}; ${npm}`, citus: say('citus'), patroni: say('patroni') });
+    const { stdout } = await runCi({
+      'bin/npm': `${ON_CONTAINER}; ${npm}`,
+      'shared/distributed/citus.sh': say('citus'),
+      'shared/distributed/patroni.sh': say('patroni'),
+    });
     expect(stdout.match(/^(citus|patroni) down$/gm)).toEqual(['citus down', 'patroni down']);
   },
 );
 
 test('.ci/run shows what the failing step wrote', async () => {
   const { stdout } = await runCi({
-    npm: `${ON_CONTAINER}; [ $# != 4 -o "$POSTGRES_PACKAGE" ] || { echo "a test failed"; exit 1; }`,
+    'bin/npm': `${ON_CONTAINER}; [ $# != 4 -o "$POSTGRES_PACKAGE" ] || { echo "a test failed"; exit 1; }`,
   });
   expect(stdout).toContain('a test failed');
 });

@@ -23,17 +23,8 @@ test('nothing breaks the rule, and no folder that it is about is empty', async (
   const { modules, summary } = await depcruise(projectFile(''));
   expect(summary.violations).toEqual([]);
   const adapters = ['http', 'import', 'postgres', 'prometheus', 'tokens'].map((name) => `adapters/${name}`);
-  for (const folder of [
-    'domain',
-    'application',
-    'wire',
-    'config',
-    'commands',
-    'composition',
-    'cluster',
-    'process',
-    ...adapters,
-  ]) {
+  const rooms = ['domain', 'application', 'wire', 'config', 'commands', 'composition', 'cluster', 'process'];
+  for (const folder of [...rooms, ...adapters]) {
     expect(modules.map(({ source }) => source)).toContainEqual(expect.stringMatching(`^src/${folder}/`));
   }
 });
@@ -55,17 +46,9 @@ test('every forbidden import is reported', async () => {
     ['adapters-import-inward', 'src/adapters/import/with-other.ts', `import '../http/exchange.ts';`],
     ['adapters-import-inward', 'src/adapters/tokens/with-other.ts', `import '../http/exchange.ts';`],
     ['adapters-import-inward', 'src/adapters/postgres/with-config.ts', `import '../../config/config.ts';`],
-    [
-      'adapters-import-inward',
-      'src/adapters/postgres/with-sql.ts',
-      `import '../../../migrations/0001_create_plants.ts';`,
-    ],
+    ['adapters-import-inward', 'src/adapters/tokens/with-sql.ts', `import '../../../migrations/0002_index_tags.ts';`],
     ['process-serves-all', 'src/process/with-app.ts', `import '../composition/app.ts';`],
-    [
-      'process-serves-all',
-      'src/process/with-domain.ts',
-      `import type { Plant } from '../domain/plant.ts'; export type { Plant };`,
-    ],
+    ['process-serves-all', 'src/process/with-domain.ts', `export type { Plant } from '../domain/plant.ts';`],
     ['commands-plug-in-only', 'src/composition/with-command.ts', `import '../migrate.ts';`],
     ['commands-share-their-own-room', 'src/composition/with-progress.ts', `import '../commands/progress.ts';`],
     ['the-cluster-can-be-deleted', 'src/composition/with-cluster.ts', `import '../cluster/supervised-worker.ts';`],

@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from 'node:fs';
-import { chmod, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { readConfig } from '../../src/config/config.ts';
@@ -15,7 +15,8 @@ import { emptyDatabase } from '../support/test-database.ts';
  * another, as a newcomer would paste them. docs.test.ts beside it checks the other documents.
  */
 
-const readme = readFileSync(projectFile('README.md'), 'utf8');
+const read = (file: string) => readFileSync(projectFile(file), 'utf8');
+const readme = read('README.md');
 
 test('has at most 100 lines', () => {
   expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(100);
@@ -27,9 +28,8 @@ test('shows the two commands that start the service and run the tests', () => {
 });
 
 test('says how many lines src has, to a thousand', () => {
-  const lines = globSync('src/**/*.ts', { cwd: projectFile('') })
-    .map((file) => readFileSync(projectFile(file), 'utf8').split('\n').length - 1)
-    .reduce((sum, length) => sum + length, 0);
+  const sources = globSync('src/**/*.ts', { cwd: projectFile('') }).map(read);
+  const lines = sources.join('').split('\n').length;
   expect(readme).toContain(`${(Math.round(lines / 1_000) * 1_000).toLocaleString('en')} lines`);
 });
 
@@ -50,18 +50,15 @@ test('shows the code as it is in src, without its comments', () => {
   expect(parts.filter((_, n) => n % 2 === 0)).toEqual(['src/application/ports.ts', 'src/application/create-plant.ts']);
   for (let n = 0; n < parts.length; n += 2) {
     const [file = '', code = ''] = parts.slice(n, n + 2);
-    const source = readFileSync(projectFile(file), 'utf8').replace(/^ *\/\*\*[\s\S]*?\*\/\n/gm, '');
+    const source = read(file).replace(/^ *\/\*\*[\s\S]*?\*\/\n/gm, '');
     expect(source).toContain(code.trim());
   }
 });
 
 test('has every folder of src on its map, and no other', () => {
-  const onMap = [...readme.matchAll(/^(src\/\w+)\/ /gm)].map(([, folder]) => folder);
-  expect(onMap.sort()).toEqual(
-    globSync('src/*/', { cwd: projectFile('') })
-      .map((path) => path.replace(/\/$/, ''))
-      .sort(),
-  );
+  const onMap = [...readme.matchAll(/^src\/(\w+)\/ /gm)].map(([, folder]) => folder);
+  const folders = readdirSync(projectFile('src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(onMap.toSorted()).toEqual(folders.map(({ name }) => name).toSorted());
 });
 
 test('gives the defaults that hold', () => {
@@ -78,16 +75,15 @@ test('has no figures of speed, which would age', () => {
 test('has commands that work as they stand, one block after another', async () => {
   const newcomer = await newcomersShell();
   const blocks = codeBlocks(readme);
-  let [ran, compared] = [0, 0];
-  for (const [index, { language, text }] of blocks.entries()) {
-    if (language !== 'sh' && language !== 'indented') continue;
-    const answer = await newcomer.run(text);
-    const next = blocks[index + 1];
-    if (next?.language === 'json') {
+  let [answer, ran, compared] = ['', 0, 0];
+  for (const { language, text } of blocks) {
+    if (language === 'json') {
       // As text, since JSON.parse would take another id for the same.
-      expect(answer.trim()).toBe(next.text.trim());
+      expect(answer.trim()).toBe(text.trim());
       compared++;
     }
+    if (language !== 'sh' && language !== 'indented') continue;
+    answer = await newcomer.run(text);
     ran++;
   }
   expect(ran).toBeGreaterThan(3);
@@ -106,7 +102,9 @@ test('has commands that work as they stand, one block after another', async () =
 async function newcomersShell() {
   const folder = await temporaryFolder();
   const database = await emptyDatabase();
-  await copyProject(folder);
+  const root = projectFile('');
+  await cp(root, folder, { recursive: true, filter: (source) => !NOT_CLONED.test(relative(root, source)) });
+  await symlink(projectFile('node_modules'), join(folder, 'node_modules'));
   const stubs = await makeStubs(folder);
   const [port, managementPort] = [await freePort(), await freePort()];
   const environment = {
@@ -126,12 +124,12 @@ async function newcomersShell() {
     await service?.stop();
     const shell = start(commands);
     await shell.until(() => / listens at /.test(shell.stderr()));
-    let stopped: Promise<unknown> | undefined;
+    let isStopped = false;
     const stop = () => {
       // Its whole group, since npm does not always pass on signals.
-      if (stopped === undefined) process.kill(-(shell.pid ?? 0), 'SIGTERM');
-      stopped ??= shell.exited;
-      return stopped;
+      if (!isStopped) process.kill(-(shell.pid ?? 0), 'SIGTERM');
+      isStopped = true;
+      return shell.exited;
     };
     atEnd(stop);
     service = { commands, stop };
@@ -160,12 +158,6 @@ async function newcomersShell() {
 
 const NOT_CLONED = /(^|\/)node_modules(\/|$)|^(\.git|data|coverage|\.env)(\/|$)/;
 
-async function copyProject(folder: string): Promise<void> {
-  const root = projectFile('');
-  await cp(root, folder, { recursive: true, filter: (source) => !NOT_CLONED.test(relative(root, source)) });
-  await symlink(projectFile('node_modules'), join(folder, 'node_modules'));
-}
-
 /** Programs that stand before the real ones. @returns their folder */
 async function makeStubs(folder: string): Promise<string> {
   const stubs = join(folder, 'stubs');
@@ -178,8 +170,7 @@ async function makeStubs(folder: string): Promise<string> {
       done`,
   };
   for (const [name, script] of Object.entries(programs)) {
-    await writeFile(join(stubs, name), `#!/bin/sh\nPATH=\${PATH#*:}\n${script}\n`);
-    await chmod(join(stubs, name), 0o755);
+    await writeFile(join(stubs, name), `#!/bin/sh\nPATH=\${PATH#*:}\n${script}\n`, { mode: 0o755 });
   }
   return stubs;
 }

@@ -1,4 +1,4 @@
-import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { TOKEN } from './api-server.ts';
 import { atEnd } from './lifetimes.ts';
@@ -30,13 +30,13 @@ const PATIENCE = 60_000;
 export class NoResponse extends Error {}
 
 /** Until the end of the test, or until it is closed. */
-export function apiClient(url: string): ApiClient {
+export function apiClient(url: string, token = TOKEN): ApiClient {
   const agent = new Agent({ keepAlive: true });
   const close = () => agent.destroy();
   atEnd(close);
   return {
     async send(method, path, { body, ifMatch } = {}) {
-      const headers: Record<string, string> = ifMatch === undefined ? {} : { 'If-Match': ifMatch };
+      const headers = { Authorization: `Bearer ${token}`, ...(ifMatch !== undefined && { 'If-Match': ifMatch }) };
       const response = await exchange(url + path, { method, headers, agent }, body);
       const error = response.status >= 400 ? Number(/"error":(\d+)/.exec(response.body)?.[1]) : undefined;
       return { status: response.status, error, body: response.body, etag: response.headers.etag };
@@ -51,14 +51,8 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface Exchanged {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
 /** Sends a request with TOKEN, unless its headers have another. @throws as `ApiClient.send` does */
-export async function exchange(url: string, { method, agent, headers }: Sent, body?: string): Promise<Exchanged> {
+export async function exchange(url: string, { method, agent, headers }: Sent, body?: string) {
   const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
   const all = { Authorization: `Bearer ${TOKEN}`, ...type, ...headers };
   const sending = request(url, { method, agent, headers: all });

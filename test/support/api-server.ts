@@ -32,8 +32,11 @@ interface ApiServerOptions {
   /** Accepts TOKEN for everything unless another is given. */
   readonly verifyToken?: TokenVerifier;
   readonly observer?: RequestObserver;
-  /** Gets every log line. */
-  readonly onLog?: (line: string) => void;
+}
+
+export interface ApiServer extends HttpServer {
+  /** Every log line so far. */
+  readonly lines: readonly string[];
 }
 
 /** Serves the API on a free port of the loopback interface, until the end of the test. */
@@ -51,9 +54,10 @@ export async function startApiServer({
   maxFollowers = 1_000,
   verifyToken = staticTokens({ full: [TOKEN], reading: [] }),
   observer,
-  onLog = () => {},
-}: ApiServerOptions = {}): Promise<HttpServer> {
-  const log = pino({}, { write: onLog });
+}: ApiServerOptions = {}): Promise<ApiServer> {
+  const lines: string[] = [];
+  const write = (line: string) => void lines.push(line);
+  const log = pino({}, { write });
   const server: HttpServer = await startServer(
     api({
       operations,
@@ -66,13 +70,13 @@ export async function startApiServer({
       corsOrigins,
       pages,
       log,
-      writeLine: onLog,
+      writeLine: write,
       ...(observer && { observer }),
     }),
     log,
     limits,
   );
-  return server;
+  return { ...server, lines };
 }
 
 /** The same with another app than the API. */
@@ -105,4 +109,10 @@ export function get(
   method = 'GET',
 ): Promise<Response> {
   return fetch(url + path, { method, headers: { Authorization: `Bearer ${TOKEN}`, ...headers } });
+}
+
+/** The status of an error response, its number and its message. */
+export async function refusalOf(response: Response): Promise<[status: number, error: number, message: string]> {
+  const { error, message } = (await response.json()) as { error: number; message: string };
+  return [response.status, error, message];
 }

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import type { Database } from '../../src/adapters/postgres/database.ts';
 import { embeddedDatabase } from '../../src/adapters/postgres/embedded/embedded-database.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
+import type { NewPlant } from '../../src/domain/plant.ts';
 import { eventually } from './eventually.ts';
 import { atEnd } from './lifetimes.ts';
 import { temporaryFolder } from './service-process.ts';
+import { storedPlants } from './test-database.ts';
 
 /**
  * Puts an embedded database, as the service makes it on first use and without migrations, into a folder. Since making one
@@ -40,6 +42,14 @@ export async function openEmbedded(): Promise<Database> {
   const close = () => (closing ??= database.close());
   atEnd(close);
   return { ...database, close };
+}
+
+/** Every plant in such a folder, which no other process may have open. */
+export async function storedPlantsIn(folder: string): Promise<NewPlant[]> {
+  const database = await embeddedDatabase(folder);
+  const plants = await storedPlants(database);
+  await database.close();
+  return plants;
 }
 
 /** Whether no other worker of Jest has been here before. */

@@ -74,20 +74,7 @@ export interface Outage {
   readonly to: number;
 }
 
-export interface Load {
-  /** How many requests got 200. */
-  acknowledged(): number;
-  /** Requests that got no answer since their connection failed, and that got 503. */
-  readonly unsettled: { lost: number; unavailable: number };
-  /** The longest time without a 200 so far. */
-  longestOutage(): Outage;
-  /**
-   * Sends nothing new, waits until every request has its answer, and resolves to these.
-   *
-   * @throws NoResponse if one has none for too long
-   */
-  stop(): Promise<Answer[]>;
-}
+export type Load = ReturnType<typeof startLoad>;
 
 /** Numbers for plants, each once. */
 export function* naturals(): Iterator<number> {
@@ -104,7 +91,7 @@ const CLIENTS = 16;
  * @param pause of each client before a plant, in milliseconds
  * @param rival see mixedPlant
  */
-export function startLoad(url: string, numbers: Iterator<number>, { pause = 0, rival = '' } = {}): Load {
+export function startLoad(url: string, numbers: Iterator<number>, { pause = 0, rival = '' } = {}) {
   const agent = new Agent({ keepAlive: true });
   const answers: Answer[] = [];
   const unsettled = { lost: 0, unavailable: 0 };
@@ -147,10 +134,14 @@ export function startLoad(url: string, numbers: Iterator<number>, { pause = 0, r
   // Reported by stop.
   clients.catch(() => {});
   return {
+    /** How many requests got 200. */
     acknowledged: () => acknowledged,
+    /** Requests that got no answer since their connection failed, and that got 503. */
     unsettled,
+    /** The longest time without a 200 so far. */
     longestOutage: () => longest,
-    async stop() {
+    /** Sends nothing new, and resolves to all answers. @throws NoResponse if a request has none for too long */
+    async stop(): Promise<Answer[]> {
       stopping = true;
       await clients;
       agent.destroy();

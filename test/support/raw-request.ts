@@ -42,20 +42,15 @@ export function requestText(target: string, body = '', lines = ''): string {
 export const statusesIn = (responses: string): number[] =>
   [...responses.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
 
-/** A request to create a plant whose body the service waits for. */
-interface Upload {
-  readonly socket: Socket;
-  /** Sends the body. @returns all that comes back until the service closes the connection */
-  finish(): Promise<string>;
-}
-
-export async function beginUpload(url: string, body = '{"id":77,"name":"Monstera"}'): Promise<Upload> {
+/** Begins a request to create a plant, whose body the service waits for. */
+export async function beginUpload(url: string, body = '{"id":77,"name":"Monstera"}') {
   const socket = connectTo(url).setEncoding('utf8');
   socket.write(requestText('POST /plants', body, 'Expect: 100-continue\r\n').slice(0, -body.length));
   const [response] = await once(socket, 'data');
   if (response !== 'HTTP/1.1 100 Continue\r\n\r\n') throw new Error(response);
   return {
     socket,
+    /** Sends the body. @returns all that comes back until the service closes the connection */
     finish() {
       socket.write(body);
       return text(socket);

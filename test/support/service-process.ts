@@ -14,21 +14,11 @@ import { listening } from './servers/local-server.ts';
 /** A file of this project, by its path in it. */
 export const projectFile = (path: string) => join(import.meta.dirname, '../..', path);
 
-export interface NodeProcess {
-  readonly pid: number | undefined;
-  stdout(): string;
-  stderr(): string;
-  kill(signal: NodeJS.Signals): void;
-  /** What it reads from standard input, which is open until `end` is called. */
-  readonly stdin: NodeJS.WritableStream;
-  /** Settles once it has ended and all it said is here. */
-  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  /** How it ends, and all that it says. */
-  outcome(): Promise<Outcome>;
-  /** Resolves once it has said enough for the condition to hold; rejects if it ends before. */
-  until(condition: () => boolean): Promise<void>;
-  /** The same of a condition that nothing announces. */
-  eventually(condition: () => Promise<boolean>): Promise<void>;
+export type NodeProcess = ReturnType<typeof startProgram>;
+
+interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
 }
 
 export interface Outcome {
@@ -77,9 +67,9 @@ export function startNode(
   });
 }
 
-export function startProgram(command: string, args: readonly string[], options: SpawnOptionsWithoutStdio): NodeProcess {
+export function startProgram(command: string, args: readonly string[], options: SpawnOptionsWithoutStdio) {
   const child = spawn(command, args, options);
-  const exited = once(child, 'close').then(([code, signal]) => ({ code, signal }));
+  const exited: Promise<Exit> = once(child, 'close').then(([code, signal]) => ({ code, signal }));
   atEnd(async () => {
     child.kill('SIGKILL');
     // It may not have begun.
@@ -103,20 +93,25 @@ export function startProgram(command: string, args: readonly string[], options: 
     pid: child.pid,
     stdout,
     stderr,
-    kill: (signal) => child.kill(signal),
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    /** What it reads from standard input, which is open until `end` is called. */
     stdin: child.stdin,
+    /** Settles once it has ended and all it said is here. */
     exited,
-    async outcome() {
+    /** How it ends, and all that it says. */
+    async outcome(): Promise<Outcome> {
       const { code } = await exited;
       return { code, stdout: stdout(), stderr: stderr() };
     },
-    async until(condition) {
+    /** Resolves once it has said enough for the condition to hold; rejects if it ends before. */
+    async until(condition: () => boolean): Promise<void> {
       while (!condition()) {
         const exit = await Promise.race([said.promise, exited]);
         if (exit !== undefined && !condition()) throw new Error(`it has ended:\n${stderr()}`);
       }
     },
-    async eventually(condition) {
+    /** The same of a condition that nothing announces. */
+    async eventually(condition: () => Promise<boolean>): Promise<void> {
       const ended = exited.then(() => {
         throw new Error(`${command} has ended:\n${stderr()}`);
       });

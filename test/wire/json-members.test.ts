@@ -46,40 +46,9 @@ test('finds the last member of that name as it was written, whatever else is in 
   );
 });
 
-test.each<[string, string | undefined]>([
-  ['{"id":1}', '1'],
-  ['{"id":1,"id":2}', '2'],
-  ['{"id":1,"\\u0069d":2}', '2'],
-  ['{"\\u0069\\u0064":2,"x":{"id":3}}', '2'],
-  ['{"x":{"id":3}}', undefined],
-  ['{"x":"id","y":1}', undefined],
-  ['{"id":"}","y":"\\\\"}', '"}"'],
-  ['{ "id" \n:\t{"id": [1, "]"]}\r}', '{"id": [1, "]"]}'],
-  ['{}', undefined],
-  ['[{"id":1}]', undefined],
-  ['[["id",1]]', undefined],
-  ['"id"', undefined],
-  ['1', undefined],
-])('finds in %j the id %j', (json, source) => {
-  expect(jsonMembers(json, ['id'])?.get('id')).toBe(source);
-});
-
 /** Valid objects, damaged in up to three places by what matters in JSON. */
-const marks = fc.constantFrom(
-  ...'{}[]",:\\ \n\t\u0000',
-  '0',
-  '1',
-  '-',
-  '.',
-  'e',
-  '+',
-  'u',
-  'true',
-  'nul',
-  '\\u00',
-  '\uFEFF',
-);
-const damages = fc.array(fc.record({ at: fc.nat(200), cut: fc.nat(2), put: fc.oneof(marks, fc.constant('')) }), {
+const marks = fc.constantFrom(...'{}[]",:\\ \n\t\u000001-.e+u', 'true', 'nul', '\\u00', '\uFEFF', '');
+const damages = fc.array(fc.record({ at: fc.nat(200), cut: fc.nat(2), put: marks }), {
   maxLength: 3,
 });
 const damaged = fc

@@ -116,13 +116,3 @@ test('stops when reading fails or a refusal cannot be kept', async () => {
   });
   await expect(full).rejects.toThrow('the disk is full');
 });
-
-test('does not wait for entries that never come once creating has failed', async () => {
-  const error = new PlantStoreError('store_unavailable', 'later');
-  const { run } = setUp({ add: () => Promise.reject(error) });
-  async function* list() {
-    yield [entry(1, { id: 1n, name: 'Rosa' })];
-    await new Promise(() => {});
-  }
-  await expect(run(list())).rejects.toBe(error);
-});

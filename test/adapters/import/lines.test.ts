@@ -32,20 +32,19 @@ test('leaves out a byte order mark at the start only', async () => {
   expect(await read(Buffer.from([0xef]), Buffer.from([0xbb, 0xbf]), 'a')).toEqual([[1, 'a']]);
 });
 
-test.each([
-  ['little-endian UTF-16 with a byte order mark', Buffer.from('\uFEFFid,name\n1,a\n', 'utf16le')],
-  ['big-endian UTF-16 with a byte order mark', Buffer.from('\uFEFFid,name\n1,a\n', 'utf16le').swap16()],
-  ['little-endian UTF-16', Buffer.from('{"id":1}\n', 'utf16le')],
-  ['big-endian UTF-16', Buffer.from('{"id":1}\n', 'utf16le').swap16()],
-])('refuses a list in %s', async (_name, list) => {
-  await expect(read(list)).rejects.toThrow(
-    new Error('the list must be in UTF-8, but it is in UTF-16; in Excel, save the list as "CSV UTF-8"'),
-  );
-});
+test.each(['\uFEFFid,name\n1,a\n', '{"id":1}\n'])(
+  'refuses the list %j in UTF-16 of either byte order',
+  async (list) => {
+    const message = 'the list must be in UTF-8, but it is in UTF-16; in Excel, save the list as "CSV UTF-8"';
+    for (const bytes of [Buffer.from(list, 'utf16le'), Buffer.from(list, 'utf16le').swap16()]) {
+      await expect(read(bytes)).rejects.toThrow(new Error(message));
+    }
+  },
+);
 
 test('keeps no more than the beginning of a line that is too long, and goes on after it', async () => {
   const chunk = 'x'.repeat(100_000);
-  const lines = await collected(linesOf(chunks('a\n', ...Array.from({ length: 50 }, () => chunk), '\nb')));
+  const lines = await collected(linesOf(chunks('a\n', ...Array(50).fill(chunk), '\nb')));
   expect(lines.map(({ bytes, problem }) => [bytes.length, problem])).toEqual([
     [1, undefined],
     [MAX_LINE, 'the line is larger than 1048576 bytes'],
@@ -54,6 +53,5 @@ test('keeps no more than the beginning of a line that is too long, and goes on a
 });
 
 test('takes a line of exactly the limit', async () => {
-  const [line] = await collected(linesOf(chunks('x'.repeat(MAX_LINE), '\n')));
-  expect([line?.bytes.length, line?.problem]).toEqual([MAX_LINE, undefined]);
+  expect(await collected(linesOf(chunks('x'.repeat(MAX_LINE), '\n')))).toMatchObject([{ problem: undefined }]);
 });

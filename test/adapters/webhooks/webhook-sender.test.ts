@@ -38,7 +38,7 @@ function sender(url: string, { connections = 4, secrets = [secret('a')], timeout
 }
 
 describe('a message', () => {
-  async function received(secrets: readonly string[]) {
+  async function received(...secrets: readonly string[]) {
     const requests: { request: IncomingMessage; body: string }[] = [];
     const url = await receiver(async (request, response) => {
       requests.push({ request, body: await text(request) });
@@ -49,7 +49,7 @@ describe('a message', () => {
   }
 
   test('is the record as it is, at the whole URL', async () => {
-    const { requests, send } = await received([secret('a')]);
+    const { requests, send } = await received(secret('a'));
     expect(await send()).toBeUndefined();
     const [{ request, body } = {}] = requests;
     expect(request).toMatchObject({ method: 'POST', url: '/hooks/plants?key=1' });
@@ -59,7 +59,7 @@ describe('a message', () => {
   });
 
   test('is signed with each secret, as the package of the specification verifies', async () => {
-    const { requests, send } = await received([secret('a'), secret('b')]);
+    const { requests, send } = await received(secret('a'), secret('b'));
     await send();
     const [{ request, body } = { body: '' }] = requests;
     const headers = request?.headers as Record<string, string>;
@@ -71,7 +71,7 @@ describe('a message', () => {
   });
 
   test('has the same id when it is sent again, and a greater one for a later state', async () => {
-    const { requests, send } = await received([secret('a')]);
+    const { requests, send } = await received(secret('a'));
     for (const one of [message, message, { ...message, changed: 10_000n }, { ...message, record: '{}' }])
       await send(one);
     const ids = requests.map(({ request }) => `${request.headers['webhook-id']}`);
@@ -136,32 +136,27 @@ test.each([
 
 /* Without a limit of its time, each of these would last until the receiver ends. */
 
+/** Sends the first line of a response and this, and then a text over and over. */
+const dripAfter = (start: string, text: string, milliseconds: number) => (socket: Socket) => {
+  socket.write(`HTTP/1.1 200 OK\r\n${start}`);
+  drip(socket, text, milliseconds);
+};
+
+const EARLY_HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n';
+const BODY_FOLLOWS = 'Content-Length: 1000000000\r\n\r\n';
+
 const NO_RESPONSE = { reason: `no response within ${TIMEOUT / 1_000} s` };
 
 test.each<[string, (socket: Socket) => void, object]>([
   ['does not respond', () => {}, NO_RESPONSE],
   ['sends its headers octet by octet', (socket) => drip(socket, 'H', 50), { reason: expect.any(String) }],
-  [
-    'sends one header octet by octet',
-    (socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nX: ');
-      drip(socket, 'x', 20);
-    },
-    NO_RESPONSE,
-  ],
+  ['sends one header octet by octet', dripAfter('X: ', 'x', 20), NO_RESPONSE],
   [
     'sends headers without end',
-    (socket) => {
-      socket.write('HTTP/1.1 200 OK\r\n');
-      drip(socket, 'X-Header: x\r\n'.repeat(100), 1);
-    },
+    dripAfter('', 'X-Header: x\r\n'.repeat(100), 1),
     { reason: expect.stringMatching(/header/i) },
   ],
-  [
-    'sends informational responses without end',
-    (socket) => drip(socket, 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n', 5),
-    NO_RESPONSE,
-  ],
+  ['sends informational responses without end', (socket) => drip(socket, EARLY_HINTS, 5), NO_RESPONSE],
   ['closes before it responds', (socket) => socket.destroy(), { reason: expect.any(String) }],
   ['resets the connection', (socket) => socket.resetAndDestroy(), { reason: expect.any(String) }],
   ['does not speak HTTP', (socket) => socket.end('220 mail.example ESMTP\r\n'), { reason: expect.any(String) }],
@@ -172,16 +167,14 @@ test.each<[string, (socket: Socket) => void, object]>([
 });
 
 test.each<[string, (socket: Socket) => void]>([
-  ['sends its body octet by octet', (socket) => drip(socket, 'x', 20)],
-  ['sends a body without end', (socket) => drip(socket, 'x'.repeat(100_000), 1)],
-  ['closes in the middle of its body', (socket) => void setTimeout(() => socket.destroy(), 20)],
+  ['sends its body octet by octet', dripAfter(BODY_FOLLOWS, 'x', 20)],
+  ['sends a body without end', dripAfter(BODY_FOLLOWS, 'x'.repeat(100_000), 1)],
+  [
+    'closes in the middle of its body',
+    (socket) => socket.write(`HTTP/1.1 200 OK\r\n${BODY_FOLLOWS}`, () => setTimeout(() => socket.destroy(), 20)),
+  ],
 ])('takes the 200 for an acknowledgement, within its time, if the receiver %s', async (_, handle) => {
-  const url = await tcpReceiver((socket) =>
-    socket.once('data', () => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n');
-      handle(socket);
-    }),
-  );
+  const url = await tcpReceiver((socket) => socket.once('data', () => handle(socket)));
   expect(await sender(url).send()).toBeUndefined();
 });
 

@@ -3,12 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, expect, test } from '@jest/globals';
 import { execute } from '../../../tooling/execute.ts';
-import { startPostgresServer } from '../../../tooling/postgres-server.ts';
 import { webhookTroubles } from '../../../tooling/webhook-troubles.ts';
 import { TOKEN } from '../../support/api-server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { forAllTests, forEachTest } from '../../support/lifetimes.ts';
 import { samplesIn, sampleValue } from '../../support/monitoring/prometheus.ts';
+import { migratedPostgres } from '../../support/servers/own-postgres.ts';
 import { projectFile, startNode, startService, temporaryFolder } from '../../support/service-process.ts';
 import { migratedDatabase } from '../../support/test-database.ts';
 import {
@@ -80,11 +80,11 @@ test('is named with what fails, without its URL and secret, and gets nothing bef
   const service = await startService(folder, environment);
   const [first = 0n] = await createSome(sendTo(service));
   await eventually(() => service.stdout().includes('webhook failed'));
-  const [line = ''] = service
+  const line = service
     .stdout()
     .split('\n')
-    .filter((text) => text.includes('webhook failed'));
-  expect(JSON.parse(line)).toMatchObject({
+    .find((text) => text.includes('webhook failed'));
+  expect(JSON.parse(line ?? '')).toMatchObject({
     webhook: nameOf(receiver),
     id: `${first}`,
     reason: 'it responded with 500',
@@ -93,10 +93,10 @@ test('is named with what fails, without its URL and secret, and gets nothing bef
   });
   expect(await lineOf(receiver)).toMatch(
     new RegExp(
-      `: tries again in \\d s after 1 failed attempt \\(it responded with 500, at the plant with the id ${first}\\); 5 changes wait$`,
+      `: tries again in \\d s after 1 failed attempt \\(it responded with 500, at the plant with the id ${first}\\); changes that wait: 5$`,
     ),
   );
-  expect(await lineOf(other)).toMatch(/: delivers; 0 changes wait$/);
+  expect(await lineOf(other)).toMatch(/: delivers; changes that wait: 0$/);
   const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
   const value = (name: string, one: Receiver) =>
     sampleValue(samplesIn(metrics), `plant_store_webhook_${name}`, { endpoint: nameOf(one) });
@@ -127,7 +127,7 @@ test('is parked by 410, which /ready says without failing, and goes on when it i
     },
   });
   expect(await lineOf(receiver)).toMatch(
-    /: parked after 1 failed attempt \(it responded with 410, .*\); 5 changes wait$/,
+    /: parked after 1 failed attempt \(it responded with 410, .*\); changes that wait: 5$/,
   );
   receiver.trouble(undefined);
   expect(await command('resume', receiver.url)).toMatchObject({ code: 0, stdout: `${nameOf(receiver)}: goes on\n` });
@@ -176,14 +176,11 @@ test('does not delay the end of the service', async () => {
 
 test('does not delay it either while the database is silent', async () => {
   // Of its own, since all of it is frozen.
-  const server = await startPostgresServer(['fsync=off']);
-  const { directUrl } = await migratedDatabase(server.url);
+  const server = await migratedPostgres();
   // It would be too late after the time that the service waits for a database.
-  const service = await startService(folder, { ...environment, DATABASE_URL: directUrl, SHUTDOWN_TIMEOUT: '5s' });
-  await eventually(async () => {
-    const held = await execute(directUrl, 'select from webhooks where holder is not null');
-    return held.length === 2;
-  });
+  const service = await startService(folder, { ...environment, DATABASE_URL: server.url, SHUTDOWN_TIMEOUT: '5s' });
+  const HELD = 'select from webhooks where holder is not null';
+  await eventually(async () => (await execute(server.url, HELD)).length === 2);
   const backends = await execute(server.url, `select pid from pg_stat_activity where application_name = 'plant-store'`);
   const frozen = [Number(server.process.pid), ...backends.map(({ pid }) => Number(pid))];
   for (const pid of frozen) process.kill(pid, 'SIGSTOP');
@@ -193,7 +190,6 @@ test('does not delay it either while the database is silent', async () => {
     await stopped(service);
   } finally {
     for (const pid of frozen) process.kill(pid, 'SIGCONT');
-    await server.stop();
   }
 });
 

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { deliverWebhooks } from '../../../src/application/webhooks/deliver-webhooks.ts';
 import type { Failure, Message } from '../../../src/application/webhooks/ports.ts';
+import { atEnd } from '../../support/lifetimes.ts';
 import { fakeStore, recordingObserver, virtualTime } from '../../support/webhooks/fake-webhooks.ts';
 
 const ENDPOINT = 'hooks.example 0123456789abcdef';
@@ -21,7 +22,7 @@ beforeEach(() => {
   respond = async () => undefined;
 });
 
-/** Starts an instance of the service. @param clock its own, if it may be frozen */
+/** Starts an instance of the service, until the end of the test at most. @param clock its own, if it may be frozen */
 function start({ now = time.now, sleep = time.sleep } = {}) {
   const stop = new AbortController();
   const deliver = deliverWebhooks({
@@ -37,12 +38,12 @@ function start({ now = time.now, sleep = time.sleep } = {}) {
     },
   });
   const done = deliver(ENDPOINT, stop.signal);
-  return {
-    async stop() {
-      stop.abort();
-      await done;
-    },
+  const end = async () => {
+    stop.abort();
+    await done;
   };
+  atEnd(end);
+  return { stop: end };
 }
 
 const numbered = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => `plant ${from + n}`);
@@ -50,7 +51,7 @@ const numbered = (from: number, to: number) => Array.from({ length: to - from + 
 test('sends every plant that is new or has changed once, and no deletion', async () => {
   for (let id = 1n; id <= 250n; id++) store.write(id);
   store.delete(251n);
-  const instance = start();
+  start();
   await time.pass(SECOND);
   expect(sent).toEqual(numbered(1, 250));
   store.write(7n, 'plant 7, changed');
@@ -59,21 +60,20 @@ test('sends every plant that is new or has changed once, and no deletion', async
   expect(sent.slice(250)).toEqual(['plant 7, changed']);
   expect(store.row().position).toEqual({ changed: 253n, id: 8n });
   expect(seen.delivered()).toBe(251);
-  await instance.stop();
 });
 
 test('sends some tens at once, and none of a page before the last one is acknowledged', async () => {
   for (let id = 1n; id <= 150n; id++) store.write(id);
   const waiting: (() => void)[] = [];
   respond = () => new Promise((resolve) => waiting.push(() => resolve(undefined)));
-  const instance = start();
+  const acknowledgeAll = async () => {
+    for (; waiting.length > 0; await time.settle()) waiting.shift()?.();
+  };
+  start();
   await time.pass(SECOND);
   expect(sent).toEqual(numbered(1, 32));
   const first = waiting.shift();
-  while (waiting.length > 0) {
-    waiting.shift()?.();
-    await time.settle();
-  }
+  await acknowledgeAll();
   // The page has 100.
   expect(sent).toEqual(numbered(1, 100));
   expect(store.row().position).toEqual({ changed: 0n, id: 0n });
@@ -82,12 +82,8 @@ test('sends some tens at once, and none of a page before the last one is acknowl
   expect(store.row().position).toEqual({ changed: 100n, id: 100n });
   expect(sent).toEqual(numbered(1, 132));
   respond = async () => undefined;
-  while (waiting.length > 0) {
-    waiting.shift()?.();
-    await time.settle();
-  }
+  await acknowledgeAll();
   expect(sent).toEqual(numbered(1, 150));
-  await instance.stop();
 });
 
 describe('after a failure', () => {
@@ -96,7 +92,7 @@ describe('after a failure', () => {
   test('sends nothing more, keeps what was acknowledged before it, and then sends the newest states', async () => {
     for (let id = 1n; id <= 100n; id++) store.write(id);
     respond = async ({ id }) => (id === 5n ? failing : undefined);
-    const instance = start();
+    start();
     await time.settle();
     // Four were acknowledged before.
     expect(sent).toEqual(numbered(1, 36));
@@ -111,13 +107,12 @@ describe('after a failure', () => {
     await time.pass(3 * SECOND);
     expect(sent.slice(36)).toEqual([...numbered(6, 100), 'plant 5, changed']);
     expect(store.row().setback).toBeUndefined();
-    await instance.stop();
   });
 
   test('waits longer each time, up to an hour, until it is parked after three days', async () => {
     store.write(1n);
     respond = async () => failing;
-    const instance = start();
+    start();
     await time.pass(80 * HOUR);
     const delays = seen.setbacks.map(({ retryIn }) => retryIn / SECOND);
     expect(delays.slice(0, 8)).toEqual([5, 30, 120, 600, 1_800, 3_600, 3_600, 3_600]);
@@ -127,14 +122,13 @@ describe('after a failure', () => {
     // The first hours have more attempts than one.
     expect(seen.setbacks.length).toBeGreaterThan(72);
     expect(seen.setbacks.length).toBeLessThan(80);
-    await instance.stop();
   });
 
   test('begins again with the shortest wait once there is progress', async () => {
     store.write(1n);
     store.write(2n);
     respond = async () => failing;
-    const instance = start();
+    start();
     await time.pass(30 * SECOND);
     respond = async ({ id }) => (id === 2n ? failing : undefined);
     await time.pass(160 * SECOND);
@@ -144,7 +138,6 @@ describe('after a failure', () => {
       [2n, 1],
       [2n, 2],
     ]);
-    await instance.stop();
   });
 
   test.each([
@@ -154,26 +147,25 @@ describe('after a failure', () => {
   ])('honours a Retry-After of %s', async (_, retryAfter, seconds) => {
     store.write(1n);
     respond = async () => ({ ...failing, retryAfter });
-    const instance = start();
+    start();
     await time.settle();
     expect(seen.setbacks).toMatchObject([{ retryIn: seconds * SECOND }]);
-    await instance.stop();
   });
 
   test('parks an endpoint that is gone at once', async () => {
     store.write(1n);
     respond = async () => ({ reason: 'it responded with 410', isGone: true });
-    const instance = start();
+    start();
     await time.pass(2 * HOUR);
     expect(seen.setbacks).toMatchObject([{ isParked: true }]);
     expect(sent).toHaveLength(1);
-    await instance.stop();
   });
 });
 
 describe('of several instances', () => {
   test('one delivers, and another one soon after it has ended', async () => {
-    const [one, two] = [start(), start()];
+    const one = start();
+    start();
     for (let id = 1n; id <= 20n; id++) {
       store.write(id);
       await time.pass(SECOND);
@@ -184,14 +176,13 @@ describe('of several instances', () => {
     store.write(21n);
     await time.pass(3 * SECOND);
     expect(sent).toEqual(numbered(1, 21));
-    await two.stop();
   });
 
   test('another one takes over from one that is frozen, which sends nothing more when it wakes up', async () => {
     let isFrozen = false;
     const thawed: (() => void)[] = [];
     const whileAwake = () => (isFrozen ? new Promise<void>((resolve) => thawed.push(resolve)) : undefined);
-    const frozen = start({
+    start({
       sleep: async (milliseconds, signal) => {
         await time.sleep(milliseconds, signal);
         await whileAwake();
@@ -209,7 +200,7 @@ describe('of several instances', () => {
     expect(sent).toEqual(numbered(1, 32));
 
     respond = async () => undefined;
-    const other = start();
+    start();
     await time.pass(8 * SECOND);
     expect(sent).toHaveLength(32);
     await time.pass(5 * SECOND);
@@ -222,8 +213,6 @@ describe('of several instances', () => {
     await time.pass(60 * SECOND);
     expect(sent).toHaveLength(132);
     expect(store.row()).toMatchObject({ position, holder });
-    await frozen.stop();
-    await other.stop();
   });
 });
 
@@ -233,11 +222,10 @@ test('keeps the lease while a page takes long', async () => {
     await time.sleep(14 * SECOND, new AbortController().signal);
     return undefined;
   };
-  const [one, two] = [start(), start()];
+  for (let instance = 1; instance <= 2; instance++) start();
   await time.pass(14 * SECOND);
   expect(store.row()).toMatchObject({ holder: '1', position: { changed: 1n } });
   expect(sent).toEqual(['plant 1']);
-  await Promise.all([one.stop(), two.stop()]);
 });
 
 test('sends nothing more once it cannot renew the lease, and goes on when it can', async () => {
@@ -246,7 +234,7 @@ test('sends nothing more once it cannot renew the lease, and goes on when it can
     await time.sleep(14 * SECOND, new AbortController().signal);
     return undefined;
   };
-  const instance = start();
+  start();
   await time.settle();
   store.setAvailable(false);
   await time.pass(15 * SECOND);
@@ -258,7 +246,6 @@ test('sends nothing more once it cannot renew the lease, and goes on when it can
   store.setAvailable(true);
   await time.pass(5 * SECOND);
   expect(sent.slice(32)).toEqual(numbered(1, 64));
-  await instance.stop();
 });
 
 test('at its end it keeps what was acknowledged, counts no failure, and lets others go on at once', async () => {

@@ -35,8 +35,8 @@ export function create({ apiUrl }: Pick<Service, 'apiUrl'>, id: number, token = 
 
 export async function ready({ managementUrl }: Pick<Service, 'managementUrl'>) {
   const response = await fetch(`${managementUrl}/ready`, { headers: CLOSE });
-  const { message, checks } = (await response.json()) as { message?: string; checks: Record<string, string> };
-  return { status: response.status, message, checks };
+  const said = (await response.json()) as { message?: string; checks: Record<string, string> };
+  return { ...said, status: response.status };
 }
 
 /** Whether all processes serve. */
@@ -44,6 +44,19 @@ export async function isReady(service: Pick<Service, 'managementUrl'>): Promise<
   const { status, checks } = await ready(service);
   return status === 200 && Object.values(checks).every((text) => text === 'ok');
 }
+
+/** Asks it to stop, and waits until it is not ready any more. */
+export async function beginToStop(service: Service): Promise<void> {
+  service.kill('SIGTERM');
+  await eventually(async () => !(await isReady(service)));
+}
+
+/** What is logged, line by line. */
+export const logged = ({ stdout }: Service) =>
+  stdout()
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
 
 export const metrics = async ({ managementUrl }: Service) =>
   (await fetch(`${managementUrl}/metrics`, { headers: CLOSE })).text();

@@ -1,16 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { get, post } from '../api-server.ts';
+import { apiClient } from '../api-client.ts';
+import { consumer, pagesOver } from '../plants/changes.ts';
 import { projectFile, startNode, startService } from '../service-process.ts';
 import type { Loss } from './power-losses.ts';
 import type { History, State, Work } from './recorded-work.ts';
 
 /* What a service that is started after a power loss still has. */
 
-interface Change {
+/** The id of a plant that is created after the loss. */
+const AFTERWARDS = 2 ** 50;
+
+/** As JSON has it: its id is exact in these tests. */
+interface Plant {
   readonly id: number;
-  readonly name?: string;
-  readonly deleted?: true;
+  readonly name: string;
 }
 
 /**
@@ -26,18 +30,19 @@ export async function problemsAfter(loss: Loss, work: Work, folder: string): Pro
   try {
     const token = /Bearer (\S+)'/.exec(await service.curl())?.[1] ?? '';
     if (acknowledged.size > 0 && token !== (await work.token())) problems.push('it has another token');
-    const read = async (path: string) => {
-      const response = await get(service.apiUrl, path, { Authorization: `Bearer ${token}` });
-      const text = await response.text();
-      if (!response.ok) throw new Error(`${path}: ${text}`);
-      return JSON.parse(text);
-    };
-    const plants = new Map<number, State>((await read('/plants')).map(({ id, name }: Change) => [id, name ?? '']));
+    const client = apiClient(service.apiUrl, token);
+    const list = await client.send('GET', '/plants');
+    const plants = statesOf(JSON.parse(list.body));
     problems.push(...wrongStates(plants, work, acknowledged, 'the list'));
-    problems.push(...wrongFeed(await wholeFeed(read), plants));
-    const plant = JSON.stringify({ id: 2 ** 50, name: 'afterwards' });
-    const created = await post(service.apiUrl, plant, { Authorization: `Bearer ${token}` });
-    if (!created.ok) problems.push(`it creates nothing: ${await created.text()}`);
+    const follower = consumer();
+    const pages = pagesOver(() => client, 0);
+    while (!(await follower.step(pages, 1_000))) {
+      if (follower.restarts() > 0) throw new Error('a position that the feed has just given is refused');
+    }
+    const followed = statesOf([...follower.copy.values()].map(({ id, name }) => ({ id: Number(id), name })));
+    problems.push(...wrongFeed(followed, plants));
+    const created = await client.send('POST', '/plants', { body: `{"id":${AFTERWARDS},"name":"afterwards"}` });
+    if (created.status !== 200) problems.push(`it creates nothing: ${created.body}`);
   } catch (error) {
     problems.push(`${error}`);
   } finally {
@@ -48,28 +53,13 @@ export async function problemsAfter(loss: Loss, work: Work, folder: string): Pro
   return problems;
 }
 
-interface Page {
-  readonly changes: Change[];
-  readonly next: string;
-  readonly atEnd: boolean;
-}
+const statesOf = (plants: readonly Plant[]) => new Map<number, State>(plants.map(({ id, name }) => [id, name]));
 
-async function wholeFeed(read: (path: string) => Promise<Page>): Promise<Change[]> {
-  const all: Change[] = [];
-  for (let after = ''; ; ) {
-    const { changes, next, atEnd } = await read(`/changes?limit=1000${after}`);
-    all.push(...changes);
-    if (atEnd) return all;
-    after = `&after=${encodeURIComponent(next)}`;
-  }
-}
-
-/** The feed has each plant once, as it is stored. */
-function wrongFeed(feed: readonly Change[], plants: ReadonlyMap<number, State>): string[] {
-  const alive = new Map(feed.flatMap(({ id, name, deleted }) => (deleted ? [] : [[id, name ?? ''] as const])));
-  const wrong = [...plants].filter(([id, name]) => alive.get(id) !== name).map(([id]) => `plant ${id} in the feed`);
-  const more = feed.filter(({ id, deleted }) => plants.has(id) === (deleted ?? false));
-  return [...wrong, ...more.map(({ id }) => `${id} in the feed is not as stored`)];
+/** The feed leads to each plant as it is stored, and to no other. */
+function wrongFeed(followed: ReadonlyMap<number, State>, plants: ReadonlyMap<number, State>): string[] {
+  const ids = new Set([...followed.keys(), ...plants.keys()]);
+  const wrong = [...ids].filter((id) => followed.get(id) !== plants.get(id));
+  return wrong.map((id) => `plant ${id} in the feed is not as stored`);
 }
 
 /** An export after the loss has what the list had, and the plant that was created then. */
@@ -79,10 +69,8 @@ async function exportProblems({ dataDir, acknowledged }: Loss, work: Work, folde
   const { code, stderr } = await startNode(args, folder, { DATA_DIR: dataDir }).outcome();
   if (code !== 0) return [`the export fails: ${stderr}`];
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
-  const plants = new Map<number, State>(
-    lines.map((line) => JSON.parse(line)).map(({ id, name }: Change) => [id, name ?? '']),
-  );
-  if (!plants.delete(2 ** 50)) return ['the export lacks what was created after the loss'];
+  const plants = statesOf(lines.map((line) => JSON.parse(line)));
+  if (!plants.delete(AFTERWARDS)) return ['the export lacks what was created after the loss'];
   return wrongStates(plants, work, acknowledged, 'the export');
 }
 

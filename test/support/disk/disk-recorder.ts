@@ -55,12 +55,6 @@ function noteWrite(path: string, at: number, octets: Uint8Array): void {
   else note({ op: 'write', path, at, size }, octets);
 }
 
-/** Notes that the path was opened, and so perhaps created or emptied. */
-function noteOpened(path: string, existed: boolean, emptied: boolean): void {
-  if (!existed) note({ op: 'create', path });
-  else if (emptied) note({ op: 'truncate', path, size: 0 });
-}
-
 let failing = 0;
 const [failAt, failWith] = FAIL_SYNC.split(',');
 function noteSync(fd: number, sync: () => void): void {
@@ -84,11 +78,7 @@ function noteSync(fd: number, sync: () => void): void {
   note({ op: 'sync', path });
 }
 
-function replace(methods: Record<string, unknown>): void {
-  Object.assign(fs, methods);
-}
-
-replace({
+Object.assign(fs, {
   openSync(path: fs.PathLike, flags: string | number = 'r', mode?: number) {
     const known = recorded(path);
     const existed = known !== undefined && original.existsSync(known);
@@ -97,7 +87,8 @@ replace({
     if (known === undefined) return fd;
     pathOf.set(fd, known);
     const empties = typeof flags === 'number' ? (flags & fs.constants.O_TRUNC) !== 0 : flags.startsWith('w');
-    noteOpened(known, existed, empties);
+    if (!existed) note({ op: 'create', path: known });
+    else if (empties) note({ op: 'truncate', path: known, size: 0 });
     return fd;
   },
   open(path: fs.PathLike, flags: string, done: (error: Error | null, fd?: number) => void) {

@@ -69,20 +69,15 @@ export function lossyDisk(root: string, model: Model) {
     return node;
   }
 
-  function folderAt(path: string): Folder {
-    const node = nodeAt(path);
-    if (node.kind !== 'folder') throw new Error(`${path} is no folder`);
-    return node;
-  }
-
-  function fileAt(path: string): File {
+  function pendingWrites(path: string): Write[] {
     const node = nodeAt(path);
     if (node.kind !== 'file') throw new Error(`${path} is no file`);
-    return node;
+    return node.pending;
   }
 
   function name(path: string, node: Node | undefined, more: readonly [string, Node | undefined][] = []): void {
-    const folder = folderAt(dirname(path));
+    const folder = nodeAt(dirname(path));
+    if (folder.kind !== 'folder') throw new Error(`${path} is in no folder`);
     const names = [[basename(path), node] as const, ...more];
     for (const change of names) put(folder.current, change);
     folder.pending.push({ turn: turn++, names });
@@ -122,7 +117,7 @@ export function lossyDisk(root: string, model: Model) {
         name(path, { kind: 'file', durable: { octets: Buffer.alloc(0), size: 0 }, pending: [] });
       else if (entry.op === 'unlink' || entry.op === 'rmdir') name(path, undefined);
       else if (entry.op === 'sync') sync(nodeAt(path));
-      else if (entry.op === 'truncate') fileAt(path).pending.push({ at: -1, octets: undefined, size: entry.size });
+      else if (entry.op === 'truncate') pendingWrites(path).push({ at: -1, octets: undefined, size: entry.size });
       else if (entry.op === 'mkdir') {
         const folder = emptyFolder();
         folders.add(folder);
@@ -131,7 +126,7 @@ export function lossyDisk(root: string, model: Model) {
         if (dirname(path) !== dirname(entry.to)) throw new Error(`${path} was moved to another folder`);
         name(path, undefined, [[basename(entry.to), nodeAt(path)]]);
       } else if (entry.op === 'write' || entry.op === 'zeros') {
-        fileAt(path).pending.push({ at: entry.at, octets, size: entry.size });
+        pendingWrites(path).push({ at: entry.at, octets, size: entry.size });
       }
     },
 

@@ -25,12 +25,6 @@ export interface Work {
   token(): Promise<string>;
 }
 
-interface Options {
-  /** How often the clients work and the service is stopped. */
-  readonly rounds: number;
-  readonly environment?: Record<string, string>;
-}
-
 const CLIENTS = 16;
 /** For each client in a round; one in eight has a long name at first, so that the log is used again. */
 const PLANTS = 24;
@@ -38,7 +32,11 @@ const LONG_NAME = 400_000;
 const IMPORTED = 3_000;
 
 /** Each round: the service starts, clients create, change and delete, it stops; then plants are imported, others purged. */
-export async function recordedWork(folder: string, { rounds, environment = {} }: Options): Promise<Work> {
+export async function recordedWork(
+  folder: string,
+  rounds: number,
+  environment: Record<string, string> = {},
+): Promise<Work> {
   const journal = join(folder, 'journal');
   const root = join(folder, 'recorded');
   await writeFile(journal, '');
@@ -77,10 +75,6 @@ export async function recordedWork(folder: string, { rounds, environment = {} }:
     agent.destroy();
   }
 
-  async function acknowledged(operation: string): Promise<void> {
-    await appendFile(journal, `${JSON.stringify({ op: 'response', operation, status: 200 })}\n`);
-  }
-
   for (let round = 0; round < rounds; round++) {
     const service = await startService(folder, { DATA_DIR: dataDir, ...recorded });
     const token = /Bearer (\S+)'/.exec(await service.curl())?.[1] ?? '';
@@ -95,7 +89,7 @@ export async function recordedWork(folder: string, { rounds, environment = {} }:
     for (const { id, name } of plants) add(id, operation, name);
     const imported = await runImport([list], folder, { DATA_DIR: dataDir, ...recorded });
     if (imported.code !== 0) throw new Error(imported.stderr);
-    await acknowledged(operation);
+    await appendFile(journal, `${JSON.stringify({ op: 'response', operation, status: 200 })}\n`);
 
     const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--yes'];
     const purge = await startNode(args, folder, { DATA_DIR: dataDir, ...recorded }).outcome();

@@ -1,44 +1,26 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type IPodMonitor,
-  type IPrometheusRule,
-  PodMonitor,
-  PrometheusRule,
-} from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
-import { Deployment, type IDeployment } from 'kubernetes-models/apps/v1';
-import { type IJob, Job } from 'kubernetes-models/batch/v1';
-import { type IIngress, type INetworkPolicy, Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
-import { type IPodDisruptionBudget, PodDisruptionBudget } from 'kubernetes-models/policy/v1';
-import { type IService, Service } from 'kubernetes-models/v1';
+import { PodMonitor, PrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
+import { Deployment } from 'kubernetes-models/apps/v1';
+import { Job } from 'kubernetes-models/batch/v1';
+import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
+import { Service } from 'kubernetes-models/v1';
 import { parseAllDocuments } from 'yaml';
 import { projectFile } from '../service-process.ts';
 import { typeErrors } from './type-errors.ts';
 
 /* What deploy/kubernetes has. */
 
-interface Kinds {
-  readonly Deployment: IDeployment;
-  readonly Ingress: IIngress;
-  readonly Job: IJob;
-  readonly NetworkPolicy: INetworkPolicy;
-  readonly PodDisruptionBudget: IPodDisruptionBudget;
-  readonly PodMonitor: IPodMonitor;
-  readonly PrometheusRule: IPrometheusRule;
-  readonly Service: IService;
-}
-export type Manifest = Kinds[keyof Kinds];
+const models = { Deployment, Ingress, Job, NetworkPolicy, PodDisruptionBudget, PodMonitor, PrometheusRule, Service };
 
-const models = {
-  Deployment,
-  Ingress,
-  Job,
-  NetworkPolicy,
-  PodDisruptionBudget,
-  PodMonitor,
-  PrometheusRule,
-  Service,
+/** The data of each model, without its methods. */
+type Kinds = {
+  [Kind in keyof typeof models]: (typeof models)[Kind]['is'] extends (value: unknown) => value is infer Data
+    ? Data
+    : never;
 };
+export type Manifest = Kinds[keyof Kinds];
 
 export async function readManifests() {
   const folder = projectFile('deploy/kubernetes');
@@ -71,12 +53,12 @@ export function unknownFields(manifests: readonly Manifest[]): Promise<string> {
   );
 }
 
-export function podOf({ spec }: IDeployment | IJob) {
+export function podOf({ spec }: Kinds['Deployment' | 'Job']) {
   if (spec?.template.spec === undefined) throw new Error('it has no pod');
   return spec.template.spec;
 }
 
-export function containerOf(workload: IDeployment | IJob) {
+export function containerOf(workload: Kinds['Deployment' | 'Job']) {
   const [container, ...more] = podOf(workload).containers;
   if (container === undefined || more.length > 0) throw new Error('it must have one container');
   return container;

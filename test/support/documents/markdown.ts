@@ -32,12 +32,8 @@ export function linkTargets(document: string): string[] {
 /** The anchors of its headings, as GitHub makes them. */
 export function anchors(document: string): string[] {
   const headings = document.replace(FENCED, '').matchAll(/^#+ (.*)$/gm);
-  return [...headings].map(([, title = '']) =>
-    title
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
+  const kept = [...headings].map(([, title = '']) => title.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, ''));
+  return kept.map((title) => title.replaceAll(' ', '-'));
 }
 
 /** What it says in code marks, outside of blocks. */
@@ -48,13 +44,7 @@ export function inlineCode(document: string): string[] {
 /** The cells of the rows of the table whose first column is headed so. */
 export function tableRows(document: string, heading: string): string[][] {
   const [table = ''] = new RegExp(`(?<=^\\| ${heading} \\|.*\\n\\|[ |-]*\\n)(?:\\|.*\\n)+`, 'm').exec(document) ?? [];
-  return table
-    .split('\n')
-    .slice(0, -1)
-    .map((row) =>
-      row
-        .split('|')
-        .slice(1, -1)
-        .map((cell) => cell.trim()),
-    );
+  const cellsOf = (row: string) => row.split('|').map((cell) => cell.trim());
+  const rows = table.split('\n').slice(0, -1);
+  return rows.map((row) => cellsOf(row).slice(1, -1));
 }

@@ -7,15 +7,8 @@ import { projectFile, startNode, temporaryFolder } from '../service-process.ts';
 
 /* The tools of test/openapi-tools, which have a lock file of their own: they take 280 MB. */
 
-export interface OpenApiTools {
-  /** An executable file of Node.js. */
-  bin(name: string): string;
-  /** A new folder beside them, with the files of test/openapi-tools. */
-  folder(name: string): Promise<string>;
-}
-
 /** Installs them in a temporary folder, for the tests of a file. */
-export function installOpenApiTools(): OpenApiTools {
+export function installOpenApiTools() {
   const source = projectFile('test/openapi-tools');
   const isSource = (path: string) => !path.includes('node_modules');
   let tools = '';
@@ -25,8 +18,10 @@ export function installOpenApiTools(): OpenApiTools {
     await promisify(execFile)('npm', ['ci'], { cwd: tools });
   }, 300_000);
   return {
-    bin: (name) => join(tools, 'node_modules/.bin', name),
-    async folder(name) {
+    /** An executable file of Node.js. */
+    bin: (name: string) => join(tools, 'node_modules/.bin', name),
+    /** A new folder beside them, with the files of test/openapi-tools. */
+    async folder(name: string): Promise<string> {
       const folder = join(tools, name);
       await mkdir(folder);
       await cp(source, folder, { recursive: true, filter: isSource });

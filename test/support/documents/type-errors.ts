@@ -2,14 +2,11 @@ import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projectFile, startNode, temporaryFolder } from '../service-process.ts';
 
-/** A value, and its type as TypeScript writes it, such as `import('package').Type`. */
-export interface TypedValue {
-  readonly type: string;
-  readonly value: unknown;
-}
-
-/** What the compiler says of literal values of these types, fields that the types do not have included; '' for none. */
-export async function typeErrors(values: readonly TypedValue[]): Promise<string> {
+/**
+ * What the compiler says of literal values of these types, fields that the types do not have included; '' for none. A
+ * type is such as `import('package').Type`.
+ */
+export async function typeErrors(values: readonly { type: string; value: unknown }[]): Promise<string> {
   const folder = await temporaryFolder();
   await symlink(projectFile('node_modules'), join(folder, 'node_modules'));
   const lines = values.map(({ type, value }, n) => `export const value${n}: ${type} = ${JSON.stringify(value)};`);

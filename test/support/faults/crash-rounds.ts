@@ -16,33 +16,37 @@ declare global {
   var faultRounds: number;
 }
 
-/** A service that is killed and comes back on the same port, as a supervisor would start it. */
-export interface MortalService {
-  readonly url: string;
-  /** Kills one of its several processes, which it replaces by itself. */
-  killWorker(): Promise<unknown>;
-  kill(): Promise<void>;
-  start(): Promise<void>;
-}
+export type MortalService = Awaited<ReturnType<typeof startMortalService>>;
 
-/** Starts the service as a process that ends with the test. */
-export async function startMortalService(environment: () => Record<string, string>): Promise<MortalService> {
+/** Starts the service as a process that ends with the test, and comes back on the same port when it is killed. */
+export async function startMortalService(environment: () => Record<string, string>) {
   const folder = await temporaryFolder();
   const port = await freePort();
   let running: Service;
-  const service = {
+  async function start(): Promise<void> {
+    running = await startService(folder, { PORT: `${port}`, ACCESS_TOKENS: TOKEN, ...environment() });
+  }
+  async function kill(): Promise<void> {
+    running.kill('SIGKILL');
+    await running.exited;
+  }
+  /** Kills it, does the work, and starts it again. */
+  async function whileDown<Result>(work: () => Promise<Result>): Promise<Result> {
+    await kill();
+    const result = await work();
+    await start();
+    return result;
+  }
+  await start();
+  return {
     url: `http://127.0.0.1:${port}`,
+    signal: (signal: NodeJS.Signals) => running.kill(signal),
+    /** Kills one of its several processes, which it replaces by itself. */
     killWorker: () => killWorker(1, running),
-    async kill() {
-      running.kill('SIGKILL');
-      await running.exited;
-    },
-    async start() {
-      running = await startService(folder, { PORT: `${port}`, ACCESS_TOKENS: TOKEN, ...environment() });
-    },
+    kill,
+    whileDown,
+    restart: () => whileDown(async () => {}),
   };
-  await service.start();
-  return service;
 }
 
 interface CrashRounds {
@@ -85,7 +89,9 @@ export async function crashRounds(rounds: CrashRounds): Promise<void> {
   let loads: readonly Load[] = [];
   try {
     while (done < faultRounds) {
-      loads = urls.map((url, n) => startLoad(url, next(history, n), { pause, rival: n === 0 ? '' : ` of ${n}` }));
+      loads = urls.map((url, n) =>
+        startLoad(url, history.numbers[n] ?? naturals(), { pause, rival: n === 0 ? '' : ` of ${n}` }),
+      );
       await eventually(() => loads.every((load) => load.acknowledged() >= PLANTS));
       await delay(Math.random() * 300);
       await crash();
@@ -107,10 +113,6 @@ export async function crashRounds(rounds: CrashRounds): Promise<void> {
     await Promise.allSettled(loads.map((load) => load.stop()));
     report.push([killed, `${done}`, `${acknowledged}`, `${lost}`, `${(outage / 1_000).toFixed(1)} s`]);
   }
-}
-
-function next({ numbers }: History, instance: number): Iterator<number> {
-  return numbers[instance] ?? naturals();
 }
 
 const sum = (all: readonly number[]) => all.reduce((total, one) => total + one, 0);

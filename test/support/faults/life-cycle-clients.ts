@@ -5,10 +5,7 @@ import { LONGEST_OUTAGE } from '../load-clients.ts';
 
 /* Clients that create, change, read, list and delete plants with ids below zero, whatever happens meanwhile. */
 
-export interface LifeCycles {
-  /** Finishes those that have begun. @returns the ids of all plants, which are deleted */
-  stop(): Promise<readonly bigint[]>;
-}
+export type LifeCycles = ReturnType<typeof startLifeCycles>;
 
 const CLIENTS = 2;
 
@@ -18,7 +15,7 @@ const CLIENTS = 2;
  * @param url where the service listens
  * @param pause of each client before a plant, in milliseconds
  */
-export function startLifeCycles(url: string, ids: Iterator<bigint>, pause: number): LifeCycles {
+export function startLifeCycles(url: string, ids: Iterator<bigint>, pause: number) {
   const client = apiClient(url);
   const deleted: bigint[] = [];
   let stopping = false;
@@ -36,7 +33,8 @@ export function startLifeCycles(url: string, ids: Iterator<bigint>, pause: numbe
   // Reported by stop.
   clients.catch(() => {});
   return {
-    async stop() {
+    /** Finishes those that have begun. @returns the ids of all plants, which are deleted */
+    async stop(): Promise<readonly bigint[]> {
       stopping = true;
       try {
         await clients;

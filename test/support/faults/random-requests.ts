@@ -57,26 +57,12 @@ export const allDefinite: readonly string[] = Object.keys(definiteOutcomes).sort
 /** What may still happen, at any later time, after 503. */
 const successes: Record<string, string> = { POST: 'POST 200', PUT: 'PUT 200', DELETE: 'DELETE 204' };
 
-/** Requests and their responses so far. */
-export interface RandomRequests {
-  /** How often there was each response, such as `PUT 41200`. */
-  readonly counts: ReadonlyMap<string, number>;
-  /**
-   * Why the responses and what is stored in the end cannot be what one client had seen that sent the same requests one
-   * after another; a text for each id that is wrong.
-   */
-  contradictions(stored: readonly NewPlant[]): string[];
-}
-
 /**
  * Sends requests to all instances until it is over.
  *
  * @param isOver asked before each request, with the number of those before
  */
-export async function sendRandomRequests(
-  clients: readonly ApiClient[],
-  isOver: (requests: number) => boolean,
-): Promise<RandomRequests> {
+export async function sendRandomRequests(clients: readonly ApiClient[], isOver: (requests: number) => boolean) {
   const steps = new Map<number, Step[]>();
   /** Entity tags that any client has seen, by id. */
   const etags = new Map<number, [string, State][]>();
@@ -120,8 +106,13 @@ export async function sendRandomRequests(
     }),
   );
   return {
+    /** How often there was each response, such as `PUT 41200`. */
     counts,
-    contradictions(stored) {
+    /**
+     * Why the responses and what is stored in the end cannot be what one client had seen that sent the same requests one
+     * after another; a text for each id that is wrong.
+     */
+    contradictions(stored: readonly NewPlant[]): string[] {
       const states = new Map(stored.map(({ id, name, tag = '' }) => [Number(id), stateOf(name, tag)]));
       return [...steps].flatMap(([id, seen]) => {
         const inTheEnd = states.get(id);

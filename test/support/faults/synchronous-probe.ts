@@ -5,11 +5,7 @@ import type { Outage } from '../load-clients.ts';
 
 /* Whether a database commits, without the service: what an operator would try by hand, again and again. */
 
-export interface Probe {
-  /** The longest time without a commit so far. */
-  longestOutage(): Outage;
-  stop(): Promise<void>;
-}
+export type Probe = Awaited<ReturnType<typeof startProbe>>;
 
 /** Milliseconds between attempts. */
 const INTERVAL = 25;
@@ -17,7 +13,7 @@ const INTERVAL = 25;
 const ATTEMPTS = 20;
 
 /** Begins to commit rows, each on a connection of its own. @param url of a database, which gets a table for them */
-export async function startProbe(url: string): Promise<Probe> {
+export async function startProbe(url: string) {
   await execute(url, 'create table if not exists probe (at timestamptz)');
   let last = performance.now();
   let longest: Outage = { from: last, to: last };
@@ -54,6 +50,7 @@ export async function startProbe(url: string): Promise<Probe> {
 
   const done = run();
   return {
+    /** The longest time without a commit so far. */
     longestOutage: () => longest,
     async stop() {
       stopping = true;

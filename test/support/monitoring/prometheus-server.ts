@@ -56,10 +56,9 @@ export async function startPrometheus(target: string) {
     async query(query: string): Promise<Series[]> {
       const { status, error, data } = await (await get(`/api/v1/query?${new URLSearchParams({ query })}`)).json();
       if (status !== 'success') throw new Error(`${query}: ${error}`);
-      return data.result.map(({ metric, value: [, value] }: { metric: Series['metric']; value: [number, string] }) => ({
-        metric,
-        value: Number(value),
-      }));
+      return data.result.map(({ metric, value }: { metric: Series['metric']; value: [number, string] }) => {
+        return { metric, value: Number(value[1]) };
+      });
     },
     async rules(): Promise<Rule[]> {
       const { data } = await (await get('/api/v1/rules')).json();

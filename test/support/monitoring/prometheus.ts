@@ -57,9 +57,8 @@ export function mistakesIn(query: string, samples: readonly Sample[]): string[] 
   for (const metric of metrics) {
     if (!known.some(({ name }) => name === metric)) mistakes.push(`unknown metric ${metric}`);
   }
-  for (const label of labels) {
-    // Prometheus adds this one.
-    if (label === 'job') continue;
+  // Prometheus adds this one.
+  for (const label of labels.filter((label) => label !== 'job')) {
     if (!known.some((sample) => label in sample.labels)) mistakes.push(`unknown label ${label}`);
   }
   return mistakes;
@@ -70,23 +69,12 @@ interface Panel {
   readonly targets: readonly { readonly expr: string; readonly legendFormat: string }[];
 }
 
-export interface PanelQuery {
-  readonly title: string;
-  readonly query: string;
-  readonly legend: string;
-}
-
 /** @param interval what Grafana would make of its `$__rate_interval`: at least four scrapes */
-export async function dashboardQueries(interval = '1m'): Promise<PanelQuery[]> {
-  const { panels }: { panels: Panel[] } = JSON.parse(
-    await readFile(projectFile('deploy/grafana-dashboard.json'), 'utf8'),
-  );
+export async function dashboardQueries(interval = '1m') {
+  const dashboard = await readFile(projectFile('deploy/grafana-dashboard.json'), 'utf8');
+  const { panels }: { panels: Panel[] } = JSON.parse(dashboard.replaceAll('$__rate_interval', interval));
   return panels.flatMap(({ title, targets }) =>
-    targets.map(({ expr, legendFormat: legend }) => ({
-      title,
-      query: expr.replaceAll('$__rate_interval', interval),
-      legend,
-    })),
+    targets.map(({ expr: query, legendFormat: legend }) => ({ title, query, legend })),
   );
 }
 
@@ -96,9 +84,7 @@ export async function alertRules(): Promise<readonly { readonly alert: string; r
 }
 
 /** Every query of the dashboard and of the alerts, by where it stands. */
-export async function queries(): Promise<[where: string, query: string][]> {
-  return [
-    ...(await dashboardQueries()).map(({ title, query }): [string, string] => [title, query]),
-    ...(await alertRules()).map(({ alert, expr }): [string, string] => [alert, expr]),
-  ];
+export async function queries(): Promise<(readonly [where: string, query: string])[]> {
+  const ofPanels = (await dashboardQueries()).map(({ title, query }) => [title, query] as const);
+  return [...ofPanels, ...(await alertRules()).map(({ alert, expr }) => [alert, expr] as const)];
 }

@@ -95,17 +95,7 @@ export function pagesOver(client: () => ApiClient, wait: number): ReadPage {
 }
 
 /** A consumer that keeps a copy of the plants as the documentation says. */
-export interface Consumer {
-  /** Reads a page. @returns whether it was the end */
-  step(read: ReadPage, limit: number): Promise<boolean>;
-  readonly copy: ReadonlyMap<bigint, NewPlant>;
-  /** How often it had to start again. */
-  restarts(): number;
-  /** Saves the copy and the position. */
-  persist(): void;
-  /** Forgets what it has not saved, as if it were killed. */
-  crash(): void;
-}
+export type Consumer = ReturnType<typeof consumer>;
 
 interface ConsumerState {
   readonly copy: Map<bigint, NewPlant>;
@@ -120,12 +110,13 @@ const cloned = ({ copy, next, missing }: ConsumerState): ConsumerState => ({
   missing: missing && new Set(missing),
 });
 
-export function consumer(): Consumer {
+export function consumer() {
   let state: ConsumerState = { copy: new Map(), next: undefined, missing: undefined };
   let saved = cloned(state);
   let restarts = 0;
   return {
-    async step(read, limit) {
+    /** Reads a page. @returns whether it was the end */
+    async step(read: ReadPage, limit: number): Promise<boolean> {
       const { copy, missing } = state;
       const page = await read(state.next, limit);
       if (page === undefined) {
@@ -140,13 +131,16 @@ export function consumer(): Consumer {
       state = { copy, next, missing: atEnd ? undefined : missing };
       return atEnd;
     },
-    get copy() {
+    get copy(): ReadonlyMap<bigint, NewPlant> {
       return state.copy;
     },
+    /** How often it had to start again. */
     restarts: () => restarts,
+    /** Saves the copy and the position. */
     persist() {
       saved = cloned(state);
     },
+    /** Forgets what it has not saved, as if it were killed. */
     crash() {
       state = cloned(saved);
     },

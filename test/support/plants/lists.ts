@@ -5,8 +5,5 @@ export async function* chunks(...parts: readonly (string | Buffer)[]): AsyncGene
 }
 
 /** All the items of batches. */
-export async function collected<Item>(batches: AsyncIterable<readonly Item[]>): Promise<Item[]> {
-  const all: Item[] = [];
-  for await (const batch of batches) all.push(...batch);
-  return all;
-}
+export const collected = async <Item>(batches: AsyncIterable<readonly Item[]>): Promise<Item[]> =>
+  (await Array.fromAsync(batches)).flat() as Item[];

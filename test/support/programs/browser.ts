@@ -1,8 +1,7 @@
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { afterEach, beforeAll, expect } from '@jest/globals';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { atEnd } from '../lifetimes.ts';
+import { run } from '../service-process.ts';
 
 /* The Chromium of this machine, without a window, for the tests of a file: the one that CHROMIUM names, or the first on PATH. */
 
@@ -10,8 +9,9 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-s
 
 let browser: Browser;
 beforeAll(async () => {
-  const executablePath = process.env.CHROMIUM || programOnPath();
-  if (executablePath === undefined) {
+  const search = NAMES.map((name) => `command -v ${name}`).join(' || ');
+  const executablePath = process.env.CHROMIUM || (await run('sh', ['-c', search])).stdout.trim();
+  if (executablePath === '') {
     throw new Error(`no browser: install chromium, or let CHROMIUM name one (looked for ${NAMES.join(', ')} on PATH)`);
   }
   // Chromium's sandbox refuses to run as root.
@@ -22,30 +22,16 @@ afterEach(async () => {
   for (const context of browser.contexts()) await context.close();
 });
 
-function programOnPath(): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter);
-  return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find((file) => {
-    try {
-      accessSync(file, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
-
 export interface Visit {
   readonly page: Page;
   /** The addresses of everything that the page asked for. */
   readonly requests: Set<string>;
-  /**
-   * What a developer would see in the console, but for what its scripts were refused, which browsers always report. At
-   * the end of the test there must be none.
-   */
-  readonly complaints: string[];
 }
 
-/** Opens an address in a new window. */
+/**
+ * Opens an address in a new window. At the end of the test a developer must see no complaints in its console, but for
+ * what its scripts were refused, which browsers always report.
+ */
 export async function open(url: string, options: BrowserContextOptions = {}): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1000, height: 700 }, ...options });
   const page = await context.newPage();
@@ -63,7 +49,7 @@ export async function open(url: string, options: BrowserContextOptions = {}): Pr
   });
   atEnd(() => expect(complaints).toEqual([]));
   await page.goto(url);
-  return { page, requests, complaints };
+  return { page, requests };
 }
 
 /** The origins of these. */

@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { expect } from '@jest/globals';
+import type { NewPlant } from '../../../src/domain/plant.ts';
 import { TOKEN } from '../api-server.ts';
 import { listening } from '../servers/local-server.ts';
 import { type Outcome, projectFile, run } from '../service-process.ts';
@@ -36,6 +39,31 @@ export function runExample(
   return run(program, [projectFile(`examples/${file}`), ...args.map(String)], addressed(...service));
 }
 
+/** What a query of a copy gives; nothing while there is none, or while it is being repaired after a kill. */
+export function queryCopy(file: string, sql: string): Record<string, SQLOutputValue>[] {
+  if (!existsSync(file)) return [];
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const statement = database.prepare(sql);
+    statement.setReadBigInts(true);
+    return statement.all();
+  } catch (error) {
+    if (/no such table|locked/.test(`${error}`)) return [];
+    throw error;
+  } finally {
+    database.close();
+  }
+}
+
+/** The plants in a copy. */
+export const copiedPlants = (file: string): NewPlant[] =>
+  queryCopy(file, 'select id, name, tag from plants order by id').map(
+    ({ tag, ...plant }) => ({ ...plant, ...(tag !== null && { tag }) }) as NewPlant,
+  );
+
+/** How it ends if all is well. */
+export const printed = (stdout: unknown) => ({ code: 0, stdout, stderr: '' });
+
 /** How it ends if the service reports an error. */
 export const said = (error: number, remedy: string) =>
   failed(`^${error}: \\S.* \\(${remedy}; request [\\w-]{36}\\)\\n$`);
@@ -62,21 +90,13 @@ export const otherResponses: [who: string, status: number, type: string, body: s
   ['nothing', 502, 'application/json', ''],
 ];
 
-/** Serves one of these to everybody, until the end of the test. */
-export function withResponse<Result>(
-  [, status, type, body]: (typeof otherResponses)[number],
-  work: (url: string) => Promise<Result>,
-): Promise<Result> {
-  return withServer((request, response) => {
+/** Serves one of these to everybody, until the end of the test. @returns its URL */
+export const startOtherServer = ([, status, type, body]: (typeof otherResponses)[number]) =>
+  startHttp((request, response) => {
     request.resume();
     response.writeHead(status, { 'Content-Type': type, 'Content-Length': body.length }).end(body);
-  }, work);
-}
+  });
 
-/** Serves HTTP until the end of the test. */
-export async function withServer<Result>(
-  listener: RequestListener,
-  work: (url: string) => Promise<Result>,
-): Promise<Result> {
-  return work(`http://127.0.0.1:${await listening(createServer(listener))}`);
-}
+/** Serves HTTP until the end of the test. @returns its URL */
+export const startHttp = async (listener: RequestListener) =>
+  `http://127.0.0.1:${await listening(createServer(listener))}`;

@@ -8,20 +8,10 @@ import { temporaryFolder } from '../service-process.ts';
 /** The bytes that a pipe of Linux holds. */
 const CAPACITY = 65_536;
 
-/** A pipe that others can write to, which is read only when the test says so. */
-export interface NamedPipe {
-  readonly path: string;
-  /** For reading and writing. */
-  readonly fd: number;
-  /** What it holds; '' if that is nothing. */
-  read(): string;
-  /** Fills it but for these bytes. */
-  fill(except?: number): void;
-  /** Leaves it without a reader. */
-  close(): void;
-}
+export type NamedPipe = Awaited<ReturnType<typeof namedPipe>>;
 
-export async function namedPipe(): Promise<NamedPipe> {
+/** A pipe that others can write to, which is read only when the test says so. */
+export async function namedPipe() {
   const path = join(await temporaryFolder(), 'pipe');
   await makePipe(path);
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
@@ -34,7 +24,9 @@ export async function namedPipe(): Promise<NamedPipe> {
   atEnd(close);
   return {
     path,
+    /** For reading and writing. */
     fd,
+    /** What it holds; '' if that is nothing. */
     read() {
       try {
         return buffer.toString('utf8', 0, readSync(fd, buffer));
@@ -43,9 +35,11 @@ export async function namedPipe(): Promise<NamedPipe> {
         throw error;
       }
     },
+    /** Fills it but for these bytes. */
     fill(except = 0) {
       writeSync(fd, Buffer.alloc(CAPACITY - except, '\n'));
     },
+    /** Leaves it without a reader. */
     close,
   };
 }

@@ -8,23 +8,13 @@ export interface Instance {
   readonly managementPort: number;
 }
 
-export interface Haproxy {
-  readonly url: string;
-  /** Resolves once the health checks have found this number of instances ready. */
-  instancesUp(count: number): Promise<void>;
-}
-
 /**
  * Starts haproxy with the configuration that docs/reliability.md gives to operators, its addresses replaced, until the
  * end of the test.
  *
  * @param retries how often it tries to connect again, if not as documented
  */
-export async function startHaproxy(
-  program: string,
-  instances: readonly Instance[],
-  retries?: number,
-): Promise<Haproxy> {
+export async function startHaproxy(program: string, instances: readonly Instance[], retries?: number) {
   const port = await freePort();
   const statistics = await freePort();
   const docs = await readFile(projectFile('docs/reliability.md'), 'utf8');
@@ -53,6 +43,7 @@ export async function startHaproxy(
 
   return {
     url: `http://127.0.0.1:${port}`,
-    instancesUp: (count) => proxy.eventually(async () => (await up()) === count),
+    /** Resolves once the health checks have found this number of instances ready. */
+    instancesUp: (count: number) => proxy.eventually(async () => (await up()) === count),
   };
 }

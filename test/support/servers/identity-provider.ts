@@ -27,20 +27,10 @@ export function tokenOf({ jwk, alg, privateKey }: SigningKey, claims: Record<str
     .sign(privateKey);
 }
 
-export interface IdentityProvider {
-  readonly url: string;
-  /** How often its keys were asked for. */
-  asked(): number;
-  publish(...keys: readonly SigningKey[]): void;
-  /** Answers in this way instead of with its keys. */
-  answer(listener: RequestListener): void;
-  /** Refuses every connection until it comes back at the same address. */
-  goDown(): Promise<void>;
-  comeBack(): Promise<void>;
-}
+export type IdentityProvider = Awaited<ReturnType<typeof startIdentityProvider>>;
 
 /** Until the end of the test. */
-export async function startIdentityProvider(...keys: readonly SigningKey[]): Promise<IdentityProvider> {
+export async function startIdentityProvider(...keys: readonly SigningKey[]) {
   let published = keys;
   let asked = 0;
   const giveKeys: RequestListener = (_request, response) => {
@@ -56,14 +46,17 @@ export async function startIdentityProvider(...keys: readonly SigningKey[]): Pro
 
   return {
     url: `http://127.0.0.1:${port}/keys`,
+    /** How often its keys were asked for. */
     asked: () => asked,
-    publish(...keys) {
+    publish(...keys: readonly SigningKey[]) {
       published = keys;
       listener = giveKeys;
     },
-    answer(other) {
+    /** Answers in this way instead of with its keys. */
+    answer(other: RequestListener) {
       listener = other;
     },
+    /** Refuses every connection until it comes back at the same address. */
     goDown: () => closed(server),
     async comeBack() {
       await listening(server, port);

@@ -15,8 +15,8 @@ export interface LocalProcess {
   start(): void;
 }
 
-/** Several processes as one. */
-export function together(...all: readonly LocalProcess[]): LocalProcess {
+/** Several processes as one that dies. */
+export function together(...all: readonly LocalProcess[]): Pick<LocalProcess, 'freeze' | 'kill'> {
   return {
     freeze() {
       const resumes = all.map((one) => one.freeze());
@@ -26,9 +26,6 @@ export function together(...all: readonly LocalProcess[]): LocalProcess {
     },
     async kill() {
       await Promise.all(all.map((one) => one.kill()));
-    },
-    start() {
-      for (const one of all) one.start();
     },
   };
 }

@@ -2,11 +2,19 @@ import { once } from 'node:events';
 import { execute } from '../../../tooling/execute.ts';
 import { type PostgresServer, startPostgresServer } from '../../../tooling/postgres-server.ts';
 import { atEnd } from '../lifetimes.ts';
+import { applyMigrations } from '../test-database.ts';
 
 /** Starts a Postgres of the tests' own, until the end of the test: see startPostgresServer. */
 export async function ownPostgres(...how: Parameters<typeof startPostgresServer>): Promise<PostgresServer> {
   const server = await startPostgresServer(...how);
   atEnd(server.stop);
+  return server;
+}
+
+/** The same with every migration applied. */
+export async function migratedPostgres(): Promise<PostgresServer> {
+  const server = await ownPostgres(['fsync=off']);
+  await applyMigrations(server.url);
   return server;
 }
 

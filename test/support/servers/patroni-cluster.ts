@@ -1,5 +1,5 @@
 import { eventually } from '../eventually.ts';
-import { emptyDatabase, type TestDatabase } from '../test-database.ts';
+import { emptyDatabase } from '../test-database.ts';
 import { type LocalProcess, listenerAt, together } from './local-process.ts';
 import { severalHosts } from './several-hosts.ts';
 
@@ -20,39 +20,17 @@ interface Member {
 
 export interface PatroniNode {
   readonly name: string;
-  readonly port: number;
   readonly postgres: LocalProcess;
   readonly patroni: LocalProcess;
   /** All of the node: if it dies, no part of it is left. */
-  readonly machine: LocalProcess;
+  readonly machine: ReturnType<typeof together>;
 }
 
-export interface PatroniCluster {
-  /** Through the proxy. */
-  readonly url: string;
-  /** Without it, naming every node. */
-  readonly hostsUrl: string;
-  /** Seconds after which a leader that does not renew its lock has lost it. */
-  readonly ttl: number;
-  readonly proxy: LocalProcess;
-  readonly etcd: LocalProcess;
-  /** The primary, its synchronous standby and the third node, as it is now. */
-  nodes(): Promise<{ readonly primary: PatroniNode; readonly standby: PatroniNode; readonly other: PatroniNode }>;
-  /** Makes the synchronous standby the primary. */
-  switchOver(): Promise<void>;
-  /** Resolves once a node of another name is the primary. */
-  hasOtherPrimary(than: PatroniNode): Promise<void>;
-  /** Resolves once every node runs and follows one primary closely, and one of them is its synchronous standby. */
-  isWhole(): Promise<void>;
-  /** The address of the database on one node, not through the proxy. */
-  urlOf(node: PatroniNode): string;
-  drop(): Promise<void>;
-}
+export type PatroniCluster = Awaited<ReturnType<typeof patroniCluster>>;
 
-export async function patroniCluster(): Promise<PatroniCluster> {
+export async function patroniCluster() {
   const [proxyUrl, api, etcdUrl] = ['PATRONI_URL', 'PATRONI_API', 'ETCD_URL'].map(given);
-  const database: TestDatabase = await emptyDatabase('', proxyUrl);
-  const url = database.directUrl;
+  const { directUrl: url, drop } = await emptyDatabase('', proxyUrl);
   let apis = [new URL(api ?? '').origin];
 
   async function members(): Promise<readonly Member[]> {
@@ -74,43 +52,47 @@ export async function patroniCluster(): Promise<PatroniCluster> {
     if (member === undefined) throw new Error(`Patroni knows no ${role}`);
     const { name, port, api_url } = member;
     const [postgres, patroni] = [listenerAt(port), listenerAt(Number(new URL(api_url).port))];
-    return { name, port, postgres, patroni, machine: together(patroni, postgres) };
+    return { name, postgres, patroni, machine: together(patroni, postgres) };
   }
 
   const urlAt = ({ port }: { readonly port: number }) => Object.assign(new URL(url), { port: `${port}` }).href;
 
-  const cluster: PatroniCluster = {
+  /** The primary and its synchronous standby, as it is now. */
+  async function nodes() {
+    const all = await members();
+    return { primary: nodeWith('leader', all), standby: nodeWith('sync_standby', all) };
+  }
+
+  const cluster = {
+    /** Through the proxy. */
     url,
+    /** Without it, naming every node. */
     hostsUrl: severalHosts(...(await members()).map(urlAt)),
+    /** Seconds after which a leader that does not renew its lock has lost it. */
     ttl: (await ask<{ ttl: number }>(`${apis[0]}/config`)).ttl,
     proxy: listenerAt(Number(new URL(url).port)),
     etcd: listenerAt(Number(new URL(etcdUrl ?? '').port)),
-    async nodes() {
-      const all = await members();
-      return {
-        primary: nodeWith('leader', all),
-        standby: nodeWith('sync_standby', all),
-        other: nodeWith('replica', all),
-      };
-    },
-    async switchOver() {
-      const { primary, standby } = await cluster.nodes();
+    nodes,
+    /** Makes the synchronous standby the primary. */
+    async switchOver(): Promise<void> {
+      const { primary, standby } = await nodes();
       const body = JSON.stringify({ leader: primary.name, candidate: standby.name });
       const response = await fetch(`${apis[0]}/switchover`, { method: 'POST', body });
       if (!response.ok) throw new Error(`no switchover: ${await response.text()}`);
     },
-    async hasOtherPrimary({ name }) {
+    /** Resolves once a node of another name is the primary. */
+    async hasOtherPrimary({ name }: PatroniNode): Promise<void> {
       await eventually(async () => {
         const all = await members().catch(() => []);
         return all.some((one) => one.role === 'leader' && one.name !== name);
       });
     },
-    async isWhole() {
+    /** Resolves once every node runs and follows one primary closely, and one of them is its synchronous standby. */
+    async isWhole(): Promise<void> {
       await eventually(() => isWhole().catch(() => false), 180_000);
       apis = (await members()).map(({ api_url }) => new URL(api_url).origin);
     },
-    urlOf: urlAt,
-    drop: () => database.drop(),
+    drop,
   };
   await cluster.isWhole();
   return cluster;

@@ -4,25 +4,12 @@ import { freePort } from '../../../tooling/free-port.ts';
 import { connectTo } from '../raw-request.ts';
 import { type NodeProcess, startAsNobody, temporaryFolder } from '../service-process.ts';
 
-export interface PgBouncer {
-  /** Of the server's own database as seen through it. */
-  readonly url: string;
-  /** How many connections clients have opened since its last start. */
-  logins(): number;
-  /** Ends it with all its connections and starts it again, at the same address. */
-  restart(): Promise<void>;
-}
-
 /**
  * Starts PgBouncer in transaction mode before the Postgres server of the address, until the end of the test.
  *
  * @param more lines of its configuration
  */
-export async function startPgBouncer(
-  program: string,
-  serverUrl: string,
-  more: readonly string[] = [],
-): Promise<PgBouncer> {
+export async function startPgBouncer(program: string, serverUrl: string, more: readonly string[] = []) {
   const server = new URL(serverUrl);
   const port = await freePort();
   const folder = await temporaryFolder();
@@ -60,8 +47,11 @@ export async function startPgBouncer(
 
   await start();
   return {
+    /** Of the server's own database as seen through it. */
     url: Object.assign(new URL(serverUrl), { host: `127.0.0.1:${port}` }).href,
+    /** How many connections clients have opened since its last start. */
     logins: () => running.stderr().match(/ login attempt: /g)?.length ?? 0,
+    /** Ends it with all its connections and starts it again, at the same address. */
     async restart() {
       running.kill('SIGTERM');
       await running.exited;

@@ -18,53 +18,21 @@ const SHUTDOWN = 'E\0\0\0\x48SFATAL\0C57P01\0Mterminating connection due to admi
 const GARBAGE = '0\0\0\0\x04';
 
 /** A bad network between a service and its database. */
-export interface TcpProxy {
-  /** The database's address as seen through this network. */
-  readonly url: string;
-  /** Connections that the service has open. */
-  connections(): number;
-  /**
-   * From now on packets vanish without a reset, also those of new connections, until `pass`. What was open or came
-   * meanwhile stays dead even then.
-   */
-  swallow(): void;
-  /** How many packets from the service have vanished. */
-  swallowed(): number;
-  /** Lets new connections through again. */
-  pass(): void;
-  /** Resets every connection. */
-  cut(): void;
-  /**
-   * Cuts the connection of the next statement that contains the text: `half` way through the statement, when the
-   * database's `answer` comes, so that the statement is committed and nobody learns of it, after that answer and the
-   * announcement of a `shutdown`, or after `garbage` in its place.
-   *
-   * @returns what resolves when that has happened
-   */
-  cutNext(text: string, where: Exclude<Fault, 'late'>): Promise<void>;
-  /** From now on decides what becomes of everything that a client sends after its first packet; undefined lets it pass. */
-  interfere(decide: (sent: Buffer) => Fault | undefined): void;
-  /** Delivers what was held back. Resolves once the database has responded to all of it. */
-  deliverLate(): Promise<void>;
-  close(): Promise<void>;
-}
+export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
 /**
  * Listens on a free port of the loopback interface and passes on to the database at `target`, until the end of the test.
  *
  * @param changed what becomes of the first bytes of a connection
  */
-export async function startTcpProxy(
-  target: string,
-  changed: (opening: Buffer) => Buffer = (opening) => opening,
-): Promise<TcpProxy> {
+export async function startTcpProxy(target: string, changed: (opening: Buffer) => Buffer = (opening) => opening) {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();
   const dead = new WeakSet<Socket>();
   let swallowing = false;
   let swallowed = 0;
   let decide: (sent: Buffer, service: Socket, isOpening: boolean) => Fault | undefined = () => undefined;
-  let late: (() => Promise<void>)[] = [];
+  const late: (() => Promise<void>)[] = [];
 
   const server = createServer((service) => {
     open.add(service);
@@ -115,9 +83,7 @@ export async function startTcpProxy(
   const url = new URL(target);
   url.host = `127.0.0.1:${await listening(server)}`;
   async function deliverLate(): Promise<void> {
-    const all = late;
-    late = [];
-    await Promise.all(all.map((deliver) => deliver()));
+    await Promise.all(late.splice(0).map((deliver) => deliver()));
   }
   const cut = () => {
     for (const socket of open) socket.resetAndDestroy();
@@ -133,18 +99,28 @@ export async function startTcpProxy(
   const close = () => (closing ??= end());
   atEnd(close);
   return {
+    /** The database's address as seen through this network. */
     url: url.href,
+    /** Connections that the service has open. */
     connections: () => open.size,
+    /**
+     * From now on packets vanish without a reset, also those of new connections, until `pass`. What was open or came
+     * meanwhile stays dead even then.
+     */
     swallow() {
       swallowing = true;
       for (const socket of open) dead.add(socket);
     },
+    /** How many packets from the service have vanished. */
     swallowed: () => swallowed,
+    /** Lets new connections through again. */
     pass() {
       swallowing = false;
     },
+    /** Resets every connection. */
     cut,
-    cutNext(text, where) {
+    /** Has this become of the next statement that contains the text. @returns what resolves when that has happened */
+    cutNext(text: string, where: Exclude<Fault, 'late'>): Promise<void> {
       const { promise, resolve } = Promise.withResolvers<void>();
       decide = (sent, service) => {
         if (!sent.includes(text)) return undefined;
@@ -154,9 +130,11 @@ export async function startTcpProxy(
       };
       return promise;
     },
-    interfere(faultOf) {
+    /** From now on decides what becomes of everything that a client sends after its first packet; undefined lets it pass. */
+    interfere(faultOf: (sent: Buffer) => Fault | undefined): void {
       decide = (sent, _service, isOpening) => (isOpening ? undefined : faultOf(sent));
     },
+    /** Delivers what was held back. Resolves once the database has responded to all of it. */
     deliverLate,
     close,
   };

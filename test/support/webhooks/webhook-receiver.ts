@@ -26,21 +26,7 @@ interface State {
 /** Handles a request in place of the receiver. @returns whether it did */
 type Trouble = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-export interface Receiver {
-  readonly url: string;
-  /** By the rule of webhook-id, from what was acknowledged. */
-  readonly copy: ReadonlyMap<bigint, State>;
-  /** The bodies in the order in which they came, with the id of each. */
-  readonly received: readonly { readonly id: string; readonly body: string }[];
-  /** Requests whose signature was not right. */
-  forged(): number;
-  /** Messages that came more than once with the same id. */
-  repeated(): number;
-  trouble(handle: Trouble | undefined): void;
-  /** Resets every connection, and refuses new ones until `start`. */
-  kill(): Promise<void>;
-  start(): Promise<void>;
-}
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 /** Whether it has all of these plants. */
 export const hasAll = (one: Receiver, ids: readonly bigint[]) => ids.every((id) => one.copy.has(id));
@@ -58,7 +44,7 @@ export const resent = ({ received }: Receiver) =>
   received.length - new Set(received.map(({ id }) => id.replace(/^msg_[^_]*/, ''))).size;
 
 /** Starts one, on the same port each time, until the end of the test. */
-export async function startReceiver(): Promise<Receiver> {
+export async function startReceiver() {
   const webhook = new Webhook(WEBHOOK_SECRET);
   const copy = new Map<bigint, State>();
   const received: { id: string; body: string }[] = [];
@@ -112,13 +98,18 @@ export async function startReceiver(): Promise<Receiver> {
   await start();
   return {
     url: `http://127.0.0.1:${port}/plants`,
-    copy,
+    /** By the rule of webhook-id, from what was acknowledged. */
+    copy: copy as ReadonlyMap<bigint, State>,
+    /** The bodies in the order in which they came, with the id of each. */
     received,
+    /** Requests whose signature was not right. */
     forged: () => forged,
+    /** Messages that came more than once with the same id. */
     repeated: () => repeated,
-    trouble(handle) {
+    trouble(handle: Trouble | undefined): void {
       trouble = handle;
     },
+    /** Resets every connection, and refuses new ones until `start`. */
     kill: () => closed(server),
     start,
   };

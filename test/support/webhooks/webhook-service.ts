@@ -34,7 +34,7 @@ export const create = (id: bigint): Request => ['POST', '/plants', { body: recor
 export const rename = (id: bigint, name: string): Request => ['PUT', `/plants/${id}`, { body: `{"name":"${name}"}` }];
 
 /** Starts a service on a database that announces plants to a receiver. */
-export const startAnnouncing = async (DATABASE_URL: string, { url }: Receiver): Promise<Service> =>
+export const startAnnouncing = async (DATABASE_URL: string, { url }: Pick<Receiver, 'url'>): Promise<Service> =>
   startService(await temporaryFolder(), { DATABASE_URL, ACCESS_TOKENS: TOKEN, ...webhooksTo(url) });
 
 /**

@@ -32,7 +32,7 @@ export interface ChangesRow extends RecordedRow, LastRow {
   readonly at_end: boolean;
 }
 
-const CHANGE_JSON = sql`case when deleted is null then ${PLANT_JSON} else concat('{"id":', id, ',"deleted":true}') end`;
+const CHANGE_JSON = sql`case when deleted is null then ${PLANT_JSON} else '{"id":' || id || ',"deleted":true}' end`;
 
 /** The state of the feed, as a subquery with one row. @param cursor its epoch; empty without one */
 export const feedState = (cursor: RawBuilder<unknown> = sql.lit('')) => sql`(

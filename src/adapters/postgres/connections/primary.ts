@@ -55,7 +55,12 @@ export function primaryAmong(urls: readonly [string, ...string[]], onChange: (ur
   };
 }
 
-const BEGIN = `select pg_backend_pid() as backend, current_setting('transaction_read_only') = 'on' as "isReadOnly"`;
+/**
+ * JIT compilation does not pay for statements as short as these, but on large tables the planner would choose it: it takes
+ * a limit that it does not know for a tenth of the rows. Behind PgBouncer, the role's own setting applies (docs/postgres.md).
+ */
+const BEGIN = `select pg_backend_pid() as backend, current_setting('transaction_read_only') = 'on' as "isReadOnly",
+  set_config('jit', 'off', false)`;
 
 /**
  * Checks a new connection.

@@ -21,11 +21,9 @@ export const isDeleted = ({ eb }: { readonly eb: ExpressionBuilder<Tables, 'plan
 /** The octets of the texts of a row. */
 export const SIZE = sql<number>`octet_length(name) + coalesce(octet_length(tag), 0)`;
 
-/**
- * The record of a plant as JSON, octet for octet as src/wire writes it. `concat` leaves out what is null: the tag of a
- * plant without one.
- */
-export const PLANT_JSON = sql<string>`concat('{"id":', id, ',"name":', to_json(name), ',"tag":' || to_json(tag), '}')`;
+/** The record of a plant as JSON, octet for octet as src/wire writes it. `concat` takes more CPU time. */
+export const PLANT_JSON = sql<string>`'{"id":' || id || ',"name":' || to_json(name) ||
+  case when tag is null then '}' else ',"tag":' || to_json(tag) || '}' end`;
 
 /** JSON of several rows in one text: a line feed is nowhere else in them. */
 export const LINE_FEED = sql.lit('\n');

@@ -1,13 +1,20 @@
 import type { CompiledQuery } from 'kysely';
 import type { LoadPlant, PlantBatch, PlantRange, ReadPlants } from '../../../application/ports.ts';
 import { batcher } from '../calls/batcher.ts';
-import { longStatements } from '../calls/semaphore.ts';
+import { longStatements, semaphore } from '../calls/semaphore.ts';
 import { arrayOf } from '../calls/statement.ts';
 import type { CallStore, StoreCall } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import { isLostNode } from '../failures.ts';
 import { type PlantRow, storedIn } from './plant-columns.ts';
-import { type RangeRow, selectDistributedRange, selectPlants, selectRanges } from './plant-statements.ts';
+import {
+  MORE_SCANNED,
+  type PageRow,
+  type RangeRow,
+  selectPages,
+  selectPlants,
+  selectRange,
+} from './plant-statements.ts';
 
 /** Octets of text in the result of one statement, unless a single plant has more. */
 const BATCH_TEXT = 1024 ** 2;
@@ -21,18 +28,15 @@ const ANY_SIZE = 2 ** 31 - 1;
 /** Plants in one statement for several pages. A page of more is read alone. */
 const PAGE_PLANTS = 1_000;
 
-/** Rows that a statement scans beyond those it is asked for, once there are deleted plants among them. */
-const MORE_SCANNED = 5_000;
+/** As how many plants a smaller page counts, since a statement may have to pass over deleted plants for each. */
+const LEAST_SIZE = 20;
 
 /** The part of the connections that statements for single plants may use, and that those for pages may use. */
 const SHARE = 0.5;
 
-/** A range to read. */
-interface RangeRead {
-  readonly range: PlantRange;
+/** A page to read. */
+interface PageRead extends PlantRange {
   readonly count: number;
-  /** Rows to scan at most. */
-  readonly scanned: number;
 }
 
 /**
@@ -49,8 +53,13 @@ export function plantReader(
   const rowsOf = async <T>(query: CompiledQuery<T>) => (await sql.executeQuery(query)).rows;
   const rowsOfLong = longStatements(database, isWriting);
   const plantsById = selectPlants(sql);
-  const ranges = { untagged: selectRanges(sql, false), tagged: selectRanges(sql, true) };
-  const distributed = { untagged: selectDistributedRange(sql, false), tagged: selectDistributedRange(sql, true) };
+  const pages = { untagged: selectPages(sql, false), tagged: selectPages(sql, true) };
+  const ranges = {
+    untagged: selectRange(sql, false, false),
+    tagged: selectRange(sql, true, true),
+    distributed: selectRange(sql, true, false),
+  };
+  const pageStatement = semaphore(database, SHARE);
 
   const findInGroup = batcher<bigint, PlantRow | undefined>({
     async run(ids) {
@@ -64,31 +73,32 @@ export function plantReader(
     gather,
   });
 
-  const readInGroup = batcher<RangeRead, RangeRow>({
-    run: (reads) => rowsOf(ranges.untagged({ ...valuesOf(reads), isAlone: false })),
+  const readInGroup = batcher<PageRead, PageRow>({
+    run: (reads) => rowsOf(pages.untagged(pagesValues(reads))),
     maxItems: PAGE_PLANTS,
     maxSize: PAGE_PLANTS,
-    sizeOf: ({ count }) => count,
+    sizeOf: ({ count }) => Math.max(count, LEAST_SIZE),
     maxRunning: Math.ceil(connections * SHARE),
     gather,
   });
 
-  async function readAlone(read: RangeRead, call: StoreCall): Promise<RangeRow> {
-    const statements = (await isDistributed()) ? distributed : ranges;
-    const select = read.range.tag === undefined ? statements.untagged : statements.tagged;
-    const [row] = await rowsOfLong(select({ ...valuesOf([read]), isAlone: true }), call);
-    return row ?? NOTHING;
+  /** Reads a part of a range by the shorter statement, which Citus cannot run. */
+  async function readPage(read: PageRead, call: StoreCall): Promise<PageRow | undefined> {
+    if (await isDistributed()) return undefined;
+    if (isPage(read)) return readInGroup(read, call);
+    const select = read.tag === undefined ? pages.untagged : pages.tagged;
+    const [page] = await rowsOfLong(select(pagesValues([read])), call);
+    return page;
   }
 
-  async function readRange(range: PlantRange, count: number, call: StoreCall): Promise<RangeRow> {
-    const isShared = count <= PAGE_PLANTS && range.tag === undefined && !(await isDistributed());
-    const read = (scanned: number) => (isShared ? readInGroup : readAlone)({ range, count, scanned }, call);
-    // One more than wanted shows whether there are more.
-    let row = await read(count + 1);
-    if (row.found < count && row.end !== null) row = await read(count + MORE_SCANNED);
-    if (row.count > 0 || row.found === 0) return row;
-    // The first one is too large to share a statement.
-    return readAlone({ range, count, scanned: count + 1 + MORE_SCANNED }, call);
+  /** @param scanned rows to scan at most */
+  async function readRange(read: PageRead, scanned: number, call: StoreCall): Promise<RangeRow> {
+    const tagged = (await isDistributed()) ? ranges.distributed : ranges.tagged;
+    const select = read.tag === undefined ? ranges.untagged : tagged;
+    const query = select({ ...read, scanned, room: BATCH_TEXT });
+    const [row] = await (isPage(read) ? pageStatement(() => rowsOf(query), call) : rowsOfLong(query, call));
+    if (row === undefined) throw new Error('an aggregate without a row');
+    return row;
   }
 
   return {
@@ -101,31 +111,39 @@ export function plantReader(
       }),
 
     async readBatch(range, count) {
-      for (let { from } = range; ; ) {
-        const row = await callStore((call) => readRange({ ...range, from }, count, call));
-        const batch = batchOf(row);
-        if (batch.count > 0 || batch.isLast || batch.lastId === undefined) return batch;
-        from = batch.lastId + 1n;
+      let { from } = range;
+      // One more than wanted shows whether there are more.
+      for (let scanned = count + 1; ; scanned = count + MORE_SCANNED) {
+        const rest = { ...range, from, count };
+        const row = await callStore(async (call) => {
+          const page = await readPage(rest, call);
+          return page?.is_whole ? page : readRange(rest, scanned, call);
+        });
+        const batch = batchOf(row, range);
+        if (batch.count > 0 || batch.isLast) return batch;
+        // Deleted plants only.
+        from = (batch.lastId ?? from) + 1n;
       }
     },
   };
 }
 
-const NOTHING: RangeRow = { found: 0, count: 0, lines: null, last: null, end: null };
-
-function valuesOf(reads: readonly RangeRead[]) {
-  return {
-    lows: arrayOf(reads.map(({ range }) => range.from)),
-    highs: arrayOf(reads.map(({ range }) => range.to)),
-    counts: arrayOf(reads.map(({ count }) => count)),
-    scans: arrayOf(reads.map(({ scanned }) => scanned)),
-    tag: reads[0]?.range.tag,
-    room: Math.floor(BATCH_TEXT / reads.length),
-  };
+/** Whether it is a read for the connections of pages, not of long statements. */
+function isPage({ count, tag }: PageRead): boolean {
+  return tag === undefined && count <= PAGE_PLANTS;
 }
 
-function batchOf({ found, count, lines, last, end }: RangeRow): PlantBatch {
-  // What has no room, or is one more than wanted, was scanned, too.
-  const lastId = found > count ? last : (end ?? last);
-  return { lines: lines ?? '', count, lastId: lastId ?? undefined, isLast: found === count && end === null };
+function batchOf({ count, lines, last, is_last }: RangeRow, { to }: PlantRange): PlantBatch {
+  return { lines: lines ?? '', count, lastId: last ?? undefined, isLast: is_last || last === to };
+}
+
+/** Pages with the same tag. */
+function pagesValues(reads: readonly PageRead[]) {
+  return {
+    lows: arrayOf(reads.map(({ from }) => from)),
+    highs: arrayOf(reads.map(({ to }) => to)),
+    counts: arrayOf(reads.map(({ count }) => count)),
+    tag: reads[0]?.tag,
+    maxSize: Math.floor(BATCH_TEXT / reads.reduce((total, { count }) => total + count, 0)),
+  };
 }

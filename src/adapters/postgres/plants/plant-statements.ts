@@ -1,36 +1,45 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { type Parameters, statement } from '../calls/statement.ts';
+import type { PlantRange } from '../../../application/ports.ts';
+import { statement } from '../calls/statement.ts';
 import type { Tables } from '../database.ts';
 import { isDeleted, LINE_FEED, PLANT_JSON, type PlantRow, SIZE } from './plant-columns.ts';
 
-/** What a statement has found in a range. */
+/** The first plants of a range. */
 export interface RangeRow {
-  /** How many plants it has scanned. */
-  readonly found: number;
-  /** How many of them are in `lines`: as many as were wanted and have room. */
   readonly count: number;
   /** Their JSON, separated by line feeds; null if there are none. */
   readonly lines: string | null;
-  /** The last one's id. */
+  /** The last one's id, or if there are none, that of the last deleted plant; null if there are none, either. */
   readonly last: bigint | null;
-  /** The id of the last row that was scanned, a deleted plant or not; null if it was the last one of the range. */
-  readonly end: bigint | null;
+  /** Whether the range has no more after these. */
+  readonly is_last: boolean;
+}
+
+/** The first plants of one of several ranges. */
+export interface PageRow extends RangeRow {
+  /** Whether none of them is too large, so that `lines` has all of them. */
+  readonly is_whole: boolean;
 }
 
 /** Some ranges, each as an element of arrays, in Postgres's notation. */
-export interface RangeValues {
+interface PagesValues {
   readonly lows: string;
   readonly highs: string;
   /** How many plants are wanted. */
   readonly counts: string;
-  /** How many rows are scanned at most, deleted plants included. */
-  readonly scans: string;
   /** That of all ranges. */
-  readonly tag?: string | undefined;
-  /** Octets that the texts of the plants in each range may have together. */
+  readonly tag: string | undefined;
+  /** Octets that the texts of a plant may have. */
+  readonly maxSize: number;
+}
+
+interface RangeValues extends PlantRange {
+  /** How many plants are wanted. */
+  readonly count: number;
+  /** How many rows are scanned at most, deleted plants included. */
+  readonly scanned: number;
+  /** Octets that the texts of the plants may have together; the first one is there in any case. */
   readonly room: number;
-  /** Whether the first one may have more. */
-  readonly isAlone: boolean;
 }
 
 /** The plants that have some ids; without the texts of those that have more octets than `maxSize`. */
@@ -47,63 +56,74 @@ export function selectPlants(tables: Kysely<Tables>) {
   });
 }
 
+/** Deleted plants that a statement passes over at most, to find those that it is asked for. */
+export const MORE_SCANNED = 5_000;
+
+/** The index of tags has their hashes only, since a text may be longer than a btree allows (migration 0002). */
+const hasTag = (isTagged: boolean, tag: RawBuilder<unknown>) =>
+  isTagged ? sql`and hashtextextended(tag, 0) = hashtextextended(${tag}, 0) and tag = ${tag}` : sql``;
+
 /**
- * The first plants of each range, a row for each in the same order. Through unnest: if the planner knew how many are
- * wanted, it would rather sort all plants of a frequent tag, since it misjudges how many have the hash.
+ * The first plants of each range, a row for each in the same order. Without the running total of their texts that
+ * `selectRange` has, it takes much less CPU time. Through unnest: if the planner knew how many are wanted, it would
+ * rather sort all plants of a frequent tag, since it misjudges how many have the hash.
  */
-export function selectRanges(tables: Kysely<Tables>, isTagged: boolean) {
-  return statement<RangeValues, RangeRow>((parameter) => {
-    const page = rangePage(parameter, isTagged, sql`low`, sql`high`, sql`most`, sql`cap`);
-    return sql<RangeRow>`
-      select page.* from unnest(
-        ${parameter('lows')}::bigint[], ${parameter('highs')}::bigint[],
-        ${parameter('counts')}::int[], ${parameter('scans')}::int[]
-      ) with ordinality as wanted (low, high, most, cap, number), lateral ${page} order by number`.compile(tables);
-  });
-}
-
-/** The first plants of one range, in a form that Citus can send to its servers. */
-export function selectDistributedRange(tables: Kysely<Tables>, isTagged: boolean) {
-  return statement<RangeValues, RangeRow>((parameter) => {
-    const first = (name: keyof RangeValues, type: string) => sql`(${parameter(name)}::${sql.raw(type)}[])[1]`;
-    const [low, high] = [first('lows', 'bigint'), first('highs', 'bigint')];
-    const [most, cap] = [first('counts', 'int'), first('scans', 'int')];
-    return sql<RangeRow>`select page.* from ${rangePage(parameter, isTagged, low, high, most, cap)}`.compile(tables);
-  });
-}
-
-/** What has room of the first plants between two ids. @param most how many are wanted @param cap of the rows scanned */
-function rangePage(
-  parameter: Parameters<RangeValues>,
-  isTagged: boolean,
-  low: RawBuilder<unknown>,
-  high: RawBuilder<unknown>,
-  most: RawBuilder<unknown>,
-  cap: RawBuilder<unknown>,
-) {
-  const tag = parameter('tag');
-  // The index of tags has their hashes only, since a text may be longer than a btree allows (migration 0002).
-  const hasTag = isTagged ? sql`and hashtextextended(tag, 0) = hashtextextended(${tag}, 0) and tag = ${tag}` : sql``;
-  // With offset 0, `fits` is computed once for each row, and not for each of its uses.
-  return sql`(
-    select
-      count(*) filter (where n > 0)::int as found,
-      count(*) filter (where fits)::int as count,
-      string_agg(${PLANT_JSON}, ${LINE_FEED} order by id) filter (where fits) as lines,
-      max(id) filter (where fits) as last,
-      case when count(*) = ${cap} and max(id) < ${high} then max(id) end as "end"
-    from (
-      select *,
-        n <= ${most} and (total <= ${parameter('room')} or (n = 1 and ${parameter('isAlone')}::boolean)) as fits
-      from (
-        select id, name, tag,
-          case when deleted is null then count(*) filter (where deleted is null) over earlier end as n,
-          sum(${SIZE}) filter (where deleted is null) over earlier as total
+export function selectPages(tables: Kysely<Tables>, isTagged: boolean) {
+  return statement<PagesValues, PageRow>((parameter) => {
+    const tagged = hasTag(isTagged, parameter('tag'));
+    const scanned = sql`most + ${sql.lit(MORE_SCANNED)}`;
+    return sql<PageRow>`
+      select count, lines, coalesce(last, passed) as last, count = whole as is_whole, is_last
+      from unnest(${parameter('lows')}::bigint[], ${parameter('highs')}::bigint[], ${parameter('counts')}::int[])
+        with ordinality as wanted (low, high, most, number), lateral (
+        select count(*)::int as count, count(line)::int as whole, max(id) as last,
+          string_agg(line, ${LINE_FEED} order by id) as lines,
+          case when count(*) < most then ${scanned} else 1 end as ahead
         from (
-          select id, name, tag, deleted from plants
-          where id between ${low} and ${high} ${hasTag} order by id limit ${cap}
-        ) as scanned window earlier as (order by id rows unbounded preceding)
-      ) as measured offset 0
-    ) as fitting
-  ) as page`;
+          select id, case when ${SIZE} <= ${parameter('maxSize')} then ${PLANT_JSON} end as line
+          from (
+            select id, name, tag, deleted from plants
+            where id between low and high ${tagged} order by id limit ${scanned}
+          ) as scanned where deleted is null order by id limit most
+        ) as plant
+      ) as page, lateral (
+        select count(*) < ahead and bool_and(deleted is not null) is not false as is_last,
+          coalesce(min(id) filter (where deleted is null) - 1, max(id)) as passed
+        from (
+          select id, deleted from plants
+          where id between coalesce(last, low) and high and id is distinct from last ${tagged} order by id limit ahead
+        ) as following
+      ) as behind order by number`.compile(tables);
+  });
+}
+
+/**
+ * The first plants of one range, as many as have room.
+ *
+ * @param isLimitHidden from the planner, as in `selectPages`; Citus cannot run that
+ */
+export function selectRange(tables: Kysely<Tables>, isTagged: boolean, isLimitHidden: boolean) {
+  return statement<RangeValues, RangeRow>((parameter) => {
+    const cap = sql`${parameter('scanned')}::int`;
+    // With offset 0, `fits` is computed once for each row, and not for each of its uses.
+    const page = (limit: RawBuilder<unknown>) => sql`
+      select count(*) filter (where fits and deleted is null)::int as count,
+        string_agg(${PLANT_JSON}, ${LINE_FEED} order by id) filter (where fits and deleted is null) as lines,
+        coalesce(max(id) filter (where fits and deleted is null), max(id)) as last,
+        count(*) < ${cap} and count(*) = count(*) filter (where fits) as is_last
+      from (
+        select *, n <= ${parameter('count')} and (total <= ${parameter('room')} or n <= 1) as fits
+        from (
+          select *, count(*) filter (where deleted is null) over earlier as n,
+            sum(${SIZE}) filter (where deleted is null) over earlier as total
+          from (
+            select id, name, tag, deleted from plants
+            where id between ${parameter('from')} and ${parameter('to')} ${hasTag(isTagged, parameter('tag'))}
+            order by id limit ${limit}
+          ) as scanned window earlier as (order by id rows unbounded preceding)
+        ) as measured offset 0
+      ) as fitting`;
+    const hidden = sql`select page.* from unnest(array[${cap}]) as wanted (cap), lateral (${page(sql`cap`)}) as page`;
+    return sql<RangeRow>`${isLimitHidden ? hidden : page(cap)}`.compile(tables);
+  });
 }

@@ -16,31 +16,26 @@ const permissions = new Map<string, ReadonlySet<Permission>>([
   [CREATOR, new Set(['read', 'create'])],
 ]);
 
+const FICUS = { id: 1n, name: 'Ficus', tag: 'tree' };
+
 let stored: Map<bigint, NewPlant | 'deleted'>;
 let server: HttpServer;
 beforeEach(async () => {
   stored = new Map([[2n, 'deleted']]);
   const plants = fakePlants(stored);
   server = await startApiServer({ plants, maxFollowers: 2, verifyToken: (token) => permissions.get(token) });
-  await plants.add({ id: 1n, name: 'Ficus', tag: 'tree' });
+  await plants.add(FICUS);
 });
 
 interface Sent {
-  readonly body?: string | undefined;
+  readonly body?: string | null;
   readonly token?: string;
   readonly headers?: Record<string, string>;
 }
 
-async function send(method: string, path: string, { body, token = TOKEN, headers = {} }: Sent = {}) {
-  const response = await fetch(server.url + path, {
-    method,
-    headers: {
-      Authorization: `Bearer ${token}`,
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
-      ...headers,
-    },
-    ...(body !== undefined && { body }),
-  });
+async function send(method: string, path: string, { body = null, token = TOKEN, headers = {} }: Sent = {}) {
+  const own = { Authorization: `Bearer ${token}`, ...(body !== null && { 'Content-Type': 'application/json' }) };
+  const response = await fetch(server.url + path, { method, headers: { ...own, ...headers }, body });
   const text = await response.text();
   const { error } = text.startsWith('{"error"') ? (JSON.parse(text) as { error: number }) : {};
   return { status: response.status, text, error, headers: response.headers };
@@ -72,7 +67,7 @@ describe('PUT /plants/{id}', () => {
     ['a body that is no JSON', '/plants/1', '{', 400, 40000],
   ])('with %s changes nothing', async (_what, path, body, status, error) => {
     expect(await put(path, body)).toMatchObject({ status, error });
-    expect(stored.get(1n)).toEqual({ id: 1n, name: 'Ficus', tag: 'tree' });
+    expect(stored.get(1n)).toEqual(FICUS);
   });
 
   test('takes the record as it was read, its id compared digit by digit', async () => {
@@ -101,37 +96,34 @@ test.each<[string, (etag: string) => string, matches: readonly (keyof typeof LET
   async (_what, header, matches) => {
     for (const name of ['If-None-Match', 'If-Match'] as const) {
       const isLetThrough = matches.includes(name) === LET_THROUGH[name];
-      stored.set(1n, { id: 1n, name: 'Ficus', tag: 'tree' });
+      const outcome = (status: number) => (isLetThrough ? [name, status, undefined] : [name, 412, 41200]);
+      stored.set(1n, FICUS);
       const headers = async () => ({ [name]: header(await etagOf('/plants/1')) });
       const changed = await put('/plants/1', '{"name":"Ficus","tag":"shrub"}', { headers: await headers() });
-      expect([name, changed.status, changed.error]).toEqual([
-        name,
-        ...(isLetThrough ? [200, undefined] : [412, 41200]),
-      ]);
+      expect([name, changed.status, changed.error]).toEqual(outcome(200));
       expect(stored.get(1n)).toMatchObject({ tag: isLetThrough ? 'shrub' : 'tree' });
       const deleted = await remove('/plants/1', { headers: await headers() });
-      expect([name, deleted.status, deleted.error]).toEqual([
-        name,
-        ...(isLetThrough ? [204, undefined] : [412, 41200]),
-      ]);
-      expect(stored.get(1n)).toEqual(isLetThrough ? 'deleted' : { id: 1n, name: 'Ficus', tag: 'tree' });
+      expect([name, deleted.status, deleted.error]).toEqual(outcome(204));
+      expect(stored.get(1n)).toEqual(isLetThrough ? 'deleted' : FICUS);
     }
   },
 );
 
-describe('If-Match', () => {
-  test('does not refuse content that the plant has already, nor a deletion that was done already', async () => {
-    const headers = { 'If-Match': '"x"' };
-    expect((await put('/plants/1', '{"name":"Ficus","tag":"tree"}', { headers })).status).toBe(200);
-    expect((await remove('/plants/2', { headers })).status).toBe(204);
-  });
-
-  test('does not hide that there is no such plant', async () => {
-    const headers = { 'If-Match': '*' };
-    expect((await put('/plants/7', '{"name":""}', { headers })).error).toBe(40401);
+test.each(['If-Match', 'If-None-Match'])(
+  '%s hides neither that there is no such plant nor that it is deleted, and lets it be deleted again',
+  async (name) => {
+    const headers = { [name]: '*' };
+    for (const [path, error] of Object.entries({ '/plants/7': 40401, '/plants/2': 41000 })) {
+      expect((await put(path, '{"name":""}', { headers })).error).toBe(error);
+    }
     expect((await remove('/plants/7', { headers })).error).toBe(40401);
-    expect((await put('/plants/2', '{"name":""}', { headers })).error).toBe(41000);
-  });
+    expect((await remove('/plants/2', { headers })).status).toBe(204);
+  },
+);
+
+test('If-Match does not refuse content that the plant has already', async () => {
+  const same = await put('/plants/1', '{"name":"Ficus","tag":"tree"}', { headers: { 'If-Match': '"x"' } });
+  expect(same.status).toBe(200);
 });
 
 describe('If-None-Match', () => {
@@ -146,14 +138,6 @@ describe('If-None-Match', () => {
     await put('/plants/1', '{"name":"Ficus carica"}');
     expect((await put('/plants/1', SAME, { headers: { 'If-None-Match': etag } })).status).toBe(200);
     expect((await put('/plants/1', SAME, { headers: { 'If-None-Match': etag } })).error).toBe(41200);
-  });
-
-  test('does not refuse a deletion that was done already, and does not hide that there is no such plant', async () => {
-    const headers = { 'If-None-Match': '*' };
-    expect((await remove('/plants/2', { headers })).status).toBe(204);
-    expect((await remove('/plants/7', { headers })).error).toBe(40401);
-    expect((await put('/plants/7', '{"name":""}', { headers })).error).toBe(40401);
-    expect((await put('/plants/2', '{"name":""}', { headers })).error).toBe(41000);
   });
 
   test.each<[string, string, string, number]>([
@@ -182,8 +166,17 @@ describe('DELETE /plants/{id}', () => {
     expect((await send('GET', '/plants')).text).toBe('[]');
   });
 
-  test('ignores a body', async () => {
+  test.each([
+    ['If-Match', '"x"'],
+    ['If-None-Match', '*'],
+  ])('gets 204 again for a deleted plant, whatever %s says', async (name, value) => {
+    await remove('/plants/1');
+    expect((await remove('/plants/1', { headers: { [name]: value } })).status).toBe(204);
+  });
+
+  test('ignores a body, and says of an id that none has that it is none', async () => {
     expect((await remove('/plants/1', { body: 'no JSON' })).status).toBe(204);
+    expect((await remove('/plants/7')).error).toBe(40401);
   });
 });
 
@@ -194,7 +187,7 @@ test.each([
 ])('%s may neither change nor delete', async (token, status) => {
   expect((await put('/plants/x', '{', { token })).status).toBe(status);
   expect((await remove('/plants/x', { token })).status).toBe(status);
-  expect(stored.get(1n)).toEqual({ id: 1n, name: 'Ficus', tag: 'tree' });
+  expect(stored.get(1n)).toEqual(FICUS);
 });
 
 describe('GET /changes', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { get, startApiServer } from '../../../support/api-server.ts';
+import { get, refusalOf, startApiServer } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
 import { rawRequest, requestText } from '../../../support/raw-request.ts';
@@ -28,11 +28,6 @@ const server = forAllTests(() =>
 const list = (query: string, headers: Record<string, string> = {}) => get(server.url, `/plants${query}`, headers);
 const text = async (query: string, headers?: Record<string, string>) => (await list(query, headers)).text();
 
-async function refusal(response: Response): Promise<[number, number, string]> {
-  const { error, message } = (await response.json()) as { error: number; message: string };
-  return [response.status, error, message];
-}
-
 /** The next page's query, from the Link header. */
 function nextOf({ headers }: Response): string | undefined {
   const link = headers.get('Link');
@@ -54,19 +49,18 @@ test('is a JSON array of whole records in ascending order of id, with every digi
 });
 
 test('is an empty array, or no line, if there is nothing', async () => {
-  expect(await text('?tag=none')).toBe('[]');
-  expect(await text('?tag=none', { Accept: 'application/x-ndjson' })).toBe('');
-  expect(await text('?after=9223372036854775807')).toBe('[]');
+  const last = 2n ** 63n - 1n;
+  for (const query of ['?tag=none', '?tag=none&limit=1', `?after=${last}`, `?after=${last}&limit=1`]) {
+    const response = await list(query);
+    expect([response.headers.get('Link'), await response.text()]).toEqual([null, '[]']);
+    expect(await text(query, { Accept: 'application/x-ndjson' })).toBe('');
+  }
 });
 
 test('has no ETag, so that no If-None-Match can make it 304', async () => {
   for (const header of ['*', '""', '"x"']) {
     const response = await list('', { 'If-None-Match': header });
-    expect([response.status, response.headers.get('ETag'), await response.text()]).toEqual([
-      200,
-      null,
-      arrayOf(plants),
-    ]);
+    expect([response.status, response.headers.get('ETag')]).toEqual([200, null]);
   }
 });
 
@@ -79,8 +73,8 @@ describe('tag', () => {
     ['A b', 'A+b'],
     ['the', 'the'],
   ])('selects the plants with exactly the tag %j', async (tag, encoded) => {
-    expect(await text(`?tag=${encoded}`)).toBe(arrayOf(plants.filter((plant) => plant.tag === tag)));
-    expect(await text(`?limit=100&tag=${encoded}`)).toBe(arrayOf(plants.filter((plant) => plant.tag === tag)));
+    const tagged = arrayOf(plants.filter((plant) => plant.tag === tag));
+    for (const limit of ['', 'limit=100&']) expect(await text(`?${limit}tag=${encoded}`)).toBe(tagged);
   });
 
   test('that is not percent-encoded is no valid request target, and never another tag', async () => {
@@ -91,19 +85,12 @@ describe('tag', () => {
   });
 });
 
-describe('after', () => {
-  test.each([
-    ['-9223372036854775808', 1],
-    ['-6', 1],
-    ['-5', 2],
-    ['0', 3],
-    ['9007199254740992', 3],
-    ['9007199254740993', 4],
-    ['9223372036854775806', 5],
-  ])('%s leaves out the plants up to that id, which need not exist', async (after, first) => {
-    expect(await text(`?after=${after}`)).toBe(arrayOf(plants.slice(first)));
-  });
-});
+test.each([-(2n ** 63n), -6n, -5n, 0n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 2n])(
+  'after %s leaves out the plants up to that id, which need not exist',
+  async (after) => {
+    expect(await text(`?after=${after}`)).toBe(arrayOf(plants.filter(({ id }) => id > after)));
+  },
+);
 
 describe('limit', () => {
   test.each([1, 2, 4, 5])(
@@ -160,37 +147,24 @@ describe('the query', () => {
   const KNOWN = 'is unknown: the query may have only limit, after, tag';
 
   test.each([
-    ...['0', '-1', '2147483648', '1.0', '01', '+1', '1e3', '', 'all', '9'.repeat(400)].map((value) => [
-      `limit=${value}`,
+    ...['0', '-1', '2147483648', '1.0', '01', '+1', '1e3', '', 'all', '9'.repeat(400)].map((n) => [
+      `limit=${n}`,
       LIMIT,
     ]),
     ...['9223372036854775808', '-0', '007', '', 'x', '1.0'].map((value) => [`after=${value}`, `after ${ID}`]),
     ['tag=a%00b', 'tag must be a string without U+0000'],
-    ['offset=1', `"offset" ${KNOWN}`],
-    ['Limit=1', `"Limit" ${KNOWN}`],
-    ['tag[]=a', `"tag[]" ${KNOWN}`],
-    ['%00=a', `"\\u0000" ${KNOWN}`],
-    ['=a', `"" ${KNOWN}`],
-    ['__proto__=a', `"__proto__" ${KNOWN}`],
-    ['constructor', `"constructor" ${KNOWN}`],
+    ...['offset', 'Limit', 'tag[]', '', '__proto__', 'constructor'].map((name) => [`${name}=1`, `"${name}" ${KNOWN}`]),
+    ['%00', `"\\u0000" ${KNOWN}`],
     ['limit=1&limit=1', 'limit must be given once only'],
     ['tag=a&after=1&%74ag=b', 'tag must be given once only'],
-    ['tag=%FF', 'tag must be percent-encoded UTF-8'],
-    ['tag=%', 'tag must be percent-encoded UTF-8'],
-    ['tag=%4', 'tag must be percent-encoded UTF-8'],
-    ['tag=%C0%80', 'tag must be percent-encoded UTF-8'],
-    ['tag=%ED%A0%80', 'tag must be percent-encoded UTF-8'],
+    ...['%FF', '%', '%4', '%C0%80', '%ED%A0%80'].map((tag) => [`tag=${tag}`, 'tag must be percent-encoded UTF-8']),
     ['%FF=a', 'the name of a parameter must be percent-encoded UTF-8'],
   ])('%s gets 400 / 40022 and what it must be', async (query, message) => {
-    expect(await refusal(await list(`?${query}`))).toEqual([400, 40022, message]);
+    expect(await refusalOf(await list(`?${query}`))).toEqual([400, 40022, message]);
   });
 
-  test.each(['?', '?&', '?&&tag=&', '?t%61g='])('%s is fine', async (query) => {
+  test.each(['?', '?&', '?&&tag=&', '?t%61g=', '?tag=a=b'])('%s is fine', async (query) => {
     expect((await list(query)).status).toBe(200);
-  });
-
-  test('takes a tag with an equals sign that is not encoded', async () => {
-    expect(await text('?tag=a=b')).toBe('[]');
   });
 });
 
@@ -209,10 +183,5 @@ describe('Accept', () => {
     const response = await list('?limit=5', { Accept: 'application/x-ndjson' });
     expect(nextOf(response)).toBe('?limit=5&after=9007199254740994');
     expect(await response.text()).toBe(linesOf(plants.slice(0, 5)));
-  });
-
-  test('that allows neither gets 406 / 40600 with the types that there are', async () => {
-    const message = 'Accept must allow application/json or application/x-ndjson';
-    expect(await refusal(await list('', { Accept: 'text/html' }))).toEqual([406, 40600, message]);
   });
 });

@@ -33,31 +33,20 @@ const generators: [name: string, program: string, args: string][] = [
   ['swagger-typescript-api', 'swagger-typescript-api', 'generate -p openapi.json -o generated -n $name.ts'],
 ];
 
-const stringIds = async () =>
-  output('.', [projectFile('examples/client/string-ids.ts')], await readFile(golden, 'utf8'));
+type Ids = readonly [bigint, bigint];
 
-interface Variant {
-  readonly document: () => Promise<string>;
-  readonly fetch: typeof globalThis.fetch;
-  readonly ids: readonly [bigint, bigint];
-  /** An id as the clients have it. */
-  readonly idOf: (id: bigint) => unknown;
-}
+const asItIs = () => readFile(golden, 'utf8');
+const stringIds = async () => output('.', [projectFile('examples/client/string-ids.ts')], await asItIs());
+const numbers: Ids = [1n, BigInt(Number.MAX_SAFE_INTEGER)];
+const all: Ids = [-(2n ** 63n), 2n ** 53n + 1n];
 
-const variants: [folder: string, what: string, variant: Variant][] = [
-  [
-    'as-it-is',
-    'the document as it is, with ids that a number can hold',
-    { document: () => readFile(golden, 'utf8'), fetch, ids: [1n, BigInt(Number.MAX_SAFE_INTEGER)], idOf: Number },
-  ],
-  [
-    'string-ids',
-    'the document with string ids, with all ids',
-    { document: stringIds, fetch: exactFetch, ids: [-(2n ** 63n), 2n ** 53n + 1n], idOf: String },
-  ],
+/** With the ids to use, and an id as the clients have it. */
+const variants: [string, string, () => Promise<string>, typeof globalThis.fetch, Ids, (id: bigint) => unknown][] = [
+  ['as-it-is', 'the document as it is, with ids that a number can hold', asItIs, fetch, numbers, Number],
+  ['string-ids', 'the document with string ids, with all ids', stringIds, exactFetch, all, String],
 ];
 
-describe.each(variants)('%s: clients made of %s', (name, _what, { document, fetch, ids, idOf }) => {
+describe.each(variants)('%s: clients made of %s', (name, _what, document, fetch, ids, idOf) => {
   let folder: string;
   beforeAll(async () => {
     folder = await tools.folder(name);

@@ -122,31 +122,3 @@ test.each(documented)('shows %s as an example under its status', (code, { status
     expect(numbers).toEqual([...new Set(numbers)]);
   }
 });
-
-test.each([
-  ['createPlant', '200 400 401 403 408 417 431 500 503'],
-  ['listPlants', '200 400 401 403 406 408 417 431 500 503'],
-  ['findPlant', '200 304 400 401 403 404 406 408 410 417 431 500 503'],
-  ['changePlant', '200 400 401 403 404 408 410 412 417 431 500 503'],
-  ['deletePlant', '204 400 401 403 404 408 412 417 431 500 503'],
-  ['listChanges', '200 400 401 403 406 408 410 417 431 500 501 503'],
-])('documents what can become of %s, and no more', (id, statuses) => {
-  const [operation] = operations().filter(({ operationId }) => operationId === id);
-  expect(Object.keys(operation?.responses ?? {}).join(' ')).toBe(statuses);
-});
-
-test.each([
-  ['createPlant', 'id must be an integer from -9223372036854775808 to 9223372036854775807'],
-  ['changePlant', 'id must be the id in the path, or omitted'],
-  ['listPlants', 'limit must be an integer from 1 to 2147483647 in decimal digits'],
-  ['listChanges', 'after must be the "next" of an earlier response, or now'],
-])('shows of 40022 what can be wrong with %s', (id, message) => {
-  const { examples } = responsesOf(400).find(({ operationId }) => operationId === id) ?? {};
-  expect(examples?.invalid_plant?.value.message).toBe(message);
-});
-
-test('says what each parameter is for, not how it is written', () => {
-  for (const { description } of operations().flatMap(({ parameters = [] }) => parameters)) {
-    expect(description).not.toMatch(/^an? \w+ (from|without)|decimal|U\+0000/);
-  }
-});

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Permission } from '../../../../src/application/permissions.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { get, post, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { get, post, refusalOf, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
-import { rawRequest } from '../../../support/raw-request.ts';
+import { rawRequest, requestText } from '../../../support/raw-request.ts';
 
 /* What all reads have in common, and reading one plant. Lists are in lists.test.ts. */
 
@@ -34,12 +34,7 @@ const server = forAllTests(() =>
 const read = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   get(server.url, path, headers, method);
 
-/** Status, `error` and message. */
-async function refusal(response: Response | Promise<Response>): Promise<[number, number, string]> {
-  const { status } = await response;
-  const { error, message } = (await (await response).json()) as { error: number; message: string };
-  return [status, error, message];
-}
+const refusal = async (response: Promise<Response>) => refusalOf(await response);
 
 const jsonOf = ({ id, name, tag }: NewPlant) =>
   `{"id":${id},"name":${JSON.stringify(name)}${tag === undefined ? '' : `,"tag":${JSON.stringify(tag)}`}}`;
@@ -57,8 +52,10 @@ describe('a plant', () => {
   });
 
   test('that was read can be sent as it is', async () => {
-    for (const { id } of plants)
-      expect((await post(server.url, await (await read(`/plants/${id}`)).text())).status).toBe(200);
+    for (const { id } of plants) {
+      const record = await (await read(`/plants/${id}`)).text();
+      expect((await post(server.url, record)).status).toBe(200);
+    }
   });
 
   test('can have its id percent-encoded, as in any URL', async () => {
@@ -69,36 +66,15 @@ describe('a plant', () => {
     const response = await read('/plants/7');
     expect(response.headers.get('Cache-Control')).toBe('no-store');
     expect(response.headers.get('ETag')).toBeNull();
-    expect(await refusal(response)).toEqual([404, 40401, 'no plant has the id 7']);
+    expect(await refusalOf(response)).toEqual([404, 40401, 'no plant has the id 7']);
   });
 
   test.each([
-    ...[
-      '00',
-      '01',
-      '-0',
-      '+1',
-      '1.0',
-      '1e3',
-      '0x1',
-      '1_000',
-      'x',
-      '-',
-      '--1',
-      '\u0661',
-      '1%20',
-      '%201',
-      '1%00',
-      '1%0A',
-      '%FF',
-    ],
-    ...['9223372036854775808', '-9223372036854775809', '1'.repeat(20), '9'.repeat(5_000), '1%2F2', 'null'],
+    ...'00 01 -0 +1 1.0 1e3 0x1 1_000 x - --1 \u0661 1%20 %201 1%00 1%0A %FF 1%2F2 null'.split(' '),
+    ...['9223372036854775808', '-9223372036854775809', '1'.repeat(20), '9'.repeat(5_000)],
   ])('cannot have the id %s', async (id) => {
-    expect(await refusal(read(`/plants/${id}`))).toEqual([
-      400,
-      40022,
-      'id must be an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign',
-    ]);
+    const rule = /^id must be an integer from .* in decimal digits, without leading zeros or a plus sign$/;
+    expect(await refusal(read(`/plants/${id}`))).toEqual([400, 40022, expect.stringMatching(rule)]);
   });
 });
 
@@ -168,16 +144,14 @@ describe('a token', () => {
     ['a-token-that-may-nothing', 403, 403],
     ['a-token-of-nobody', 401, 401],
   ])('%s gets %i when it reads, and %i when it creates a plant that there is', async (token, reading, creating) => {
-    const statuses = [await get('/plants/1', token), await get('/plants', token), await create(token)].map(
-      ({ status }) => status,
-    );
-    expect(statuses).toEqual([reading, reading, creating]);
+    const responses = [await get('/plants/1', token), await get('/plants', token), await create(token)];
+    expect(responses.map(({ status }) => status)).toEqual([reading, reading, creating]);
   });
 
   test('that is accepted and does not permit the operation gets 403 / 40300 and the challenge of RFC 6750', async () => {
     for (const response of [await create('a-token-that-reads'), await get('/plants', 'a-token-that-creates')]) {
       expect(response.headers.get('WWW-Authenticate')).toBe('Bearer error="insufficient_scope"');
-      expect(await refusal(response)).toEqual([403, 40300, 'the access token does not permit this operation']);
+      expect(await refusalOf(response)).toEqual([403, 40300, 'the access token does not permit this operation']);
     }
   });
 });
@@ -207,21 +181,15 @@ describe('the checks have an order:', () => {
 
 describe('one plant', () => {
   test('takes no query', async () => {
-    expect(await refusal(read('/plants/1?limit=1'))).toEqual([
-      400,
-      40022,
-      '"limit" is unknown: the query may have no parameters',
-    ]);
+    const message = '"limit" is unknown: the query may have no parameters';
+    expect(await refusal(read('/plants/1?limit=1'))).toEqual([400, 40022, message]);
     expect((await read('/plants/1?')).status).toBe(200);
   });
 
   test('is JSON only', async () => {
     expect((await read('/plants/1', { Accept: 'application/x-ndjson;q=1, application/*;q=0.1' })).status).toBe(200);
-    expect(await refusal(read('/plants/1', { Accept: 'application/x-ndjson' }))).toEqual([
-      406,
-      40600,
-      'Accept must allow application/json',
-    ]);
+    const refused = [406, 40600, 'Accept must allow application/json'];
+    expect(await refusal(read('/plants/1', { Accept: 'application/x-ndjson' }))).toEqual(refused);
   });
 });
 
@@ -235,7 +203,6 @@ test('creating ignores its query and Accept', async () => {
 });
 
 test('a body that a client sends with a read is ignored', async () => {
-  const request = `GET /plants/0 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n`;
-  const answer = await rawRequest(server.url, `${request}Content-Length: 3\r\n\r\nabc`);
+  const answer = await rawRequest(server.url, requestText('GET /plants/0', 'abc', 'Connection: close\r\n'));
   expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\n{"id":0,"name":""}$/);
 });

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { beforeAll, expect, jest, test } from '@jest/globals';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { median } from '../../../../tooling/statistics.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
-import { fakePlants } from '../../../support/fake-plants.ts';
 import { atEnd, forAllTests } from '../../../support/lifetimes.ts';
 
 /*
@@ -48,13 +48,12 @@ function cpuTime(): number {
 
 /** The CPU time of a JSON.parse, in milliseconds: the median of several. */
 function unit(): number {
-  return median(
-    Array.from({ length: 3 }, () => {
-      const start = cpuTime();
-      JSON.parse(ZEROS);
-      return cpuTime() - start;
-    }),
-  );
+  const times = Array.from({ length: 3 }, () => {
+    const start = cpuTime();
+    JSON.parse(ZEROS);
+    return cpuTime() - start;
+  });
+  return median(times);
 }
 
 /** Starts to measure each turn of the event loop. @returns a function that ends that and gives the longest, in milliseconds */
@@ -131,11 +130,7 @@ test.each<[string, number, string]>([
   ['nested arrays in an unknown field', 200, `{"id":2,"name":"x","y":${deep}}`],
   ['nested objects that do not close', 400, megabyte('{"id":2,"name":"x","y":', '{"":', '')],
   ['nested objects of different keys in an unknown field', 200, `{"id":2,"name":"x","y":${deepKeys}}`],
-  [
-    'objects of different keys in an unknown field',
-    200,
-    megabyte('{"id":2,"name":"x","y":[0', (n) => `,{${key(n)}:0}`, ']}'),
-  ],
+  ['objects of different keys', 200, megabyte('{"id":2,"name":"x","y":[0', (n) => `,{${key(n)}:0}`, ']}')],
   ['empty objects in an unknown field', 200, megabyte('{"id":2,"name":"x","y":[0', ',{}', ']}')],
   ['zeros in an unknown field', 200, megabyte('{"id":2,"name":"x","y":[0', ',0', ']}')],
   ['empty strings in an unknown field', 200, megabyte('{"id":2,"name":"x","y":[0', ',""', ']}')],
@@ -155,17 +150,12 @@ test.each<[string, number, string]>([
 });
 
 test('would notice a loop that is held for longer by every second request', async () => {
-  const plants = fakePlants();
   let calls = 0;
-  const slow = await startApiServer({
-    plants: {
-      async add(plant) {
-        calls++;
-        if (calls % 2 === 0) for (let count = 0; count < 3 * LIMIT; count++) JSON.parse(ZEROS);
-        return plants.add(plant);
-      },
-    },
-  });
+  const add = async (plant: NewPlant) => {
+    if (++calls % 2 === 0) for (let count = 0; count < 3 * LIMIT; count++) JSON.parse(ZEROS);
+    return plant;
+  };
+  const slow = await startApiServer({ plants: { add } });
   const { statuses, longest } = await hold('{"id":1,"name":"x"}', slow.url);
   expect(statuses).toEqual([200]);
   expect(longest).toBeGreaterThan(LIMIT);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { post, startApiServer } from '../../../support/api-server.ts';
+import { post, refusalOf, startApiServer } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { beginUpload, connectTo, rawRequest, requestText, statusesIn } from '../../../support/raw-request.ts';
 
@@ -11,12 +11,8 @@ afterEach(() => void jest.restoreAllMocks());
 /** A repository whose calls wait until the test lets them go. */
 function heldPlants() {
   const held: (() => void)[] = [];
-  return {
-    held,
-    plants: {
-      add: (plant: NewPlant) => new Promise<NewPlant>((resolve) => held.push(() => resolve(plant))),
-    },
-  };
+  const add = (plant: NewPlant) => new Promise<NewPlant>((resolve) => held.push(() => resolve(plant)));
+  return { held, plants: { add } };
 }
 
 /** Gives up before Jest does, so that no loop outlives a test that fails. */
@@ -31,23 +27,28 @@ function begin(...request: Parameters<typeof post>): Promise<Response> {
 
 const plant = (id: number, name = 'x') => JSON.stringify({ id, name });
 
-test('refuses at once what is more than may be under way, without asking the store, and recovers', async () => {
+/** A service with such a repository, once a plant is there. */
+async function startOccupied(options: Parameters<typeof startApiServer>[0], body = plant(1)) {
   const { held, plants } = heldPlants();
-  const { url } = await startApiServer({ plants, maxRequests: 2 });
-  const accepted = [begin(url, plant(1)), begin(url, plant(2))];
+  const { url } = await startApiServer({ plants, ...options });
+  const accepted = begin(url, body);
+  await until(() => held.length === 1);
+  return { held, url, accepted };
+}
+
+test('refuses at once what is more than may be under way, without asking the store, and recovers', async () => {
+  const { held, url, accepted } = await startOccupied({ maxRequests: 2 });
+  const second = begin(url, plant(2));
   await until(() => held.length === 2);
 
   const refused = await post(url, plant(3));
-  expect(refused.status).toBe(503);
   expect(refused.headers.get('Retry-After')).toBe('1');
-  expect(await refused.json()).toEqual({
-    error: 50300,
-    message: 'the service is overloaded; sending the same request again is safe',
-  });
+  const message = 'the service is overloaded; sending the same request again is safe';
+  expect(await refusalOf(refused)).toEqual([503, 50300, message]);
   expect(held).toHaveLength(2);
 
   for (const release of held) release();
-  expect((await Promise.all(accepted)).map(({ status }) => status)).toEqual([200, 200]);
+  expect([(await accepted).status, (await second).status]).toEqual([200, 200]);
   const again = begin(url, plant(3));
   await until(() => held.length === 3);
   held[2]?.();
@@ -59,10 +60,7 @@ test.each([
   ['there are too many bytes', { maxRequestBytes: 1_000 }, ['x'.repeat(900), 'x'.repeat(200)]],
 ] as const)('lets a client wait a second that it has refused because %s, unless there is room', async (...row) => {
   const [_name, limits, [first, second]] = row;
-  const { held, plants } = heldPlants();
-  const { url } = await startApiServer({ plants, ...limits });
-  const accepted = begin(url, plant(1, first));
-  await until(() => held.length === 1);
+  const { held, url, accepted } = await startOccupied(limits, plant(1, first));
   const socket = connectTo(url).setEncoding('utf8');
   let responses = '';
   socket.on('data', (text) => {
@@ -86,10 +84,7 @@ test.each([
 });
 
 test('bounds the bytes of the bodies under way', async () => {
-  const { held, plants } = heldPlants();
-  const { url } = await startApiServer({ plants, maxRequestBytes: 3_000 });
-  const accepted = begin(url, plant(1, 'x'.repeat(2_000)));
-  await until(() => held.length === 1);
+  const { held, url, accepted } = await startOccupied({ maxRequestBytes: 3_000 }, plant(1, 'x'.repeat(2_000)));
   expect((await post(url, plant(2, 'x'.repeat(2_000)))).status).toBe(503);
   const small = begin(url, plant(3));
   await until(() => held.length === 2);
@@ -136,23 +131,11 @@ test('gives up a body that comes slowly when others find no place', async () => 
   );
 });
 
-test('keeps a request whose body has come, however long the store takes', async () => {
-  const { held, plants } = heldPlants();
-  const { url } = await startApiServer({ plants, maxRequests: 1 });
-  const accepted = begin(url, plant(1));
-  await until(() => held.length === 1);
+test('keeps a request whose body has come, however long the store takes, and refuses a bad token before it counts', async () => {
+  const { held, url, accepted } = await startOccupied({ maxRequests: 1 });
+  expect((await post(url, plant(2), { Authorization: 'Bearer wrong' })).status).toBe(401);
   jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000);
   expect((await post(url, plant(2))).status).toBe(503);
-  held[0]?.();
-  expect((await accepted).status).toBe(200);
-});
-
-test('refuses a bad token before it counts', async () => {
-  const { held, plants } = heldPlants();
-  const { url } = await startApiServer({ plants, maxRequests: 1 });
-  const accepted = begin(url, plant(1));
-  await until(() => held.length === 1);
-  expect((await post(url, plant(2), { Authorization: 'Bearer wrong' })).status).toBe(401);
   held[0]?.();
   expect((await accepted).status).toBe(200);
 });

@@ -1,15 +1,14 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
 import type { PlantBatch, ReadPlants } from '../../../../src/application/ports.ts';
 import { PlantStoreError } from '../../../../src/domain/errors.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { get, startApiServer } from '../../../support/api-server.ts';
+import { type ApiServer, get, refusalOf, startApiServer } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { atEnd } from '../../../support/lifetimes.ts';
-import { batchOf, listBatchSize } from '../../../support/plants/plant-lines.ts';
+import { batchOf, listBatchSize, many } from '../../../support/plants/plant-lines.ts';
 import { connectTo, rawRequest, requestText } from '../../../support/raw-request.ts';
 
 /* Lists that are longer than one batch, which are sent while they are read. */
@@ -22,14 +21,11 @@ const LIMITED = `?limit=${BATCH + 400}`;
 
 const LINES = { Accept: 'application/x-ndjson' };
 
-let server: HttpServer;
+let server: ApiServer;
 
 /** Plants of which a batch has a mebibyte of text, so that a page of more is a stream. */
-const upTo = (count: number) =>
-  Array.from(
-    { length: count },
-    (_, n): NewPlant => ({ id: BigInt(n), name: `plant ${n}`.padEnd(Math.floor(1024 ** 2 / BATCH)) }),
-  );
+const upTo = (count: number): NewPlant[] =>
+  many(count).map(({ id, name }) => ({ id, name: name.padEnd(Math.floor(1024 ** 2 / BATCH)) }));
 const storing = (plants: readonly NewPlant[]) => fakePlants(new Map(plants.map((plant) => [plant.id, plant])));
 
 const list = (query = '', headers: Record<string, string> = {}) => get(server.url, `/plants${query}`, headers);
@@ -93,20 +89,12 @@ const untilThereIsRoom = () =>
     return other.status === 200;
   });
 
-const overloaded = {
-  error: 50300,
-  message: 'the service is overloaded; sending the same request again is safe',
-};
-
 test.each([MANY, 6 * BATCH])('sends all of %i plants as one array, or as lines', async (count) => {
   server = await startApiServer({ plants: storing(upTo(count)) });
   const items = upTo(count).map(({ id, name }) => `{"id":${id},"name":"${name}"}`);
   const array = await list();
-  expect([array.status, array.headers.get('Content-Type'), array.headers.get('Content-Length')]).toEqual([
-    200,
-    'application/json',
-    null,
-  ]);
+  expect(array.headers.get('Content-Type')).toBe('application/json');
+  expect(array.headers.get('Content-Length')).toBeNull();
   expect(await array.text()).toBe(`[${items.join()}]`);
   expect(await (await list('', LINES)).text()).toBe(`${items.join('\n')}\n`);
   const page = await list(LIMITED);
@@ -125,66 +113,45 @@ test('a page with little text is no stream, however few of its plants the store 
   expect(lines).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"id":19,.*\n$/);
 });
 
-describe.each([
+test.each([
   ['an array', {}],
   ['lines', LINES],
-])('an error after the 200 of %s', (_name, headers) => {
-  test('breaks the connection, so that no client can take what came for the whole', async () => {
-    const { plants, waiting } = held();
-    const lines: string[] = [];
-    server = await startApiServer({ plants, onLog: (line) => lines.push(line) });
-    const accept = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    const answered = rawRequest(server.url, request('/plants', accept.join(''))).catch(() => 'reset');
-    const response = await list('', headers);
-    expect(response.status).toBe(200);
-    await eventually(() => waiting.length === 2);
-    waiting.shift()?.fail(new PlantStoreError('store_unavailable', 'not now'));
-    waiting.shift()?.fail(new Error('a defect'));
-    await expect(response.text()).rejects.toThrow();
-    // The last chunk of a complete body.
-    expect(await answered).not.toMatch(/\r\n0\r\n\r\n$/);
-    expect((await get(server.url, '/plants/1')).status).toBe(200);
-    // One line for each request, of which one fails as expected and one by a defect.
-    await eventually(() => lines.length === 3);
-    const broken = { msg: 'request', requestId: expect.any(String), status: 200, aborted: true };
-    const logged = lines.map((line) => JSON.parse(line)).toSorted((a, b) => a.level - b.level);
-    expect(logged).toEqual([
-      expect.objectContaining({ level: 30, path: '/plants/1' }),
-      expect.objectContaining({ ...broken, level: 40, error: 50300, reason: 'not now' }),
-      expect.objectContaining({ ...broken, level: 50, error: 50000 }),
-    ]);
-    expect(lines.join('')).toContain('a defect');
-  });
-
-  test('gives its place back', async () => {
-    const { plants, waiting } = held();
-    server = await startApiServer({ plants, maxStreams: 1 });
-    for (let times = 0; times < 3; times++) {
-      const response = await list('', headers);
-      expect(response.status).toBe(200);
-      await eventually(() => waiting.length === 1);
-      waiting.shift()?.fail(new PlantStoreError('store_unavailable', 'not now'));
-      await expect(response.text()).rejects.toThrow();
-    }
-  });
+])('an error after the 200 of %s breaks the connection, and gives the place back', async (_name, headers) => {
+  const { plants, waiting } = held();
+  server = await startApiServer({ plants, maxStreams: 2 });
+  const accept = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const answered = rawRequest(server.url, request('/plants', accept.join(''))).catch(() => 'reset');
+  const response = await list('', headers);
+  expect(response.status).toBe(200);
+  await eventually(() => waiting.length === 2);
+  waiting.shift()?.fail(new PlantStoreError('store_unavailable', 'not now'));
+  waiting.shift()?.fail(new Error('a defect'));
+  await expect(response.text()).rejects.toThrow();
+  // The last chunk of a complete body, without which no client takes what came for the whole.
+  expect(await answered).not.toMatch(/\r\n0\r\n\r\n$/);
+  // One line for each request, of which one fails as expected and one by a defect.
+  await eventually(() => server.lines.length === 2);
+  const broken = { msg: 'request', requestId: expect.any(String), status: 200, aborted: true };
+  expect(server.lines.map((line) => JSON.parse(line)).toSorted((a, b) => a.level - b.level)).toEqual([
+    expect.objectContaining({ ...broken, level: 40, error: 50300, reason: 'not now' }),
+    expect.objectContaining({ ...broken, level: 50, error: 50000 }),
+  ]);
+  expect(server.lines.join('')).toContain('a defect');
+  const again = [await list('', headers), await list('', headers)];
+  expect(again.map(({ status }) => status)).toEqual([200, 200]);
+  for (const { body } of again) await body?.cancel();
 });
 
-describe('over HTTP/1.0, which has no chunks', () => {
-  test('a stream of lines is refused, since nothing would show that it broke off', async () => {
-    server = await startApiServer({ plants: storing(upTo(MANY)), maxStreams: 1 });
-    for (const target of ['/plants', LIMITED.replace('?', '/plants?')]) {
-      const response = await rawRequest(server.url, oldRequest(target, LINES.Accept));
-      expect(response).toMatch(/^HTTP\/1\.1 406 /);
-      expect(response).toContain('"error":40600');
-    }
-  });
-
-  test('an array is sent, whose end shows that it is whole, and so are lines that are no stream', async () => {
-    server = await startApiServer({ plants: storing(upTo(MANY)), maxStreams: 1 });
-    expect(await rawRequest(server.url, oldRequest('/plants', 'application/json'))).toMatch(/\r\n\r\n\[.*\]$/);
-    const page = await rawRequest(server.url, oldRequest('/plants?limit=2', LINES.Accept));
-    expect(page).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\n\{"id":0,.*\n\{"id":1,.*\n$/);
-  });
+test('over HTTP/1.0, which has no chunks, a stream of lines is refused, since nothing would show that it broke off', async () => {
+  server = await startApiServer({ plants: storing(upTo(MANY)), maxStreams: 1 });
+  for (const target of ['/plants', `/plants${LIMITED}`]) {
+    const response = await rawRequest(server.url, oldRequest(target, LINES.Accept));
+    expect(response).toMatch(/^HTTP\/1\.1 406 [\s\S]*"error":40600/);
+  }
+  // An array shows by its end that it is whole.
+  expect(await rawRequest(server.url, oldRequest('/plants', 'application/json'))).toMatch(/\r\n\r\n\[.*\]$/);
+  const page = await rawRequest(server.url, oldRequest('/plants?limit=2', LINES.Accept));
+  expect(page).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\n\{"id":0,.*\n\{"id":1,.*\n$/);
 });
 
 test('an error before the 200 is a response like any other', async () => {
@@ -192,36 +159,31 @@ test('an error before the 200 is a response like any other', async () => {
     throw new PlantStoreError('store_unavailable', 'not now');
   };
   server = await startApiServer({ plants: { readBatch: fails } });
-  const response = await list(LIMITED);
-  expect([response.status, await response.json()]).toEqual([503, { error: 50300, message: 'not now' }]);
+  for (const query of ['', '?limit=10', LIMITED]) {
+    expect(await refusalOf(await list(query))).toEqual([503, 50300, 'not now']);
+  }
 });
 
-describe('more streams than MAX_STREAMS', () => {
-  test('get 503 / 50300, while short lists and single plants are read, until one has ended', async () => {
-    const { plants, waiting } = held();
-    let refusals = 0;
-    const observer = { requestEnded() {}, overloaded: () => refusals++ };
-    server = await startApiServer({ plants, maxStreams: 2, observer });
-    const streams = [await list(), await list(LIMITED)];
-    expect(streams.map(({ status }) => status)).toEqual([200, 200]);
-    for (const query of ['', `?limit=${BATCH + 1}`]) {
-      const refused = await list(query);
-      expect([refused.status, refused.headers.get('Retry-After'), refused.headers.get('Link')]).toEqual([
-        503,
-        '1',
-        null,
-      ]);
-      expect(await refused.json()).toEqual(overloaded);
-    }
-    expect(refusals).toBe(2);
-    expect((await list('?limit=1000')).status).toBe(200);
-    expect((await get(server.url, '/plants/7')).status).toBe(200);
+test('more streams than MAX_STREAMS get 503 / 50300, while short lists and single plants are read, until one has ended', async () => {
+  const { plants, waiting } = held();
+  let refusals = 0;
+  const observer = { requestEnded() {}, overloaded: () => refusals++ };
+  server = await startApiServer({ plants, maxStreams: 2, observer });
+  const streams = [await list(), await list(LIMITED)];
+  expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+  for (const query of ['', `?limit=${BATCH + 1}`]) {
+    const refused = await list(query);
+    expect([refused.headers.get('Retry-After'), refused.headers.get('Link')]).toEqual(['1', null]);
+    expect(await refusalOf(refused)).toEqual([503, 50300, expect.stringMatching(/^the service is overloaded; /)]);
+  }
+  expect(refusals).toBe(2);
+  expect((await list('?limit=1000')).status).toBe(200);
+  expect((await get(server.url, '/plants/7')).status).toBe(200);
 
-    await releaseAll(waiting, Promise.all(streams.map((stream) => stream.text())));
-    const again = await list();
-    expect(again.status).toBe(200);
-    await releaseAll(waiting, again.text());
-  });
+  await releaseAll(waiting, Promise.all(streams.map((stream) => stream.text())));
+  const again = await list();
+  expect(again.status).toBe(200);
+  await releaseAll(waiting, again.text());
 });
 
 describe('a client that leaves', () => {
@@ -248,17 +210,12 @@ describe('a client that leaves', () => {
       if (range.from <= 0n) await new Promise<void>((resolve) => begun.push(resolve));
       return stored(range, count);
     };
-    const lines: string[] = [];
-    server = await startApiServer({
-      plants: { ...plants, readBatch },
-      maxStreams: 1,
-      onLog: (line) => lines.push(line),
-    });
+    server = await startApiServer({ plants: { ...plants, readBatch }, maxStreams: 1 });
     for (let times = 1; times <= 3; times++) {
       const socket = send(request());
       await eventually(() => begun.length === 1);
       socket.resetAndDestroy();
-      await eventually(() => lines.length === times);
+      await eventually(() => server.lines.length === times);
       begun.pop()?.();
     }
     const response = list();
@@ -270,13 +227,12 @@ describe('a client that leaves', () => {
 
   test('gives back the place of the list that was sent, and takes none for those that it has asked for behind it', async () => {
     const { plants, waiting } = held();
-    const lines: string[] = [];
-    server = await startApiServer({ plants, maxStreams: 1, onLog: (line) => lines.push(line) });
+    server = await startApiServer({ plants, maxStreams: 1 });
     const socket = send(request().repeat(3));
     await eventually(() => waiting.length === 1);
     expect((await list()).status).toBe(503);
     socket.resetAndDestroy();
-    await eventually(() => lines.length === 2);
+    await eventually(() => server.lines.length === 2);
     waiting.pop()?.release();
     const stream = await list();
     expect(stream.status).toBe(200);
@@ -290,11 +246,9 @@ describe('a client that does not read its list', () => {
     server = await startApiServer({ plants });
     const [slow, fast] = [send(request()), send(request())];
     fast.resume();
-    const reads = { atFirst: 0 };
     await eventually(() => fast.bytesRead > 200 * 1024 ** 2);
     // The slow one takes what the buffers of its socket hold.
-    reads.atFirst = state.reads - fast.bytesRead / 1024 ** 2;
-    expect(reads.atFirst).toBeLessThan(30);
+    expect(state.reads - fast.bytesRead / 1024 ** 2).toBeLessThan(30);
     slow.destroy();
   });
 
@@ -328,26 +282,17 @@ test('HEAD of a long list reads the first batch only', async () => {
   }
 });
 
-test('requests that the end of the service cuts have their log lines once it has ended', async () => {
+test('the end of the service cuts lists at the deadline, which do not look complete, and they have their log lines then', async () => {
   const { plants, waiting } = held();
-  const lines: string[] = [];
-  server = await startApiServer({ plants, onLog: (line) => lines.push(line) });
-  send(request());
-  send(request().repeat(2));
-  await eventually(() => waiting.length === 2);
-  await server.close(0);
-  const logged = lines.map((line) => JSON.parse(line));
-  // The one behind another was not begun.
-  expect(logged).toEqual(Array(2).fill(expect.objectContaining({ msg: 'request', path: '/plants', aborted: true })));
-});
-
-test('the end of the service cuts a list at the deadline, and it does not look complete', async () => {
-  const { plants } = held();
   server = await startApiServer({ plants });
-  const answer = rawRequest(server.url, request()).catch(() => 'reset');
+  const answer = rawRequest(server.url, request().repeat(2)).catch(() => 'reset');
   const response = await list();
   const text = expect(response.text()).rejects.toThrow();
+  await eventually(() => waiting.length === 2);
   await server.close(100);
+  // The one behind another was not begun.
+  const aborted = expect.objectContaining({ msg: 'request', path: '/plants', aborted: true });
+  expect(server.lines.map((line) => JSON.parse(line))).toEqual([aborted, aborted]);
   await text;
   expect(await answer).not.toMatch(/\r\n0\r\n\r\n$/);
 });

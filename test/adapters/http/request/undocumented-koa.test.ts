@@ -36,10 +36,8 @@ test("gives what Koa's middleware and this service use of a context", () => {
 
 test('adds no listener, whose cost is why it is used', () => {
   const { request, response } = begin();
-  const listeners = () =>
-    [request, response, request.socket].map((emitter) =>
-      emitter.eventNames().map((event) => [event, emitter.listenerCount(event)]),
-    );
+  const emitters = [request, response, request.socket];
+  const listeners = () => emitters.map((one) => one.eventNames().map((event) => [event, one.listenerCount(event)]));
   const before = listeners();
   contextOf({ ...begin(), request, response });
   expect(listeners()).toEqual(before);

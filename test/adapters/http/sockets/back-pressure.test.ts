@@ -23,18 +23,12 @@ function setUp() {
     () => state.freeSlots,
     ({ socket }) => socket.resume(),
   );
-  return {
-    state,
-    exchange,
-    pause: (one: object) => pause(one as Exchange),
-    reading: () => [...reading].sort().join(' '),
-  };
+  const names = () => [...reading].sort().join(' ');
+  return { state, exchange, pause: (one: object) => pause(one as Exchange), reading: names };
 }
 
 /** Some turns of the event loop, shorter than the interval of checks; the fake clock takes a millisecond for each. */
-function turns(): void {
-  jest.advanceTimersByTime(5);
-}
+const turns = () => jest.advanceTimersByTime(5);
 
 test('does not pause the client of a request that was let in', () => {
   const { exchange, pause, reading } = setUp();

@@ -58,12 +58,10 @@ describe('while it stops', () => {
     const stopping = await startApiServer();
     const socket = connectTo(stopping.url).setEncoding('utf8');
     socket.write(NOT_LAST);
-    expect(await once(socket, 'data')).toEqual([
-      expect.stringMatching(/^HTTP\/1\.1 200 [\s\S]*Connection: keep-alive/),
-    ]);
+    expect((await once(socket, 'data'))[0]).toMatch(/^HTTP\/1\.1 200 [\s\S]*Connection: keep-alive/);
     const closed = stopping.close(60_000);
     socket.write(NOT_LAST);
-    expect(await once(socket, 'data')).toEqual([expect.stringMatching(/^HTTP\/1\.1 200 [\s\S]*Connection: close/)]);
+    expect((await once(socket, 'data'))[0]).toMatch(/^HTTP\/1\.1 200 [\s\S]*Connection: close/);
     await closed;
   });
 
@@ -99,11 +97,6 @@ async function sendInTwo(request: string): Promise<string> {
   return text(socket);
 }
 
-test('answers the same whether a body comes with its headers or after them', async () => {
-  expect(await sendInTwo(LAST)).toMatch(/^HTTP\/1\.1 200 [\s\S]*{"name":"Monstera"}$/);
-  expect(await rawRequest(server.url, LAST)).toMatch(/^HTTP\/1\.1 200 [\s\S]*{"name":"Monstera"}$/);
-});
-
 test('keeps nothing of a request while its connection is idle', async () => {
   const received = nextRequest();
   const socket = connectTo(server.url);
@@ -122,35 +115,18 @@ test('lets a client that expects 100 Continue go on, even if its body is there a
 
 test('does not ask a client of HTTP/1.0 for its body, which it would not understand', async () => {
   const old = LAST.replace('HTTP/1.1', 'HTTP/1.0').replace('Connection: close', 'Expect: 100-continue');
-  expect(await sendInTwo(old)).toMatch(/^HTTP\/1\.1 200 /);
+  expect(await sendInTwo(old)).toMatch(/^HTTP\/1\.1 200 [\s\S]*{"name":"Monstera"}$/);
 });
 
-describe('a body in small pieces', () => {
+test('takes a body in small pieces if there are not too many, and refuses it as too large otherwise', async () => {
   const inPieces = (count: number) =>
     `${LAST_CHUNKED}${'1\r\n \r\n'.repeat(count)}${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;
-
-  test('is taken if there are not too many', async () => {
-    expect(await rawRequest(server.url, inPieces(900))).toMatch(/^HTTP\/1\.1 200 /);
-  });
-
-  test('is refused as too large otherwise, since each takes memory', async () => {
-    const roomy = await startApiServer();
-    expect(await rawRequest(roomy.url, inPieces(1_100))).toMatch(
-      /^HTTP\/1\.1 400 [\s\S]*{"error":40013,"message":"the body must not be sent in so many small chunks"}$/,
-    );
-  });
-});
-
-test.each([
-  ['two Host headers', 'Host: a\r\nHost: a'],
-  ['a second Host behind many headers', `Host: a\r\n${'a:\r\n'.repeat(190)}Host: b`],
-  ['a Host that is none', 'Host: a b'],
-  ['a Host with a path', 'Host: a/b'],
-  ['an encoded body', 'Host: a\r\nTransfer-Encoding: gzip, chunked'],
-])('refuses %s as malformed', async (_name, lines) => {
-  const answer = await rawRequest(server.url, `POST /plants HTTP/1.1\r\n${lines}\r\nConnection: close\r\n\r\n`);
-  expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-  expect(answer).toContain('"error":40001');
+  const { url } = await startApiServer();
+  expect(await rawRequest(url, inPieces(900))).toMatch(/^HTTP\/1\.1 200 /);
+  // Each piece takes memory.
+  expect(await rawRequest(url, inPieces(1_100))).toMatch(
+    /^HTTP\/1\.1 400 [\s\S]*{"error":40013,"message":"the body must not be sent in so many small chunks"}$/,
+  );
 });
 
 test.each(['localhost', 'localhost:3000', '127.0.0.1:80', '[::1]:3000', 'xn--bcher-kva.example:', 'a_b.example'])(

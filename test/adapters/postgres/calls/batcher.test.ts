@@ -7,18 +7,10 @@ afterEach(() => endBatches());
 
 const openCall = () => ({ isOpen: true, isAlone: false });
 
+type Gather = (() => Promise<void>) | undefined;
+
 /** A batcher whose batches end when the test says so. */
-function setUp({
-  maxItems = 10,
-  maxSize = 100,
-  maxRunning = 1,
-  gather,
-}: {
-  maxItems?: number;
-  maxSize?: number;
-  maxRunning?: number;
-  gather?: () => Promise<void>;
-} = {}) {
+function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1, gather = undefined as Gather } = {}) {
   const batches: { items: readonly string[]; succeed: () => void; fail: (error: Error) => void }[] = [];
   let isOver = false;
   endBatches = () => {

@@ -8,20 +8,13 @@ import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
 import { damagedMigrations, migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { execute } from '../../../../tooling/execute.ts';
+import { lockRows, observed, openTransaction } from '../../../support/disturbances.ts';
 import { openEmbedded } from '../../../support/embedded-template.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { forAllTests } from '../../../support/lifetimes.ts';
+import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';
 import { changesOf, deletion, readPage, readToEnd } from '../../../support/plants/changes.ts';
 import { ownPostgres } from '../../../support/servers/own-postgres.ts';
-import {
-  connect,
-  lockRows,
-  migratedDatabase,
-  observed,
-  openTransaction,
-  plantsIn,
-  storedPlants,
-} from '../../../support/test-database.ts';
+import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
 
 /* What only a database can show of the feed of changes, and purging. The rest is in ../plant-repository-changes.test.ts. */
 
@@ -33,22 +26,16 @@ const expired = { code: 'cursor_expired' };
 const server = forAllTests(() => ownPostgres(['fsync=off']));
 const otherServer = forAllTests(() => ownPostgres(['fsync=off']));
 
-interface OpenedDatabase {
-  readonly database: Database;
-  /** Where it is, if others can connect to it. */
-  readonly url?: string;
-}
-
-async function openPostgres({ url: server }: { readonly url: string }): Promise<OpenedDatabase> {
+async function openPostgres({ url: server }: { readonly url: string }) {
   const { url } = await migratedDatabase(server);
   return { database: connect(url), url };
 }
 
 const onPostgres = () => openPostgres(server);
-const onEmbedded = async (): Promise<OpenedDatabase> => ({ database: await openEmbedded() });
+const onEmbedded = async () => ({ database: await openEmbedded(), url: 'not for others' });
 
 /** What a test works with. */
-function storeIn({ database }: OpenedDatabase) {
+function storeIn({ database }: { readonly database: Database }) {
   const purge = plantPurge(database, storeCalls({ schemaReady: () => undefined, timeout: 10_000 }));
   const plants = plantsIn(database);
   return {
@@ -72,8 +59,7 @@ test.each([
   ['of another database on the same server', onPostgres, onPostgres],
   ['of another server', onPostgres, () => openPostgres(otherServer)],
 ])('refuses the position %s, and not its own', async (_where, open, openOther) => {
-  const both = [await open(), await openOther()] as const;
-  const [own, other] = [storeIn(both[0]), storeIn(both[1])];
+  const [own, other] = [storeIn(await open()), storeIn(await openOther())];
   for (const { add } of [own, other]) await add(1n, 2n, 3n);
   const [next, foreign] = [await own.end(), await other.end()];
   await expect(readPage(own.plants, foreign, 10)).rejects.toMatchObject(expired);
@@ -242,8 +228,7 @@ describe.each([
       expect(walk.changes).toEqual([plant(1n), plant(2n), plant(4n)]);
 
       // Also if another one forgets less than had been forgotten when it began.
-      const query = `update change_feed set purged_changed = purged_changed + 1000`;
-      await store.query(query);
+      await store.query('update change_feed set purged_changed = purged_changed + 1000');
       const began = await readPage(store.plants, undefined, 1);
       await store.remove(4n);
       await store.purge();
@@ -341,7 +326,7 @@ describe.each([
     const ANOTHER = 'another instance';
     const writers = ['its own instance', ...(name === 'Postgres' ? [ANOTHER] : [])];
     test.each(writers)('ends within 100 ms of a commit of %s', async (who) => {
-      const writer = who === ANOTHER ? plantsIn(connect(opened.url ?? '')) : store.plants;
+      const writer = who === ANOTHER ? plantsIn(connect(opened.url)) : store.plants;
       const { readChanges: read } = store.plants;
       const taken: number[] = [];
       let after = await store.end();
@@ -406,14 +391,13 @@ describe.each([
 });
 
 describe('beside transactions that are open on Postgres', () => {
-  let opened: OpenedDatabase;
+  const opened = forEachTest(onPostgres);
   let store: ReturnType<typeof storeIn>;
-  beforeEach(async () => {
-    opened = await onPostgres();
+  beforeEach(() => {
     store = storeIn(opened);
   });
 
-  const writing = (...ids: readonly bigint[]) => lockRows(opened.url ?? '', ids);
+  const writing = (...ids: readonly bigint[]) => lockRows(opened.url, ids);
   const late = (id: bigint) => plant(id, 'not committed yet');
 
   test('holds back what was committed after the first write of one that is open, and loses nothing', async () => {
@@ -463,7 +447,7 @@ describe('beside transactions that are open on Postgres', () => {
   test('records what was read while one is open, from two instances, and never takes that back', async () => {
     await store.add(1n);
     await writing(1_000n);
-    const plants = [store.plants, plantsIn(connect(opened.url ?? ''))];
+    const plants = [store.plants, plantsIn(connect(opened.url))];
     const query = 'select max(value::bigint) as last from change_feed, jsonb_each_text(recorded)';
     const recorded: bigint[] = [];
     let isOver = false;
@@ -474,7 +458,7 @@ describe('beside transactions that are open on Postgres', () => {
       }
     });
     for (const end = performance.now() + 1_000; performance.now() < end; ) {
-      recorded.push(BigInt((await execute(opened.url ?? '', query))[0]?.last ?? 0));
+      recorded.push(BigInt((await execute(opened.url, query))[0]?.last ?? 0));
     }
     isOver = true;
     await Promise.all(reading);
@@ -497,7 +481,7 @@ describe('beside transactions that are open on Postgres', () => {
 
   test('brings late what a transaction changes that is older than the repair of a restored table', async () => {
     await store.add(1n);
-    const older = await openTransaction(opened.url ?? '', 'select pg_current_xact_id()');
+    const older = await openTransaction(opened.url, 'select pg_current_xact_id()');
     await store.query('update plants set changed = 1000000000000');
     await migrateUp(opened.database);
     await store.add(2n);

@@ -8,13 +8,13 @@ import type { PostgresServer } from '../../../../tooling/postgres-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { atEnd } from '../../../support/lifetimes.ts';
 import { changesOf, consumer, pagesOf, readPage, readToEnd, sorted } from '../../../support/plants/changes.ts';
-import { ownPostgres, promote, shutDown } from '../../../support/servers/own-postgres.ts';
+import { migratedPostgres, ownPostgres, promote, shutDown } from '../../../support/servers/own-postgres.ts';
 import {
   isSynchronous,
   type SynchronousPair,
   startSynchronousPair,
 } from '../../../support/servers/synchronous-pair.ts';
-import { applyMigrations, connect, plantsIn, storedPlants, storedPlantsAt } from '../../../support/test-database.ts';
+import { connect, plantsIn, storedPlants, storedPlantsAt } from '../../../support/test-database.ts';
 import { living, startReceiver } from '../../../support/webhooks/webhook-receiver.ts';
 import { announced, create, rename, rewind } from '../../../support/webhooks/webhook-service.ts';
 
@@ -42,27 +42,18 @@ function instanceOn(url: string, timeout = 20_000) {
   };
 }
 
-async function newServer(): Promise<PostgresServer> {
-  const server = await ownPostgres(['fsync=off']);
-  await applyMigrations(server.url);
-  return server;
-}
-
 /** Standbys that have all that the server has now, and get nothing more. The server is started again. */
-async function standbysOf(server: PostgresServer, count: number): Promise<PostgresServer[]> {
+async function standbysOf(server: PostgresServer, count = 1) {
   await shutDown(server);
-  const standbys: PostgresServer[] = [];
-  for (let n = 0; n < count; n++) {
-    standbys.push(await ownPostgres(['fsync=off'], { 'standby.signal': '' }, server.dataFolder));
-  }
-  const restarted = await server.restart();
-  atEnd(restarted.stop);
+  const start = () => ownPostgres(['fsync=off'], { 'standby.signal': '' }, server.dataFolder);
+  const standbys = [await start(), ...(await Promise.all(Array.from({ length: count - 1 }, start)))] as const;
+  atEnd((await server.restart()).stop);
   return standbys;
 }
 
 /** The same with one standby, which is promoted at once. */
 async function promotedCopyOf(server: PostgresServer): Promise<PostgresServer> {
-  const [standby] = (await standbysOf(server, 1)) as [PostgresServer];
+  const [standby] = await standbysOf(server);
   await promote(standby);
   return standby;
 }
@@ -75,13 +66,13 @@ async function isRecorded(server: PostgresServer, position: string): Promise<voi
 }
 
 test('those up to the last record go on, later ones are refused for ever', async () => {
-  const server = await newServer();
+  const server = await migratedPostgres();
   const { add, read } = instanceOn(server.url);
   await add(1n, 2n, 3n, 4n, 5n);
   const middle = await read(undefined, 2);
   const end = await read(middle.next);
   await isRecorded(server, end.next);
-  const [standby] = (await standbysOf(server, 1)) as [PostgresServer];
+  const [standby] = await standbysOf(server);
   await add(6n);
   const lost = await read(end.next);
   expect(lost.changes).toEqual([plant(6n)]);
@@ -105,13 +96,13 @@ test('those up to the last record go on, later ones are refused for ever', async
 });
 
 test('one of a page that a lost change had taken a plant out of is refused, since the plant is back', async () => {
-  const server = await newServer();
+  const server = await migratedPostgres();
   const { plants, add, read } = instanceOn(server.url);
   for (const id of [1n, 2n, 3n, 4n]) await add(id);
   const first = await read(undefined, 1);
   const all = await read(first.next);
   await isRecorded(server, all.next);
-  const [standby] = (await standbysOf(server, 1)) as [PostgresServer];
+  const [standby] = await standbysOf(server);
   await plants.replace(plant(2n, 'lost'));
   // Up to a place that is long recorded.
   const second = await read(first.next, 2);
@@ -124,7 +115,7 @@ test('one of a page that a lost change had taken a plant out of is refused, sinc
 });
 
 test('those of several timelines go on in the newest, and none goes on in an older one', async () => {
-  const servers = [await newServer()] as [PostgresServer];
+  const servers = [await migratedPostgres()] as [PostgresServer];
   const positions: string[] = [];
   const lost: string[] = [];
   for (let timeline = 1n; timeline <= 4n; timeline++) {
@@ -155,7 +146,7 @@ test('those of several timelines go on in the newest, and none goes on in an old
 });
 
 test('those of two servers that were promoted apart are not mistaken for each other', async () => {
-  const server = await newServer();
+  const server = await migratedPostgres();
   await instanceOn(server.url).read();
   const both = await standbysOf(server, 2);
   const positions = await Promise.all(
@@ -177,10 +168,10 @@ test('those of two servers that were promoted apart are not mistaken for each ot
 });
 
 test('a webhook goes on from its place of then, and has what lost changes had replaced once it is rewound', async () => {
-  const server = await newServer();
+  const server = await migratedPostgres();
   const receiver = await startReceiver();
   await announced(server.url, receiver, create(1n), create(2n));
-  const [standby] = (await standbysOf(server, 1)) as [PostgresServer];
+  const [standby] = await standbysOf(server);
   const lost = await announced(server.url, receiver, rename(2n, 'lost'), create(3n));
   expect(lost).toEqual(new Set([2n, 3n]));
   await promote(standby);
@@ -195,7 +186,7 @@ test('a webhook goes on from its place of then, and has what lost changes had re
 });
 
 test('a role that may not record goes on without: /ready says so, and its positions end with the timeline', async () => {
-  const server = await newServer();
+  const server = await migratedPostgres();
   await execute(server.url, 'create role service login');
   await execute(server.url, 'grant select, insert, update on plants to service');
   await execute(server.url, 'grant select on kysely_migration, change_feed to service');

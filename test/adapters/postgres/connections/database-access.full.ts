@@ -152,6 +152,7 @@ describe('the role of the service', () => {
 
 describe('TLS to Postgres', () => {
   const reached = async (url: string) => (await migrationStatus(connect(url))).pending;
+  const otherAuthority = { cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } };
   const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
   const CHECKED = ['prefer', 'require', 'verify-ca', 'verify-full'];
 
@@ -162,15 +163,13 @@ describe('TLS to Postgres', () => {
   ])('is used with %s', async (query) => expect(await reached(urlOf('plants_service', query))).toEqual([]));
 
   test('refuses another authority if only sslrootcert is given', async () => {
-    const refused = { cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } };
-    await expect(reached(urlOf('plants_service', 'sslrootcert=other.pem'))).rejects.toMatchObject(refused);
+    await expect(reached(urlOf('plants_service', 'sslrootcert=other.pem'))).rejects.toMatchObject(otherAuthority);
   });
 
   test.each(CHECKED)('with sslmode=%s refuses another authority, none, and another host name', async (mode) => {
     const refusal = (query: string, place = {}) =>
       expect(reached(urlOf('plants_service', `sslmode=${mode}${query}`, place))).rejects;
-    await refusal('&sslrootcert=other.pem').toMatchObject({ cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } });
-    await refusal('').toMatchObject({ cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } });
+    for (const query of ['&sslrootcert=other.pem', '']) await refusal(query).toMatchObject(otherAuthority);
     const byAddress = refusal('&sslrootcert=trusted.pem', { host: '127.0.0.1' });
     await byAddress.toMatchObject({ cause: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' } });
   });

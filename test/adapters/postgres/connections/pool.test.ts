@@ -1,8 +1,10 @@
 import { beforeEach, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { startTcpProxy, type TcpProxy } from '../../../support/servers/tcp-proxy.ts';
+import { forEachTest } from '../../../support/lifetimes.ts';
+import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
 
 /* Which connections are used again, seen through a network that fails. */
@@ -11,11 +13,9 @@ import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../supp
 const CREATE_CONNECTIONS = 8;
 const STATEMENT_TIMEOUT = 500;
 
-let network: TcpProxy;
+const network = forEachTest(async () => startTcpProxy((await migratedDatabase()).url));
 let database: Database;
-beforeEach(async () => {
-  const server = await migratedDatabase();
-  network = await startTcpProxy(server.url);
+beforeEach(() => {
   database = connect(network.url, { poolSize: 10, statementTimeout: STATEMENT_TIMEOUT });
 });
 
@@ -81,4 +81,9 @@ test.each([
   ['postgres:///plants?host=/run/postgresql', '/run/postgresql:5432/plants'],
 ])('says of %s which database it is, without the password', (url, address) => {
   expect(connect(url).description).toBe(`Postgres at ${address}`);
+});
+
+test('switches JIT compilation off, which does not pay for short statements', async () => {
+  const { rows } = await sql<{ jit: string }>`show jit`.execute(database.sql);
+  expect(rows).toEqual([{ jit: 'off' }]);
 });

@@ -6,11 +6,12 @@ import { execute } from '../../../../tooling/execute.ts';
 import { apiClient } from '../../../support/api-client.ts';
 import { TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { forEachTest } from '../../../support/lifetimes.ts';
 import { send } from '../../../support/load-clients.ts';
 import { promote, shutDown } from '../../../support/servers/own-postgres.ts';
 import { severalHosts } from '../../../support/servers/several-hosts.ts';
-import { type SynchronousPair, startSynchronousPair } from '../../../support/servers/synchronous-pair.ts';
-import { startTcpProxy, type TcpProxy } from '../../../support/servers/tcp-proxy.ts';
+import { startSynchronousPair } from '../../../support/servers/synchronous-pair.ts';
+import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import {
   projectFile,
   type Service,
@@ -23,15 +24,12 @@ import {
 
 jest.setTimeout(300_000);
 
-let pair: SynchronousPair;
+const pair = forEachTest(startSynchronousPair);
 /** In front of the primary. */
-let network: TcpProxy;
+const network = forEachTest(() => startTcpProxy(pair.primary.url));
 let environment: Record<string, string>;
-beforeEach(async () => {
-  pair = await startSynchronousPair();
-  network = await startTcpProxy(pair.primary.url);
-  const DATABASE_URL = severalHosts(pair.standby.url, network.url);
-  environment = { DATABASE_URL, ACCESS_TOKENS: TOKEN };
+beforeEach(() => {
+  environment = { DATABASE_URL: severalHosts(pair.standby.url, network.url), ACCESS_TOKENS: TOKEN };
 });
 
 const plant = (id: number): NewPlant => ({ id: BigInt(id), name: `plant ${id}` });

@@ -6,6 +6,7 @@ import { withAdvice } from '../../../../src/adapters/postgres/schema/advice.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { freePort } from '../../../../tooling/free-port.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { forEachTest } from '../../../support/lifetimes.ts';
 import { severalHosts } from '../../../support/servers/several-hosts.ts';
 import { startTcpProxy, type TcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import {
@@ -22,16 +23,11 @@ const STATEMENT_TIMEOUT = 500;
 /** Of `connect`. */
 const CONNECT_TIMEOUT = 2_000;
 
-let server: TestDatabase;
-let standby: TestDatabase;
-let first: TcpProxy;
-let second: TcpProxy;
-
-beforeEach(async () => {
-  [server, standby] = await Promise.all([migratedDatabase(), migratedDatabase()]);
-  await standby.query(`alter database ${nameOf(standby)} set default_transaction_read_only = on`);
-  [first, second] = [await network(), await network()];
-});
+const server = forEachTest(() => migratedDatabase());
+const standby = forEachTest(() => migratedDatabase());
+const first = forEachTest(() => network());
+const second = forEachTest(() => network());
+beforeEach(() => standby.query(`alter database ${nameOf(standby)} set default_transaction_read_only = on`));
 
 const nameOf = ({ directUrl }: TestDatabase) => new URL(directUrl).pathname.slice(1);
 
@@ -57,16 +53,15 @@ const connectedTo = (hosts: readonly { readonly url: string }[], options?: Param
 
 const plant = (id: number): NewPlant => ({ id: BigInt(id), name: `plant ${id}` });
 
+async function silent(): Promise<TcpProxy> {
+  const host = await network();
+  host.swallow();
+  return host;
+}
+
 test.each([
   ['refuses connections', refusing],
-  [
-    'does not respond',
-    async () => {
-      const silent = await network();
-      silent.swallow();
-      return silent;
-    },
-  ],
+  ['does not respond', silent],
   ['is read-only', readOnlyNetwork],
 ])('stores on the second host if the first %s, and stays there', async (_, make) => {
   const database = connectedTo([await make(), second]);
@@ -123,18 +118,22 @@ async function onEach(database: Database, count: number, statement: string): Pro
   if (failed?.status === 'rejected') throw failed.reason;
 }
 
-const setStandbyReadOnly = (value: 'on' | 'off') =>
-  server.query(`alter database ${nameOf(standby)} set default_transaction_read_only = ${value}`);
-
-test('leaves a host whose open connections have become read-only', async () => {
-  await setStandbyReadOnly('off');
-  const [demoted, promoted] = [await readOnlyNetwork(), second];
-  const database = connectedTo([demoted, promoted]);
+/** A pool with four connections to a host that has become read-only since, and with a second host. */
+async function demotedHost() {
+  const setReadOnly = (value: 'on' | 'off') =>
+    server.query(`alter database ${nameOf(standby)} set default_transaction_read_only = ${value}`);
+  await setReadOnly('off');
+  const demoted = await readOnlyNetwork();
+  const database = connectedTo([demoted, second]);
   await onEach(database, 4, 'select pg_sleep(0.2)');
   expect(demoted.connections()).toBe(4);
-  await setStandbyReadOnly('on');
-  await onEach(database, 4, "select set_config('default_transaction_read_only', 'on', false), pg_sleep(0.2)");
+  await setReadOnly('on');
+  return { demoted, database };
+}
 
+test('leaves a host whose open connections have become read-only', async () => {
+  const { demoted, database } = await demotedHost();
+  await onEach(database, 4, "select set_config('default_transaction_read_only', 'on', false), pg_sleep(0.2)");
   const plants = plantsIn(database, { batchRows: 1 });
   await Promise.all([1, 2, 3, 4].map((id) => plants.add(plant(id))));
   await onEach(database, 4, 'select pg_sleep(0.2)');
@@ -143,11 +142,7 @@ test('leaves a host whose open connections have become read-only', async () => {
 });
 
 test('uses no older connection to a host either once a new one is read-only', async () => {
-  await setStandbyReadOnly('off');
-  const [demoted, promoted] = [await readOnlyNetwork(), second];
-  const database = connectedTo([demoted, promoted]);
-  await onEach(database, 4, 'select pg_sleep(0.2)');
-  await setStandbyReadOnly('on');
+  const { demoted, database } = await demotedHost();
   // The four older ones could still write.
   await onEach(database, 5, 'select pg_sleep(0.2)');
   await onEach(database, 5, 'select pg_sleep(0.2)');

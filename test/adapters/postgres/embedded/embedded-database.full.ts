@@ -4,9 +4,9 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { embeddedDatabase } from '../../../../src/adapters/postgres/embedded/embedded-database.ts';
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import { CLOSE, post, TOKEN } from '../../../support/api-server.ts';
-import { embeddedFolder } from '../../../support/embedded-template.ts';
+import { embeddedFolder, storedPlantsIn } from '../../../support/embedded-template.ts';
 import { type Service, startService, temporaryFolder } from '../../../support/service-process.ts';
-import { plantsIn, storedPlants } from '../../../support/test-database.ts';
+import { plantsIn } from '../../../support/test-database.ts';
 
 /* What a service on the embedded database does when somebody deletes or replaces its files while it runs. */
 
@@ -46,36 +46,22 @@ async function stop(service: Service): Promise<void> {
   expect(await service.exited).toEqual({ code: 0, signal: null });
 }
 
-/** Reads what is stored once no service runs. */
-async function storedIn(folder: string) {
-  const database = await embeddedDatabase(folder);
-  const plants = await storedPlants(database);
-  await database.close();
-  return plants;
-}
-
 const lost = (file: string) =>
   `${file} was deleted or replaced while the database was open, so nothing is written any more: ` +
   'restore DATA_DIR from a backup if it is gone, and restart the service';
 
 describe('is not ready, takes no plants and writes nothing', () => {
-  test('once its folder is deleted', async () => {
+  test.each([
+    ['its folder is', '.', 'plant-store.db'],
+    ['the files of Postgres are', 'postgres', 'postgres/PG_VERSION'],
+  ])('once %s deleted', async (_what, deleted, missing) => {
     const { folder, service } = await serving();
     expect(await databaseCheck(service)).toBe('ok');
-    await rm(folder, { recursive: true });
+    await rm(join(folder, deleted), { recursive: true });
     expect(await create(service, 2, 'Ficus carica')).toBe(503);
-    expect(await databaseCheck(service)).toBe(lost(join(folder, 'plant-store.db')));
+    expect(await databaseCheck(service)).toBe(lost(join(folder, missing)));
     await stop(service);
-    await expect(readdir(folder)).rejects.toThrow('ENOENT');
-  });
-
-  test('once the files of Postgres are deleted', async () => {
-    const { folder, service } = await serving();
-    await rm(join(folder, 'postgres'), { recursive: true });
-    expect(await create(service, 2, 'Ficus carica')).toBe(503);
-    expect(await databaseCheck(service)).toBe(lost(join(folder, 'postgres/PG_VERSION')));
-    await stop(service);
-    await expect(readdir(join(folder, 'postgres'))).rejects.toThrow('ENOENT');
+    await expect(readdir(join(folder, deleted))).rejects.toThrow('ENOENT');
   });
 
   test('once its folder is another one, which another process serves', async () => {
@@ -90,6 +76,6 @@ describe('is not ready, takes no plants and writes nothing', () => {
     expect(await create(other, 3, 'Aloe vera')).toBe(200);
     await stop(other);
     const kept = [monstera, { id: 2n, name: 'Ficus elastica' }, { id: 3n, name: 'Aloe vera' }];
-    expect(await storedIn(folder)).toEqual(kept);
+    expect(await storedPlantsIn(folder)).toEqual(kept);
   });
 });

@@ -3,27 +3,20 @@ import { CompiledQuery } from 'kysely';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import type { PostgresPlants } from '../../../../src/adapters/postgres/postgres-plants.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
+import { lockRows, observed } from '../../../support/disturbances.ts';
 import { openEmbedded } from '../../../support/embedded-template.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { forEachTest } from '../../../support/lifetimes.ts';
 import { many } from '../../../support/plants/plant-lines.ts';
-import {
-  connect,
-  lockRows,
-  migratedDatabase,
-  observed,
-  plantsIn,
-  storedPlants,
-  type TestDatabase,
-} from '../../../support/test-database.ts';
+import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
 
 /* What plants that share a statement must not do to each other. */
 
 const STATEMENT_TIMEOUT = 300;
 
-let server: TestDatabase;
+const server = forEachTest(() => migratedDatabase());
 let database: Database;
-beforeEach(async () => {
-  server = await migratedDatabase();
+beforeEach(() => {
   database = connect(server.url, { statementTimeout: STATEMENT_TIMEOUT });
 });
 

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
+import { lockRows } from '../../../support/disturbances.ts';
 import { many } from '../../../support/plants/plant-lines.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
-import { connect, lockRows, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
+import { connect, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
 
 /* What a locked row must not do to the plants that share a statement with it. */
 

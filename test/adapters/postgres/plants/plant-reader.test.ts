@@ -1,26 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
+import type { PostgresPlants } from '../../../../src/adapters/postgres/postgres-plants.ts';
+import { lockRows, observed } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { forEachTest } from '../../../support/lifetimes.ts';
 import { contentOf } from '../../../support/plants/plant-lines.ts';
-import { startTcpProxy, type TcpProxy } from '../../../support/servers/tcp-proxy.ts';
-import {
-  connect,
-  lockRows,
-  migratedDatabase,
-  observed,
-  plantsIn,
-  type TestDatabase,
-} from '../../../support/test-database.ts';
+import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
+import { connect, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
 
 /* How reads share ten connections. What they read is in test/adapters/plant-repository-reads.test.ts. */
 
-let server: TestDatabase;
-let network: TcpProxy;
+const server = forEachTest(() => migratedDatabase());
+const network = forEachTest(() => startTcpProxy(server.url));
 let database: Database;
-beforeEach(async () => {
-  server = await migratedDatabase();
-  network = await startTcpProxy(server.url);
+beforeEach(() => {
   database = connect(network.url, { poolSize: 10 });
 });
 
@@ -107,4 +101,40 @@ test('reads the first plant, a large one, behind 12,000 deleted plants with a fe
   statements.length = 0;
   expect(contentOf(await plants.readBatch({ from: 0n, to: 99_999n }, 1))).toEqual({ plants: [large], isLast: true });
   expect(statements.length).toBeLessThan(10);
+});
+
+describe('a statement for pages', () => {
+  /** What the database says when the statements for pages that were sent meanwhile are sent again within this text. */
+  async function repeated(within: (text: string) => string, read: (plants: PostgresPlants) => unknown) {
+    const rows: Record<string, string | null>[] = [];
+    const repeat = async (text: string, parameters: readonly unknown[]) => {
+      if (text.includes('unnest')) rows.push(...(await server.query(within(text), parameters)));
+    };
+    await read(plantsIn(observed(database, repeat)));
+    return rows;
+  }
+
+  test('scans no more than some thousand deleted plants at once', async () => {
+    await server.query(
+      `insert into plants (id, name, deleted) select n, '', now() from generate_series(1, 30000) as n`,
+    );
+    await server.query(`insert into plants values (30001, 'behind them')`);
+    const plans = await repeated(
+      (text) => `explain (analyze, timing off) ${text}`,
+      (plants) => plants.readBatch({ from: 0n, to: 99_999n }, 1),
+    );
+    const scanned = plans.flatMap((row) => Number(/Scan .*actual rows=(\d+)/.exec(row['QUERY PLAN'] ?? '')?.[1] ?? []));
+    expect(scanned.length).toBeGreaterThan(10);
+    expect(Math.max(...scanned)).toBeLessThan(6_000);
+  });
+
+  test('returns about a mebibyte for all of them together', async () => {
+    await server.query(`insert into plants select n, repeat('x', 5000) from generate_series(1, 1000) as n`);
+    const totals = await repeated(
+      (text) => `select coalesce(sum(octet_length(lines)), 0) as total from (${text}) as page`,
+      (plants) => Promise.all(Array.from({ length: 10 }, () => plants.readBatch({ from: 1n, to: 1_000n }, 100))),
+    );
+    expect(totals.length).toBeGreaterThan(0);
+    for (const { total } of totals) expect(Number(total)).toBeLessThan(1.1 * 1024 ** 2);
+  });
 });

@@ -3,23 +3,17 @@ import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { changePlant } from '../../../../src/application/change-plant.ts';
 import { deletePlant } from '../../../../src/application/delete-plant.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import {
-  connect,
-  migratedDatabase,
-  observed,
-  openTransaction,
-  plantsIn,
-  type TestDatabase,
-} from '../../../support/test-database.ts';
+import { observed, openTransaction } from '../../../support/disturbances.ts';
+import { forEachTest } from '../../../support/lifetimes.ts';
+import { connect, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
 
 /* Writes on Postgres that others disturb. What they do otherwise is in ../plant-repository-changes.test.ts. */
 
 const plant = (id: bigint, name = `plant ${id}`): NewPlant => ({ id, name });
 
-let server: TestDatabase;
+const server = forEachTest(() => migratedDatabase());
 let database: Database;
-beforeEach(async () => {
-  server = await migratedDatabase();
+beforeEach(() => {
   database = connect(server.url);
 });
 

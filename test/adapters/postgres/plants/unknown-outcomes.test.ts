@@ -5,8 +5,9 @@ import { plantLookup } from '../../../../src/adapters/postgres/plants/plant-look
 import { plantUpdates } from '../../../../src/adapters/postgres/plants/plant-updates.ts';
 import type { PostgresPlants } from '../../../../src/adapters/postgres/postgres-plants.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
+import { observed } from '../../../support/disturbances.ts';
 import { startTcpProxy, type TcpProxy } from '../../../support/servers/tcp-proxy.ts';
-import { connect, migratedDatabase, observed, plantsIn } from '../../../support/test-database.ts';
+import { connect, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
 
 /* Statements whose response was lost: an answer is definite, or the store is unavailable. */
 

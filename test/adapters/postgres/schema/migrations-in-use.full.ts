@@ -8,10 +8,11 @@ import {
   migrationStatus,
 } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import { requireMigrations } from '../../../../src/adapters/postgres/schema/schema-gate.ts';
+import { openTransaction } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { emptyDatabases, laterThan, migrations, revertTo, runMigrate } from '../../../support/migrations.ts';
 import { contentOf } from '../../../support/plants/plant-lines.ts';
-import { connect, migratedDatabase, openTransaction, plantsIn, storedPlants } from '../../../support/test-database.ts';
+import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
 
 /*
  * Migrations of a table that has plants and is in use. 0002 builds an index while plants are written, and again if that

@@ -2,17 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { migrateDown, migrateUp, migrationStatus } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import { migrationGate, requireMigrations } from '../../../../src/adapters/postgres/schema/schema-gate.ts';
+import { openTransaction } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { migrations as ALL, emptyDatabases, laterThan, revertTo, runMigrate } from '../../../support/migrations.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
-import {
-  connect,
-  emptyDatabase,
-  migratedDatabase,
-  openTransaction,
-  plantsIn,
-  storedPlants,
-} from '../../../support/test-database.ts';
+import { connect, emptyDatabase, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
 
 const FIRST = '0001_create_plants';
 const APPLIED = ALL.map((name) => `${name}: applied\n`).join('');
@@ -123,8 +117,11 @@ describe('the gate before the schema', () => {
 });
 
 describe('npm run migrate', () => {
-  test('applies every migration once, however many run at the same time', async () => {
+  test('shows what is pending, and applies every migration once, however many run at the same time', async () => {
     const server = await emptyDatabase();
+    const pending = ALL.map((name) => `${name}: pending\n`).join('');
+    expect(await runMigrate({ DATABASE_URL: server.url }, 'status')).toEqual({ code: 0, stdout: pending, stderr: '' });
+    expect(await server.query(`select relname from pg_class where relname like 'kysely%'`)).toEqual([]);
     const environment = { DATABASE_URL: server.url, POOL_SIZE: '2' };
     const runs = await Promise.all(Array.from({ length: 8 }, () => runMigrate(environment)));
     const outcomes = runs.map(({ code, stdout, stderr }) => `${code} ${stderr}${stdout}`).sort();
@@ -132,16 +129,6 @@ describe('npm run migrate', () => {
     expect(await server.query('select name from kysely_migration order by name')).toEqual(
       ALL.map((name) => ({ name })),
     );
-  });
-
-  test('status says what is pending and changes nothing', async () => {
-    const server = await emptyDatabase();
-    expect(await runMigrate({ DATABASE_URL: server.url }, 'status')).toEqual({
-      code: 0,
-      stdout: ALL.map((name) => `${name}: pending\n`).join(''),
-      stderr: '',
-    });
-    expect(await server.query(`select relname from pg_class where relname like 'kysely%'`)).toEqual([]);
   });
 
   test('status says what is applied; down takes it back, and deletes plants only if it is told to', async () => {

@@ -1,23 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { CompiledQuery } from 'kysely';
 import { storeCalls } from '../../../../src/adapters/postgres/calls/store-call.ts';
 import { plantPurge } from '../../../../src/adapters/postgres/changes/plant-purge.ts';
+import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
-import { MOST_COUNTED } from '../../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
+import { MOST_COUNTED, webhookEndpoints } from '../../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
+import { webhookEntries } from '../../../../src/adapters/postgres/webhooks/webhook-entries.ts';
+import { webhookPositions } from '../../../../src/adapters/postgres/webhooks/webhook-positions.ts';
 import type { Lease, Position, Setback } from '../../../../src/application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../../src/domain/plant.ts';
-import { jsonEncoder } from '../../../../src/wire/json-encoder.ts';
-import { NewPlant } from '../../../../src/wire/schemas.ts';
-import { type PostgresServer, startPostgresServer } from '../../../../tooling/postgres-server.ts';
+import { lockRows } from '../../../support/disturbances.ts';
+import { openEmbedded } from '../../../support/embedded-template.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { connect, lockRows } from '../../../support/test-database.ts';
-import {
-  type OpenedDatabase,
-  openEmbedded,
-  openPostgres,
-  webhooksIn,
-} from '../../../support/webhooks/webhook-store.ts';
+import { forAllTests } from '../../../support/lifetimes.ts';
+import { linesOf } from '../../../support/plants/plant-lines.ts';
+import { ownPostgres } from '../../../support/servers/own-postgres.ts';
+import { connect, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
 
 /* The table webhooks and what is read for it, on every database. */
 
@@ -31,23 +31,27 @@ function setback(failing: Position, others: Partial<Setback> = {}): Setback {
   return { failing, reason: 'it responded with 500', failures: 1, retryIn: MINUTE, isParked: false, ...others };
 }
 
-// Of its own: a transaction that other tests leave open would hold back the feed.
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgresServer(['fsync=off']);
-});
-afterAll(() => server.stop());
+/** What an instance of the service has of a database. */
+function webhooksIn(database: Database) {
+  const callStore = storeCalls({ schemaReady: () => undefined, timeout: 10_000 });
+  return {
+    plants: plantsIn(database),
+    ...webhookPositions(database, callStore),
+    ...webhookEntries(database, callStore, () => false),
+    endpoints: webhookEndpoints(database, callStore),
+    query: (text: string) => database.sql.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text)),
+  };
+}
 
-describe.each<[string, () => Promise<OpenedDatabase>]>([
+// Of its own: a transaction that other tests leave open would hold back the feed.
+const server = forAllTests(() => ownPostgres(['fsync=off']));
+
+describe.each([
   ['the embedded database', openEmbedded],
-  ['Postgres', () => openPostgres(server.url)],
+  ['Postgres', async () => connect((await migratedDatabase(server.url)).url)],
 ])('on %s', (_, open) => {
-  let opened: OpenedDatabase;
+  const opened = forAllTests(async () => ({ database: await open() }));
   let store: ReturnType<typeof webhooksIn>;
-  beforeAll(async () => {
-    opened = await open();
-  });
-  afterAll(() => opened.close());
   beforeEach(async () => {
     store = webhooksIn(opened.database);
     await store.query('truncate plants, webhooks');
@@ -84,12 +88,6 @@ describe.each<[string, () => Promise<OpenedDatabase>]>([
     expect(await webhooksIn(opened.database).take(ENDPOINT, MINUTE)).toBeDefined();
   });
 
-  test('of an empty store it begins with the first plant', async () => {
-    await store.add(ENDPOINT);
-    await store.plants.add(plant(MIN_INT64));
-    expect(await idsAfter((await taken()).position)).toEqual([MIN_INT64]);
-  });
-
   test('reads the records octet for octet as GET /plants/{id} gives them, and deletions without any', async () => {
     const names = ['', '\uFEFF', '"\\/\b\f\n\r\t\u0001\u007f', '\u2028é\u{1F339}', '{"a":[1]}'];
     const plants = names.map((name, n) => ({
@@ -102,7 +100,7 @@ describe.each<[string, () => Promise<OpenedDatabase>]>([
     await store.plants.remove(1n);
     const { epoch, entries } = await store.readEntries(START);
     expect(epoch).toMatch(/^[\da-f]{32}$/);
-    expect(entries.map(({ record }) => record)).toEqual([...plants.map(jsonEncoder(NewPlant)), undefined]);
+    expect(entries.map(({ record }) => record)).toEqual([...linesOf(plants).split('\n'), undefined]);
     const { changed, id } = entries[2] ?? START;
     expect((await store.readEntries({ changed, id })).entries).toEqual(entries.slice(3));
     expect((await store.readEntries(entries.at(-1) ?? START)).entries).toEqual([]);
@@ -156,7 +154,7 @@ describe.each<[string, () => Promise<OpenedDatabase>]>([
       expect(all.filter((lease) => lease !== undefined)).toHaveLength(1);
     });
 
-    test('can be renewed as long as nobody else has it', async () => {
+    test('can be renewed as long as nobody else has it, and is needed to keep anything', async () => {
       const first = await taken(1);
       await delay(10);
       expect(await store.renew(first, 1)).toBe(true);
@@ -164,12 +162,6 @@ describe.each<[string, () => Promise<OpenedDatabase>]>([
       const second = await taken();
       expect(await store.renew(first, MINUTE)).toBe(false);
       expect(await store.renew(second, MINUTE)).toBe(true);
-    });
-
-    test('is needed to keep a position, a failure and the end of a lease', async () => {
-      const first = await taken(1);
-      await delay(10);
-      const second = await taken();
       expect(await store.advance(first, { changed: 9n, id: 9n })).toBe(false);
       await store.fail(first, setback({ changed: 1n, id: 1n }));
       await store.release(first);
@@ -359,54 +351,38 @@ describe.each<[string, () => Promise<OpenedDatabase>]>([
   });
 });
 
-describe('on Postgres', () => {
-  let opened: OpenedDatabase;
-  let store: ReturnType<typeof webhooksIn>;
-  beforeEach(async () => {
-    opened = await openPostgres(server.url);
-    store = webhooksIn(opened.database);
-  });
-  afterEach(() => opened.close());
+test('a transaction that is open holds back what came after it, also from the end of the feed', async () => {
+  const { url } = await migratedDatabase(server.url);
+  const store = webhooksIn(connect(url));
+  const client = await lockRows(url, [1n]);
+  await store.plants.add(plant(2n));
+  await store.add(ENDPOINT);
+  const { position = START } = (await store.take(ENDPOINT, MINUTE)) ?? {};
+  const ids = async () => (await store.readEntries(position)).entries.map(({ id }) => id);
+  expect(await ids()).toEqual([]);
+  await client.query('commit');
+  expect(await ids()).toEqual([1n, 2n]);
+});
 
-  test('a transaction that is open holds back what came after it, also from the end of the feed', async () => {
-    const client = await lockRows(opened.url ?? '', [1n]);
-    await store.plants.add(plant(2n));
-    await store.add(ENDPOINT);
-    const lease = await store.take(ENDPOINT, MINUTE);
-    const { position } = lease ?? { position: { changed: -1n, id: 0n } };
-    expect((await store.readEntries(position)).entries).toEqual([]);
-    await client.query('commit');
-    await client.end();
-    const { entries } = await store.readEntries(position);
-    expect(entries.map(({ id }) => id)).toEqual([1n, 2n]);
-  });
-
-  test('a role without rights on the table creates and reads, and /ready says what it lacks', async () => {
-    await store.query(`do $$ begin
-      if not exists (select from pg_roles where rolname = 'webhookless') then create role webhookless login; end if;
-    end $$`);
-    await store.query('grant select on kysely_migration, change_feed to webhookless');
-    await store.query('grant update (store, recorded) on change_feed to webhookless');
-    await store.query('grant select, insert, update on plants to webhookless');
-    const url = new URL(opened.url ?? '');
-    url.username = 'webhookless';
-    const database = connect(url.href);
-    const role = { database, store: webhooksIn(database) };
-    try {
-      expect(await role.store.plants.add(plant(1n))).toEqual(plant(1n));
-      expect(await role.store.plants.find(1n)).toEqual(plant(1n));
-      const lacks = 'the role lacks SELECT, INSERT and UPDATE on webhooks: run GRANT as the owner';
-      expect(await readiness(role.database, [{ name: ENDPOINT }])()).toBe(lacks);
-      expect(await readiness(role.database)()).toBeUndefined();
-      await expect(role.store.add(ENDPOINT)).rejects.toMatchObject({ code: 'store_unavailable' });
-      await store.query('grant select, insert on webhooks to webhookless');
-      expect(await readiness(role.database, [{ name: ENDPOINT }])()).toBe(lacks);
-      await store.query('grant update on webhooks to webhookless');
-      expect(await readiness(role.database, [{ name: ENDPOINT }])()).toBeUndefined();
-      await role.store.add(ENDPOINT);
-      expect(await role.store.take(ENDPOINT, MINUTE)).toMatchObject({ endpoint: ENDPOINT });
-    } finally {
-      await role.database.close();
-    }
-  });
+test('a role without rights on the table creates and reads, and /ready says what it lacks', async () => {
+  const { url, query } = await migratedDatabase(server.url);
+  await query('create role webhookless login');
+  await query('grant select on kysely_migration, change_feed to webhookless');
+  await query('grant update (store, recorded) on change_feed to webhookless');
+  await query('grant select, insert, update on plants to webhookless');
+  const database = connect(Object.assign(new URL(url), { username: 'webhookless' }).href);
+  const { plants, add, take } = webhooksIn(database);
+  expect(await plants.add(plant(1n))).toEqual(plant(1n));
+  expect(await plants.find(1n)).toEqual(plant(1n));
+  const ready = () => readiness(database, [{ name: ENDPOINT }])();
+  const lacks = 'the role lacks SELECT, INSERT and UPDATE on webhooks: run GRANT as the owner';
+  expect(await ready()).toBe(lacks);
+  expect(await readiness(database)()).toBeUndefined();
+  await expect(add(ENDPOINT)).rejects.toMatchObject({ code: 'store_unavailable' });
+  await query('grant select, insert on webhooks to webhookless');
+  expect(await ready()).toBe(lacks);
+  await query('grant update on webhooks to webhookless');
+  expect(await ready()).toBeUndefined();
+  await add(ENDPOINT);
+  expect(await take(ENDPOINT, MINUTE)).toMatchObject({ endpoint: ENDPOINT });
 });
