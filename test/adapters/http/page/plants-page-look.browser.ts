@@ -173,3 +173,12 @@ test('chooses by a click, goes on beside a plant that has gone, saves by Enter, 
   await dialog(page).waitFor({ state: 'hidden' });
   expect(questions).toHaveLength(2);
 });
+
+test('opens a plant in the moment in which the editor of another one closes', async () => {
+  const { server } = await startWithPlants();
+  const { page } = await openPlants(server.url);
+  await row(page, 1).click();
+  await showsForm(page, { Name: 'Monstera deliciosa' });
+  await page.evaluate("editor.requestClose(), document.getElementById('plant-2').click()");
+  await showsForm(page, { Name: 'Pinus longaeva' });
+});

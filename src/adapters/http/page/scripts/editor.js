@@ -109,10 +109,14 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed }) {
   byId('close', HTMLElement).onclick = () => dialog.requestClose();
   dialog.oncancel = () => !dialog.matches('.edited') || window.confirm('Close without saving your changes?');
   byId('take-theirs', HTMLElement).onclick = () => show(stored);
-  dialog.onclose = () => leaving.abort();
+  // The event comes late: the dialog may be open again, for another plant.
+  dialog.onclose = () => dialog.open || leaving.abort();
   confirmation.onclose = () => confirmation.returnValue === 'delete' && stored && remove(stored.id);
   return {
-    add: () => show(undefined),
+    add() {
+      leaving.abort();
+      show(undefined);
+    },
     open(/** @type {bigint} */ id) {
       show(undefined);
       dialog.className = 'loading';

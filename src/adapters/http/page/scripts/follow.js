@@ -5,7 +5,7 @@ import { send } from './api.js';
 export async function follow(/** @type {FeedEvents} */ { started, apply, trouble }) {
   let after = 'now';
   // After a failure without a wait, at whose end only it would show that the service responds again.
-  const path = (/** @type {number} */ attempt) => `changes?limit=1000&after=${after}&wait=${attempt > 0 ? 0 : 30}`;
+  const path = (/** @type {number} */ attempt) => `changes?limit=1000&after=${after}&wait=${attempt > 0 ? 0 : 10}`;
   for (;;) {
     // A browser has few connections to a service, for all of its tabs together.
     if (document.hidden) await new Promise((seen) => addEventListener('visibilitychange', seen, { once: true }));
