@@ -71,8 +71,8 @@ export interface ReadPlants {
 
 /** A part of the feed of changes. */
 export interface Changes {
-  /** Plants as JSON, and deleted ones as `{"id":...,"deleted":true}`, separated by line feeds, in the order of the feed. */
-  readonly lines: string;
+  /** Plants as JSON, and deleted ones as `{"id":...,"deleted":true}`, separated by commas, in the order of the feed. */
+  readonly changes: string;
   /** Where the feed goes on. Opaque, without characters that a URL or JSON would escape. */
   readonly next: string;
   /** Whether nothing lies beyond, except what an open transaction still holds back: a first walk is complete. */

@@ -282,8 +282,8 @@ describe.each(openers)('on %s', (name, open) => {
 
     test('begins at its end with now, and then has what is committed later', async () => {
       await plants.add(plant(207n));
-      const { lines, next } = await readPage(plants, 'now', 10, 60_000);
-      expect(lines).toBe('');
+      const { changes, next } = await readPage(plants, 'now', 10, 60_000);
+      expect(changes).toBe('');
       await plants.remove(207n);
       await plants.add(plant(208n));
       expect((await readToEnd(plants, next)).changes).toEqual([deletion(207n), plant(208n)]);
@@ -374,7 +374,7 @@ describe.each(openers)('on %s', (name, open) => {
       expect((await readToEnd(plants, start)).changes).toEqual(all);
       await plants.remove(MIN_INT64 + 1n);
       const last = await readPage(plants, (await readToEnd(plants, start, 1)).next, 1);
-      expect(last.lines).toBe('');
+      expect(last.changes).toBe('');
       expect((await readToEnd(plants, start, 1)).changes.at(-1)).toEqual(deletion(MIN_INT64 + 1n));
     });
 
@@ -395,7 +395,7 @@ describe.each(openers)('on %s', (name, open) => {
             if (kind === 'remove' && id % 3n === 0n) await plants.remove(id);
             if (kind !== 'read') continue;
             const page = await readPage(plants, next, limit);
-            applyTo(copy, changesOf(page.lines));
+            applyTo(copy, changesOf(page.changes));
             next = page.next;
           }
           const end = await readToEnd(plants, next, 3);
@@ -410,7 +410,7 @@ describe.each(openers)('on %s', (name, open) => {
 
     test('waits for a change until there is one, time is over, or nobody waits any more', async () => {
       const start = await now();
-      const nothing = { lines: '', next: start, atEnd: true };
+      const nothing = { changes: '', next: start, atEnd: true };
       expect(await readPage(plants, start, 10, 5)).toEqual(nothing);
       expect(await readPage(plants, start, 10, 60_000, AbortSignal.abort())).toEqual(nothing);
       const leaving = new AbortController();
@@ -420,9 +420,9 @@ describe.each(openers)('on %s', (name, open) => {
 
       const woken = readPage(plants, start, 10, 60_000);
       await plants.add(plant(600n));
-      expect(changesOf((await woken).lines)).toEqual([plant(600n)]);
+      expect(changesOf((await woken).changes)).toEqual([plant(600n)]);
       // It is there already.
-      expect(changesOf((await readPage(plants, start, 10, 60_000)).lines)).toEqual([plant(600n)]);
+      expect(changesOf((await readPage(plants, start, 10, 60_000)).changes)).toEqual([plant(600n)]);
     });
 
     test.each([

@@ -238,7 +238,11 @@ describe('the mirror', () => {
 
   test('completes a new walk although no response is empty, and drops what it has not brought', async () => {
     const page = (...ids: bigint[]) =>
-      Promise.resolve({ lines: linesOf(ids.map((id) => ({ id, name: 'Pinus' }))), next: `${ids.at(-1)}`, atEnd: true });
+      Promise.resolve({
+        changes: ids.map((id) => `{"id":${id},"name":"Pinus"}`).join(),
+        next: `${ids.at(-1)}`,
+        atEnd: true,
+      });
     const expired = () => Promise.reject(new PlantStoreError('cursor_expired', 'start again'));
     const responses = [() => page(1n, 2n), expired, () => page(1n)];
     plants = { readChanges: () => responses.shift()?.() ?? new Promise(() => {}) };

@@ -54,7 +54,7 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
       return batchOf(plants, plants.length === all.length);
     },
     async readChanges({ after = '0', limit, wait, signal }) {
-      if (after === 'now') return { lines: '', next: `${changes}`, atEnd: true };
+      if (after === 'now') return { changes: '', next: `${changes}`, atEnd: true };
       if (!/^(0|[1-9]\d*)$/.test(after)) throw new PlantStoreError('invalid_plant', 'after must be a number');
       const read = () => [...stored].filter(([id]) => (changed.get(id) ?? 0) > Number(after)).slice(0, limit);
       if (read().length === 0 && wait > 0 && !signal.aborted) {
@@ -66,10 +66,10 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
       }
       const news = read();
       const page = news.slice(0, fitting(news.map(([, value]) => value)).length);
-      const lines = page.map(([id, value]) => (value === 'deleted' ? `{"id":${id},"deleted":true}` : linesOf([value])));
+      const json = page.map(([id, value]) => (value === 'deleted' ? `{"id":${id},"deleted":true}` : linesOf([value])));
       const last = page.at(-1);
       const next = last === undefined ? after : `${changed.get(last[0])}`;
-      return { lines: lines.join('\n'), next, atEnd: Number(next) >= changes };
+      return { changes: json.join(), next, atEnd: Number(next) >= changes };
     },
   };
 }

@@ -12,9 +12,9 @@ export type Change = NewPlant | { readonly id: bigint; readonly deleted: true };
 
 const DELETION = /^\{"id":(0|-?[1-9]\d*),"deleted":true\}$/;
 
-/** The changes in the lines of `ChangeFeed`, their ids exact. */
-export function changesOf(lines: string): Change[] {
-  return lines === '' ? [] : lines.split('\n').map(changeOf);
+/** The changes of `ChangeFeed`, their ids exact. Within a text the quotation marks would be escaped. */
+export function changesOf(json: string): Change[] {
+  return json === '' ? [] : json.replaceAll('},{"id":', '}\n{"id":').split('\n').map(changeOf);
 }
 
 function changeOf(line: string): Change {
@@ -42,10 +42,10 @@ export async function readToEnd(
 ): Promise<{ changes: Change[]; pages: Change[][]; next: string }> {
   const pages: Change[][] = [];
   for (let from = after; ; ) {
-    const { lines, next } = await readPage(feed, from, typeof limit === 'number' ? limit : limit());
+    const { changes, next } = await readPage(feed, from, typeof limit === 'number' ? limit : limit());
     from = next;
-    if (lines === '') return { changes: pages.flat(), pages, next };
-    pages.push(changesOf(lines));
+    if (changes === '') return { changes: pages.flat(), pages, next };
+    pages.push(changesOf(changes));
   }
 }
 
@@ -72,11 +72,11 @@ interface Page {
 
 const PAGE = /^\{"changes":\[(.*)\],"next":"([\w-]+)","atEnd":(true|false)\}$/s;
 
-/** A page from the body of a response, whose texts have no `},{`. */
+/** A page from the body of a response. */
 function pageOf(body: string): Page {
   const [, changes = '', next, atEnd] = PAGE.exec(body) ?? [];
   assert(next);
-  return { changes: changesOf(changes.replaceAll('},{', '}\n{')), next, atEnd: atEnd === 'true' };
+  return { changes: changesOf(changes), next, atEnd: atEnd === 'true' };
 }
 
 /** Pages over HTTP. @param wait seconds @throws RangeError at a response that must not be, any other if it is to be repeated */
@@ -151,8 +151,8 @@ export function consumer() {
 export function pagesOf(feed: ChangeFeed): ReadPage {
   return async (after, limit) => {
     try {
-      const { lines, next, atEnd } = await readPage(feed, after, limit);
-      return { changes: changesOf(lines), next, atEnd };
+      const { changes, ...page } = await readPage(feed, after, limit);
+      return { ...page, changes: changesOf(changes) };
     } catch (error) {
       if (error instanceof PlantStoreError && error.code === 'cursor_expired') return undefined;
       throw error;

@@ -69,14 +69,14 @@ export const emptyResponse: ResponseKind<void> = {
   reply: () => ({ headers: {}, body: undefined }),
 };
 
-/** The next part of the feed of changes, whose lines are JSON values. */
+/** The next part of the feed of changes. */
 export function changesResponse(schema: TSchema): ResponseKind<Changes> {
   return {
     content: { [JSON_TYPE]: schema },
     headers: {},
-    reply: ({ lines, next, atEnd }) => ({
+    reply: ({ changes, next, atEnd }) => ({
       headers: {},
-      body: `{"changes":[${commas(lines)}],"next":"${next}","atEnd":${atEnd}}`,
+      body: `{"changes":[${changes}],"next":"${next}","atEnd":${atEnd}}`,
     }),
   };
 }

@@ -88,7 +88,7 @@ function leaving({ socket }: IncomingMessage, response: ServerResponse): AbortSi
   socket.once('end', abort);
   response.once('close', () => {
     socket.off('end', abort);
-    abort();
+    if (!response.writableFinished) abort();
   });
   return controller.signal;
 }

@@ -83,7 +83,7 @@ export function changeFeed(database: Database, callStore: CallStore) {
       const part = partFor(cursor, await shared(cursor, until?.position ?? LAST, limit));
       // One change may be for thousands of them.
       await responseSlot();
-      if (part.lines !== '' || until === undefined) return part;
+      if (part.changes !== '' || until === undefined) return part;
       until = undefined;
       cursor = part.next;
     }
@@ -96,12 +96,12 @@ export function changeFeed(database: Database, callStore: CallStore) {
   }
 
   async function readChanges({ after, limit, wait, signal }: ChangesQuery): Promise<Changes> {
-    if (after === 'now') return { lines: '', next: encodeCursor(await endOfFeed()), atEnd: true };
+    if (after === 'now') return { changes: '', next: encodeCursor(await endOfFeed()), atEnd: true };
     const deadline = performance.now() + wait;
     const cursor = after === undefined ? undefined : decodeCursor(after);
     // Not shared: a statement that has begun may not see what this client has just written.
     let part = cursor === undefined || wait === 0 ? partFor(cursor, await read(cursor, LAST, limit)) : undefined;
-    if (part === undefined || (part.lines === '' && wait > 0)) {
+    if (part === undefined || (part.changes === '' && wait > 0)) {
       part = await waitForChanges(part?.next ?? (cursor as Cursor), limit, deadline, signal);
     }
     return { ...part, next: encodeCursor(part.next) };
@@ -122,5 +122,5 @@ interface Part extends Omit<Changes, 'next'> {
 /** What a consumer at the cursor gets. @throws PlantStoreError `cursor_expired` */
 function partFor(cursor: Cursor | undefined, row: ChangesRow): Part {
   const last = positionOf(row.last_changed, row.last_id);
-  return { lines: row.lines ?? '', next: nextCursor(cursor, row, last), atEnd: row.at_end };
+  return { changes: row.changes ?? '', next: nextCursor(cursor, row, last), atEnd: row.at_end };
 }

@@ -7,9 +7,9 @@ import type { Database, Tables } from '../database.ts';
 import { EPOCH, NEXT, SETTLED } from './change-epoch.ts';
 import type { ChangesRow, RecordedRow } from './change-statements.ts';
 
-/** What has to be known of a page. Without `lines` it is the end of the feed, of which nothing was read. */
+/** What has to be known of a page. Without `changes` it is the end of the feed, of which nothing was read. */
 type RecordedPage = Pick<RecordedRow, 'epoch' | 'next' | 'recorded' | 'may_record' | 'is_synchronous'> &
-  Partial<Pick<ChangesRow, 'lines'>>;
+  Partial<Pick<ChangesRow, 'changes'>>;
 
 /** Milliseconds between the beginnings of two records, each of which is a commit. */
 const INTERVAL = 100;
@@ -40,9 +40,9 @@ export function changeRecord(database: Database, callStore: CallStore) {
   });
 
   async function maySend(page: RecordedPage): Promise<boolean> {
-    const { epoch, next, recorded, lines, may_record, is_synchronous } = page;
+    const { epoch, next, recorded, changes, may_record, is_synchronous } = page;
     const isNew = recorded === null;
-    if (!may_record || (!isNew && (lines === null || recorded >= next))) return true;
+    if (!may_record || (!isNew && (changes === null || recorded >= next))) return true;
     const isRecorded = callStore(async (call) => {
       for (;;) {
         const made = await record(page, call);

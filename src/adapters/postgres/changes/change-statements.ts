@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { statement } from '../calls/statement.ts';
 import type { Tables } from '../database.ts';
-import { LINE_FEED, PLANT_JSON, SIZE } from '../plants/plant-columns.ts';
+import { PLANT_JSON, SIZE } from '../plants/plant-columns.ts';
 import type { FeedState } from './change-cursor.ts';
 import { EPOCH, MAY_RECORD, NEXT, SETTLED } from './change-epoch.ts';
 
@@ -26,8 +26,8 @@ export interface RecordedRow extends FeedState {
 
 /** A part of the feed. */
 export interface ChangesRow extends RecordedRow, LastRow {
-  /** JSON of its rows, separated by line feeds; null if it is empty. */
-  readonly lines: string | null;
+  /** JSON of its rows, separated by commas; null if it is empty. */
+  readonly changes: string | null;
   /** Whether nothing that is settled lies beyond. */
   readonly at_end: boolean;
 }
@@ -84,7 +84,7 @@ export function selectChanges(tables: Kysely<Tables>) {
         coalesce((last.changed, last.id) <= (coalesce(last_changed, ${parameter('afterChanged')}::bigint),
           coalesce(last_id, ${parameter('afterId')}::bigint)), true) as at_end
       from ${feedState(parameter('epoch'))} left join lateral (${lastBefore(sql`settled`)}) as last on true, lateral (
-        select string_agg(${CHANGE_JSON}, ${LINE_FEED} order by changed, id) as lines, max(changed) as last_changed,
+        select string_agg(${CHANGE_JSON}, ',' order by changed, id) as changes, max(changed) as last_changed,
           (array_agg(id order by changed desc, id desc))[1] as last_id
         from (${firstRows(between, parameter('count'), parameter('room'))}) as plant
       ) as page`.compile(tables);

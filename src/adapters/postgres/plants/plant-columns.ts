@@ -24,6 +24,3 @@ export const SIZE = sql<number>`octet_length(name) + coalesce(octet_length(tag),
 /** The record of a plant as JSON, octet for octet as src/wire writes it. `concat` takes more CPU time. */
 export const PLANT_JSON = sql<string>`'{"id":' || id || ',"name":' || to_json(name) ||
   case when tag is null then '}' else ',"tag":' || to_json(tag) || '}' end`;
-
-/** JSON of several rows in one text: a line feed is nowhere else in them. */
-export const LINE_FEED = sql.lit('\n');

@@ -2,7 +2,10 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { PlantRange } from '../../../application/ports.ts';
 import { statement } from '../calls/statement.ts';
 import type { Tables } from '../database.ts';
-import { isDeleted, LINE_FEED, PLANT_JSON, type PlantRow, SIZE } from './plant-columns.ts';
+import { isDeleted, PLANT_JSON, type PlantRow, SIZE } from './plant-columns.ts';
+
+/** Between rows that are JSON: they have none within them. */
+const LINE_FEED = sql.lit('\n');
 
 /** The first plants of a range. */
 export interface RangeRow {

@@ -64,7 +64,7 @@ test.each([
   const [next, foreign] = [await own.end(), await other.end()];
   await expect(readPage(own.plants, foreign, 10)).rejects.toMatchObject(expired);
   await expect(readPage(other.plants, next, 10)).rejects.toMatchObject(expired);
-  expect(await readPage(own.plants, next, 10)).toEqual({ lines: '', next, atEnd: true });
+  expect(await readPage(own.plants, next, 10)).toEqual({ changes: '', next, atEnd: true });
 });
 
 describe.each([
@@ -91,7 +91,7 @@ describe.each([
     await expect(readPage(store.plants, encodeCursor(ahead), 10, 30_000)).rejects.toMatchObject(expired);
     expect(performance.now() - start).toBeLessThan(5_000);
     // It is that of a cursor in an answer, and so never is.
-    expect(await readPage(store.plants, encodeCursor(next), 10)).toMatchObject({ lines: '' });
+    expect(await readPage(store.plants, encodeCursor(next), 10)).toMatchObject({ changes: '' });
   });
 
   test('refuses every position of a table that has been restored from a dump since, on the same server', async () => {
@@ -143,7 +143,7 @@ describe.each([
     await store.plants.replace(plant(1n, 'x'.repeat(1024 ** 2)));
     const pages = [await readPage(store.plants, next)];
     pages.push(await readPage(store.plants, pages[0]?.next));
-    expect(pages.map(({ lines, atEnd }) => [lines.slice(0, 7), atEnd])).toEqual([
+    expect(pages.map(({ changes, atEnd }) => [changes.slice(0, 7), atEnd])).toEqual([
       ['{"id":3', false],
       ['{"id":1', true],
     ]);
@@ -281,7 +281,7 @@ describe.each([
       // Waiting, purging and a second restore work, too.
       const waiting = readPage(store.plants, later.next, 10, 10_000);
       await store.add(5n);
-      expect(changesOf((await waiting).lines)).toEqual([plant(5n)]);
+      expect(changesOf((await waiting).changes)).toEqual([plant(5n)]);
       expect(await store.purge()).toBe(2);
       await store.query('update plants set changed = 2000000000000 where id = 5');
       expect(await damagedMigrations(opened.database)).toEqual([NAME]);
@@ -334,9 +334,9 @@ describe.each([
         const reading = read({ after, limit: 10, wait: 30_000, signal: never });
         await writer.add(plant(id));
         const start = performance.now();
-        const { lines, next } = await reading;
+        const { changes, next } = await reading;
         taken.push(performance.now() - start);
-        expect(lines).toBe(`{"id":${id},"name":"plant ${id}"}`);
+        expect(changes).toBe(`{"id":${id},"name":"plant ${id}"}`);
         after = next;
       }
       // A busy machine may delay some.
@@ -346,7 +346,7 @@ describe.each([
     test('ends when the service stops, at once for those who come later', async () => {
       const after = await store.end();
       const { readChanges: read } = store.plants;
-      const nothing = { lines: '', next: after, atEnd: true };
+      const nothing = { changes: '', next: after, atEnd: true };
       const stopped = read({ after, limit: 10, wait: 60_000, signal: never });
       // By then it waits.
       expect(await readPage(store.plants, after, 10, 1)).toEqual(nothing);
@@ -379,7 +379,7 @@ describe.each([
 
       await plants.add(plant(2n));
       const all = await Promise.all(reading);
-      expect(new Set(all.map(({ lines }) => lines))).toEqual(new Set(['{"id":2,"name":"plant 2"}']));
+      expect(new Set(all.map(({ changes }) => changes))).toEqual(new Set(['{"id":2,"name":"plant 2"}']));
       expect(count(PAGE)).toBe(1);
       const probes = count(PROBE);
       // Without readers there are none: that of the last one is answered before this add is.
@@ -409,7 +409,7 @@ describe('beside transactions that are open on Postgres', () => {
     expect(before.changes).toEqual([]);
     expect((await readPage(store.plants, undefined)).atEnd).toBe(true);
     await store.add(4n);
-    expect(await readPage(store.plants, before.next, 10)).toEqual({ lines: '', next: before.next, atEnd: true });
+    expect(await readPage(store.plants, before.next, 10)).toEqual({ changes: '', next: before.next, atEnd: true });
     await open.query(`insert into plants values (5, 'not committed yet')`);
     await open.query('commit');
     const all = [late(2n), late(5n), plant(3n), plant(1n, 'changed'), plant(4n)];
@@ -427,7 +427,7 @@ describe('beside transactions that are open on Postgres', () => {
     await gone.end();
     const { readChanges: read } = store.plants;
     expect(await read({ after: start, limit: 10, wait: 30_000, signal: never })).toMatchObject({
-      lines: '{"id":4,"name":"plant 4"}',
+      changes: '{"id":4,"name":"plant 4"}',
     });
   });
 
@@ -436,11 +436,11 @@ describe('beside transactions that are open on Postgres', () => {
     const start = await store.end();
     await store.add(1n);
     const reading = store.plants.readChanges({ after: start, limit: 10, wait: 30_000, signal: never });
-    expect(await readPage(store.plants, start, 10, 200)).toMatchObject({ lines: '' });
+    expect(await readPage(store.plants, start, 10, 200)).toMatchObject({ changes: '' });
     expect(await store.plants.changesLag()).toBe(0);
     await eventually(async () => (await store.plants.changesLag()) > 0);
     await elsewhere.query('commit');
-    expect(await reading).toMatchObject({ lines: '{"id":1,"name":"plant 1"}' });
+    expect(await reading).toMatchObject({ changes: '{"id":1,"name":"plant 1"}' });
     expect(await store.plants.changesLag()).toBe(0);
   });
 

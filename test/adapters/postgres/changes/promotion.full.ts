@@ -35,8 +35,8 @@ function instanceOn(url: string, timeout = 20_000) {
     plants,
     add: (...ids: readonly bigint[]) => Promise.all(ids.map((id) => plants.add(plant(id)))),
     read: async (after?: string, limit = 10) => {
-      const { lines, next } = await readPage(plants, after, limit);
-      return { changes: changesOf(lines), next };
+      const { changes, next } = await readPage(plants, after, limit);
+      return { changes: changesOf(changes), next };
     },
     rest: async (after: string) => (await readToEnd(plants, after)).changes,
   };
@@ -87,7 +87,7 @@ test('those up to the last record go on, later ones are refused for ever', async
 
   const waiting = readPage(now.plants, end.next, 10, 30_000);
   await now.add(7n);
-  expect(changesOf((await waiting).lines)).toEqual([plant(7n)]);
+  expect(changesOf((await waiting).changes)).toEqual([plant(7n)]);
   // Beyond the transactions of which the position knows.
   for (let id = 8n; id < 30n; id++) await now.add(id);
   await expect(now.read(lost.next)).rejects.toMatchObject(expired);

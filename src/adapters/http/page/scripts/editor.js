@@ -109,14 +109,11 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed }) {
   byId('close', HTMLElement).onclick = () => dialog.requestClose();
   dialog.oncancel = () => !dialog.matches('.edited') || window.confirm('Close without saving your changes?');
   byId('take-theirs', HTMLElement).onclick = () => show(stored);
-  // The event comes late: the dialog may be open again, for another plant.
-  dialog.onclose = () => dialog.open || leaving.abort();
+  // The close event comes so late that it would meet the request of a plant that is opened next.
+  dialog.onbeforetoggle = () => leaving.abort();
   confirmation.onclose = () => confirmation.returnValue === 'delete' && stored && remove(stored.id);
   return {
-    add() {
-      leaving.abort();
-      show(undefined);
-    },
+    add: () => show(undefined),
     open(/** @type {bigint} */ id) {
       show(undefined);
       dialog.className = 'loading';

@@ -79,7 +79,6 @@ export function plantList(/** @type {ListEvents} */ { updated, failed, trouble }
   return { rows: () => rows, view: () => view, hasMore, canGrow, indexOf, show, loadMore, apply };
 }
 
-/** What a list keeps of a plant. */
 function rowOf(/** @type {Plant} */ { id, name, tag }) {
   return { id, name: cut(name), tag: tag === undefined ? undefined : cut(tag) };
 }
