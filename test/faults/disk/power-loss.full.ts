@@ -72,13 +72,14 @@ test('syncs the log before each response', async () => {
 });
 
 test('syncs once for the creates of many clients', async () => {
-  let [creates, syncs, since] = [0, 0, 0];
+  let [creates, without, isSynced] = [0, 0, false];
   for (const { entry } of entriesOf(await readFile(work.journal))) {
-    if (entry.op === 'sync' && entry.path.includes('/pg_wal/')) since++;
+    if (entry.op === 'sync' && entry.path.includes('/pg_wal/')) isSynced = true;
     if (entry.op !== 'response' || !entry.operation.startsWith('POST')) continue;
     creates++;
-    syncs += since;
-    since = 0;
+    if (!isSynced) without++;
+    isSynced = false;
   }
-  expect(creates / syncs).toBeGreaterThan(2);
+  // Otherwise there would be a sync before each response.
+  expect(without).toBeGreaterThan(creates / 2);
 });
