@@ -80,17 +80,19 @@ test.each([
     plants.add({ id: 1n, name: 'waits' }).catch(() => {});
   }
   const held = holdRanges();
-  const reads = [1, 2].map(() => plants.readBatch(range, 5));
-  await eventually(() => held.length === 1);
-  await delay(40);
-  const delivered = performance.now();
-  await network.deliverLate();
-  await eventually(() => held.length === 2);
-  const pause = (held[1] ?? 0) - delivered;
-  await network.deliverLate();
+  const reads = [1, 2, 3, 4].map(() => plants.readBatch(range, 5));
+  const pauses: number[] = [];
+  let delivered = 0;
+  for (const n of reads.keys()) {
+    await eventually(() => held.length > n);
+    if (n > 0) pauses.push((held[n] ?? 0) - delivered);
+    await delay(40);
+    delivered = performance.now();
+    await network.deliverLate();
+  }
   await Promise.all(reads);
-  if (isWriting) expect(pause).toBeGreaterThan(80);
-  else expect(pause).toBeLessThan(80);
+  // A busy machine may delay some.
+  expect(Math.min(...pauses) > 80).toBe(isWriting);
 });
 
 test('reads the first plant, a large one, behind 12,000 deleted plants with a few statements', async () => {
