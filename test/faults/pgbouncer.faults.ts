@@ -75,7 +75,7 @@ behindPgBouncer('passes every test over HTTP that a service on Postgres does', a
     'test/adapters/prometheus/metrics.test',
     'test/rolling-upgrade.test',
     'test/fuzz/fuzz.test',
-    'test/adapters/plant-repository',
+    'test/adapters/plant-repository-reads',
   ];
   // Whether PgBouncer's own connections live is its affair.
   const all = ['--testNamePattern', '^(?!.*logs a lost connection once)'];

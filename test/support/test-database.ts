@@ -11,7 +11,7 @@ import { atEnd } from './lifetimes.ts';
 
 /** A database of its own. */
 export interface TestDatabase {
-  /** Where the service finds it: behind the pooler at TEST_POOLER_URL, if one is given. */
+  /** Where the service finds it: behind the pooler at TEST_POOLER_URL, if one is given for the tests' server. */
   readonly url: string;
   /** Where migrations and tests find it. */
   readonly directUrl: string;
@@ -38,7 +38,7 @@ export async function emptyDatabase(options = '', server?: string): Promise<Test
   };
   if (server === undefined) atEnd(drop);
   return {
-    url: behindPooler(own.href),
+    url: server === undefined ? behindPooler(own.href) : own.href,
     directUrl: own.href,
     query: (text, values) => execute(own.href, text, values),
     drop,
