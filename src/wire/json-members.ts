@@ -11,15 +11,23 @@ const SIMPLE_ESCAPES = '"\\/bfnrt';
 /** The length of an escape like \u0069. */
 const CODE_ESCAPE = 6;
 
+interface JsonMembers {
+  /** The source text of each requested member that is there. */
+  readonly requested: ReadonlyMap<string, string>;
+  /** The first key of another member, as it was written. */
+  readonly otherKey: string | undefined;
+}
+
 /**
- * Finds the source text of the named members of the outermost object; the last of duplicates wins, as in JSON.parse.
+ * Finds the named members of the outermost object; the last of duplicates wins, as in JSON.parse.
  *
  * @param names ASCII letters only
  * @returns undefined if the outermost value is not an object
  * @throws SyntaxError if the text is not JSON
  */
-export function jsonMembers(json: string, names: readonly string[]): Map<string, string> | undefined {
-  const members = new Map<string, string>();
+export function jsonMembers(json: string, names: readonly string[]): JsonMembers | undefined {
+  const requested = new Map<string, string>();
+  let otherKey: string | undefined;
   /** The closing brackets still expected, the innermost last. */
   const closings: string[] = [];
   let at = skipSpace(json, 0);
@@ -46,7 +54,7 @@ export function jsonMembers(json: string, names: readonly string[]): Map<string,
     }
     if (closings.length === 0) {
       if (at !== json.length) throw new SyntaxError();
-      return isObject ? members : undefined;
+      return isObject ? { requested, otherKey } : undefined;
     }
     at = skipSpace(json, at + 1);
     if (closings.at(-1) === '}') readKey();
@@ -60,6 +68,7 @@ export function jsonMembers(json: string, names: readonly string[]): Map<string,
       name = undefined;
       // `find` would need a new function for each key.
       for (const one of names) if (isName(json, at, end, one)) name = one;
+      if (name === undefined) otherKey ??= json.slice(at, end);
     }
     at = skipSpace(json, end);
     if (json[at] !== ':') throw new SyntaxError();
@@ -69,7 +78,7 @@ export function jsonMembers(json: string, names: readonly string[]): Map<string,
 
   /** Keeps a requested value and advances to the next token. */
   function endValue(end: number): void {
-    if (closings.length === 1 && name !== undefined) members.set(name, json.slice(valueStart, end));
+    if (closings.length === 1 && name !== undefined) requested.set(name, json.slice(valueStart, end));
     at = skipSpace(json, end);
   }
 }

@@ -5,9 +5,12 @@ import { PlantStoreError } from '../domain/errors.ts';
 import { exactInteger } from './json-integer.ts';
 import { jsonMembers } from './json-members.ts';
 
+/** Characters of an unknown member's name that a message shows. */
+const SHOWN_NAME = 100;
+
 /**
  * Creates a parser from bytes to a value of the schema, with every member of `format: int64` as a bigint of exactly the
- * number that was sent. Unknown members are dropped.
+ * number that was sent. Unknown members are dropped, or refused if the schema has `additionalProperties: false`.
  *
  * @param subject what error messages call the input
  * @returns a function that throws PlantStoreError `malformed_json` if the input is not JSON in UTF-8, and
@@ -18,6 +21,10 @@ export function jsonParser<Schema extends TObject>(
   subject = 'the body',
 ): (bytes: Buffer) => Static<Schema> {
   const validator = Compile(schema);
+  const { description: rule, additionalProperties } = schema as {
+    description?: string;
+    additionalProperties?: unknown;
+  };
   const names = Object.keys(schema.properties);
   const int64Names = names.filter((name) => property(name)?.format === 'int64');
 
@@ -25,22 +32,26 @@ export function jsonParser<Schema extends TObject>(
     return schema.properties[name];
   }
   function mustBe(name: string): PlantStoreError {
-    const rule = (name === '' ? (schema as { description?: string }) : property(name))?.description;
-    return new PlantStoreError('invalid_plant', `${name === '' ? subject : name} must be ${rule}`);
+    return invalid(`${name} must be ${property(name)?.description}`);
   }
 
   return (bytes) => {
-    const sources = membersOf(decode(bytes, subject), names, subject);
-    if (sources === undefined) throw mustBe('');
+    const members = membersOf(decode(bytes, subject), names, subject);
+    if (members === undefined) throw invalid(`${subject} must be ${rule}`);
+    const { requested, otherKey } = members;
+    if (otherKey !== undefined && additionalProperties === false) {
+      throw invalid(`${shownName(otherKey)} is unknown: ${subject} may have only ${names.join(', ')}`);
+    }
     const value: Record<string, unknown> = {};
-    for (const [name, source] of sources) value[name] = scalar(source);
+    for (const [name, source] of requested) value[name] = scalar(source);
     if (!validator.Check(value as unknown)) {
       const [first] = validator.Errors(value);
       const missing = first?.keyword === 'required' ? first.params.requiredProperties[0] : undefined;
-      throw mustBe(missing ?? first?.instancePath.split('/')[1] ?? '');
+      if (missing !== undefined) throw invalid(`${missing} is missing: it must be ${property(missing)?.description}`);
+      throw mustBe(first?.instancePath.split('/')[1] ?? '');
     }
     for (const name of int64Names) {
-      const source = sources.get(name);
+      const source = requested.get(name);
       if (source === undefined) continue;
       value[name] = exactInteger(source);
       if (value[name] === undefined) throw mustBe(name);
@@ -49,12 +60,22 @@ export function jsonParser<Schema extends TObject>(
   };
 }
 
+function invalid(message: string): PlantStoreError {
+  return new PlantStoreError('invalid_plant', message);
+}
+
+/** In quotes, like all that clients choose. */
+function shownName(key: string): string {
+  const name: string = JSON.parse(key);
+  return JSON.stringify(name.length > SHOWN_NAME ? `${name.slice(0, SHOWN_NAME)}…` : name);
+}
+
 function decode(bytes: Buffer, subject: string): string {
   if (!isUtf8(bytes)) throw new PlantStoreError('malformed_json', `${subject} must be valid UTF-8`);
   return bytes.toString('utf8');
 }
 
-function membersOf(text: string, names: readonly string[], subject: string): Map<string, string> | undefined {
+function membersOf(text: string, names: readonly string[], subject: string): ReturnType<typeof jsonMembers> {
   try {
     return jsonMembers(text, names);
   } catch {

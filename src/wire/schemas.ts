@@ -31,7 +31,12 @@ export const sameIdRule = 'the id in the path, or omitted';
 
 export const ChangedPlant = Type.Object(
   { id: Type.Optional(Int64({ description: sameIdRule, examples: [1] })), ...Plant.properties },
-  { title: 'ChangedPlant', description: 'an object with a name and an optional tag' },
+  {
+    title: 'ChangedPlant',
+    description: 'an object with a name and an optional tag',
+    // PUT replaces: a misspelt `tag` would remove the one that it was to set.
+    additionalProperties: false,
+  },
 );
 
 export const PlantList = Type.Array(NewPlant, { title: 'PlantList', description: 'plants in ascending order of id' });

@@ -11,6 +11,7 @@ export interface Schema {
   readonly format?: string;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: boolean;
 }
 
 export interface Request {
@@ -65,9 +66,11 @@ function validMember(schema: Schema, name: string): Arbitrary<Member | undefined
   return schema.required?.includes(name) ? member : fc.option(member, { nil: undefined });
 }
 
-/** In any order, with members that the schema does not know, and with white space. */
+/** In any order, with a member that the schema does not name if it allows that, and with white space. */
 export function validBody(schema: Schema): Arbitrary<string> {
   const names = Object.keys(schema.properties ?? {});
+  const isClosed = schema.additionalProperties === false;
+  const nothing = fc.constant(undefined);
   const extra = fc
     .tuple(
       fc.string().filter((name) => !names.includes(name)),
@@ -75,7 +78,7 @@ export function validBody(schema: Schema): Arbitrary<string> {
     )
     .map(([name, text]) => ({ name, text }));
   return fc
-    .tuple(...names.map((name) => validMember(schema, name)), fc.option(extra, { nil: undefined }))
+    .tuple(...names.map((name) => validMember(schema, name)), isClosed ? nothing : fc.option(extra, { nil: undefined }))
     .map((members) => members.filter((member) => member !== undefined))
     .chain((members) => fc.shuffledSubarray(members, { minLength: members.length }))
     .chain((members) => fc.constantFrom('', ' ', '\r\n\t').map((space) => objectText(members, space)));

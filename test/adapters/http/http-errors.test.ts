@@ -145,32 +145,33 @@ describe('40015', () => {
 });
 
 describe('40022', () => {
-  const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`;
-
   test.each(['[]', 'null', '"x"', '1', 'true', `[${PLANT}]`])('says of %s that it is no object', async (body) => {
     await expectError(await post(server.url, body), 40022, /^the body must be an object with an id, a name/);
   });
 
   const numbers = ['1.5', '9223372036854775808', '-9223372036854775809', '1e999999999', '1e-999999999'];
   test.each([
-    '{}',
-    '{"name":"x"}',
-    '{"name":"x","ID":1}',
-    '{"name":"x","y":{"id":1}}',
-    ...['"1"', 'null', 'true', '[1]', '{}', ...numbers, '1.00000000000000000000001'].map(
+    ['id', 'an integer from -9', ['{}', '{"name":"x"}', '{"name":"x","ID":1}', '{"name":"x","y":{"id":1}}']],
+    ['name', 'a string without', ['{"id":1}', '{"id":1,"__proto__":{"name":"x"}}']],
+  ])('says that the %s is missing, and what it must be', async (field, rule, bodies) => {
+    for (const body of bodies) {
+      await expectError(await post(server.url, body), 40022, new RegExp(`^${field} is missing: it must be ${rule}`));
+    }
+  });
+
+  test.each(
+    ['"1"', 'null', 'true', '[1]', '{}', ...numbers, '1.00000000000000000000001'].map(
       (id) => `{"id":${id},"name":"x"}`,
     ),
-  ])('names the id of %s', async (body) => {
+  )('names the id of %s', async (body) => {
     await expectError(await post(server.url, body), 40022, /^id must be an integer from -9223372036854775808 to /);
   });
 
-  test.each([
-    '{"id":1}',
-    '{"id":1,"__proto__":{"name":"x"}}',
-    ...['1', 'null', 'true', '["x"]', '{}', '"\\u0000"', '"a\\u0000b"', '"\\ud800"', '"a\\udc00"'].map(
+  test.each(
+    ['1', 'null', 'true', '["x"]', '{}', '"\\u0000"', '"a\\u0000b"', '"\\ud800"', '"a\\udc00"'].map(
       (name) => `{"id":1,"name":${name}}`,
     ),
-  ])('names the name of %s', async (body) => {
+  )('names the name of %s', async (body) => {
     await expectError(await post(server.url, body), 40022, /^name must be a string without U\+0000/);
   });
 
@@ -178,13 +179,6 @@ describe('40022', () => {
     ['1', 'null', 'false', '[]', '{}', '"\\u0000"', '"\\ud800x"'].map((tag) => `{"id":1,"name":"x","tag":${tag}}`),
   )('names the tag of %s', async (body) => {
     await expectError(await post(server.url, body), 40022, /^tag must be a string without U\+0000.* or omitted$/);
-  });
-
-  test('survives 400,000 nested arrays, wherever they are', async () => {
-    await expectError(await post(server.url, deep), 40022, /^the body must be/);
-    await expectError(await post(server.url, `{"id":${deep},"name":"x"}`), 40022, /^id must be/);
-    await expectError(await post(server.url, `{"id":1,"name":${deep}}`), 40022, /^name must be/);
-    expect((await post(server.url, `{"id":22,"name":"x","y":${deep}}`)).status).toBe(200);
   });
 });
 

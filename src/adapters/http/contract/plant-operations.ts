@@ -45,7 +45,8 @@ export function plantOperations(cases: UseCases): Operation[] {
       permission: 'create',
       tag,
       summary: 'Create a plant',
-      description: 'The same record sent again answers 200 again and changes nothing.',
+      description:
+        'The same record sent again answers 200 again and changes nothing. Members that NewPlant does not name are ignored.',
       body: jsonBody(NewPlant),
       response: jsonResponse(Plant),
       errors: ['id_taken', 'id_retired'],
@@ -74,8 +75,9 @@ export function plantOperations(cases: UseCases): Operation[] {
       tag,
       summary: 'Change a plant',
       description:
-        'Replaces the name and the tag of a plant that exists; without `tag` it has none then. The same again answers ' +
-        '200 again and changes nothing, whatever If-Match says, unless If-None-Match excludes it.',
+        'Replaces the name and the tag of a plant that exists; without `tag` it has none then. So a member that ' +
+        'ChangedPlant does not name, which may be a misspelt `tag`, is refused. The same again answers 200 again and ' +
+        'changes nothing, whatever If-Match says, unless If-None-Match excludes it.',
       parameters: { id: plantId },
       query: {},
       isConditional: true,

@@ -70,6 +70,24 @@ describe('PUT /plants/{id}', () => {
     expect(stored.get(1n)).toEqual(FICUS);
   });
 
+  test.each([
+    ['tags', '"tags":"houseplant"'],
+    ['Tag', '"tag":"x","Tag":"y","tags":"z"'],
+    ['t"g', '"t\\"g":null'],
+    ['__proto__', '"__proto__":{"tag":"x"}'],
+  ])('names the member %s, which would have meant nothing, and changes nothing', async (name, members) => {
+    const { status, text } = await put('/plants/1', `{"name":"Monstera",${members}}`);
+    const message = `${JSON.stringify(name)} is unknown: the body may have only id, name, tag`;
+    expect([status, JSON.parse(text)]).toEqual([400, { error: 40022, message }]);
+    expect(stored.get(1n)).toEqual(FICUS);
+  });
+
+  test('shows only the beginning of the name of such a member', async () => {
+    const { status, text } = await put('/plants/1', `{"name":"Monstera","${'x'.repeat(100_000)}":1}`);
+    expect([status, text.length < 300]).toEqual([400, true]);
+    expect(text).toContain('x…');
+  });
+
   test('takes the record as it was read, its id compared digit by digit', async () => {
     const id = 2n ** 53n + 1n;
     stored.set(id, { id, name: 'Ficus' });
