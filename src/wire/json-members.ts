@@ -11,6 +11,9 @@ const SIMPLE_ESCAPES = '"\\/bfnrt';
 /** The length of an escape like \u0069. */
 const CODE_ESCAPE = 6;
 
+/** Arrays and objects within each other: the brackets of a megabyte of them would block the event loop for 75 ms. */
+export const MAX_DEPTH = 1_000;
+
 interface JsonMembers {
   /** The source text of each requested member that is there. */
   readonly requested: ReadonlyMap<string, string>;
@@ -23,7 +26,7 @@ interface JsonMembers {
  *
  * @param names ASCII letters only
  * @returns undefined if the outermost value is not an object
- * @throws SyntaxError if the text is not JSON
+ * @throws SyntaxError if the text is not JSON, RangeError if it is nested more than MAX_DEPTH deep
  */
 export function jsonMembers(json: string, names: readonly string[]): JsonMembers | undefined {
   const requested = new Map<string, string>();
@@ -38,6 +41,7 @@ export function jsonMembers(json: string, names: readonly string[]): JsonMembers
 
   while (true) {
     if (json[at] === '{' || json[at] === '[') {
+      if (closings.length === MAX_DEPTH) throw new RangeError();
       const closing = json[at] === '{' ? '}' : ']';
       closings.push(closing);
       at = skipSpace(json, at + 1);

@@ -3,7 +3,7 @@ import type { Static, TObject } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { PlantStoreError } from '../domain/errors.ts';
 import { exactInteger } from './json-integer.ts';
-import { jsonMembers } from './json-members.ts';
+import { jsonMembers, MAX_DEPTH } from './json-members.ts';
 
 /** Characters of an unknown member's name that a message shows. */
 const SHOWN_NAME = 100;
@@ -13,8 +13,8 @@ const SHOWN_NAME = 100;
  * number that was sent. Unknown members are dropped, or refused if the schema has `additionalProperties: false`.
  *
  * @param subject what error messages call the input
- * @returns a function that throws PlantStoreError `malformed_json` if the input is not JSON in UTF-8, and
- * `invalid_plant`, naming the member and what it must be, if it does not match the schema.
+ * @returns a function that throws PlantStoreError `malformed_json` if the input is not JSON in UTF-8 or nested too deep,
+ * and `invalid_plant`, naming the member and what it must be, if it does not match the schema.
  */
 export function jsonParser<Schema extends TObject>(
   schema: Schema,
@@ -78,8 +78,9 @@ function decode(bytes: Buffer, subject: string): string {
 function membersOf(text: string, names: readonly string[], subject: string): ReturnType<typeof jsonMembers> {
   try {
     return jsonMembers(text, names);
-  } catch {
-    throw new PlantStoreError('malformed_json', `${subject} must be valid JSON`);
+  } catch (error) {
+    const rule = error instanceof RangeError ? `not be nested more than ${MAX_DEPTH} deep` : 'be valid JSON';
+    throw new PlantStoreError('malformed_json', `${subject} must ${rule}`);
   }
 }
 

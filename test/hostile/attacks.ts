@@ -240,7 +240,7 @@ export const attacks: readonly Attack[] = [
     },
     { turnsPerSecond: 500 },
   ),
-  insidersBody('nested arrays', ['400 40022'], '['.repeat(half) + ']'.repeat(half)),
+  insidersBody('nested arrays', ['400 40000'], '['.repeat(half) + ']'.repeat(half)),
   insidersBody('nested objects that do not close', ['400 40000'], filled('', '{"":', '')),
   insidersBody('a wide object', ['200 ok'], filled('{"id":1,"name":"Monstera"', ',"a":0', '}')),
   insidersBody('duplicate keys', ['200 ok'], filled('{"name":"Monstera"', ',"id":1', '}')),

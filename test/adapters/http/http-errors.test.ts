@@ -59,9 +59,20 @@ describe('40000', () => {
     ['an overlong encoding', Buffer.from('{"id":1,"name":"\xc0\x80"}', 'latin1')],
     ['a surrogate in UTF-8', Buffer.from('{"id":1,"name":"\xed\xa0\x80"}', 'latin1')],
     ['UTF-16', Buffer.from(PLANT, 'utf16le')],
-    ['400,000 arrays that do not close', '['.repeat(400_000)],
+    ['arrays that do not close', '['.repeat(400)],
   ])('answers %s', async (_name, body) => {
     await expectError(await post(server.url, body), 40000);
+  });
+
+  test('answers arrays and objects within each other more than 1,000 deep, wherever they are', async () => {
+    const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    for (const deep of [nested(1_001), nested(400_000), '['.repeat(400_000), '{"":'.repeat(1_001)]) {
+      for (const body of [deep, `{"id":${deep}`, `{"id":22,"name":"x","y":${deep}}`]) {
+        await expectError(await post(server.url, body), 40000, /^the body must not be nested more than 1000 deep$/);
+      }
+    }
+    expect((await post(server.url, `{"id":22,"name":"x","y":${nested(999)}}`)).status).toBe(200);
+    await expectError(await post(server.url, `{"id":${nested(999)},"name":"x"}`), 40022, /^id must be/);
   });
 
   test('answers an empty chunked body', async () => {
