@@ -37,8 +37,9 @@ export function rowUpdates({ sql: tables }: Database): Update {
           .where('plants.deleted', 'is', null)
           .where((eb) => eb.or([eb('version', 'is', null), eb('plants.changed', '=', eb.ref('version'))]))
           .selectAll('wanted')
-          // A row that somebody else has locked holds up no other, and no two such statements can deadlock.
-          .forUpdate('plants')
+          // A row that somebody else has locked holds up no other, and no two such statements can deadlock. With FOR
+          // UPDATE, a foreign key that refers to the row would lock it as well.
+          .forNoKeyUpdate('plants')
           .skipLocked(),
       )
       .updateTable('plants')

@@ -43,6 +43,15 @@ test('changes and deletions end, as unavailable, if the database drops them', as
   expect(await plants.find(1n)).toEqual(plant(1n));
 });
 
+test('changes and deletes a plant to which a row of an open transaction refers', async () => {
+  await server.query('create table beds (plant bigint references plants)');
+  const plants = plantsIn(database, { timeout: 2_000 });
+  await plants.add(plant(1n));
+  await openTransaction(server.url, 'insert into beds values (1)');
+  expect(await plants.replace(plant(1n, 'changed'))).toEqual(plant(1n, 'changed'));
+  expect(await plants.remove(1n)).toBe('deleted');
+});
+
 test('many changes and deletions of a locked row leave room for those of others', async () => {
   const plants = plantsIn(database);
   const others = Array.from({ length: 30 }, (_, n) => BigInt(100 + n));
