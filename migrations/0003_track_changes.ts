@@ -29,7 +29,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`insert into change_feed default values on conflict do nothing`.execute(database);
   if (!(await isIndexed(database))) await sql`drop index concurrently if exists plants_by_change`.execute(database);
   await sql`create index concurrently if not exists plants_by_change on plants (changed, id)`.execute(database);
-  if (await isAhead(database)) await raiseTransactions(database);
+  if (!(await isInOrder(database))) await raiseTransactions(database);
 }
 
 /** It deletes the rows of deleted plants, whose ids are free then. */
@@ -39,12 +39,10 @@ export async function down(database: Kysely<unknown>): Promise<void> {
   await sql`drop table change_feed`.execute(database);
 }
 
-/** Whether the index and the row are there, and no plant is newer than the server's own transactions. */
+/** Whether the index and the row are there, and what is written now comes after all that is there. */
 export async function isIntact(database: Kysely<unknown>): Promise<boolean> {
   const { rows } = await sql`select where to_regclass('change_feed') is not null`.execute(database);
-  if (rows.length === 0 || !(await isIndexed(database))) return false;
-  const { rows: state } = await sql`select from change_feed`.execute(database);
-  return state.length === 1 && !(await isAhead(database));
+  return rows.length > 0 && (await isIndexed(database)) && (await isInOrder(database));
 }
 
 async function isIndexed(database: Kysely<unknown>): Promise<boolean> {
@@ -57,21 +55,32 @@ async function isIndexed(database: Kysely<unknown>): Promise<boolean> {
 /** The last transaction of which the feed knows: that of a plant, or of a deletion that was purged. */
 const LAST = sql`greatest(purged_changed, (select max(changed) from plants))`;
 
-/** Whether it is that of a server that had more transactions, as after pg_dump and pg_restore. */
-async function isAhead(database: Kysely<unknown>): Promise<boolean> {
+/** What the default adds to transaction ids; null if there is none, as after a restore by hand. */
+const DEFAULT_SHIFT = sql`(
+  select coalesce(substring(pg_get_expr(adbin, adrelid) from '\\+ ''?(\\d+)')::bigint, 0)
+  from pg_attrdef join pg_attribute on attrelid = adrelid and attnum = adnum
+  where adrelid = 'plants'::regclass and attname = 'changed')`;
+
+/**
+ * Not so after pg_dump and pg_restore from a server that had more transactions, nor after that of one of the two tables
+ * from a time before the last repair.
+ */
+async function isInOrder(database: Kysely<unknown>): Promise<boolean> {
   const { rows } = await sql`
-    select from change_feed where ${LAST} >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift
+    select from change_feed
+    where ${LAST} < pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift and shift = ${DEFAULT_SHIFT}
   `.execute(database);
   return rows.length > 0;
 }
 
-/** Makes all later changes come after those of the other server. */
+/** Makes all later changes come after those that are there. */
 async function raiseTransactions(database: Kysely<unknown>): Promise<void> {
   await database.transaction().execute(async (transaction) => {
     // Writers have to wait: theirs must come after the old ones, too.
     await sql`lock table plants in access exclusive mode`.execute(transaction);
     const { rows } = await sql<{ shift: string | number | bigint }>`
-      update change_feed set shift = ${LAST} - pg_current_xact_id()::text::bigint
+      update change_feed
+      set shift = greatest(shift, ${DEFAULT_SHIFT}, ${LAST} - pg_current_xact_id()::text::bigint)
       returning shift
     `.execute(transaction);
     const shift = sql.lit(BigInt(rows[0]?.shift ?? 0));

@@ -11,6 +11,21 @@ export const SETTLED = sql<bigint>`pg_snapshot_xmin(pg_current_snapshot())::text
 /** The next transaction: of it and later ones, the snapshot shows nothing. */
 export const NEXT = sql<bigint>`pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift`;
 
+/** What the default of `changed` adds to transaction ids; null if there is no default. */
+const DEFAULT_SHIFT = sql`(
+  select coalesce(substring(pg_get_expr(adbin, adrelid) from '\\+ ''?(\\d+)')::bigint, 0)
+  from pg_attrdef join pg_attribute on attrelid = adrelid and attnum = adnum
+  where adrelid = 'plants'::regclass and attname = 'changed')`;
+
+/**
+ * Whether what is written now comes after all that is there, as migration 0003 has made it: the index is there, no row is
+ * ahead of the server's transactions, and rows get the shift. A restore ends that at any time, one that is not complete
+ * included: the index is the last of its steps.
+ */
+export const IS_INTACT = sql<boolean>`coalesce(
+  exists (select from pg_index where indexrelid = to_regclass('plants_by_change') and indisvalid)
+  and greatest(purged_changed, (select max(changed) from plants)) < ${NEXT} and shift = ${DEFAULT_SHIFT}, false)`;
+
 /** 16 of the hexadecimal digits of a SHA-256. */
 const digest = (...values: readonly RawBuilder<unknown>[]) =>
   sql`left(encode(sha256(convert_to(concat_ws('/', ${sql.join(values)}), 'UTF8')), 'hex'), 16)`;

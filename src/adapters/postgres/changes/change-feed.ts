@@ -1,7 +1,6 @@
 import type { CompiledQuery } from 'kysely';
 import type { Changes, ChangesQuery } from '../../../application/ports.ts';
 import { semaphore } from '../calls/semaphore.ts';
-import { untilPassed } from '../calls/shared-run.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import {
@@ -14,7 +13,7 @@ import {
   positionOf,
   START,
 } from './change-cursor.ts';
-import { requireChangeFeed, stateIn } from './change-feed-check.ts';
+import { requireIntact, requireOneServer } from './change-feed-check.ts';
 import { changeRecord } from './change-record.ts';
 import { type ChangesRow, type RecordedRow, selectChanges, selectEnd } from './change-statements.ts';
 import { changeWatch } from './change-watch.ts';
@@ -35,14 +34,13 @@ export function changeFeed(database: Database, callStore: CallStore) {
   const [changesBetween, end] = [selectChanges(database.sql), selectEnd(database.sql)];
   const readRecorded = changeRecord(database, callStore);
   const rowsOf = async <T>(query: CompiledQuery<T>) => (await database.sql.executeQuery(query)).rows;
-  const feedReady = untilPassed(() => requireChangeFeed(database));
 
   const watch = changeWatch(async () => {
     try {
-      const [row] = await callStore(() => rowsOf(end({})));
-      return row && { ...row, position: positionOf(row.last_changed, row.last_id) ?? START };
+      const row = requireIntact(await callStore(() => rowsOf(end({}))));
+      return { ...row, position: positionOf(row.last_changed, row.last_id) ?? START };
     } catch {
-      // While the database is unreachable nothing is new; readers learn of it when their time is over.
+      // While there is no feed nothing is new; readers learn of it when their time is over.
       return undefined;
     }
   });
@@ -63,8 +61,8 @@ export function changeFeed(database: Database, callStore: CallStore) {
   function readRow<Row extends RecordedRow>(query: CompiledQuery<Row>): Promise<Row> {
     return readRecorded((call) =>
       feedStatement(async () => {
-        await feedReady();
-        return stateIn(await rowsOf(query));
+        await requireOneServer(database);
+        return requireIntact(await rowsOf(query));
       }, call),
     );
   }

@@ -3,7 +3,7 @@ import { statement } from '../calls/statement.ts';
 import type { Tables } from '../database.ts';
 import { PLANT_JSON, SIZE } from '../plants/plant-columns.ts';
 import type { FeedState } from './change-cursor.ts';
-import { EPOCH, MAY_RECORD, NEXT, SETTLED } from './change-epoch.ts';
+import { EPOCH, IS_INTACT, MAY_RECORD, NEXT, SETTLED } from './change-epoch.ts';
 
 /*
  * The statements that read the feed of changes. `where single = 1` tells the planner that change_feed has one row: it
@@ -16,8 +16,14 @@ interface LastRow {
   readonly last_id: bigint | null;
 }
 
+/** What every statement over the state of the feed returns. */
+export interface CheckedRow {
+  /** Whether the feed can be read: see IS_INTACT. */
+  readonly is_intact: boolean;
+}
+
 /** What decides whether a position may be sent. */
-export interface RecordedRow extends FeedState {
+export interface RecordedRow extends FeedState, CheckedRow {
   /** What is recorded of the epoch; null if nothing is. */
   readonly recorded: bigint | null;
   readonly may_record: boolean;
@@ -36,11 +42,11 @@ const CHANGE_JSON = sql`case when deleted is null then ${PLANT_JSON} else '{"id"
 
 /** The state of the feed, as a subquery with one row. @param cursor its epoch; empty without one */
 export const feedState = (cursor: RawBuilder<unknown> = sql.lit('')) => sql`(
-  select epoch, purged_changed, purged_id, next, settled, may_record, is_synchronous,
+  select epoch, purged_changed, purged_id, next, settled, is_intact, may_record, is_synchronous,
     (records ->> epoch)::bigint as recorded, (records ->> ${cursor}::text)::bigint as common
   from (
     select ${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next, ${SETTLED} as settled, recorded as records,
-      ${MAY_RECORD} as may_record, current_setting('synchronous_standby_names') <> '' as is_synchronous
+      ${IS_INTACT} as is_intact, ${MAY_RECORD} as may_record, current_setting('synchronous_standby_names') <> '' as is_synchronous
     from change_feed where single = 1
   ) as state
 ) as feed`;
@@ -105,7 +111,5 @@ export const selectOldest = sql<{ readonly oldest: string; readonly is_behind: b
   select pg_snapshot_xmin(now)::text as oldest, pg_snapshot_xmin(now) < pg_snapshot_xmax(now) as is_behind
   from pg_current_snapshot() as now`;
 
-/** Whether the feed knows of transactions that this server has not reached, as after pg_restore. */
-export const selectRestored = sql<{ readonly is_restored: boolean }>`
-  select greatest(purged_changed, (select max(changed) from plants)) >= ${NEXT} as is_restored
-  from change_feed where single = 1`;
+/** Whether the feed can be read. */
+export const selectState = sql<CheckedRow>`select ${IS_INTACT} as is_intact from change_feed where single = 1`;

@@ -4,7 +4,7 @@ import type { Entry, Position, ReadEntries } from '../../../application/webhooks
 import { LONG_STATEMENTS, semaphore } from '../calls/semaphore.ts';
 import { statement } from '../calls/statement.ts';
 import type { CallStore } from '../calls/store-call.ts';
-import { stateIn } from '../changes/change-feed-check.ts';
+import { requireIntact } from '../changes/change-feed-check.ts';
 import { changeRecord } from '../changes/change-record.ts';
 import { feedState, firstRows, type RecordedRow } from '../changes/change-statements.ts';
 import type { Database } from '../database.ts';
@@ -17,7 +17,7 @@ const PAGE = { rows: 200, text: 1024 ** 2 };
 const PAUSE = 100;
 
 /** The state of the feed, and one row of the page; that is null if there is none. */
-interface Row extends Pick<RecordedRow, 'epoch' | 'next' | 'recorded' | 'may_record'> {
+interface Row extends Pick<RecordedRow, 'epoch' | 'next' | 'is_intact' | 'recorded' | 'may_record'> {
   readonly changed: bigint | null;
   readonly id: bigint | null;
   readonly record: string | null;
@@ -39,7 +39,7 @@ export function webhookEntries(database: Database, callStore: CallStore, isWriti
         pageStatement(async () => {
           const { rows } = await database.sql.executeQuery(page({ changed, id }));
           // The first record of a timeline, which names its epoch, is enough: positions of webhooks need no epoch.
-          return { ...stateIn(rows), lines: null, is_synchronous: false, entries: rows.flatMap(entryOf) };
+          return { ...requireIntact(rows), lines: null, is_synchronous: false, entries: rows.flatMap(entryOf) };
         }, call),
       );
     },
@@ -55,7 +55,7 @@ function selectEntries({ sql: tables }: Database) {
   return statement<Position, Row>((parameter) => {
     const isAfter = sql`(changed, id) > (${parameter('changed')}::bigint, ${parameter('id')}::bigint)`;
     return sql<Row>`
-      select epoch, next, recorded, may_record, page.changed, page.id, page.record
+      select epoch, next, is_intact, recorded, may_record, page.changed, page.id, page.record
       from ${feedState()} left join lateral (
         select changed, id, case when deleted is null then ${PLANT_JSON} end as record
         from (${firstRows(isAfter, sql.lit(PAGE.rows), sql.lit(PAGE.text))}) as plant

@@ -39,6 +39,7 @@ function storeIn({ database }: { readonly database: Database }) {
   const purge = plantPurge(database, storeCalls({ schemaReady: () => undefined, timeout: 10_000 }));
   const plants = plantsIn(database);
   return {
+    database,
     plants,
     add: (...ids: readonly bigint[]) => Promise.all(ids.map((id) => plants.add(plant(id)))),
     remove: (...ids: readonly bigint[]) => Promise.all(ids.map((id) => plants.remove(id))),
@@ -105,6 +106,7 @@ describe.each([
     await query('create table plants (like lost including all)');
     await query('insert into plants select * from dump');
     await query('drop table lost, dump');
+    await query('alter index plants_changed_id_idx rename to plants_by_change');
     await expect(readPage(plants, next, 10)).rejects.toMatchObject(expired);
     expect((await readToEnd(plants)).changes).toEqual([plant(1n)]);
   });
@@ -228,9 +230,9 @@ describe.each([
       expect(walk.changes).toEqual([plant(1n), plant(2n), plant(4n)]);
 
       // Also if another one forgets less than had been forgotten when it began.
-      await store.query('update change_feed set purged_changed = purged_changed + 1000');
-      const began = await readPage(store.plants, undefined, 1);
       await store.remove(4n);
+      await store.query('update change_feed set purged_changed = pg_current_xact_id()::text::bigint');
+      const began = await readPage(store.plants, undefined, 1);
       await store.purge();
       expect((await readToEnd(store.plants, began.next, 1)).changes).toEqual([plant(2n)]);
     });
@@ -288,6 +290,76 @@ describe.each([
       expect(await migrateUp(opened.database)).toEqual([NAME]);
       await store.add(6n);
       expect((await readToEnd(store.plants)).changes.map(({ id }) => id)).toEqual([4n, 1n, 5n, 6n]);
+    });
+  });
+
+  describe('under a running service that has read the feed', () => {
+    let running: ReturnType<typeof storeIn>;
+    beforeEach(async () => {
+      running = storeIn(await open());
+      await running.add(1n, 2n, 3n);
+      await running.end();
+    });
+    /** As pg_restore --clean, from a server whose transactions were ahead by so many. */
+    async function restore(ahead: number, index = 'plants_by_change'): Promise<void> {
+      await running.query('alter table plants rename to dump');
+      await running.query('drop index plants_by_change, plants_by_tag');
+      await running.query(`create table plants (id bigint primary key, name text not null, tag text,
+        deleted timestamptz, changed bigint not null default (pg_current_xact_id()::text::bigint))`);
+      await running.query(`insert into plants select id, name, tag, deleted, changed + ${ahead} from dump`);
+      await running.query('create index plants_by_tag on plants (hashtextextended(tag, 0), id) where tag is not null');
+      await running.query(`create index ${index} on plants (changed, id)`);
+      await running.query('drop table dump');
+    }
+    const unusable = {
+      code: 'store_unavailable',
+      cause: expect.objectContaining({ message: expect.stringContaining('run npm run migrate') }),
+    };
+    /** Expects no page, by whatever way, until the migration has repaired it, and then all plants. */
+    async function isRepaired(database: Database): Promise<void> {
+      const { plants, add } = running;
+      await expect(readPage(plants, undefined)).rejects.toMatchObject(unusable);
+      await expect(readPage(plants, 'now')).rejects.toMatchObject(unusable);
+      expect(await readiness(database)()).toContain('run npm run migrate');
+      expect(await damagedMigrations(database)).toEqual(['0003_track_changes']);
+      await add(4n);
+      expect(await migrateUp(database)).toEqual(['0003_track_changes']);
+      expect(await readiness(database)()).toBeUndefined();
+      const walk = await readToEnd(plants, undefined, 2);
+      expect(new Set(walk.changes.map(({ id }) => id))).toEqual(new Set([1n, 2n, 3n, 4n]));
+      await add(5n);
+      expect((await readToEnd(plants, walk.next)).changes).toEqual([plant(5n)]);
+    }
+
+    test('a restore from a server that had more transactions ends it until it is repaired', async () => {
+      const waiting = readPage(running.plants, await running.end(), 10, 500);
+      await restore(1_000_000_000_000);
+      await expect(waiting).rejects.toMatchObject(unusable);
+      await isRepaired(running.database);
+    });
+
+    test('so does a restore that is not at its end, of which the index is the last', async () => {
+      await restore(0, 'not_yet');
+      await isRepaired(running.database);
+    });
+
+    test('so does one of the plants alone, from before the transactions were raised', async () => {
+      await running.query('update plants set changed = changed + 1000000000000');
+      await migrateUp(running.database);
+      await running.add(6n);
+      await running.remove(6n);
+      await running.query('delete from plants where deleted is not null');
+      await restore(0);
+      await isRepaired(running.database);
+    });
+
+    test('so does one of the table change_feed alone, from before the transactions were raised', async () => {
+      await running.query('create table dump as select * from change_feed');
+      await running.query('update plants set changed = changed + 1000000000000');
+      await migrateUp(running.database);
+      await running.query('delete from change_feed');
+      await running.query('insert into change_feed select * from dump');
+      await isRepaired(running.database);
     });
   });
 

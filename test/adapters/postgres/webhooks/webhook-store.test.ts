@@ -342,6 +342,7 @@ describe.each([
       await store.query('update plants set changed = 1000000000000 + id');
       await store.query('update webhooks set changed = 1000000000001, id = 1');
       await expect(store.take(ENDPOINT, MINUTE)).rejects.toMatchObject({ code: 'store_unavailable' });
+      await expect(store.readEntries(START)).rejects.toMatchObject({ code: 'store_unavailable' });
       await migrateUp(opened.database);
       await store.plants.add(plant(3n));
       expect(await idsAfter((await taken()).position)).toEqual([2n, 3n]);
