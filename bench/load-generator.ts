@@ -71,6 +71,7 @@ function answeredStatus(received: string): string | undefined {
 function nextRequest(): string {
   if (kind === 'plant') return `GET /plants/${randomStored()}${common}\r\n`;
   if (kind === 'page') return `GET /plants?limit=100&after=${randomStored()}${common}\r\n`;
+  if (kind === 'taggedPage') return `GET /plants?limit=100&after=${randomStored()}&tag=tag+${randomTag()}${common}\r\n`;
   if (kind === 'delete') return `DELETE /plants/${++last}${common}\r\n`;
   if (kind === 'change') return withBody(`PUT /plants/${++last}`, `{${randomPlant()}}`);
   return withBody('POST /plants', kind === 'replay' ? storedPlant() : `{"id":${randomId()},${randomPlant()}}`);
@@ -94,6 +95,10 @@ function storedPlant(): string {
 
 function randomStored(): number {
   return 1 + Math.floor(Math.random() * Number(stored));
+}
+
+function randomTag(): number {
+  return Math.floor(Math.random() * 100);
 }
 
 /** Drawn by the thousand: a call of the generator for each would cost more than the rest of the request. */

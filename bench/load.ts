@@ -26,10 +26,11 @@ export interface LoadResult {
 
 export interface Load {
   /**
-   * A new plant; one that is there already, created again; one plant by a random id; a page of 100 after a random id; the
-   * change or the deletion of one after another. New plants unless another is named.
+   * A new plant; one that is there already, created again; one plant by a random id; a page of 100 after a random id, of
+   * all plants or of those with one of a hundred tags; the change or the deletion of one after another. New plants unless
+   * another is named.
    */
-  readonly request?: 'create' | 'replay' | 'plant' | 'page' | 'change' | 'delete';
+  readonly request?: 'create' | 'replay' | 'plant' | 'page' | 'taggedPage' | 'change' | 'delete';
   /** How many plants there are, with ids from 1. For replays, `Plant number ...` is the name of each. */
   readonly plants?: number;
   readonly connections: number;

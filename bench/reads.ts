@@ -22,8 +22,9 @@ import { claimTable } from './tables.ts';
  * npm run bench:reads [-- --plants 1000000] [--stream 10000000] [--rounds 5] [--seconds 4]
  *
  * Reads beside Fastify + pg doing the same, on a table of a million: one plant by random id, a page of 100 after a random
- * id, and all as a stream. Then a stream of ten million beside COPY, the memory and the connections that fast, slow and
- * vanished readers take, and what three streams leave of the creates. Ratios are made within a round.
+ * id, and all as a stream. Pages of one tag of a hundred beside pages of all plants, and beside creates. Then a stream of
+ * ten million beside COPY, the memory and the connections that fast, slow and vanished readers take, and what three
+ * streams leave of the creates. Ratios are made within a round.
  */
 
 const { values } = parseArgs({
@@ -59,11 +60,24 @@ await session(async (session) => {
   const single = await compare(ours, fastify, database, { ...load, connections: 64, request: 'plant' });
   const alone = await compare(ours, fastify, database, { ...load, connections: 1, request: 'plant' });
   const page = await compare(ours, fastify, database, { ...load, connections: 64, request: 'page' });
+  const tagged = await inRounds('pages of a tag ÷ pages of all', async () => {
+    const rateOf = async (request: 'page' | 'taggedPage') =>
+      (await measureReads(ours, database, { ...load, connections: 64, request })).rate;
+    return (await rateOf('taggedPage')) / (await rateOf('page'));
+  });
+  const taggedBeside = await inRounds('pages of a tag beside creates, p99 in ms', async () => {
+    const creates = runLoad(ours.url, { ...load, connections: 16 });
+    const { p99 } = await measureReads(ours, database, { ...load, connections: 64, request: 'taggedPage' });
+    await creates;
+    return p99;
+  });
   claims.push(
     atLeast(1.3, 'one plant, 64 connections: throughput ÷ Fastify + pg', single.throughput),
     atMost(0.65, 'the same: CPU of service and Postgres ÷ its', single.cpu),
     atMost(1.3, 'one plant, 1 connection: p50 ÷ Fastify + pg', alone.p50),
     atLeast(1, 'a page of 100, 64 connections: throughput ÷ Fastify + pg', page.throughput),
+    atLeast(0.6, 'a page of 100 with one of a hundred tags, 64 connections: throughput ÷ without a tag', tagged),
+    atMost(200, 'the same beside 16 connections that create: p99, ms', taggedBeside),
   );
 
   const ofFastify = median(await inRounds('all plants', async () => (await stream(fastify)) / (await stream(ours))));
@@ -149,9 +163,9 @@ async function compare(ours: Server, fastify: Server, database: BenchDatabase, l
 async function measureReads({ url, pid }: Server, { postmaster }: BenchDatabase, load: Load) {
   const cpuNow = () => cpuTime(pid).own + cpuTimeOfFamily(postmaster);
   const start = cpuNow();
-  const { answers, failures, seconds: took, p50 } = await runLoad(url, load);
+  const { answers, failures, seconds: took, p50, p99 } = await runLoad(url, load);
   if (failures > 0) throw new Error(`${failures} reads failed`);
-  return { rate: answers / took, p50, cpu: (cpuNow() - start) / answers };
+  return { rate: answers / took, p50, p99, cpu: (cpuNow() - start) / answers };
 }
 
 async function inRounds(what: string, once: () => Promise<number>): Promise<number[]> {

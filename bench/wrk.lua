@@ -43,6 +43,8 @@ function request()
     return 'GET /plants/' .. random(stored) .. get
   elseif kind == 'page' then
     return 'GET /plants?limit=100&after=' .. random(stored) .. get
+  elseif kind == 'taggedPage' then
+    return 'GET /plants?limit=100&after=' .. random(stored) .. '&tag=tag+' .. random(100) - 1 .. get
   end
   if kind == 'delete' then
     return 'DELETE /plants/' .. (requests - 1) * seeds + number .. get

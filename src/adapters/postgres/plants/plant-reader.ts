@@ -53,7 +53,6 @@ export function plantReader(
   const rowsOf = async <T>(query: CompiledQuery<T>) => (await sql.executeQuery(query)).rows;
   const rowsOfLong = longStatements(database, isWriting);
   const plantsById = selectPlants(sql);
-  const pages = { untagged: selectPages(sql, false), tagged: selectPages(sql, true) };
   const ranges = {
     untagged: selectRange(sql, false, false),
     tagged: selectRange(sql, true, true),
@@ -73,22 +72,25 @@ export function plantReader(
     gather,
   });
 
-  const readInGroup = batcher<PageRead, PageRow>({
-    run: (reads) => rowsOf(pages.untagged(pagesValues(reads))),
-    maxItems: PAGE_PLANTS,
-    maxSize: PAGE_PLANTS,
-    sizeOf: ({ count }) => Math.max(count, LEAST_SIZE),
-    maxRunning: Math.ceil(connections * SHARE),
-    gather,
-  });
+  const pages = { untagged: pagesBy(selectPages(sql, false)), tagged: pagesBy(selectPages(sql, true)) };
+
+  function pagesBy(select: ReturnType<typeof selectPages>) {
+    const readInGroup = batcher<PageRead, PageRow>({
+      run: (reads) => rowsOf(select(pagesValues(reads))),
+      maxItems: PAGE_PLANTS,
+      maxSize: PAGE_PLANTS,
+      sizeOf: ({ count }) => Math.max(count, LEAST_SIZE),
+      maxRunning: Math.ceil(connections * SHARE),
+      gather,
+    });
+    return async (read: PageRead, call: StoreCall): Promise<PageRow | undefined> =>
+      isPage(read) ? readInGroup(read, call) : (await rowsOfLong(select(pagesValues([read])), call))[0];
+  }
 
   /** Reads a part of a range by the shorter statement, which Citus cannot run. */
   async function readPage(read: PageRead, call: StoreCall): Promise<PageRow | undefined> {
     if (await isDistributed()) return undefined;
-    if (isPage(read)) return readInGroup(read, call);
-    const select = read.tag === undefined ? pages.untagged : pages.tagged;
-    const [page] = await rowsOfLong(select(pagesValues([read])), call);
-    return page;
+    return (read.tag === undefined ? pages.untagged : pages.tagged)(read, call);
   }
 
   /** @param scanned rows to scan at most */
@@ -129,21 +131,20 @@ export function plantReader(
 }
 
 /** Whether it is a read for the connections of pages, not of long statements. */
-function isPage({ count, tag }: PageRead): boolean {
-  return tag === undefined && count <= PAGE_PLANTS;
+function isPage({ count }: PageRead): boolean {
+  return count <= PAGE_PLANTS;
 }
 
 function batchOf({ count, lines, last, is_last }: RangeRow, { to }: PlantRange): PlantBatch {
   return { lines: lines ?? '', count, lastId: last ?? undefined, isLast: is_last || last === to };
 }
 
-/** Pages with the same tag. */
 function pagesValues(reads: readonly PageRead[]) {
   return {
     lows: arrayOf(reads.map(({ from }) => from)),
     highs: arrayOf(reads.map(({ to }) => to)),
     counts: arrayOf(reads.map(({ count }) => count)),
-    tag: reads[0]?.tag,
+    tags: arrayOf(reads.map(({ tag = '' }) => tag)),
     maxSize: Math.floor(BATCH_TEXT / reads.reduce((total, { count }) => total + count, 0)),
   };
 }

@@ -30,8 +30,8 @@ interface PagesValues {
   readonly highs: string;
   /** How many plants are wanted. */
   readonly counts: string;
-  /** That of all ranges. */
-  readonly tag: string | undefined;
+  /** The tag of each range; any texts for ranges of all plants. */
+  readonly tags: string;
   /** Octets that the texts of a plant may have. */
   readonly maxSize: number;
 }
@@ -62,23 +62,34 @@ export function selectPlants(tables: Kysely<Tables>) {
 /** Deleted plants that a statement passes over at most, to find those that it is asked for. */
 export const MORE_SCANNED = 5_000;
 
-/** The index of tags has their hashes only, since a text may be longer than a btree allows (migration 0002). */
-const hasTag = (isTagged: boolean, tag: RawBuilder<unknown>) =>
-  isTagged ? sql`and hashtextextended(tag, 0) = hashtextextended(${tag}, 0) and tag = ${tag}` : sql``;
+/**
+ * The rows that a range scans, and which of them are wanted. The index of tags has their hashes only, since a text may be
+ * longer than a btree allows (migration 0002). The tag itself is not compared within the scan: the planner would multiply
+ * the selectivities of both comparisons, expect few rows, and sort all plants of a frequent tag. So a plant with another
+ * tag of the same hash is passed over like a deleted one.
+ */
+function filterOf(tag: RawBuilder<unknown> | undefined) {
+  if (tag === undefined) return { isScanned: sql``, isWanted: sql`deleted is null` };
+  return {
+    isScanned: sql`and hashtextextended(tag, 0) = hashtextextended(${tag}, 0)`,
+    isWanted: sql`(deleted is null and tag = ${tag})`,
+  };
+}
 
 /**
  * The first plants of each range, a row for each in the same order. Without the running total of their texts that
- * `selectRange` has, it takes much less CPU time. Through unnest: if the planner knew how many are wanted, it would
- * rather sort all plants of a frequent tag, since it misjudges how many have the hash.
+ * `selectRange` has, it takes much less CPU time.
  */
 export function selectPages(tables: Kysely<Tables>, isTagged: boolean) {
   return statement<PagesValues, PageRow>((parameter) => {
-    const tagged = hasTag(isTagged, parameter('tag'));
+    const { isScanned, isWanted } = filterOf(isTagged ? sql`wanted_tag` : undefined);
     const scanned = sql`most + ${sql.lit(MORE_SCANNED)}`;
     return sql<PageRow>`
       select count, lines, coalesce(last, passed) as last, count = whole as is_whole, is_last
-      from unnest(${parameter('lows')}::bigint[], ${parameter('highs')}::bigint[], ${parameter('counts')}::int[])
-        with ordinality as wanted (low, high, most, number), lateral (
+      from unnest(
+        ${parameter('lows')}::bigint[], ${parameter('highs')}::bigint[],
+        ${parameter('counts')}::int[], ${parameter('tags')}::text[]
+      ) with ordinality as wanted (low, high, most, wanted_tag, number), lateral (
         select count(*)::int as count, count(line)::int as whole, max(id) as last,
           string_agg(line, ${LINE_FEED} order by id) as lines,
           case when count(*) < most then ${scanned} else 1 end as ahead
@@ -86,15 +97,15 @@ export function selectPages(tables: Kysely<Tables>, isTagged: boolean) {
           select id, case when ${SIZE} <= ${parameter('maxSize')} then ${PLANT_JSON} end as line
           from (
             select id, name, tag, deleted from plants
-            where id between low and high ${tagged} order by id limit ${scanned}
-          ) as scanned where deleted is null order by id limit most
+            where id between low and high ${isScanned} order by id limit ${scanned}
+          ) as scanned where ${isWanted} order by id limit most
         ) as plant
       ) as page, lateral (
-        select count(*) < ahead and bool_and(deleted is not null) is not false as is_last,
-          coalesce(min(id) filter (where deleted is null) - 1, max(id)) as passed
+        select count(*) < ahead and bool_and(not is_wanted) is not false as is_last,
+          coalesce(min(id) filter (where is_wanted) - 1, max(id)) as passed
         from (
-          select id, deleted from plants
-          where id between coalesce(last, low) and high and id is distinct from last ${tagged} order by id limit ahead
+          select id, ${isWanted} as is_wanted from plants
+          where id between coalesce(last, low) and high and id is distinct from last ${isScanned} order by id limit ahead
         ) as following
       ) as behind order by number`.compile(tables);
   });
@@ -103,25 +114,27 @@ export function selectPages(tables: Kysely<Tables>, isTagged: boolean) {
 /**
  * The first plants of one range, as many as have room.
  *
- * @param isLimitHidden from the planner, as in `selectPages`; Citus cannot run that
+ * @param isLimitHidden from the planner, which, knowing it and misjudging a tag that it has no statistics of, would sort
+ * all plants of the tag; Citus cannot run that
  */
 export function selectRange(tables: Kysely<Tables>, isTagged: boolean, isLimitHidden: boolean) {
   return statement<RangeValues, RangeRow>((parameter) => {
+    const { isScanned, isWanted } = filterOf(isTagged ? parameter('tag') : undefined);
     const cap = sql`${parameter('scanned')}::int`;
     // With offset 0, `fits` is computed once for each row, and not for each of its uses.
     const page = (limit: RawBuilder<unknown>) => sql`
-      select count(*) filter (where fits and deleted is null)::int as count,
-        string_agg(${PLANT_JSON}, ${LINE_FEED} order by id) filter (where fits and deleted is null) as lines,
-        coalesce(max(id) filter (where fits and deleted is null), max(id)) as last,
+      select count(*) filter (where fits and is_wanted)::int as count,
+        string_agg(${PLANT_JSON}, ${LINE_FEED} order by id) filter (where fits and is_wanted) as lines,
+        coalesce(max(id) filter (where fits and is_wanted), max(id)) as last,
         count(*) < ${cap} and count(*) = count(*) filter (where fits) as is_last
       from (
         select *, n <= ${parameter('count')} and (total <= ${parameter('room')} or n <= 1) as fits
         from (
-          select *, count(*) filter (where deleted is null) over earlier as n,
-            sum(${SIZE}) filter (where deleted is null) over earlier as total
+          select *, count(*) filter (where is_wanted) over earlier as n,
+            sum(${SIZE}) filter (where is_wanted) over earlier as total
           from (
-            select id, name, tag, deleted from plants
-            where id between ${parameter('from')} and ${parameter('to')} ${hasTag(isTagged, parameter('tag'))}
+            select id, name, tag, ${isWanted} as is_wanted from plants
+            where id between ${parameter('from')} and ${parameter('to')} ${isScanned}
             order by id limit ${limit}
           ) as scanned window earlier as (order by id rows unbounded preceding)
         ) as measured offset 0

@@ -5,7 +5,7 @@ import type { PostgresPlants } from '../../../../src/adapters/postgres/postgres-
 import { lockRows, observed } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forEachTest } from '../../../support/lifetimes.ts';
-import { contentOf } from '../../../support/plants/plant-lines.ts';
+import { contentOf, many } from '../../../support/plants/plant-lines.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
 
@@ -20,7 +20,9 @@ beforeEach(() => {
 
 /** In the statements for ranges only. */
 const RANGE = 'string_agg';
-const range = { from: 0n, to: 99_999n, tag: 'tag' };
+const range = { from: 0n, to: 99_999n };
+/** More plants than a page has. */
+const MANY = 2_000;
 
 /** From now on holds back what reads ranges, until `deliverLate`. @returns when each came, as performance.now() counts */
 function holdRanges(): number[] {
@@ -54,7 +56,7 @@ test('large plants and ranges get one connection of ten, and finds of small plan
   await server.query(`insert into plants values (1000, 'small')`);
   const plants = plantsIn(database);
   const held = holdRanges();
-  const ranges = Array.from({ length: 10 }, () => plants.readBatch(range, 5));
+  const ranges = Array.from({ length: 10 }, () => plants.readBatch(range, MANY));
   await eventually(() => held.length > 0);
   let isRead = false;
   const large = Array.from({ length: 10 }, async (_, n) => {
@@ -80,7 +82,7 @@ test.each([
     plants.add({ id: 1n, name: 'waits' }).catch(() => {});
   }
   const held = holdRanges();
-  const reads = [1, 2, 3, 4].map(() => plants.readBatch(range, 5));
+  const reads = [1, 2, 3, 4].map(() => plants.readBatch(range, MANY));
   const pauses: number[] = [];
   let delivered = 0;
   for (const n of reads.keys()) {
@@ -128,6 +130,25 @@ describe('a statement for pages', () => {
     const scanned = plans.flatMap((row) => Number(/Scan .*actual rows=(\d+)/.exec(row['QUERY PLAN'] ?? '')?.[1] ?? []));
     expect(scanned.length).toBeGreaterThan(10);
     expect(Math.max(...scanned)).toBeLessThan(6_000);
+  });
+
+  test('passes over plants with another tag of the same hash', async () => {
+    await server.query(`create function public.hashtextextended(text, bigint) returns bigint language plpgsql
+      immutable as 'begin return 1; end'`);
+    await server.query(`do $$begin
+      execute format('alter database %I set search_path = public, pg_catalog', current_database());
+    end$$`);
+    await server.query('drop index plants_by_tag');
+    await server.query('set search_path = public, pg_catalog; create index on plants (hashtextextended(tag, 0), id)');
+    await server.query(`insert into plants select n, 'plant', 'tag ' || n % 7 from generate_series(1, 4900) as n`);
+    const tagged = many(700).map(({ id }) => ({ id: 7n * id + 3n, name: 'plant', tag: 'tag 3' }));
+    const plants = plantsIn(connect(server.url));
+    const all = { from: 0n, to: 99_999n, tag: 'tag 3' };
+    for (const count of [1, 20, 1_000, MANY]) {
+      const batch = contentOf(await plants.readBatch(all, count));
+      expect(batch).toEqual({ plants: tagged.slice(0, count), isLast: count >= 700 });
+    }
+    expect(contentOf(await plants.readBatch({ ...all, tag: 'tag 7' }, 1))).toEqual({ plants: [], isLast: true });
   });
 
   test('returns about a mebibyte for all of them together', async () => {

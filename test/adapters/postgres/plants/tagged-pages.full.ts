@@ -1,0 +1,105 @@
+import { describe, expect, test } from '@jest/globals';
+import { CompiledQuery } from 'kysely';
+import { observed } from '../../../support/disturbances.ts';
+import { forAllTests } from '../../../support/lifetimes.ts';
+import { connect, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
+
+/* What a list of one tag scans, by the plans of its statements on large tables. */
+
+const PLANTS = 300_000;
+const PAGE = 20;
+/** As many as a stream reads at once. */
+const PART = 2_000;
+/** From here on, plants are too large for their share of a statement, which a second one finds out. */
+const LARGE = 250_000;
+
+const tables: [string, string, string[]][] = [
+  ['a hundred tags, scattered', `'tag ' || n % 100`, ['tag 7']],
+  ['a hundred tags, clustered', `'tag ' || n / 3000`, ['tag 7']],
+  ['two tags, scattered', `'tag ' || n % 2`, ['tag 1']],
+  ['one tag', `'tag'`, ['tag']],
+  [
+    'many rare tags and some frequent ones',
+    `case when n % 3 = 0 then 'scattered ' || n % 2 when n < 60000 then 'clustered' when n % 7 > 0 then 'rare ' || n end`,
+    ['scattered 1', 'clustered', 'rare 200000', 'none'],
+  ],
+];
+
+describe.each(tables)('of %s', (_shape, tagOf, tags) => {
+  const store = forAllTests(async () => {
+    const { url, query } = await migratedDatabase();
+    await query('alter table plants set (autovacuum_enabled = off)');
+    await query(
+      `insert into plants select n, case when n < ${LARGE} then 'plant ' || n else repeat('x', 2000) end, ${tagOf}
+       from generate_series(1, ${PLANTS}) as n`,
+    );
+    return { database: connect(url), query };
+  });
+
+  /** The plans of the statements that do the work. */
+  async function plansOf(work: (plants: ReturnType<typeof plantsIn>) => Promise<unknown>): Promise<Plan[]> {
+    const plans: Plan[] = [];
+    const explain = async (text: string, parameters: readonly unknown[]) => {
+      const explained = CompiledQuery.raw(`explain (analyze, timing off, format json) ${text}`, [...parameters]);
+      const { rows } = await store.database.sql.executeQuery(explained);
+      const [
+        {
+          'QUERY PLAN': [plan],
+        } = { 'QUERY PLAN': [] },
+      ] = rows as { 'QUERY PLAN': { Plan: Plan }[] }[];
+      if (text.includes('string_agg') && plan !== undefined) plans.push(plan.Plan);
+    };
+    await work(plantsIn(observed(store.database, explain)));
+    return plans;
+  }
+
+  describe.each(['without statistics', 'with statistics'])('%s', (when) => {
+    test('pages share statements that scan what they return, and two plants more for each', async () => {
+      if (when === 'with statistics') await store.query('vacuum analyze plants');
+      const starts = [0n, 1n, 50_000n, 150_000n, 200_000n];
+      const ranges = [...tags, ...tags].flatMap((tag) => starts.map((from) => ({ from, to: BigInt(PLANTS), tag })));
+      let returned = 0;
+      const plans = await plansOf(async (plants) => {
+        const batches = await Promise.all(ranges.map((range) => plants.readBatch(range, PAGE)));
+        returned = sum(batches.map(({ count }) => count));
+      });
+      expect(returned).toBeGreaterThan(0);
+      expect(plans.length).toBeLessThan(ranges.length / 2);
+      expect(sum(plans.map(scanned))).toBeLessThanOrEqual(returned + 2 * ranges.length);
+    });
+
+    test.each([1_000, LARGE - PART / 2])(
+      'each statement of a stream behind %i scans some thousand plants',
+      async (after) => {
+        for (const tag of tags) {
+          const range = { from: BigInt(after) + 1n, to: BigInt(PLANTS), tag };
+          const plans = await plansOf((plants) => plants.readBatch(range, PART));
+          expect(plans.length).toBeGreaterThan(0);
+          for (const plan of plans) expect(scanned(plan)).toBeLessThanOrEqual(PART + 2);
+        }
+      },
+    );
+  });
+});
+
+interface Plan {
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Rows Removed by Index Recheck'?: number;
+  readonly Plans?: readonly Plan[];
+}
+
+/** Rows that are read, from the table or an index. */
+function scanned(plan: Plan): number {
+  const isScan = plan['Relation Name'] !== undefined || plan['Index Name'] !== undefined;
+  const removed = (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Index Recheck'] ?? 0);
+  const own = isScan ? (plan['Actual Rows'] + removed) * plan['Actual Loops'] : 0;
+  return own + sum((plan.Plans ?? []).map(scanned));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
