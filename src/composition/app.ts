@@ -80,7 +80,7 @@ async function start(
     if (state !== 'serving') throw new Error(state);
     return undefined;
   };
-  const ready = readiness(database, config.webhooks);
+  const ready = readiness(database, config.webhooks, log);
 
   // Driving side: the management server and the public API.
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);

@@ -1,4 +1,5 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import type { Database } from '../../src/adapters/postgres/database.ts';
 import { execute } from '../../tooling/execute.ts';
 import { eventually } from '../support/eventually.ts';
 import { crashRounds, emptyHistory, startMortalService } from '../support/faults/crash-rounds.ts';
@@ -31,32 +32,47 @@ behindPgBouncer('loses nothing when it is restarted under load', async () => {
   });
 });
 
-describe('the limits of statements', () => {
-  const refusal = /^lock_timeout is 0 ms and statement_timeout is 0 ms for this role .*: run ALTER ROLE postgres SET/;
+describe('the settings of sessions', () => {
+  const alterRole = (what: string) =>
+    database.query(`alter role postgres in database ${new URL(database.directUrl).pathname.slice(1)} ${what}`);
+  const setLimits = async () => {
+    for (const limit of ['statement_timeout', 'lock_timeout']) await alterRole(`set ${limit} = '10s'`);
+  };
+  const isVerified = (pooled: Database) =>
+    (pooled.verify?.() ?? Promise.reject()).then(
+      () => true,
+      () => false,
+    );
+  afterEach(() => alterRole('reset all'));
 
   behindPgBouncer.each([
     ['refuses', []],
     ['drops', ['ignore_startup_parameters = statement_timeout,lock_timeout']],
-  ])('which it %s must be the role’s', async (_what, settings) => {
+  ])('whose limits it %s must be the role’s', async (_what, settings) => {
     const pooler = await startPgBouncer(pgbouncer ?? '', database.directUrl, settings);
     const pooled = connect(pooler.url);
-    await expect(pooled.verify?.()).rejects.toThrow(refusal);
+    await expect(pooled.verify?.()).rejects.toThrow(
+      /^lock_timeout is 0 ms and statement_timeout is 0 ms for this role .*: run ALTER ROLE postgres SET/,
+    );
     expect(await storedPlants(pooled)).toEqual(expect.any(Array));
-    const name = new URL(database.directUrl).pathname.slice(1);
-    for (const limit of ['statement_timeout', 'lock_timeout']) {
-      await database.query(`alter role postgres in database ${name} set ${limit} = '10s'`);
-    }
-    try {
-      await pooler.restart();
-      await eventually(() =>
-        (pooled.verify?.() ?? Promise.reject()).then(
-          () => true,
-          () => false,
-        ),
-      );
-    } finally {
-      await database.query(`alter role postgres in database ${name} reset all`);
-    }
+    await setLimits();
+    await pooler.restart();
+    await eventually(() => isVerified(pooled));
+  });
+
+  behindPgBouncer('must wait for commits whichever of its connections they meet', async () => {
+    await setLimits();
+    await alterRole('set synchronous_commit = off');
+    const pooler = await startPgBouncer(pgbouncer ?? '', database.directUrl);
+    const pooled = connect(pooler.url);
+    await expect(pooled.verify?.()).rejects.toThrow(
+      /^synchronous_commit is off for this role .*: run ALTER ROLE postgres SET synchronous_commit = on, and let/,
+    );
+    await expect(connect(database.directUrl).verify?.()).resolves.toBeUndefined();
+    await alterRole('set synchronous_commit = local');
+    await pooler.restart();
+    // Without a synchronous standby, it is enough.
+    await eventually(() => isVerified(pooled));
   });
 });
 

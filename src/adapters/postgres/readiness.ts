@@ -1,4 +1,5 @@
 import { CompiledQuery, sql } from 'kysely';
+import type { Logger } from 'pino';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { MAY_RECORD } from './changes/change-epoch.ts';
 import { requireChangeFeed } from './changes/change-feed-check.ts';
@@ -7,31 +8,39 @@ import type { Database } from './database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
 import { withAdvice } from './schema/advice.ts';
 import { requireMigrations } from './schema/schema-gate.ts';
+import { serverProblems } from './schema/server-problems.ts';
 
 /**
  * Creates the check that plants can be stored and read now and would be durable. It resolves to what does not work even
  * so, and what to do, or to undefined if everything works. It rejects, saying what to do, if they cannot.
  *
  * @param webhooks their endpoints
+ * @param log gets what it resolves to, once
  */
 export function readiness(
   database: Database,
   webhooks: readonly { readonly name: string }[] = [],
+  log?: Pick<Logger, 'warn'>,
 ): () => Promise<string | undefined> {
   const endpoints = webhooks.map(({ name }) => name);
   const nodesProblem = nodesCheck(database);
+  let logged: string | undefined;
   return async () => {
     await requireMigrations(database);
     try {
       await database.verify?.();
       const problem = await tableProblem(database, endpoints.length > 0);
       await database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING));
-      return (
+      const first =
         problem ??
         (await nodesProblem()) ??
         (await feedProblem(database)) ??
-        (await parkedWebhooks(database, endpoints))
-      );
+        (await parkedWebhooks(database, endpoints));
+      const all = [...(first === undefined ? [] : [first]), ...(await serverProblems(database.sql))].join('; ');
+      if (all === '') return undefined;
+      if (all !== logged) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
+      logged = all;
+      return all;
     } catch (error) {
       throw withAdvice(error);
     }

@@ -53,7 +53,7 @@ async function ownServer(folder: string) {
   } catch (error) {
     const reason = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0];
     process.env.POSTGRES_TEMPLATE = await makePostgresTemplate(join(folder, 'postgres'));
-    const server = await startPostgresServer(['fsync=off', 'max_connections=200']);
+    const server = await startPostgresServer(['max_connections=200']);
     return { name: `embedded binaries (no container: ${reason})`, url: server.url, stop: server.stop };
   }
 }
@@ -62,7 +62,7 @@ async function containerServer() {
   const container = await new GenericContainer(IMAGE)
     .withEnvironment({ POSTGRES_PASSWORD: 'database-password' })
     .withExposedPorts(5432)
-    .withCommand(['postgres', '-c', 'fsync=off', '-c', 'max_connections=200'])
+    .withCommand(['postgres', '-c', 'max_connections=200'])
     .withHealthCheck({
       // Over TCP, since the image's first, temporary server listens on a socket only.
       test: ['CMD-SHELL', 'pg_isready -h 127.0.0.1 -U postgres'],

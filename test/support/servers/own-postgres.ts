@@ -13,7 +13,7 @@ export async function ownPostgres(...how: Parameters<typeof startPostgresServer>
 
 /** The same with every migration applied. */
 export async function migratedPostgres(): Promise<PostgresServer> {
-  const server = await ownPostgres(['fsync=off']);
+  const server = await ownPostgres();
   await applyMigrations(server.url);
   return server;
 }

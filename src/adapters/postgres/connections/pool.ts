@@ -7,8 +7,9 @@ import { connectionError } from '../errors.ts';
 import { abandonedStatements } from './abandoned-statements.ts';
 import { kyselyDialect } from './kysely-dialect.ts';
 import { poolClientClass } from './pool-client.ts';
-import { beginSession, primaryAmong } from './primary.ts';
-import { requireServerLimits, serverLimits } from './server-limits.ts';
+import { primaryAmong } from './primary.ts';
+import { serverLimits } from './server-limits.ts';
+import { beginSession, requireSafeSettings } from './session.ts';
 import { type SupervisedClient, supervised } from './supervised-client.ts';
 import { addressOf, describe, requiresReadWrite, singleHostUrls } from './url.ts';
 
@@ -117,7 +118,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
       unused: poolSize - pool.totalCount,
     }),
     description: describe(urls),
-    verify: () => requireServerLimits(sql, statementTimeout),
+    verify: () => requireSafeSettings(sql, statementTimeout),
     close() {
       abandoned.allowAll();
       return sql.destroy();

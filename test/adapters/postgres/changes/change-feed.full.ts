@@ -23,8 +23,8 @@ const never = new AbortController().signal;
 const expired = { code: 'cursor_expired' };
 
 // Of their own: a transaction that other tests leave open would hold back the feed.
-const server = forAllTests(() => ownPostgres(['fsync=off']));
-const otherServer = forAllTests(() => ownPostgres(['fsync=off']));
+const server = forAllTests(() => ownPostgres());
+const otherServer = forAllTests(() => ownPostgres());
 
 async function openPostgres({ url: server }: { readonly url: string }) {
   const { url } = await migratedDatabase(server);

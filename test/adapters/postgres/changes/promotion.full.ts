@@ -45,7 +45,7 @@ function instanceOn(url: string, timeout = 20_000) {
 /** Standbys that have all that the server has now, and get nothing more. The server is started again. */
 async function standbysOf(server: PostgresServer, count = 1) {
   await shutDown(server);
-  const start = () => ownPostgres(['fsync=off'], { 'standby.signal': '' }, server.dataFolder);
+  const start = () => ownPostgres([], { 'standby.signal': '' }, server.dataFolder);
   const standbys = [await start(), ...(await Promise.all(Array.from({ length: count - 1 }, start)))] as const;
   atEnd((await server.restart()).stop);
   return standbys;

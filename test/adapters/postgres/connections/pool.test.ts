@@ -87,3 +87,17 @@ test('switches JIT compilation off, which does not pay for short statements', as
   const { rows } = await sql<{ jit: string }>`show jit`.execute(database.sql);
   expect(rows).toEqual([{ jit: 'off' }]);
 });
+
+test.each([
+  ['off', 'on'],
+  ['local', 'on'],
+  ['remote_write', 'remote_write'],
+  ['remote_apply', 'remote_apply'],
+])('waits for commits of a role with synchronous_commit = %s as with %s', async (roles, own) => {
+  const { url, query } = await migratedDatabase();
+  await query(`alter role postgres in database ${new URL(url).pathname.slice(1)} set synchronous_commit = ${roles}`);
+  const connected = connect(url);
+  const { rows } = await sql<{ synchronous_commit: string }>`show synchronous_commit`.execute(connected.sql);
+  expect(rows).toEqual([{ synchronous_commit: own }]);
+  await expect(connected.verify?.()).resolves.toBeUndefined();
+});

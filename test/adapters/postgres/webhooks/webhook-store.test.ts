@@ -44,7 +44,7 @@ function webhooksIn(database: Database) {
 }
 
 // Of its own: a transaction that other tests leave open would hold back the feed.
-const server = forAllTests(() => ownPostgres(['fsync=off']));
+const server = forAllTests(() => ownPostgres());
 
 describe.each([
   ['the embedded database', openEmbedded],

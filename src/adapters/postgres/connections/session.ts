@@ -1,0 +1,65 @@
+import { type Kysely, sql } from 'kysely';
+import type { ClientBase, ClientConfig, QueryConfig } from 'pg';
+import type { Tables } from '../database.ts';
+import { SchemaError } from '../errors.ts';
+
+/**
+ * A role without synchronous commits would let a crash take plants that got 200, and so would `local` where there is a
+ * synchronous standby. Other values are the operator's choice.
+ *
+ * JIT compilation does not pay for statements as short as these, but on large tables the planner would choose it: it takes
+ * a limit that it does not know for a tenth of the rows. Behind PgBouncer, the role's own settings apply (docs/postgres.md).
+ */
+const BEGIN = `select pg_backend_pid() as backend, current_setting('transaction_read_only') = 'on' as "isReadOnly",
+  set_config('jit', 'off', false),
+  case when current_setting('synchronous_commit') in ('off', 'local')
+    then set_config('synchronous_commit', 'on', false) end`;
+
+/**
+ * Sets what each session needs, and checks a new connection.
+ *
+ * @param timeout milliseconds to wait for the response
+ * @param mustWrite whether it must be able to write, as libpq requires for target_session_attrs=read-write
+ * @returns the process id of its backend, which behind PgBouncer may be another one for each statement
+ * @throws Error if it cannot write, which most often means that the server is a standby
+ */
+export async function beginSession(client: ClientBase, timeout: number, mustWrite: boolean): Promise<number> {
+  // The timeout is not in pg's types for one query.
+  const query: QueryConfig & ClientConfig = { text: BEGIN, query_timeout: timeout };
+  const { rows } = await client.query<{ backend: number; isReadOnly: boolean }>(query);
+  const [session] = rows;
+  if (session === undefined || (mustWrite && session.isReadOnly)) throw new Error('the server is read-only');
+  return session.backend;
+}
+
+/**
+ * Checks the settings that a pooler may keep from a session: it drops start-up parameters, and what a session sets stays
+ * with whichever server connection it met. The role's own settings apply then, or limits that are too long.
+ *
+ * @param statementTimeout milliseconds; the client waits twice as long
+ * @throws SchemaError, saying what to do, if a setting is unsafe
+ */
+export async function requireSafeSettings(database: Kysely<Tables>, statementTimeout: number): Promise<void> {
+  // A session whose start-up parameter has arrived is direct: whatever it has set holds.
+  const { rows } = await sql<{ role: string; name: string; value: string; safe: string }>`
+    select quote_ident(current_user) as role, name,
+      case name when 'synchronous_commit' then reset_val else setting || ' ms' end as value,
+      case name when 'synchronous_commit' then 'on' else ${`'${statementTimeout}ms'`} end as safe
+    from pg_settings
+    where case
+      when name in ('statement_timeout', 'lock_timeout') then
+        setting::integer not between 1 and ${sql.lit(2 * statementTimeout)}
+      when name = 'synchronous_commit' then
+        (reset_val = 'off' or reset_val = 'local' and current_setting('synchronous_standby_names') <> '')
+        and not exists (select from pg_settings where name = 'statement_timeout' and source = 'client')
+    end
+    order by name
+  `.execute(database);
+  if (rows.length === 0) return;
+  const are = rows.map(({ name, value }) => `${name} is ${value}`).join(' and ');
+  const statements = rows.map(({ role, name, safe }) => `ALTER ROLE ${role} SET ${name} = ${safe}`);
+  throw new SchemaError(
+    `${are} for this role through this pooler, so a statement could outlast its client, or a crash lose a plant that ` +
+      `got 200: run ${statements.join(' and ')}, and let the pooler reconnect`,
+  );
+}
