@@ -12,8 +12,10 @@ import {
 type FailureClass =
   /** It may succeed in a moment or on another connection; the outcome is unknown until then. */
   | 'transient'
-  /** One of the statement's rows is refused, is dropped, or waits too long for a lock. */
-  | 'rows_fault'
+  /** One of the statement's rows is withheld: dropped by a trigger, or locked for too long. */
+  | 'withheld'
+  /** Postgres refuses one of the statement's rows, or the statement. */
+  | 'refused'
   /** Retrying soon would not help: the deadline has passed, or the schema is not ready. */
   | 'unavailable'
   | 'defect';
@@ -23,7 +25,6 @@ type FailureClass =
  * read-only, or in recovery (a demoted primary); serialization failure, deadlock.
  */
 const TRANSIENT = /^(08|53|57P|58|25006|55000|40001|40P01)/;
-const REFUSED_VALUE = /^(22|23)/;
 /** The server's limits for statements, locks and transactions. */
 const SERVER_TIMEOUT = /^(57014|55P03|25P04)/;
 /** A standby, or a demoted primary: it writes nothing, and has no position in the WAL of its own. */
@@ -42,12 +43,13 @@ const NOT_RETRYABLE = [DeadlineError, SchemaError, PlantStoreError];
 export function classify(error: unknown): FailureClass {
   if (NOT_RETRYABLE.some((kind) => error instanceof kind)) return 'unavailable';
   if (error instanceof UnknownOutcomeError) return 'transient';
-  if (error instanceof MissingRowError) return 'rows_fault';
+  if (error instanceof MissingRowError) return 'withheld';
   const state = sqlState(error) ?? '';
   if (NOT_SET_UP.test(state)) return 'unavailable';
   // Whatever a server or a pooler says before there is a statement, no statement is at fault.
   if (error instanceof ConnectionError || TRANSIENT.test(state)) return 'transient';
-  return SERVER_TIMEOUT.test(state) || REFUSED_VALUE.test(state) ? 'rows_fault' : 'defect';
+  if (SERVER_TIMEOUT.test(state)) return 'withheld';
+  return state === '' ? 'defect' : 'refused';
 }
 
 /** Whether a statement that failed so may have succeeded nevertheless, or may still do so. All others have not. */
@@ -56,10 +58,13 @@ export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof UnknownOutcomeError || OUTCOME_UNKNOWN.test(sqlState(error) ?? '');
 }
 
-/** Whether a batch failed in a way that may concern only some of its rows, so that each should be retried alone. */
+/**
+ * Whether a batch failed in a way that may concern only some of its rows, so that each should be retried alone. A trigger
+ * or an index of an operator can refuse a row with any SQLSTATE.
+ */
 export function shouldRetryAlone(error: unknown): boolean {
   // Without the server's own limits a locked row shows only as a statement without a response.
-  return isUnknown(error, 'no_response') || classify(error) === 'rows_fault' || isLostNode(error);
+  return isUnknown(error, 'no_response') || ['withheld', 'refused'].includes(classify(error)) || isLostNode(error);
 }
 
 /** Whether a node of Citus did not respond, so that the rows of other nodes can be used. */
@@ -86,9 +91,7 @@ function isUnknown(error: unknown, ...reasons: readonly UnknownOutcomeError['rea
 /** Translates a failure of the database into the rejection that the port promises. */
 export function translated(error: unknown): unknown {
   if (error instanceof PlantStoreError) return error;
-  const kind = classify(error);
-  const isRefused = kind === 'rows_fault' && REFUSED_VALUE.test(sqlState(error) ?? '');
-  return kind === 'defect' || isRefused ? error : unavailable(error);
+  return ['defect', 'refused'].includes(classify(error)) ? error : unavailable(error);
 }
 
 /** An earlier statement of a call may have succeeded, and what is stored now does not show whether it has. */

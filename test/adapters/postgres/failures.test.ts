@@ -21,16 +21,19 @@ test.each([
   ['55000', 'recovery is in progress', 'transient'],
   ['40001', 'serialization failure', 'transient'],
   ['40P01', 'deadlock', 'transient'],
-  ['57014', 'cancelled', 'rows_fault'],
-  ['55P03', 'lock not available', 'rows_fault'],
-  ['25P04', 'transaction timeout', 'rows_fault'],
-  ['23514', 'a check of the table', 'rows_fault'],
-  ['22P05', 'untranslatable character', 'rows_fault'],
+  ['57014', 'cancelled', 'withheld'],
+  ['55P03', 'lock not available', 'withheld'],
+  ['25P04', 'transaction timeout', 'withheld'],
+  ['23514', 'a check of the table', 'refused'],
+  ['22P05', 'untranslatable character', 'refused'],
+  ['54000', 'too large for an index', 'refused'],
+  ['P0001', 'an exception of a trigger', 'refused'],
+  ['XX000', 'an internal error', 'refused'],
   ['42P01', 'no such table', 'unavailable'],
   ['3D000', 'no such database', 'unavailable'],
   ['28P01', 'wrong password', 'unavailable'],
   ['42501', 'insufficient privilege', 'unavailable'],
-  ['42601', 'syntax error', 'defect'],
+  ['42601', 'syntax error', 'refused'],
 ])('SQLSTATE %s, %s, means %s', (code, _name, meaning) => expect(classify(postgres(code))).toBe(meaning));
 
 test('takes what connecting fails with for transient, what was refused for good for final, all else for a defect', () => {
@@ -49,10 +52,12 @@ test('names every address of a host when all of them refuse', () => {
   expect(connectionError(refused)).toMatchObject({ message: 'connect ECONNREFUSED ::1:1, connect ECONNREFUSED' });
 });
 
-test('tries the rows of a batch alone after a timeout on either side, a refused value, a missing row or a lost node', () => {
-  const rows = [noResponse, postgres('55P03'), postgres('23514'), new MissingRowError('dropped')];
+test('tries the rows of a batch alone after whatever one of them may have caused, or a lost node', () => {
+  const refused = ['55P03', '23514', '54000', 'P0001', '42601', 'XX000'].map(postgres);
+  const rows = [noResponse, new MissingRowError('dropped'), ...refused];
   const nodes = [postgres('08006'), new UnknownOutcomeError('lost_node', 'SSL SYSCALL error')];
-  const others = [connectionError(system('EPIPE')), postgres('08P01'), postgres('42601'), new Error('a defect')];
+  // For lack of a privilege, a table or a connection, no row would fare better.
+  const others = [...['42501', '42P01', '42703', '40P01', '53100', '08P01'].map(postgres), new Error('a defect')];
   const all = [...rows, ...nodes, ...others];
   expect(all.filter(shouldRetryAlone)).toEqual([...rows, ...nodes]);
 });
