@@ -60,6 +60,8 @@ const LOCK_INTERVAL = 200;
  */
 function locked<T>({ sql: database }: Database, work: (one: Kysely<Tables>) => Promise<T>): Promise<T> {
   return database.connection().execute(async (one) => {
+    // pg does not send a limit of 0, so those of the role would apply, which are for the service behind PgBouncer.
+    await sql`select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)`.execute(one);
     const tryLock = sql<{ isTaken: boolean }>`select pg_try_advisory_lock(${LOCK_ID}) as "isTaken"`;
     while (!(await tryLock.execute(one)).rows[0]?.isTaken) await delay(LOCK_INTERVAL);
     try {

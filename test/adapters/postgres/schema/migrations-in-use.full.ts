@@ -116,6 +116,18 @@ test('the index of tags is built while plants are being written, and so is that 
   expect(counts).toEqual([43, 42, 2]);
 });
 
+test('the index of tags takes longer than the limits of the role, which are for the service behind PgBouncer', async () => {
+  const { url, query } = await migratedTo(FIRST);
+  const role = `alter role postgres in database ${new URL(url).pathname.slice(1)}`;
+  for (const limit of ['statement_timeout', 'lock_timeout']) await query(`${role} set ${limit} = '300ms'`);
+  const writer = await openWriter(url, 1);
+  const migrating = runMigrate({ DATABASE_URL: url });
+  const long = `select from pg_stat_activity join (${BUILDS}) as build using (pid) where now() - query_start > '1 s'`;
+  await eventually(async () => (await query(long)).length > 0);
+  await writer.query('commit');
+  expect(await migrating).toMatchObject({ code: 0, stderr: '' });
+});
+
 test('the index of tags is reverted after it was built, if both are asked for at the same time', async () => {
   const { database, url, query } = await migratedTo(FIRST);
   const writer = await openWriter(url, 1);
