@@ -55,12 +55,6 @@ export default {
       to: { path: inside('commands') },
     },
     {
-      name: 'the-cluster-can-be-deleted',
-      severity: 'error',
-      from: { path: '^src/', pathNot: [inside('cluster'), '^src/main\\.ts$'] },
-      to: { path: inside('cluster') },
-    },
-    {
       name: 'the-product-needs-no-tooling',
       comment: 'The image has only src and migrations.',
       severity: 'error',

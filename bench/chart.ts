@@ -16,15 +16,13 @@ const LABEL_WIDTH = 180;
 const CONNECTIONS = 64;
 const POSTGRES_COLOR = '#b9c2cc';
 
-/** Who is drawn how: the service stands out, and two processes of a program have its color. */
-const looks: Readonly<Record<ContenderKey, { color: string; width: number; type: 'solid' | 'dashed' }>> = {
-  ours: { color: '#1a7f37', width: 4, type: 'solid' },
-  two: { color: '#1a7f37', width: 2.5, type: 'dashed' },
-  fastify: { color: '#b35900', width: 2.5, type: 'solid' },
-  fastifyTwo: { color: '#b35900', width: 2.5, type: 'dashed' },
-  go: { color: '#0b7c95', width: 2.5, type: 'solid' },
-  single: { color: '#4a66ac', width: 2.5, type: 'solid' },
-  bare: { color: '#8a8a8a', width: 2.5, type: 'solid' },
+/** Who is drawn how: the service stands out. */
+const looks: Readonly<Record<ContenderKey, { color: string; width: number }>> = {
+  ours: { color: '#1a7f37', width: 4 },
+  fastify: { color: '#b35900', width: 2.5 },
+  go: { color: '#0b7c95', width: 2.5 },
+  single: { color: '#4a66ac', width: 2.5 },
+  bare: { color: '#8a8a8a', width: 2.5 },
 };
 
 /** Draws results.svg from results.json. */
@@ -54,7 +52,7 @@ function chart({ machine, settings, summary }: BenchResults): string {
     title: [
       heading(
         'Creates per second',
-        'each one is committed (fsync); dashed lines: two processes\n' +
+        'each one is committed (fsync)\n' +
           `${machine.cores} cores shared with Postgres and the load, median of ${settings.rounds} rounds`,
         16,
       ),
@@ -134,13 +132,13 @@ function heading(text: string, subtext: string, top: number) {
 }
 
 function throughput(key: ContenderKey, summary: readonly Summary[]) {
-  const { color, width, type } = looks[key];
+  const { color, width } = looks[key];
   return {
     type: 'line',
     silent: true,
     name: contenders[key].title,
     data: summary.filter(by(key)).map(({ requestsPerSecond }) => Math.round(requestsPerSecond)),
-    lineStyle: { color, width, type },
+    lineStyle: { color, width },
     itemStyle: { color },
     symbol: 'circle',
     symbolSize: 7,

@@ -27,7 +27,6 @@ export function checkClaims(runs: readonly Run[]): Claim[] {
       at(64, 'cpu', 'ours', 'fastify'),
     ),
     atMost(2, '64 connections: CPU of the service alone ÷ bare node:http', at(64, 'serverCpu', 'ours', 'bare')),
-    atMost(1.15, '64 connections, two processes: CPU per create ÷ one process', at(64, 'cpu', 'two', 'ours')),
     atLeast(2.2, '64 connections: throughput ÷ Fastify + pg', at(64, 'requestsPerSecond', 'ours', 'fastify')),
     atLeast(0.8, 'throughput at 512 connections ÷ at 64, relative to bare node:http', relativelyKept),
     atMost(1, '512 connections: p99 ÷ Fastify + pg', at(512, 'p99', 'ours', 'fastify')),

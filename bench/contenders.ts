@@ -1,13 +1,11 @@
 import { plantStore, type ServerProgram } from '../tooling/server-process.ts';
 
-export type ContenderKey = 'ours' | 'two' | 'fastify' | 'fastifyTwo' | 'go' | 'single' | 'bare';
+export type ContenderKey = 'ours' | 'fastify' | 'go' | 'single' | 'bare';
 
 /** In the order in which they take their turns. */
 export const contenders: Readonly<Record<ContenderKey, ServerProgram>> = {
   ours: plantStore,
-  two: { ...plantStore, title: 'Plant Store, two processes', environment: { PROCESSES: '2' } },
   fastify: { title: 'Fastify + pg', script: 'bench/contenders/fastify-pg.ts', stores: true },
-  fastifyTwo: { title: 'Fastify + pg, two processes', script: 'bench/contenders/fastify-two.ts', stores: true },
   // Built from Go's source: see go-program.ts.
   go: { title: 'Go net/http + pgx', script: 'bench/contenders/go-pgx/main.go', stores: true },
   single: { ...plantStore, title: 'Plant Store, batches of one', environment: { BATCH_ROWS: '1' } },

@@ -74,23 +74,17 @@ const writers = {
   'bench/results.json': ({ machine, settings, runs }: BenchResults) => {
     const counts = [...new Set(runs.map(({ connections }) => connections))];
     const many = counts.filter((count) => count >= 64);
-    const row = (
-      what: string,
-      figure: keyof Figures,
-      other: ContenderKey,
-      at: readonly number[] = many,
-      ours: ContenderKey = 'ours',
-    ) => [what, at.join(' / '), at.map((count) => ratio(runs, figure, [ours, count], [other, count])).join(' / ')];
+    const row = (what: string, figure: keyof Figures, other: ContenderKey, at: readonly number[] = many) => [
+      what,
+      at.join(' / '),
+      at.map((count) => ratio(runs, figure, ['ours', count], [other, count])).join(' / '),
+    ];
     const rows = [
       row('CPU of service and Postgres per create, Fastify + pg with an INSERT per request', 'cpu', 'fastify'),
       row('the same, Go net/http + pgx with an INSERT per request', 'cpu', 'go'),
       row('creates per second, Fastify + pg', 'requestsPerSecond', 'fastify'),
       row('creates per second, Go net/http + pgx', 'requestsPerSecond', 'go'),
       row('creates per second, Plant Store, batches of one', 'requestsPerSecond', 'single'),
-      row('creates per second of two processes, Fastify + pg in one', 'requestsPerSecond', 'fastify', many, 'two'),
-      row('creates per second of two processes, Fastify + pg in two', 'requestsPerSecond', 'fastifyTwo', many, 'two'),
-      row('CPU per create of two processes, Plant Store in one', 'cpu', 'ours', many, 'two'),
-      row('creates per second of two processes, Plant Store in one', 'requestsPerSecond', 'ours', many, 'two'),
       row('p99, Fastify + pg', 'p99', 'fastify'),
       row('p50, Fastify + pg', 'p50', 'fastify', counts.slice(0, 1)),
       row('p99, Fastify + pg', 'p99', 'fastify', counts.slice(0, 1)),

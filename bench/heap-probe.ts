@@ -1,9 +1,9 @@
 /*
- * Preloaded into every process of the service by the soak, with --expose-gc: says on stderr which process it is and how
- * much heap is in use once what is no longer needed has been collected.
+ * Preloaded into the service by the soak, with --expose-gc: says on stderr how much heap is in use after a full
+ * collection.
  */
 
 setInterval(() => {
   globalThis.gc?.();
-  process.stderr.write(`heap ${process.pid} ${process.memoryUsage().heapUsed}\n`);
+  process.stderr.write(`heap ${process.memoryUsage().heapUsed}\n`);
 }, Number(process.env.HEAP_PROBE_SECONDS) * 1000).unref();

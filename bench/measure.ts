@@ -1,4 +1,4 @@
-import { childrenOf, cpuTime, cpuTimeOfFamily, resetPeakMemory, residentMemory } from '../tooling/linux-process.ts';
+import { cpuTime, cpuTimeOfFamily, resetPeakMemory, residentMemory } from '../tooling/linux-process.ts';
 import type { Server } from '../tooling/server-process.ts';
 import type { BenchDatabase } from '../tooling/session-database.ts';
 import { type Load, runLoad } from './load.ts';
@@ -14,7 +14,7 @@ export interface Figures {
   readonly postgresCpu: number;
   readonly cpu: number;
   readonly generatorCpu: number;
-  /** The most resident memory of the server in MiB: of each of its processes, added up. */
+  /** The most resident memory of the server in MiB. */
   readonly memory: number;
   /** Answers of 200, other answers and failed connections, rows that came into the table. */
   readonly answers: number;
@@ -34,10 +34,9 @@ export async function measure(
 ): Promise<Figures> {
   const creates = stores && (load.request ?? 'create') === 'create';
   const before = creates ? await database.countSettledPlants() : 0;
-  const processes = [pid, ...childrenOf(pid)];
-  processes.forEach(resetPeakMemory);
+  resetPeakMemory(pid);
   const meter = () => ({
-    server: cpuTimeOfFamily(pid),
+    server: cpuTime(pid).own,
     postgres: stores ? cpuTimeOfFamily(database.postmaster) : Number.NaN,
     generator: cpuTime(process.pid).endedChildren,
   });
@@ -64,7 +63,7 @@ export async function measure(
     postgresCpu,
     cpu: serverCpu + postgresCpu,
     generatorCpu: perRequest(start.generator, end.generator),
-    memory: processes.reduce((sum, process) => sum + residentMemory(process, 'peak') / 1024 ** 2, 0),
+    memory: residentMemory(pid, 'peak') / 1024 ** 2,
     answers,
     failures,
     rows,

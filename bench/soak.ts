@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { childrenOf, residentMemory } from '../tooling/linux-process.ts';
+import { residentMemory } from '../tooling/linux-process.ts';
 import { markdownTable, number } from '../tooling/markdown-table.ts';
 import { positive } from '../tooling/options.ts';
 import { startServer } from '../tooling/server-process.ts';
@@ -18,16 +18,14 @@ import { writeJson } from './output.ts';
 import { claimTable } from './tables.ts';
 
 /*
- * npm run bench:soak [-- --seconds 600 --processes 1]
+ * npm run bench:soak [-- --seconds 600]
  *
  * Does the service last? Full load on an empty table; heap and resident memory of its last tenth against those of its
- * second tenth (with 10 minutes: the second minute), and every answer against the rows. Memory is that of all processes
- * of the service together. With more than one it writes no file: the documents show the figures of one.
+ * second tenth (with 10 minutes: the second minute), and every answer against the rows.
  */
 
-const { values } = parseArgs({ options: { seconds: { type: 'string' }, processes: { type: 'string' } } });
+const { values } = parseArgs({ options: { seconds: { type: 'string' } } });
 const seconds = positive(values.seconds, 600);
-const processes = positive(values.processes, 1);
 const connections = 64;
 const tenth = seconds / 10;
 const MIB = 1024 ** 2;
@@ -40,20 +38,16 @@ interface Sample {
 
 await session(async (session) => {
   const database = await createDatabase(await findPostgres(session), session);
-  const probe = { HEAP_PROBE_SECONDS: String(tenth / 4), PROCESSES: String(processes) };
+  const probe = { HEAP_PROBE_SECONDS: String(tenth / 4) };
   const nodeFlags = ['--expose-gc', `--import=${join(import.meta.dirname, 'heap-probe.ts')}`];
   const server = await startServer({ ...contenders.ours, environment: probe }, database.url, session, { nodeFlags });
 
   const start = performance.now();
   const time = () => (performance.now() - start) / 1000;
   const samples = { throughput: [] as Sample[], heapMib: [] as Sample[], residentMib: [] as Sample[] };
-  /** The last one of each process. */
-  const heaps = new Map<string, number>();
   server.lines.on('line', (line) => {
-    const [, pid, heap] = /^heap (\d+) (\d+)$/.exec(line) ?? [];
-    if (pid === undefined) return;
-    heaps.set(pid, Number(heap) / MIB);
-    samples.heapMib.push({ time: time(), value: sum([...heaps.values()]) });
+    const [, heap] = /^heap (\d+)$/.exec(line) ?? [];
+    if (heap !== undefined) samples.heapMib.push({ time: time(), value: Number(heap) / MIB });
   });
 
   async function sample(): Promise<void> {
@@ -63,8 +57,7 @@ await session(async (session) => {
       const [table] = await database.query(`select n_tup_ins from pg_stat_user_tables where relname = 'plants'`);
       const now = { time: time(), rows: Number(table?.n_tup_ins) };
       samples.throughput.push({ time: now.time, value: (now.rows - last.rows) / (now.time - last.time) });
-      const resident = [server.pid, ...childrenOf(server.pid)].map((pid) => residentMemory(pid, 'now') / MIB);
-      samples.residentMib.push({ time: now.time, value: sum(resident) });
+      samples.residentMib.push({ time: now.time, value: residentMemory(server.pid, 'now') / MIB });
       last = now;
     }
   }
@@ -92,24 +85,18 @@ await session(async (session) => {
   const heapGrowth = summary.filter(({ figure }) => figure === 'heapMib').map(({ growth }) => growth);
   const claims = [atMost(0.1, 'growth of the heap after the first tenth', heapGrowth)];
   console.log(`\n${claimTable(claims)}`);
-  if (processes === 1) {
-    writeJson('soak.json', {
-      ...(await circumstances(database)),
-      settings: { connections, seconds },
-      claims,
-      summary,
-      answers,
-      failures,
-      rows,
-      p50,
-      p99,
-      samples,
-    });
-    writeFigures();
-  }
+  writeJson('soak.json', {
+    ...(await circumstances(database)),
+    settings: { connections, seconds },
+    claims,
+    summary,
+    answers,
+    failures,
+    rows,
+    p50,
+    p99,
+    samples,
+  });
+  writeFigures();
   if (failures > 0) process.exitCode = 1;
 });
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}

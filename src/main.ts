@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { startCluster } from './cluster/primary.ts';
 import { runCommand } from './commands/run-command.ts';
 import { startApp } from './composition/app.ts';
 import { requireFreePorts } from './composition/free-ports.ts';
@@ -38,7 +37,7 @@ async function run({ version }: ReturnType<typeof readArguments>): Promise<numbe
   const config = readConfig();
   await requireFreePorts(config);
   const log = await createLog(config.logLevel);
-  const app = config.processes > 1 ? await startCluster(config, log.log) : await startApp(config, log);
+  const app = await startApp(config, log);
   running = { ...config, close: app.close };
   say(`Plant Store listens at ${app.apiUrl}, management at ${app.managementUrl}`);
   if (config.api.pages) {

@@ -6,9 +6,10 @@ import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
 import { postgresPlants } from '../adapters/postgres/postgres-plants.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
 import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
-import { type MetricValues, prometheusMetrics } from '../adapters/prometheus/metrics.ts';
+import { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { useCases } from '../application/use-cases.ts';
 import type { Config } from '../config/config.ts';
+import { orPortProblem } from './free-ports.ts';
 import type { ProcessLog } from './log.ts';
 import { openDatabase } from './open-database.ts';
 import { tokenVerifier } from './token-verifier.ts';
@@ -17,8 +18,7 @@ import { webhooksOf } from './webhooks.ts';
 /** A running service. */
 export interface App {
   readonly apiUrl: string;
-  /** Undefined for one of several processes: the first one has the port. */
-  readonly managementUrl: string | undefined;
+  readonly managementUrl: string;
   /** Which database it uses, in words. */
   readonly database: string;
   /** The token that the service generated because none is configured. */
@@ -32,21 +32,8 @@ export interface App {
   close(acceptFor: number): Promise<void>;
 }
 
-/** The configuration of one process. */
-export interface ProcessConfig extends Omit<Config, 'management'> {
-  /** Without it, the app has no management port. */
-  readonly management?: Config['management'];
-  /** Whether other processes listen on its port, too. */
-  readonly reusePort?: boolean;
-}
-
-/** A running service of a single process, or one of several processes. */
-export interface ProcessApp extends App {
-  metrics(): Promise<MetricValues[]>;
-}
-
 /** Plugs the adapters into the application and starts it. On failure it closes everything it has opened. */
-export async function startApp(config: ProcessConfig, log: ProcessLog): Promise<ProcessApp> {
+export async function startApp(config: Config, log: ProcessLog): Promise<App> {
   const opened = new AsyncDisposableStack();
   try {
     return await start(config, log, opened);
@@ -57,10 +44,10 @@ export async function startApp(config: ProcessConfig, log: ProcessLog): Promise<
 }
 
 async function start(
-  config: ProcessConfig,
+  config: Config,
   { log, writeLine, droppedLines }: ProcessLog,
   opened: AsyncDisposableStack,
-): Promise<ProcessApp> {
+): Promise<App> {
   const metrics = prometheusMetrics();
 
   // Driven side: the database and its repository.
@@ -105,27 +92,26 @@ async function start(
     changesLag: plants.changesLag,
     droppedLines,
   });
-  let managementUrl: string | undefined;
-  if (config.management !== undefined) {
-    const { host, port } = config.management;
-    const managementServer = await serve(management({ service, database: ready }, metrics.text, log), host, port, log);
-    opened.defer(() => managementServer.close(0));
-    managementUrl = managementServer.url;
-  }
-  const { host, port } = config.api;
+  const managementServer = await serve(
+    management({ service, database: ready }, metrics.text, log),
+    config.management.host,
+    config.management.port,
+    log,
+  );
+  opened.defer(() => managementServer.close(0));
+  const { host, port, reusePort } = config.api;
   const { maxConnections } = config;
-  const apiServer = await serve(app, host, port, log, { maxConnections }, config.reusePort);
+  const apiServer = await orPortProblem('', port, serve(app, host, port, log, { maxConnections }, reusePort));
   // The remaining time is for closing the database.
   opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9, acceptFor));
   state = 'serving';
 
   return {
     apiUrl: apiServer.url,
-    managementUrl,
+    managementUrl: managementServer.url,
     database: database.description,
     ownToken,
     ready,
-    metrics: metrics.values,
     close(milliseconds) {
       state = 'shutting down';
       plants.stopWaiting();

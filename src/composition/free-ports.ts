@@ -1,36 +1,40 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import type { Config } from '../config/config.ts';
 
 /**
- * Tries whether the service can listen, before it opens a database.
+ * Tries whether the service can listen, before it opens a database. A port that instances share is not tried, since the
+ * kernel would give the trial some of their connections.
  *
  * @throws Error with a line for each port that is in use and each address that is none of this machine's
  */
 export async function requireFreePorts({ api, management }: Pick<Config, 'api' | 'management'>): Promise<void> {
-  const opened: Server[] = [];
-  const problems: string[] = [];
-  for (const [prefix, { host, port }] of [['', api] as const, ['MANAGEMENT_', management] as const]) {
-    await listen(host, port).then(
-      (server) => opened.push(server),
-      ({ code, message }: NodeJS.ErrnoException) =>
-        problems.push(
-          code === 'EADDRINUSE'
-            ? `${prefix}PORT ${port} is in use: stop the process that listens there, or set ${prefix}PORT to another port`
-            : `${message}: change ${prefix}HOST or ${prefix}PORT`,
-        ),
-    );
-  }
+  const addresses = [
+    { prefix: '' as const, ...api },
+    { prefix: 'MANAGEMENT_' as const, ...management },
+  ];
+  const tried = addresses.slice(api.reusePort ? 1 : 0);
+  const outcomes = await Promise.allSettled(
+    tried.map(({ prefix, host, port }) => orPortProblem(prefix, port, listen(host, port))),
+  );
+  const opened = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
   await Promise.all(opened.map((server) => server[Symbol.asyncDispose]()));
+  const problems = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? outcome.reason.message : []));
   if (problems.length > 0) throw new Error(problems.join('\n'));
 }
 
-/** Listens for a moment. @returns the port, one that is free for 0. @throws Node's own error if that is not possible */
-export async function freePort(host: string, port: number): Promise<number> {
-  const server = await listen(host, port);
-  const { port: found } = server.address() as AddressInfo;
-  await server[Symbol.asyncDispose]();
-  return found;
+/** @throws Error, saying what to do, in place of Node's own if a server cannot listen at the port of `${prefix}PORT` */
+export async function orPortProblem<T>(prefix: '' | 'MANAGEMENT_', port: number, listening: Promise<T>): Promise<T> {
+  try {
+    return await listening;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new Error(
+      code === 'EADDRINUSE'
+        ? `${prefix}PORT ${port} is in use: stop the process that listens there, or set ${prefix}PORT to another port`
+        : `${message}: change ${prefix}HOST or ${prefix}PORT`,
+    );
+  }
 }
 
 async function listen(host: string, port: number): Promise<Server> {

@@ -1,6 +1,9 @@
 import { type Logger, pino } from 'pino';
-import { ATOMIC_WRITE, lineWriter } from '../process/line-writer.ts';
+import { lineWriter } from '../process/line-writer.ts';
 import { say } from '../process/say.ts';
+
+/** Characters to collect before writing. */
+const GROUP = 4_096;
 
 /** The log of a process. */
 export interface ProcessLog {
@@ -12,16 +15,15 @@ export interface ProcessLog {
 }
 
 /**
- * The log on stdout: JSON lines of at most 4 KiB, or readable text on a terminal. Lines are written in groups, since a
- * system call for each would cost more than everything else about it. A crash still writes the queued lines and its
- * cause; only a kill loses them. A log that cannot be written stops nothing: that is reported once on stderr, and lines
- * are dropped.
+ * The log on stdout: JSON lines, or readable text on a terminal. Lines are written in groups, since a system call for
+ * each would cost more than everything else about it. A crash still writes the queued lines and its cause; only a kill
+ * loses them. A log that cannot be written stops nothing: that is reported once on stderr, and lines are dropped.
  */
 export async function createLog(level: string): Promise<ProcessLog> {
   let dropped = 0;
   let isReported = false;
   const stdout = lineWriter(process.stdout, {
-    group: ATOMIC_WRITE,
+    group: GROUP,
     onDrop: () => void dropped++,
     onFailure(reason) {
       if (isReported) return;
@@ -30,7 +32,7 @@ export async function createLog(level: string): Promise<ProcessLog> {
     },
   });
   process.on('exit', stdout.flush);
-  const render = process.stdout.isTTY ? await readable() : (line: string) => shortenedLine(line, ATOMIC_WRITE);
+  const render = process.stdout.isTTY ? await readable() : (line: string) => line;
   const write = (line: string) => stdout.write(render(line));
   const log = pino({ level, base: null, serializers: { err: describe } }, { write });
   process.on('uncaughtExceptionMonitor', (err) => log.fatal({ err }, 'crash'));
@@ -48,24 +50,6 @@ async function readable(): Promise<(line: string) => string> {
       '{if durationMs} {durationMs} ms{end}{if requestId} {requestId}{end}',
     ignore: 'method,path,status,error,durationMs,requestId,bytesIn,bytesOut',
   });
-}
-
-/**
- * Shortens a line of JSON by cutting its longest strings, such as the path of a request or the stack of an error.
- *
- * @param line one JSON value and a line feed
- * @param most bytes, line feed included; only a line with hundreds of members can remain longer
- */
-export function shortenedLine(line: string, most: number): string {
-  // UTF-8 has at most three bytes for one of UTF-16's units.
-  if (line.length * 3 <= most || Buffer.byteLength(line) <= most) return line;
-  let shorter = line;
-  for (let longest = most / 2; longest >= 1 && Buffer.byteLength(shorter) > most; longest /= 2) {
-    const cut = (_: string, value: unknown) =>
-      typeof value === 'string' && value.length > longest ? `${value.slice(0, longest).toWellFormed()}…` : value;
-    shorter = `${JSON.stringify(JSON.parse(line, cut))}\n`;
-  }
-  return shorter;
 }
 
 /** Omits an error's other properties: a driver's hold whole connections, a parser's whole bodies. */

@@ -21,7 +21,7 @@ export interface Variables {
  * is nearly that of one of ours
  */
 export function checked<T>(environment: Environment, build: (variables: Variables) => T): T {
-  const problems = misspelled(environment);
+  const problems = [...removed(environment), ...misspelled(environment)];
   const built = build({
     given: (name) => Boolean(environment[name]),
     read(name, rule) {
@@ -36,6 +36,17 @@ export function checked<T>(environment: Environment, build: (variables: Variable
   });
   if (problems.length > 0) throw new Error(problems.join('\n'));
   return built;
+}
+
+/** Variables of earlier versions, and what to do instead. */
+const REMOVED = {
+  PROCESSES: 'start several instances with REUSE_PORT=on instead, as docs/operations.md says',
+};
+
+function removed(environment: Environment): string[] {
+  return Object.entries(REMOVED).flatMap(([name, instead]) =>
+    environment[name] ? `${name} is no longer a variable of Plant Store: ${instead}` : [],
+  );
 }
 
 /** Shorter names are too often near each other by chance. */

@@ -1,5 +1,4 @@
 import { constants } from 'node:buffer';
-import { availableParallelism } from 'node:os';
 
 /** A rule: its wording for errors, and a parser that returns undefined for invalid input. */
 export interface Rule<T> {
@@ -36,18 +35,6 @@ function quantity(noun: string, units: Record<string, number>, most: number): Ru
   };
 }
 
-/** A rule that has a word for a value. */
-function orWord<T>(word: string, value: () => T, rule: Rule<T>): Rule<T> {
-  return {
-    ...rule,
-    mustBe: `${word} or ${rule.mustBe}`,
-    parse: (text) => (text === word ? value() : rule.parse(text)),
-  };
-}
-
-/** As many as POOL_SIZE can have connections for, at 2 each. */
-export const processes = orWord('auto', availableParallelism, integer('a number of processes', 1, 500));
-
 const MEGABYTE = 1024 ** 2;
 
 function size(megabytes: number): Rule<number> {
@@ -59,11 +46,14 @@ export const bodySize = size(Math.floor(constants.MAX_STRING_LENGTH / MEGABYTE))
 export const totalSize = size(1024);
 /** No longer than any timer of Node.js can wait: 2^31 - 1 ms. */
 export const time = quantity('a time of 24 days at most', { ms: 1, s: 1_000, m: 60_000 }, 24 * 24 * 60 * 60_000);
-/** The same, or none at all. */
-export const pause = orWord('0', () => 0, time);
+export const durationOrZero: Rule<number> = {
+  ...time,
+  mustBe: `0 or ${time.mustBe}`,
+  parse: (text) => (text === '0' ? 0 : time.parse(text)),
+};
 
 export function oneOf(...values: string[]): Rule<string> {
-  const parse = (value: string) => values.find((one) => one === value);
+  const parse = (text: string) => values.find((value) => value === text);
   return { mustBe: `one of ${values.join(', ')}`, isPublic: true, parse };
 }
 
@@ -72,8 +62,8 @@ function url(mustBe: string, protocols: readonly string[]): Rule<string> {
 }
 
 export const httpUrl = url('an http:// or https:// URL', ['http:', 'https:']);
-/** Whoever can tamper with the keys in transit can forge tokens, so plain HTTP is for this machine only. */
-export const jwksUrl: Rule<string> = {
+/** Whoever can tamper with keys or plants in transit can forge them, so plain HTTP is for this machine only. */
+export const httpsOrLoopbackUrl: Rule<string> = {
   mustBe: 'an https:// URL, or an http:// one of this machine',
   parse(value) {
     const { protocol, hostname = '' } = URL.parse(value) ?? {};

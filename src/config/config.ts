@@ -4,7 +4,6 @@ import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
 import { checked, type Environment, type Variables } from './config-reader.ts';
 import * as rules from './config-rules.ts';
 import { environment } from './environment.ts';
-import { sharingProblems } from './shares.ts';
 import { TOKENS_NAMES, tokenLists, tokenSources } from './token-lists.ts';
 import { webhookEndpoints } from './webhook-endpoints.ts';
 
@@ -34,18 +33,18 @@ export function readConfig(source: Environment = environment()) {
     // The largest body would be refused even when it is alone.
     if (maxRequestBytes < bodyLimit) problem('MAX_REQUEST_BYTES must be at least BODY_LIMIT');
     const shutdownTimeout = read('SHUTDOWN_TIMEOUT', rules.time) ?? 10_000;
-    const shutdownDelay = read('SHUTDOWN_DELAY', rules.pause) ?? Math.min(SHUTDOWN_DELAY, shutdownTimeout / 2);
+    const shutdownDelay = read('SHUTDOWN_DELAY', rules.durationOrZero) ?? Math.min(SHUTDOWN_DELAY, shutdownTimeout / 2);
     if (shutdownDelay > shutdownTimeout / 2) {
       problem(
         'SHUTDOWN_DELAY must be at most half of SHUTDOWN_TIMEOUT, so that the requests in flight have the other half',
       );
     }
     const config = {
-      /** How many serve the API together. Only a single one can have the embedded database. */
-      processes: read('PROCESSES', rules.processes) ?? 1,
       api: {
         host: read('HOST', rules.text) ?? '127.0.0.1',
         port: read('PORT', rules.port) ?? 3000,
+        /** Whether other instances listen at the port, too. */
+        reusePort: read('REUSE_PORT', rules.oneOf('on', 'off')) === 'on',
         baseUrl: read('BASE_URL', rules.httpUrl),
         /** Whose pages may use the API from a browser; `pages` are the service's own, at / and /docs. */
         corsOrigins: read('CORS_ORIGINS', rules.origins) ?? [],
@@ -88,7 +87,7 @@ export function readConfig(source: Environment = environment()) {
     if (api.port > 0 && api.port === management.port && api.host === management.host) {
       problem('MANAGEMENT_PORT must not be that of PORT, unless MANAGEMENT_HOST and HOST differ');
     }
-    if (config.processes > 1) for (const line of sharingProblems(config)) problem(line);
+    if (api.reusePort) for (const line of sharingProblems(config)) problem(line);
     return config;
   });
 }
@@ -97,6 +96,17 @@ export type Config = ReturnType<typeof readConfig>;
 
 /** Milliseconds. */
 const SHUTDOWN_DELAY = 5_000;
+
+/** What keeps instances from listening at one port: a line for each reason, naming the variable and what it must be. */
+function* sharingProblems({ api, database }: Pick<Config, 'api' | 'database'>): Iterable<string> {
+  if (process.platform !== 'linux') {
+    yield 'REUSE_PORT must be off here: only Linux distributes connections among instances. deploy/nginx.conf does, too';
+  }
+  if (api.port === 0) yield 'PORT must not be 0 when REUSE_PORT is on: each instance would listen at another port';
+  if (database.kind === 'embedded') {
+    yield 'REUSE_PORT must be off with the embedded database in DATA_DIR, which one process can open: set DATABASE_URL';
+  }
+}
 
 const JWT_NAMES = ['JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE'] as const;
 
@@ -128,7 +138,7 @@ function databaseConfig(
 }
 
 function jwtConfig({ read }: Variables): JwtOptions | undefined {
-  const jwksUrl = read('JWT_JWKS_URL', rules.jwksUrl);
+  const jwksUrl = read('JWT_JWKS_URL', rules.httpsOrLoopbackUrl);
   const issuer = read('JWT_ISSUER', rules.text);
   const audience = read('JWT_AUDIENCE', rules.text);
   const readScope = read('JWT_READ_SCOPE', rules.scope);

@@ -1,8 +1,8 @@
 /** All variables that the service and its commands read. `docs/configuration.md` and `.env.example` have the same. */
 export const VARIABLES = [
-  'PROCESSES',
   'HOST',
   'PORT',
+  'REUSE_PORT',
   'BASE_URL',
   'CORS_ORIGINS',
   'PAGES',

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { WebhookEndpoint } from '../adapters/webhooks/webhook-sender.ts';
 import type { Variables } from './config-reader.ts';
-import { httpUrl, jwksUrl, listOf, oneOf, type Rule } from './config-rules.ts';
+import { httpsOrLoopbackUrl, httpUrl, listOf, oneOf, type Rule } from './config-rules.ts';
 import { inFile } from './list-file.ts';
 
 /** Old and new while one is being replaced. */
@@ -64,7 +64,7 @@ const urlMustBe = (allowsHttp: boolean) =>
 function isAllowed(url: string, allowsHttp: boolean): boolean {
   const { username, password } = URL.parse(url) ?? {};
   const isPlain = username === '' && password === '' && !url.includes('#');
-  return isPlain && (allowsHttp ? httpUrl : jwksUrl).parse(url) !== undefined;
+  return isPlain && (allowsHttp ? httpUrl : httpsOrLoopbackUrl).parse(url) !== undefined;
 }
 
 function urlsRule(allowsHttp: boolean): Rule<readonly string[]> {

@@ -1,6 +1,5 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
-import { blockFor } from './block-for.ts';
 
 /** Milliseconds after which queued lines are written, and a failed write is tried again. */
 const DELAY = 10;
@@ -10,14 +9,6 @@ const MAX_QUEUED = 4 * 1024 ** 2;
 
 /** Milliseconds that the end of the process waits for a slow reader. */
 const FLUSH_TIMEOUT = 250;
-
-/**
- * Bytes that a pipe takes whole or not at all, so that the lines of several processes do not mix: Linux's PIPE_BUF. POSIX
- * guarantees 512.
- */
-export const ATOMIC_WRITE = 4_096;
-
-const LINE_FEED = 0x0a;
 
 interface Options {
   /** Characters to collect before writing, or 0, since a system call for each line would cost too much. */
@@ -30,8 +21,7 @@ interface Options {
 
 /**
  * Writes lines to stdout or stderr so that neither a full disk nor a reader that stalls or exits can stop the process.
- * Failed writes are retried, and only whole lines are dropped. Each write is whole lines of at most ATOMIC_WRITE bytes.
- * It never throws, and only `flush` waits for the reader.
+ * Failed writes are retried, and only whole lines are dropped. It never throws, and only `flush` waits for the reader.
  */
 export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onFailure }: Options) {
   const fd = nonBlocking(stream.fd);
@@ -48,7 +38,7 @@ export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onF
       for (;;) {
         if (current.length === 0) [current, queued] = [Buffer.from(queued), ''];
         if (current.length === 0) return;
-        current = current.subarray(writeSync(fd, firstLines(current)));
+        current = current.subarray(writeSync(fd, current));
       }
     } catch (error) {
       failure = error as NodeJS.ErrnoException;
@@ -92,11 +82,9 @@ export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onF
   };
 }
 
-/** Never all of a line that is longer than an atomic write: others could write within that one. */
-function firstLines(lines: Buffer): Buffer {
-  if (lines.length <= ATOMIC_WRITE) return lines;
-  const end = lines.lastIndexOf(LINE_FEED, ATOMIC_WRITE - 1) + 1;
-  return lines.subarray(0, end === 0 ? ATOMIC_WRITE : end);
+/** Blocks this thread, and with it the event loop. */
+function blockFor(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }
 
 const isSlow = ({ code }: NodeJS.ErrnoException) => code === 'EAGAIN';

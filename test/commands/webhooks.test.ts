@@ -83,17 +83,18 @@ describe.each<[string, () => Promise<Record<string, string>>]>([
   });
 });
 
-test('several processes send each plant once', async () => {
+test('several instances send each plant once', async () => {
   const { url: DATABASE_URL } = await migratedDatabase();
-  const environment = { PROCESSES: '2', DATABASE_URL, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
-  const service = await startService(await temporaryFolder(), environment);
+  const environment = { DATABASE_URL, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
+  const start = async () => startService(await temporaryFolder(), environment);
+  const services = [await start(), await start()];
   const ids = Array.from({ length: 300 }, (_, n) => BigInt(n));
-  const send = sendTo(service);
-  const statuses = await Promise.all(ids.map((id) => send(...create(id))));
+  const sends = services.map(sendTo);
+  const statuses = await Promise.all(ids.map((id) => sends[Number(id % 2n)]?.(...create(id))));
   expect(new Set(statuses)).toEqual(new Set([200]));
   await eventually(() => hasAll(receiver, ids));
   expect(receiver.received).toHaveLength(300);
-  await stopped(service);
+  for (const service of services) await stopped(service);
 });
 
 test('whatever is created while the database is being migrated is announced', async () => {

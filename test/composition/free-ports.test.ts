@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { freePort, requireFreePorts } from '../../src/composition/free-ports.ts';
+import { requireFreePorts } from '../../src/composition/free-ports.ts';
+import { freePort } from '../../tooling/free-port.ts';
 
 /* Tries of the ports before a start. What they report is in service.test.ts. */
 
@@ -24,10 +25,13 @@ function insist(port: number): void {
 }
 
 test('end, whoever connects meanwhile', async () => {
-  const port = await freePort('127.0.0.1', 0);
-  const managementPort = await freePort('127.0.0.1', 0);
+  const port = await freePort();
+  const managementPort = await freePort();
   for (let n = 0; n < 8; n++) insist(port);
-  const ports = { api: { host: '127.0.0.1', port }, management: { host: 'localhost', port: managementPort } };
+  const ports = {
+    api: { host: '127.0.0.1', port, reusePort: false },
+    management: { host: 'localhost', port: managementPort },
+  };
   let tries = 0;
   for (; tries < 300; tries++) await requireFreePorts(ports as Parameters<typeof requireFreePorts>[0]);
   expect(tries).toBe(300);

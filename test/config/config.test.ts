@@ -1,11 +1,9 @@
 import { constants } from 'node:buffer';
 import { appendFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
-import { shareOf } from '../../src/config/shares.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { configFiles, mistakes } from '../support/config-files.ts';
 import { atEnd } from '../support/lifetimes.ts';
@@ -20,8 +18,7 @@ const DATABASE_URL = 'postgres://plants:database-password@db.example:5433/plants
 const { folder, file } = configFiles();
 
 const defaults = {
-  processes: 1,
-  api: { host: '127.0.0.1', port: 3000, baseUrl: undefined, corsOrigins: [], pages: true },
+  api: { host: '127.0.0.1', port: 3000, reusePort: false, baseUrl: undefined, corsOrigins: [], pages: true },
   management: { host: '127.0.0.1', port: 3001 },
   database: { kind: 'embedded', dataDir: './data' },
   tokens: { full: [], reading: [] },
@@ -49,9 +46,9 @@ test('reads every variable', () => {
   const tokensFile = file('every-variable', `${OTHER_TOKEN}\n`);
   const readTokensFile = file('every-read-variable', `${READ_TOKEN}-of-the-file\n`);
   const environment = {
-    PROCESSES: '3',
     HOST: '::',
-    PORT: '0',
+    PORT: '4000',
+    REUSE_PORT: 'on',
     BASE_URL: 'https://plants.example',
     CORS_ORIGINS: 'https://app.example, http://localhost:5173',
     PAGES: 'off',
@@ -89,10 +86,10 @@ test('reads every variable', () => {
   const timeouts = { connectTimeout: 1_000, statementTimeout: 200, idleTimeout: 60_000 };
   const database = { kind: 'postgres', url: DATABASE_URL, poolSize: 1_000, ...timeouts };
   expect(readConfig(environment)).toStrictEqual({
-    processes: 3,
     api: {
       host: '::',
-      port: 0,
+      port: 4000,
+      reusePort: true,
       baseUrl: 'https://plants.example',
       corsOrigins: ['https://app.example', 'http://localhost:5173'],
       pages: false,
@@ -153,7 +150,7 @@ test.each([
   ['CORS_ORIGINS', ['app.example', 'ftp://app.example', 'null'], ORIGINS_RULE],
   ['CORS_ORIGINS', ['/', '/path', ':443', ',', ',*'].map((end) => `https://app.example${end}`), ORIGINS_RULE],
   ['CORS_ORIGINS', ['https://App.example', 'https://*.app.example'], ORIGINS_RULE],
-  ['PROCESSES', ['0', '501', '-1', '1.5', 'Auto', 'all'], 'must be auto or a number of processes from 1 to 500'],
+  ['REUSE_PORT', ['true', 'ON', '1'], 'must be one of on, off'],
   ['POOL_SIZE', ['0', '1001', '-1', 'ten'], 'must be a number of connections from 1 to 1000'],
   ['BODY_LIMIT', ['0mb', '1', '1.5mb', '-1kb', '1gb', 'mb', '512mb', '523265kb'], sizeRule('511mb')],
   ['BATCH_ROWS', ['0', '1001'], 'must be a number of rows from 1 to 1000'],
@@ -342,64 +339,34 @@ test('gives migrations a URL of their own if there is one, and then needs no oth
   expect(mistakes(wrong, readMigrationConfig)).toEqual([`MIGRATION_DATABASE_URL ${DATABASE_RULE}`]);
 });
 
-describe('several processes', () => {
-  const given = { DATABASE_URL, ACCESS_TOKENS: TOKEN };
+describe('instances that share a port', () => {
+  const shared = { REUSE_PORT: 'on', DATABASE_URL, ACCESS_TOKENS: TOKEN };
 
-  test('are as many as there are CPUs with auto', () => {
-    const most = availableParallelism() * 10;
-    const limits = { POOL_SIZE: `${most}`, MAX_STREAMS: `${most}`, MAX_REQUEST_BYTES: '1024mb' };
-    expect(readConfig({ ...given, ...limits, PROCESSES: 'auto' }).processes).toBe(availableParallelism());
-  });
-
-  test('divide the limits of the instance, rounded down, and close a little earlier', () => {
-    const limits = {
-      POOL_SIZE: '11',
-      MAX_REQUESTS: '100',
-      MAX_STREAMS: '5',
-      MAX_FOLLOWERS: '7',
-      MAX_CONNECTIONS: '32',
-    };
-    const config = readConfig({ ...given, ...limits, MAX_REQUEST_BYTES: '4mb', PROCESSES: '3' });
-    const { management: _, ...shared } = config;
-    expect(shareOf(config)).toStrictEqual({
-      ...shared,
-      database: { ...config.database, poolSize: 3 },
-      limits: { maxRequests: 33, maxRequestBytes: Math.floor((4 * 1024 ** 2) / 3) },
-      maxStreams: 1,
-      maxFollowers: 2,
-      maxConnections: 10,
-      // The rest is for the end of the process.
-      shutdownTimeout: 9_000,
-    });
-  });
-
-  test('need two connections each, and one of everything else, at least', () => {
-    const others = ['MAX_REQUESTS', 'MAX_STREAMS', 'MAX_FOLLOWERS', 'MAX_CONNECTIONS'];
-    const fours = Object.fromEntries(others.map((name) => [name, '4']));
-    const least = { ...fours, POOL_SIZE: '8', MAX_REQUEST_BYTES: '4mb' };
-    expect(() => readConfig({ ...given, ...least, PROCESSES: '4' })).not.toThrow();
-    const forEach = (name: string, sum: number, one: number) =>
-      `${name} must be at least ${sum}, ${one} for each of 5 PROCESSES`;
-    expect(mistakes({ ...given, ...least, POOL_SIZE: '9', PROCESSES: '5' })).toEqual([
-      forEach('POOL_SIZE', 10, 2),
-      ...others.map((name) => forEach(name, 5, 1)),
-      'MAX_REQUEST_BYTES must be at least 5 times BODY_LIMIT, once for each of PROCESSES',
+  test('need one port and a Postgres', () => {
+    expect(readConfig(shared).api.reusePort).toBe(true);
+    expect(mistakes({ ...shared, DATABASE_URL: '', PORT: '0' })).toEqual([
+      'PORT must not be 0 when REUSE_PORT is on: each instance would listen at another port',
+      'REUSE_PORT must be off with the embedded database in DATA_DIR, which one process can open: set DATABASE_URL',
     ]);
+    expect(readConfig({ REUSE_PORT: 'off', PORT: '0' }).api.reusePort).toBe(false);
   });
 
-  test('are not for Windows', () => {
+  test.each(['darwin', 'win32'])('need Linux, not %s', (other) => {
     const { platform } = process;
     atEnd(() => Object.defineProperty(process, 'platform', { value: platform }));
-    Object.defineProperty(process, 'platform', { value: 'win32' });
-    expect(mistakes({ ...given, PROCESSES: '2' })).toEqual(['PROCESSES must be 1 on Windows']);
-    expect(readConfig({ ...given, PROCESSES: '1' }).processes).toBe(1);
+    Object.defineProperty(process, 'platform', { value: other });
+    expect(mistakes(shared)).toEqual([
+      'REUSE_PORT must be off here: only Linux distributes connections among instances. deploy/nginx.conf does, too',
+    ]);
   });
 
-  test('cannot open the embedded database', () => {
-    expect(mistakes({ PROCESSES: '2' })).toEqual([
-      'PROCESSES must be 1 with the embedded database in DATA_DIR, which one process can open: set DATABASE_URL',
-    ]);
-    expect(readConfig({ PROCESSES: '1' }).database.kind).toBe('embedded');
+  test('replace PROCESSES, which is named with what to do while it is set', () => {
+    for (const read of [readConfig, readMigrationConfig]) {
+      expect(mistakes({ PROCESSES: '1' }, read)).toEqual([
+        'PROCESSES is no longer a variable of Plant Store: ' +
+          'start several instances with REUSE_PORT=on instead, as docs/operations.md says',
+      ]);
+    }
   });
 });
 

@@ -8,9 +8,9 @@ import { debianProgram } from '../support/servers/debian-program.ts';
 import { startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
 
-const withFakeClock = (await debianProgram('faketime')) === undefined ? test.skip : test;
+await debianProgram('faketime');
 
-withFakeClock('no request fails when the clock jumps a year ahead, and back', async () => {
+test('no request fails when the clock jumps a year ahead, and back', async () => {
   const database = await migratedDatabase();
   const folder = await temporaryFolder();
   const offset = join(folder, 'offset');

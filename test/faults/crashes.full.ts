@@ -5,14 +5,9 @@ import { crashRounds, emptyHistory, type MortalService, startMortalService } fro
 import { shutDown } from '../support/servers/own-postgres.ts';
 import { applyMigrations, storedPlantsAt } from '../support/test-database.ts';
 
-/*
- * One round each in npm run test:full, twenty in npm run test:faults. Every round also checks all rounds before it.
- * With FAULT_PROCESSES=2 every service has so many processes.
- */
+/* One round each in npm run test:full, twenty in npm run test:faults. Every round also checks all rounds before it. */
 
 jest.setTimeout(30 * 60_000);
-
-const PROCESSES = process.env.FAULT_PROCESSES ?? '';
 
 let postgres: PostgresServer;
 /** Of all tests, which share the table. */
@@ -35,29 +30,14 @@ async function killPostgres(signal: NodeJS.Signals): Promise<void> {
   postgres = await postgres.restart();
 }
 
-let killedWorkers = 0;
-
-/** And every fourth time the whole service: a worker is started again later each time. */
-async function killWorker(service: MortalService): Promise<void> {
-  await service.killWorker();
-  if (++killedWorkers % 4 === 0) await service.restart();
-}
-
 interface Crash {
   readonly killed: string;
   readonly serviceLives: boolean;
   readonly crash: (service: MortalService) => Promise<unknown>;
-  readonly environment?: Readonly<Record<string, string>>;
 }
 
 test.each<Crash>([
   { killed: 'service, SIGKILL', serviceLives: false, crash: (service) => service.restart() },
-  {
-    killed: 'one of two processes, SIGKILL',
-    serviceLives: false,
-    crash: killWorker,
-    environment: { PROCESSES: '2' },
-  },
   { killed: 'one Postgres backend, SIGKILL', serviceLives: true, crash: killBackend },
   { killed: 'Postgres, SIGQUIT', serviceLives: true, crash: () => killPostgres('SIGQUIT') },
   { killed: 'Postgres, SIGKILL', serviceLives: true, crash: () => killPostgres('SIGKILL') },
@@ -66,8 +46,8 @@ test.each<Crash>([
     serviceLives: false,
     crash: (service) => Promise.all([service.restart(), killPostgres('SIGKILL')]),
   },
-])('loses nothing and serves again: $killed', async ({ killed, serviceLives, crash, environment }) => {
-  const service = await startMortalService(() => ({ DATABASE_URL: postgres.url, PROCESSES, ...environment }));
+])('loses nothing and serves again: $killed', async ({ killed, serviceLives, crash }) => {
+  const service = await startMortalService(() => ({ DATABASE_URL: postgres.url }));
   const rows = () => storedPlantsAt(postgres.url);
   await crashRounds({ killed, urls: [service.url], serviceLives, crash: () => crash(service), rows, history });
 });

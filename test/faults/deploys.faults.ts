@@ -6,39 +6,52 @@ import { forEachTest } from '../support/lifetimes.ts';
 import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
 import { debianProgram } from '../support/servers/debian-program.ts';
 import { type Instance, startHaproxy } from '../support/servers/haproxy.ts';
+import { documentedNginx, startNginx } from '../support/servers/nginx.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
 
-/* Deploys as clients see them: not at all. With FAULT_PROCESSES=2 every instance has so many processes. */
+/* Deploys as clients see them: not at all. */
 
 jest.setTimeout(900_000);
 
 const haproxy = await debianProgram('haproxy');
+const nginx = await debianProgram('nginx');
 
 const database = forEachTest(() => migratedDatabase());
 
-async function start({ apiPort, managementPort }: Instance): Promise<Service> {
+async function start({ apiPort, managementPort }: Instance, SHUTDOWN_DELAY: string): Promise<Service> {
   return startService(await temporaryFolder(), {
     DATABASE_URL: database.url,
     ACCESS_TOKENS: TOKEN,
-    PROCESSES: process.env.FAULT_PROCESSES ?? '',
     PORT: String(apiPort),
     MANAGEMENT_PORT: String(managementPort),
-    // The default.
-    SHUTDOWN_DELAY: '',
+    SHUTDOWN_DELAY,
     LOG_LEVEL: 'warn',
   });
 }
 
-const behindHaproxy = haproxy === undefined ? test.skip : test;
+interface Proxy {
+  readonly url: string;
+  instancesUp(count: number): Promise<void>;
+}
 
-behindHaproxy.each([
-  ['as documented', undefined],
-  ['without retries, as simpler balancers are', 0],
-])('no request fails while instances behind haproxy, %s, are replaced one after another', async (_name, retries) => {
+async function nginxBefore(places: readonly Instance[]): Promise<Proxy> {
+  const configuration = await documentedNginx(places.map(({ apiPort }) => `http://127.0.0.1:${apiPort}`));
+  return { url: await startNginx(nginx, configuration), instancesUp: async () => {} };
+}
+
+/** The default. */
+const DELAY = '';
+
+test.each<[name: string, delay: string, (places: readonly Instance[]) => Promise<Proxy>]>([
+  ['haproxy as documented', DELAY, (places) => startHaproxy(haproxy, places)],
+  ['haproxy without retries, as simpler balancers are', DELAY, (places) => startHaproxy(haproxy, places, 0)],
+  ['nginx as documented', DELAY, nginxBefore],
+  ['nginx as documented, which needs no SHUTDOWN_DELAY', '0', nginxBefore],
+])('no request fails while instances behind %s, are replaced one after another', async (_name, delay, startProxy) => {
   const places = [await place(), await place()];
-  const services = await Promise.all(places.map(start));
-  const proxy = await startHaproxy(haproxy ?? '', places, retries);
+  const services = await Promise.all(places.map((place) => start(place, delay)));
+  const proxy = await startProxy(places);
   await proxy.instancesUp(places.length);
 
   const load = startLoad(proxy.url, naturals());
@@ -48,7 +61,7 @@ behindHaproxy.each([
       await eventually(() => load.acknowledged() > before + 200);
       services[n]?.kill('SIGTERM');
       expect(await services[n]?.exited).toEqual({ code: 0, signal: null });
-      services[n] = await start(place);
+      services[n] = await start(place, delay);
       await proxy.instancesUp(places.length);
     }
   }

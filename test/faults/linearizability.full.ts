@@ -12,9 +12,9 @@ import { startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
 
 /*
- * Two instances, one of them of two processes, whose connections to the database are cut before and after the commit,
- * whose statements arrive late, and whose backends freeze: what all clients have seen must be what one client could have
- * seen that did the same one after another.
+ * Three instances whose connections to the database are cut before and after the commit, whose statements arrive late,
+ * and whose backends freeze: what all clients have seen must be what one client could have seen that did the same one
+ * after another.
  */
 
 const ROUND = 20_000;
@@ -46,9 +46,8 @@ test.each(Array.from({ length: globalThis.faultRounds }, (_, n) => n + 1))(
     const database = await migratedDatabase(postgres.url);
     const network = await startTcpProxy(database.url);
     const counts = { cut: 0, late: 0, frozen: 0 };
-    const start = async (processes: string) =>
-      startService(await temporaryFolder(), { ...environment, DATABASE_URL: network.url, PROCESSES: processes });
-    const services = await Promise.all([start('1'), start('2')]);
+    const start = async () => startService(await temporaryFolder(), { ...environment, DATABASE_URL: network.url });
+    const services = await Promise.all([start(), start(), start()]);
     const clients = services.map(({ apiUrl }) => apiClient(apiUrl));
     network.interfere(() => {
       const n = randomInt(1_000);

@@ -14,12 +14,11 @@ import { connect, migratedDatabase, storedPlants } from '../support/test-databas
 jest.setTimeout(600_000);
 
 const pgbouncer = await debianProgram('pgbouncer');
-const behindPgBouncer = pgbouncer === undefined ? test.skip : test;
 
 const database = forAllTests(() => migratedDatabase());
 
-behindPgBouncer('loses nothing when it is restarted under load', async () => {
-  const pooler = await startPgBouncer(pgbouncer ?? '', database.directUrl);
+test('loses nothing when it is restarted under load', async () => {
+  const pooler = await startPgBouncer(pgbouncer, database.directUrl);
   const service = await startMortalService(() => ({ DATABASE_URL: pooler.url }));
   const direct = connect(database.directUrl);
   await crashRounds({
@@ -45,11 +44,11 @@ describe('the settings of sessions', () => {
     );
   afterEach(() => alterRole('reset all'));
 
-  behindPgBouncer.each([
+  test.each([
     ['refuses', []],
     ['drops', ['ignore_startup_parameters = statement_timeout,lock_timeout']],
   ])('whose limits it %s must be the role’s', async (_what, settings) => {
-    const pooler = await startPgBouncer(pgbouncer ?? '', database.directUrl, settings);
+    const pooler = await startPgBouncer(pgbouncer, database.directUrl, settings);
     const pooled = connect(pooler.url);
     await expect(pooled.verify?.()).rejects.toThrow(
       /^lock_timeout is 0 ms and statement_timeout is 0 ms for this role .*: run ALTER ROLE postgres SET/,
@@ -60,10 +59,10 @@ describe('the settings of sessions', () => {
     await eventually(() => isVerified(pooled));
   });
 
-  behindPgBouncer('must wait for commits whichever of its connections they meet', async () => {
+  test('must wait for commits whichever of its connections they meet', async () => {
     await setLimits();
     await alterRole('set synchronous_commit = off');
-    const pooler = await startPgBouncer(pgbouncer ?? '', database.directUrl);
+    const pooler = await startPgBouncer(pgbouncer, database.directUrl);
     const pooled = connect(pooler.url);
     await expect(pooled.verify?.()).rejects.toThrow(
       /^synchronous_commit is off for this role .*: run ALTER ROLE postgres SET synchronous_commit = on, and let/,
@@ -76,9 +75,9 @@ describe('the settings of sessions', () => {
   });
 });
 
-behindPgBouncer('passes every test over HTTP that a service on Postgres does', async () => {
+test('passes every test over HTTP that a service on Postgres does', async () => {
   const server = process.env.TEST_SERVER_URL ?? '';
-  const pooler = await startPgBouncer(pgbouncer ?? '', server);
+  const pooler = await startPgBouncer(pgbouncer, server);
   for (const limit of ['statement_timeout', 'lock_timeout']) {
     // Twice the STATEMENT_TIMEOUT of the services: with more than that, none is ready.
     await execute(server, `alter role postgres set ${limit} = '2s'`);

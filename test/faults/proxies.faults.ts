@@ -4,7 +4,7 @@ import { TOKEN } from '../support/api-server.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { debianProgram } from '../support/servers/debian-program.ts';
 import { startHaproxy } from '../support/servers/haproxy.ts';
-import { startNginx } from '../support/servers/nginx.ts';
+import { documentedNginx, ingress, startNginx } from '../support/servers/nginx.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 
@@ -22,19 +22,20 @@ const portOf = (url: string) => Number(new URL(url).port);
 describe.each([
   [
     'HAProxy, as docs/reliability.md has it',
-    haproxy,
     async ({ apiUrl, managementUrl }: Service) => {
       const places = [{ apiPort: portOf(apiUrl), managementPort: portOf(managementUrl) }];
-      const proxy = await startHaproxy(haproxy ?? '', places);
+      const proxy = await startHaproxy(haproxy, places);
       await proxy.instancesUp(1);
       return proxy.url;
     },
   ],
-  ['nginx, as the Ingress sets it up', nginx, ({ apiUrl }: Service) => startNginx(nginx ?? '', apiUrl)],
-])('%s', (_name, program, startProxy) => {
-  const behindProxy = program === undefined ? test.skip : test;
-
-  behindProxy('waits for changes as long as a client may ask for', async () => {
+  ['nginx, as the Ingress sets it up', async ({ apiUrl }: Service) => startNginx(nginx, await ingress(apiUrl))],
+  [
+    'nginx, as deploy/nginx.conf sets it up',
+    async ({ apiUrl }: Service) => startNginx(nginx, await documentedNginx([apiUrl])),
+  ],
+])('%s', (_name, startProxy) => {
+  test('waits for changes as long as a client may ask for', async () => {
     const client = apiClient(await startProxy(await start()));
     const { next } = JSON.parse((await client.send('GET', '/changes')).body);
     const { status, body } = await client.send('GET', `/changes?after=${next}&wait=30`);
@@ -42,7 +43,7 @@ describe.each([
     client.close();
   });
 
-  behindProxy('leaves the refusal of a large body to the service', async () => {
+  test('leaves the refusal of a large body to the service', async () => {
     const client = apiClient(await startProxy(await start()));
     const body = JSON.stringify({ id: 1, name: 'a'.repeat(1024 ** 2) });
     expect(await client.send('POST', '/plants', { body })).toMatchObject({ status: 400, error: 40013 });

@@ -23,7 +23,7 @@ test('nothing breaks the rule, and no folder that it is about is empty', async (
   const { modules, summary } = await depcruise(projectFile(''));
   expect(summary.violations).toEqual([]);
   const adapters = ['http', 'import', 'postgres', 'prometheus', 'tokens'].map((name) => `adapters/${name}`);
-  const rooms = ['domain', 'application', 'wire', 'config', 'commands', 'composition', 'cluster', 'process'];
+  const rooms = ['domain', 'application', 'wire', 'config', 'commands', 'composition', 'process'];
   for (const folder of [...rooms, ...adapters]) {
     expect(modules.map(({ source }) => source)).toContainEqual(expect.stringMatching(`^src/${folder}/`));
   }
@@ -51,7 +51,6 @@ test('every forbidden import is reported', async () => {
     ['process-serves-all', 'src/process/with-domain.ts', `export type { Plant } from '../domain/plant.ts';`],
     ['commands-plug-in-only', 'src/composition/with-command.ts', `import '../migrate.ts';`],
     ['commands-share-their-own-room', 'src/composition/with-progress.ts', `import '../commands/progress.ts';`],
-    ['the-cluster-can-be-deleted', 'src/composition/with-cluster.ts', `import '../cluster/supervised-worker.ts';`],
     ['the-product-needs-no-tooling', 'src/composition/with-tooling.ts', `import '../../tooling/session.ts';`],
     ['tooling-serves-tests-and-bench', 'tooling/with-test.ts', `import '../test/one.ts';`],
     ['no-circle', 'src/adapters/http/circle-one.ts', `import './circle-two.ts';`],

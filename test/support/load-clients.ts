@@ -90,9 +90,10 @@ const CLIENTS = 16;
  * @param numbers of the plants
  * @param pause of each client before a plant, in milliseconds
  * @param rival see mixedPlant
+ * @param keepAlive whether connections are used for more than one request
  */
-export function startLoad(url: string, numbers: Iterator<number>, { pause = 0, rival = '' } = {}) {
-  const agent = new Agent({ keepAlive: true });
+export function startLoad(url: string, numbers: Iterator<number>, { pause = 0, rival = '', keepAlive = true } = {}) {
+  const agent = new Agent({ keepAlive });
   const answers: Answer[] = [];
   const unsettled = { lost: 0, unavailable: 0 };
   let acknowledged = 0;

@@ -1,12 +1,4 @@
-import {
-  Counter,
-  collectDefaultMetrics,
-  Gauge,
-  Histogram,
-  type MetricObjectWithValues,
-  type MetricValue,
-  Registry,
-} from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { EndpointState } from '../../application/webhooks/ports.ts';
 import { requestMetrics } from './request-metrics.ts';
 import { webhookMetrics } from './webhook-metrics.ts';
@@ -27,9 +19,6 @@ interface Sources {
   /** Log lines dropped so far. */
   readonly droppedLines: () => number;
 }
-
-/** A metric with its current values. */
-export type MetricValues = MetricObjectWithValues<MetricValue<string>>;
 
 /** Up to the largest BATCH_ROWS. */
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000];
@@ -71,8 +60,6 @@ export function prometheusMetrics() {
   return {
     /** All current values in Prometheus's text format. */
     text: () => registry.metrics(),
-    /** The same as objects, which another process can make a text of. */
-    values: (): Promise<MetricValues[]> => registry.getMetricsAsJSON(),
     requestEnded: requests.requestEnded,
     /** Counts a request refused for overload. */
     overloaded: () => refused.inc(),

@@ -4,7 +4,6 @@ import type { NewPlant } from '../../../src/domain/plant.ts';
 import { freePort } from '../../../tooling/free-port.ts';
 import { markdownTable } from '../../../tooling/markdown-table.ts';
 import { TOKEN } from '../api-server.ts';
-import { killWorker } from '../cluster/worker-processes.ts';
 import { eventually } from '../eventually.ts';
 import { type Answer, faultless, judge, type Load, naturals, type Outage, startLoad } from '../load-clients.ts';
 import { type Service, startService, temporaryFolder } from '../service-process.ts';
@@ -41,8 +40,6 @@ export async function startMortalService(environment: () => Record<string, strin
   return {
     url: `http://127.0.0.1:${port}`,
     signal: (signal: NodeJS.Signals) => running.kill(signal),
-    /** Kills one of its several processes, which it replaces by itself. */
-    killWorker: () => killWorker(1, running),
     kill,
     whileDown,
     restart: () => whileDown(async () => {}),

@@ -1,16 +1,13 @@
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../../tooling/free-port.ts';
 import { readManifests } from '../documents/manifests.ts';
-import { startAsNobody, temporaryFolder } from '../service-process.ts';
+import { projectFile, run, startAsNobody, temporaryFolder } from '../service-process.ts';
 
-/**
- * Starts nginx in front of one instance, until the end of the test, with what F5's controller makes of the annotations
- * of deploy/kubernetes/ingress.yaml: `nginx.org/proxy-buffering: "False"` is `proxy_buffering off`.
- *
- * @returns its URL
- */
-export async function startNginx(program: string, apiUrl: string): Promise<string> {
+const host = (url: string) => new URL(url).host;
+
+/** What F5's controller makes of deploy/kubernetes/ingress.yaml: `nginx.org/keepalive: "32"` is `keepalive 32`. */
+export async function ingress(apiUrl: string): Promise<string> {
   const { annotations = {} } = (await readManifests()).only('Ingress').metadata ?? {};
   const directives = Object.entries(annotations).map(([name, value]) => {
     const directive = name.replace('nginx.org/', '').replaceAll('-', '_');
@@ -18,7 +15,32 @@ export async function startNginx(program: string, apiUrl: string): Promise<strin
   });
   const lines = (isWanted: (directive: string) => boolean) =>
     directives.flatMap(({ directive, line }) => (isWanted(directive) ? [line] : [])).join('\n');
+  return `
+    upstream pods { server ${host(apiUrl)}; ${lines((directive) => directive === 'keepalive')} }
+    server {
+      listen 80;
+      location / {
+        proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host; proxy_pass http://pods;
+        ${lines((directive) => directive !== 'keepalive')}
+      }
+    }`;
+}
 
+/** deploy/nginx.conf, in front of these instances. */
+export async function documentedNginx(apiUrls: readonly string[]): Promise<string> {
+  const file = await readFile(projectFile('deploy/nginx.conf'), 'utf8');
+  const [server = ''] = /^ *server 127\.0\.0\.1:4001.*\n/m.exec(file) ?? [];
+  const servers = apiUrls.map((url) => server.replace('127.0.0.1:4001', host(url))).join('');
+  return file.replace(/(^ *server 127\.0\.0\.1:.*\n)+/m, servers);
+}
+
+/**
+ * Starts nginx until the end of the test, and tests its configuration before.
+ *
+ * @param configuration as it stands within `http`, with one server that listens at port 80
+ * @returns its URL
+ */
+export async function startNginx(program: string, configuration: string): Promise<string> {
   const folder = await temporaryFolder();
   await chmod(folder, 0o777);
   const port = await freePort();
@@ -29,20 +51,13 @@ export async function startNginx(program: string, apiUrl: string): Promise<strin
   await writeFile(
     file,
     `daemon off; master_process off; pid ${folder}/pid; error_log stderr; events {}
-    http {
-      access_log off; ${paths.join(' ')}
-      upstream pods { server ${new URL(apiUrl).host}; ${lines((directive) => directive === 'keepalive')} }
-      server {
-        listen 127.0.0.1:${port};
-        location / {
-          proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host; proxy_pass http://pods;
-          ${lines((directive) => directive !== 'keepalive')}
-        }
-      }
-    }`,
+    http { access_log off; ${paths.join(' ')} ${configuration.replace('listen 80;', `listen 127.0.0.1:${port};`)} }`,
   );
+  const args = ['-c', file, '-p', folder];
+  const tried = await run(program, [...args, '-t', '-q']);
+  if (tried.code !== 0) throw new Error(tried.stderr);
   const url = `http://127.0.0.1:${port}`;
-  const proxy = startAsNobody(program, ['-c', file, '-p', folder]);
+  const proxy = startAsNobody(program, args);
   await proxy.eventually(async () => (await fetch(`${url}/openapi.json`).catch(() => undefined))?.ok === true);
   return url;
 }

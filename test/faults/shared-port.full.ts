@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, jest, test } from '@jest/globals';
+import { freePort } from '../../tooling/free-port.ts';
+import { CLOSE, TOKEN } from '../support/api-server.ts';
+import { eventually } from '../support/eventually.ts';
+import { forEachTest } from '../support/lifetimes.ts';
+import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
+import { samplesIn } from '../support/monitoring/prometheus.ts';
+import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
+import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
+
+/* Four instances that share one port by REUSE_PORT, under 64 connections, half of them for one request each. */
+
+jest.setTimeout(900_000);
+
+const INSTANCES = 4;
+/** Of 16 connections each. */
+const LOADS = 4;
+
+const database = forEachTest(() => migratedDatabase());
+
+async function startInstance(port: number): Promise<Service> {
+  const service = await startService(await temporaryFolder(), {
+    DATABASE_URL: database.url,
+    ACCESS_TOKENS: TOKEN,
+    REUSE_PORT: 'on',
+    PORT: `${port}`,
+    // Some connections of the load are idle.
+    SHUTDOWN_TIMEOUT: '4s',
+    LOG_LEVEL: 'error',
+  });
+  await service.eventually(async () => (await fetch(`${service.managementUrl}/ready`, { headers: CLOSE })).ok);
+  return service;
+}
+
+/** How many creates an instance has answered. */
+async function created({ managementUrl }: Service): Promise<number> {
+  const metrics = await (await fetch(`${managementUrl}/metrics`, { headers: CLOSE })).text();
+  const ofCreates = samplesIn(metrics).filter(
+    ({ name, labels }) => name === 'http_requests_total' && labels.operation === 'createPlant',
+  );
+  return ofCreates.reduce((sum, { value }) => sum + value, 0);
+}
+
+function startLoads(url: string) {
+  const numbers = naturals();
+  return Array.from({ length: LOADS }, (_, n) => startLoad(url, numbers, { keepAlive: n % 2 === 0 }));
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
+test('all of them serve', async () => {
+  const port = await freePort();
+  const instances = await Promise.all(Array.from({ length: INSTANCES }, () => startInstance(port)));
+  const loads = startLoads(`http://127.0.0.1:${port}`);
+  await eventually(async () => Math.min(...(await Promise.all(instances.map(created)))) > 100);
+  const answers = (await Promise.all(loads.map(({ stop }) => stop()))).flat();
+  for (const { unsettled } of loads) expect(unsettled).toEqual({ lost: 0, unavailable: 0 });
+  expect(judge(answers, await storedPlantsAt(database.url))).toEqual(faultless);
+});
+
+test.each(['SIGTERM', 'SIGKILL'] as const)(
+  'restarted one after another by %s, they lose nothing that was acknowledged',
+  async (signal) => {
+    const port = await freePort();
+    const instances = await Promise.all(Array.from({ length: INSTANCES }, () => startInstance(port)));
+    const loads = startLoads(`http://127.0.0.1:${port}`);
+    const acknowledged = () => sum(loads.map((load) => load.acknowledged()));
+    const rounds = Math.ceil(faultRounds / 4);
+    for (let round = 0; round < rounds; round++) {
+      for (let n = 0; n < INSTANCES; n++) {
+        const before = acknowledged();
+        await eventually(() => acknowledged() > before + 500);
+        instances[n]?.kill(signal);
+        const exit = signal === 'SIGTERM' ? { code: 0, signal: null } : { code: null, signal };
+        expect(await instances[n]?.exited).toEqual(exit);
+        instances[n] = await startInstance(port);
+      }
+    }
+    const answers = (await Promise.all(loads.map(({ stop }) => stop()))).flat();
+    const failed = sum(loads.map(({ unsettled }) => unsettled.lost));
+    process.stdout.write(
+      `${rounds * INSTANCES} instances ended by ${signal} during ${answers.length} requests: ${failed} failed\n`,
+    );
+    expect(judge(answers, await storedPlantsAt(database.url))).toEqual(faultless);
+    expect(sum(loads.map(({ unsettled }) => unsettled.unavailable))).toBe(0);
+    // Requests in flight, and connections that the ended instance had not accepted: at most each connection's once.
+    expect(failed).toBeLessThan(rounds * INSTANCES * LOADS * 16);
+  },
+);
+
+test('a port at which something else listens is reported as it is without REUSE_PORT', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  await expect(startInstance(port)).rejects.toThrow(
+    `PORT ${port} is in use: stop the process that listens there, or set PORT to another port\n`,
+  );
+  await other[Symbol.asyncDispose]();
+});
