@@ -12,6 +12,7 @@ import { embeddedFolder, storedPlantsIn } from '../support/embedded-template.ts'
 import { eventually } from '../support/eventually.ts';
 import { type MortalService, startMortalService } from '../support/faults/crash-rounds.ts';
 import { type Activity, chance, endBackend, fire, pick } from '../support/faults/fire.ts';
+import { restorer } from '../support/faults/restores.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { applyTo, type Consumer, consumer, pagesOver, type ReadPage } from '../support/plants/changes.ts';
 import { migratedPostgres } from '../support/servers/own-postgres.ts';
@@ -32,7 +33,8 @@ const SHARED = 60;
 
 /** What has happened in all rounds. */
 function counters() {
-  return { writes: 0, unavailable: 0, kills: 0, forgotten: 0, foreign: 0, pages: 0, crashes: 0, rounds: 0 };
+  const of = { pages: 0, crashes: 0, rounds: 0 };
+  return { writes: 0, unavailable: 0, kills: 0, forgotten: 0, restores: 0, foreign: 0, ...of };
 }
 type Counters = ReturnType<typeof counters>;
 
@@ -75,9 +77,14 @@ function follower(one: Consumer, read: ReadPage, count: Counters): Activity {
   };
 }
 
+/** Plants of a copy, most of which exist at any later time, also after a restore. */
+const MANY = 20;
+
 async function stepped(one: Consumer, read: ReadPage, count: Counters): Promise<boolean> {
   try {
+    const before = one.copy.size;
     const isEnd = await one.step(read, pick([1, 7, 100, 1_000]));
+    if (before > MANY && one.copy.size < before / 4) throw new RangeError('a consumer was told to drop most plants');
     count.pages++;
     return isEnd;
   } catch (error) {
@@ -106,14 +113,15 @@ async function settle(consumers: readonly Consumer[], clients: readonly ApiClien
 
 const report: string[][] = [];
 afterAll(() => {
-  const head = ['feed of', 'rounds', 'writes', 'kills', 'forgotten', 'foreign transactions', 'pages', 'restarts'];
-  process.stdout.write(`\n${markdownTable([...head, 'consumer kills', 'lost'], report)}\n\n`);
+  const head = ['feed of', 'rounds', 'writes', 'kills', 'forgotten', 'restores', 'foreign transactions', 'pages'];
+  process.stdout.write(`\n${markdownTable([...head, 'restarts', 'consumer kills', 'lost'], report)}\n\n`);
 });
 
 function addToReport(name: string, count: Counters, consumers: readonly Consumer[], lost: number): void {
   const restarts = restartsOf(consumers);
-  const { rounds, writes, kills, forgotten, foreign, pages, crashes } = count;
-  report.push([name, ...[rounds, writes, kills, forgotten, foreign, pages, restarts, crashes, lost].map(String)]);
+  const { rounds, writes, kills, forgotten, restores, foreign, pages, crashes } = count;
+  const numbers = [rounds, writes, kills, forgotten, restores, foreign, pages, restarts, crashes, lost];
+  report.push([name, ...numbers.map(String)]);
 }
 
 /** Plants that the copy has not as the table has them, or has though the table does not. */
@@ -171,6 +179,35 @@ test('a consumer of a feed on Postgres loses nothing, and one that followed a se
     addToReport('Postgres, in the order of a sequence', count, [], lostByControl);
   }
   expect(lostByControl).toBeGreaterThan(0);
+});
+
+test('a consumer loses nothing, and is never told to drop most, while earlier states are restored', async () => {
+  const { url } = await migratedPostgres();
+  const environment = () => ({ DATABASE_URL: url, LOG_LEVEL: 'fatal' });
+  const services = await Promise.all([startMortalService(environment), startMortalService(environment)]);
+  const clients = services.map((service) => apiClient(service.url));
+  const count = counters();
+  const consumers = [consumer(), consumer(), consumer()];
+  const activities = [
+    ...Array.from({ length: WRITERS }, () => writer(clients, count)),
+    ...consumers.map((one, n) => follower(one, pagesOf(clients, n), count)),
+    backendKiller(url, count),
+  ];
+  const restoring = [...activities, restorer(url, () => count.writes, count)];
+  let lost = 0;
+  try {
+    for (let round = 0; round < faultRounds; round++) {
+      await fire(restoring, count, { writes: 500, kills: 2, restores: 4 }, () => restartsOf(consumers) > 0);
+      await fire(activities, count, { writes: 300 });
+      count.rounds++;
+      await settle(consumers, clients, count);
+      const table = await storedPlantsAt(url);
+      for (const { copy } of consumers) lost += differences(copy, table).length;
+      for (const { copy } of consumers) expect(differences(copy, table)).toEqual([]);
+    }
+  } finally {
+    addToReport('Postgres, with restores', count, consumers, lost);
+  }
 });
 
 test('a consumer of a feed on the embedded database loses nothing', async () => {
@@ -246,6 +283,15 @@ function killer(url: string, services: readonly MortalService[], count: Counters
   return async () => {
     await delay(randomInt(500));
     await (chance(60) ? endBackend(url) : pick(services).restart());
+    count.kills++;
+  };
+}
+
+/** Ends connections of services, which run on. */
+function backendKiller(url: string, count: Counters): Activity {
+  return async () => {
+    await delay(randomInt(500));
+    await endBackend(url);
     count.kills++;
   };
 }
