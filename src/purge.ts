@@ -8,16 +8,21 @@ import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
 import { parsePlantId, plantIdRule } from './wire/plant-id.ts';
 
-/* npm run purge: forgets deleted plants for good (docs/operations.md). */
+/* npm run purge: forgets deleted plants for good (docs/changing.md). */
 
-const USAGE = `Usage: npm run purge -- --deleted-before AGE | --id ID [--yes]
+const USAGE = `Usage: npm run purge -- --deleted-before AGE | --id ID [--even-if-recent] [--yes]
 
 Forgets deleted plants for good, in the database of MIGRATION_DATABASE_URL, else of DATABASE_URL, else in the embedded
 one in DATA_DIR. Their ids are free then: a late retry of a creation creates the plant again. Consumers of /changes that
 have not read the deletion yet have to start again.
 
-  --deleted-before AGE   those deleted at least so long ago: 90d, 12h, 30m, 0s
+Ids are freed only an hour after their deletion: a statement that the service has given up may still run, and would
+bring the plant back, or delete another one that has got the id.
+
+  --deleted-before AGE   those deleted at least so long ago: 90d, 12h, 90m
   --id ID                the deleted plant with this id
+  --even-if-recent       also those deleted within the last hour: safe if the service, and each of its connections to
+                         the database, has ended since the deletion
   --yes                  forgets them; without it, the command only says how many they are
   -h, --help             shows this
 
@@ -25,6 +30,9 @@ It can be interrupted and run again. Exit codes: 0 done; 1 it did not begin, or 
 interrupted by Ctrl-C, by SIGTERM.
 
 Example: npm run purge -- --deleted-before 90d`;
+
+/** Seconds in which a statement that was given up will have run or ended, as far as anybody can know. */
+const SAFE_AGE = 3_600;
 
 /** In seconds. */
 const UNITS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
@@ -40,21 +48,25 @@ function purgeArguments(args: string[]) {
     options: {
       'deleted-before': { type: 'string' },
       id: { type: 'string' },
+      'even-if-recent': { type: 'boolean', default: false },
       yes: { type: 'boolean', default: false },
     },
   });
-  const { id, 'deleted-before': age, yes } = values;
+  const { id, 'deleted-before': age, 'even-if-recent': isRecentIncluded, yes } = values;
   if ((id === undefined) === (age === undefined)) throw new Error('give either --deleted-before or --id');
   const selection: PurgeSelection = {
-    minAge: age === undefined ? 0 : secondsIn(age),
+    minAge: Math.max(age === undefined ? 0 : secondsIn(age), isRecentIncluded ? 0 : SAFE_AGE),
     id: id === undefined ? undefined : idIn(id),
   };
-  return { selection, isConfirmed: yes };
+  const none = isRecentIncluded
+    ? 'there is none like that'
+    : 'none like that was deleted at least an hour ago (see --help)';
+  return { selection, isConfirmed: yes, none };
 }
 
 function secondsIn(age: string): number {
   const [, count, unit] = /^(\d{1,6})([dhms])$/.exec(age) ?? [];
-  if (count === undefined) throw new Error('--deleted-before must be a time like 90d, 12h, 30m or 0s');
+  if (count === undefined) throw new Error('--deleted-before must be a time like 90d, 12h or 90m');
   return Number(count) * UNITS[unit as keyof typeof UNITS];
 }
 
@@ -65,7 +77,7 @@ function idIn(text: string): bigint {
 }
 
 /** @returns the exit code */
-async function run({ selection, isConfirmed }: ReturnType<typeof purgeArguments>): Promise<number> {
+async function run({ selection, isConfirmed, none }: ReturnType<typeof purgeArguments>): Promise<number> {
   let plants = 0;
   await withOfflineStore(readMigrationConfig(), async ({ purge }) => {
     const hideProgress = showProgress(() => ({ plants, part: undefined }), process.stderr);
@@ -79,11 +91,10 @@ async function run({ selection, isConfirmed }: ReturnType<typeof purgeArguments>
     }
   });
   const what = `${formatCount(plants)} deleted ${plants === 1 ? 'plant' : 'plants'}`;
-  const none = plants === 0 ? 'there is none like that' : undefined;
   say(
     isConfirmed
-      ? `${what} forgotten: ${none ?? 'the ids are free'}`
-      : `${what} would be forgotten: ${none ?? 'to do it, add --yes'}`,
+      ? `${what} forgotten: ${plants === 0 ? none : 'the ids are free'}`
+      : `${what} would be forgotten: ${plants === 0 ? none : 'to do it, add --yes'}`,
   );
   return stop.aborted ? stop.reason : 0;
 }

@@ -308,7 +308,7 @@ function embeddedKiller(service: MortalService, count: Counters, purge = async (
 
 /** Runs `npm run purge`. @returns how many plants it has forgotten */
 async function purgeProcess(folder: string): Promise<number> {
-  const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--yes'];
+  const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--even-if-recent', '--yes'];
   const purge = startNode(args, folder, { DATA_DIR: folder });
   const { code } = await purge.exited;
   if (code !== 0) throw new Error(purge.stderr());

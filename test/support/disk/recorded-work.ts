@@ -91,7 +91,7 @@ export async function recordedWork(
     if (imported.code !== 0) throw new Error(imported.stderr);
     await appendFile(journal, `${JSON.stringify({ op: 'response', operation, status: 200 })}\n`);
 
-    const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--yes'];
+    const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--even-if-recent', '--yes'];
     const purge = await startNode(args, folder, { DATA_DIR: dataDir, ...recorded }).outcome();
     if (purge.code !== 0) throw new Error(purge.stderr);
   }
