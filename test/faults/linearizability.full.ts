@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
+import { storeCalls } from '../../src/adapters/postgres/calls/store-call.ts';
+import { plantPurge } from '../../src/adapters/postgres/changes/plant-purge.ts';
 import { markdownTable } from '../../tooling/markdown-table.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
@@ -9,12 +11,12 @@ import { forAllTests } from '../support/lifetimes.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
 import { startService, temporaryFolder } from '../support/service-process.ts';
-import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
+import { connect, migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
 
 /*
  * Three instances whose connections to the database are cut before and after the commit, whose statements arrive late,
- * and whose backends freeze: what all clients have seen must be what one client could have seen that did the same one
- * after another.
+ * and whose backends freeze, while deleted plants are purged: what all clients have seen must be what one client could
+ * have seen that did the same one after another.
  */
 
 const ROUND = 20_000;
@@ -23,6 +25,10 @@ const CUT = 30;
 const LATE = 2;
 /** Milliseconds. */
 const FREEZE = { every: 1_500, for: 900 };
+/** At most, in milliseconds, until what is late arrives. */
+const LATENESS = 2_000;
+/** Seconds since a deletion until its id is freed: as an hour is for a service, longer than any statement is late. */
+const PURGE_AGE = 8;
 
 const environment = {
   ACCESS_TOKENS: TOKEN,
@@ -36,16 +42,16 @@ const postgres = forAllTests(() => ownPostgres(['fsync=off']));
 
 const report: string[][] = [];
 afterAll(() => {
-  const header = ['round', 'requests', 'definite', 'cut', 'late', 'frozen', 'contradictions'];
+  const header = ['round', 'requests', 'definite', 'cut', 'late', 'frozen', 'purged', 'contradictions'];
   process.stdout.write(`\n${markdownTable(header, report)}\n\n`);
 });
 
 test.each(Array.from({ length: globalThis.faultRounds }, (_, n) => n + 1))(
-  'no answer is wrong, and nearly all are definite, whatever is cut, late or frozen: round %i',
+  'no answer is wrong, and nearly all are definite, whatever is cut, late, frozen or purged: round %i',
   async (round) => {
     const database = await migratedDatabase(postgres.url);
     const network = await startTcpProxy(database.url);
-    const counts = { cut: 0, late: 0, frozen: 0 };
+    const counts = { cut: 0, late: 0, frozen: 0, purged: 0 };
     const start = async () => startService(await temporaryFolder(), { ...environment, DATABASE_URL: network.url });
     const services = await Promise.all([start(), start(), start()]);
     const clients = services.map(({ apiUrl }) => apiClient(apiUrl));
@@ -76,12 +82,25 @@ test.each(Array.from({ length: globalThis.faultRounds }, (_, n) => n + 1))(
     }
     async function deliver(): Promise<void> {
       while (!isOver()) {
-        await delay(randomInt(2_000));
+        await delay(randomInt(LATENESS));
         await network.deliverLate();
       }
     }
+    const forget = plantPurge(
+      connect(database.directUrl),
+      storeCalls({ schemaReady: () => undefined, timeout: 20_000 }),
+    );
+    async function purge(): Promise<bigint[]> {
+      const tombstones = () => database.query('select id, deleted::text from plants where deleted is not null');
+      const before = await tombstones();
+      for await (const count of forget({ minAge: PURGE_AGE, id: undefined }, false)) counts.purged += count;
+      // A plant that has got the id of another one since may be deleted by now, too.
+      const after = new Map((await tombstones()).map(({ id, deleted }) => [id, deleted]));
+      const freed = before.filter(({ id, deleted }) => after.get(id ?? null) !== deleted);
+      return freed.map(({ id }) => BigInt(id ?? ''));
+    }
 
-    const [requests] = await Promise.all([sendRandomRequests(clients, isOver), freeze(), deliver()]);
+    const [requests] = await Promise.all([sendRandomRequests(clients, isOver, purge), freeze(), deliver()]);
     for (const client of clients) client.close();
     for (const service of services) {
       service.kill('SIGTERM');
@@ -93,12 +112,12 @@ test.each(Array.from({ length: globalThis.faultRounds }, (_, n) => n + 1))(
     const total = [...requests.counts.values()].reduce((sum, count) => sum + count, 0);
     const unavailable = [...requests.counts].filter(([answer]) => answer.endsWith(' 50300')).map(([, count]) => count);
     const definite = 1 - unavailable.reduce((sum, count) => sum + count, 0) / total;
-    const { cut, late, frozen } = counts;
-    report.push([round, total, definite.toFixed(4), cut, late, frozen, contradictions.length].map(String));
+    const { cut, late, frozen, purged } = counts;
+    report.push([round, total, definite.toFixed(4), cut, late, frozen, purged, contradictions.length].map(String));
     expect(contradictions).toEqual([]);
     expect([...requests.counts.keys()].filter((answer) => / 50[01]00$/.test(answer))).toEqual([]);
     expect(definite).toBeGreaterThan(0.95);
-    expect(Math.min(cut, late, frozen)).toBeGreaterThan(0);
+    expect(Math.min(cut, late, frozen, purged)).toBeGreaterThan(0);
   },
 );
 

@@ -1,15 +1,21 @@
 import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import type { ApiClient, ApiResponse } from '../api-client.ts';
 import { firstWrong, type State, type Step } from './histories.ts';
 
-/* Creations, changes, deletions, reads and their late retries, racing for few ids, and whether the answers can be true. */
+/*
+ * Creations, changes, deletions, reads and their late retries, racing for few ids, and purges; and whether the answers can
+ * be true.
+ */
 
 const CLIENTS = 32;
 /** Ids that are in use at a time. The requests move on, so that each is created, changed and deleted while others are. */
 const WINDOW = 16;
 /** Requests until the next id comes into use. */
 const REQUESTS_PER_ID = 33;
+/** Milliseconds between purges at most. */
+const PURGE_PAUSE = 1_000;
 
 const stateOf = (name: string, tag: string): State => `plant ${name} ${tag}`;
 
@@ -61,8 +67,13 @@ const successes: Record<string, string> = { POST: 'POST 200', PUT: 'PUT 200', DE
  * Sends requests to all instances until it is over.
  *
  * @param isOver asked before each request, with the number of those before
+ * @param purge called now and then; resolves to the ids that it has freed
  */
-export async function sendRandomRequests(clients: readonly ApiClient[], isOver: (requests: number) => boolean) {
+export async function sendRandomRequests(
+  clients: readonly ApiClient[],
+  isOver: (requests: number) => boolean,
+  purge?: () => Promise<readonly bigint[]>,
+) {
   const steps = new Map<number, Step[]>();
   /** Entity tags that any client has seen, by id. */
   const etags = new Map<number, [string, State][]>();
@@ -97,14 +108,30 @@ export async function sendRandomRequests(clients: readonly ApiClient[], isOver: 
     const effect = definiteOutcomes[(isOpen ? successes[kind] : answer) ?? ''];
     const text = `${answer} ${sent.content}${expected === undefined ? '' : ` if ${expected}`} -> ${seen ?? ''}`;
     if (isOpen && effect === undefined) return;
-    steps.set(id, [...(steps.get(id) ?? []), { from, to, text, apply: (before) => effect?.(before, sent) }]);
+    addStep(id, { from, to, text, apply: (before) => effect?.(before, sent) });
   }
 
-  await Promise.all(
-    Array.from({ length: CLIENTS }, async () => {
+  function addStep(id: number, step: Step): void {
+    steps.set(id, [...(steps.get(id) ?? []), step]);
+  }
+
+  async function purgeOnce(freeIds: () => Promise<readonly bigint[]>): Promise<void> {
+    await delay(randomInt(PURGE_PAUSE));
+    const from = clock++;
+    const freed = await freeIds();
+    const to = clock++;
+    const apply = (before: State) => (before === 'deleted' ? 'absent' : undefined);
+    for (const id of freed) addStep(Number(id), { from, to, text: 'purge', apply });
+  }
+
+  await Promise.all([
+    ...Array.from({ length: CLIENTS }, async () => {
       while (!isOver(requests)) await sendOne(requests++);
     }),
-  );
+    (async () => {
+      while (purge !== undefined && !isOver(requests)) await purgeOnce(purge);
+    })(),
+  ]);
   return {
     /** How often there was each response, such as `PUT 41200`. */
     counts,
