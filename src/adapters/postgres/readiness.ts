@@ -7,8 +7,8 @@ import { nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
 import { withAdvice } from './schema/advice.ts';
+import { dangers } from './schema/dangers.ts';
 import { requireMigrations } from './schema/schema-gate.ts';
-import { serverProblems } from './schema/server-problems.ts';
 
 /**
  * Creates the check that plants can be stored and read now and would be durable. It resolves to what does not work even
@@ -36,7 +36,7 @@ export function readiness(
         (await nodesProblem()) ??
         (await feedProblem(database)) ??
         (await parkedWebhooks(database, endpoints));
-      const all = [...(first === undefined ? [] : [first]), ...(await serverProblems(database.sql))].join('; ');
+      const all = [...(first === undefined ? [] : [first]), ...(await dangers(database.sql))].join('; ');
       if (all === '') return undefined;
       if (all !== logged) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;
@@ -62,7 +62,7 @@ async function parkedWebhooks({ sql: database }: Database, endpoints: readonly s
  * The largest id only fits a bigint column.
  */
 const INSERT_NOTHING = `insert into plants (id, name, tag)
-  select ${2n ** 63n - 1n}, ''::text, null::text where false on conflict (id) do nothing`;
+  select ${2n ** 63n - 1n}, ''::text, null::text where false on conflict (id) do nothing returning id`;
 
 /** The major version of Postgres that CI runs the tests of the database on, beside the newest one. */
 const OLDEST_VERSION = 14;
