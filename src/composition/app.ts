@@ -6,6 +6,7 @@ import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
 import { postgresPlants } from '../adapters/postgres/postgres-plants.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
 import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
+import { transactionIdsLeft } from '../adapters/postgres/schema/transaction-ids.ts';
 import { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { useCases } from '../application/use-cases.ts';
 import type { Config } from '../config/config.ts';
@@ -90,6 +91,7 @@ async function start(
     followers: app.followers,
     connections: () => database.connectionUse?.() ?? {},
     changesLag: plants.changesLag,
+    transactionIdsLeft: () => callStore(() => transactionIdsLeft(database)),
     droppedLines,
   });
   const managementServer = await serve(

@@ -38,6 +38,9 @@ const CONNECTION_FAILURE = '08006';
 /** No such table, column, database or role, a wrong password, no privilege: only an operator can help. */
 const NOT_SET_UP = /^(42P01|42703|42501|3D|28)/;
 
+/** The function of Postgres that assigns transaction ids; it refuses to before they wrap around (SQLSTATE 54000). */
+const ASSIGNS_IDS = 'GetNewTransactionId';
+
 const NOT_RETRYABLE = [DeadlineError, SchemaError, PlantStoreError];
 
 export function classify(error: unknown): FailureClass {
@@ -45,7 +48,7 @@ export function classify(error: unknown): FailureClass {
   if (error instanceof UnknownOutcomeError) return 'transient';
   if (error instanceof MissingRowError) return 'withheld';
   const state = sqlState(error) ?? '';
-  if (NOT_SET_UP.test(state)) return 'unavailable';
+  if (NOT_SET_UP.test(state) || isAt(error, ASSIGNS_IDS)) return 'unavailable';
   // Whatever a server or a pooler says before there is a statement, no statement is at fault.
   if (error instanceof ConnectionError || TRANSIENT.test(state)) return 'transient';
   if (SERVER_TIMEOUT.test(state)) return 'withheld';
@@ -82,6 +85,11 @@ export function breaksConnection(error: unknown): boolean {
 /** Whether this error suggests that connections opened before it are dead, too, or lead to the wrong server. */
 export function invalidatesOlderConnections(error: unknown): boolean {
   return isUnknown(error, 'lost_connection', 'no_response') || READ_ONLY.test(sqlState(error) ?? '');
+}
+
+/** Whether the function of Postgres with this name has thrown the error. */
+function isAt(error: unknown, routine: string): boolean {
+  return sqlState(error) !== undefined && (error as { routine?: string }).routine === routine;
 }
 
 function isUnknown(error: unknown, ...reasons: readonly UnknownOutcomeError['reason'][]): boolean {

@@ -36,7 +36,7 @@ export function readiness(
         (await nodesProblem()) ??
         (await feedProblem(database)) ??
         (await parkedWebhooks(database, endpoints));
-      const all = [...(first === undefined ? [] : [first]), ...(await dangers(database.sql))].join('; ');
+      const all = [...(first === undefined ? [] : [first]), ...(await dangers(database))].join('; ');
       if (all === '') return undefined;
       if (all !== logged) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;

@@ -16,6 +16,8 @@ interface Sources {
   readonly connections: () => Readonly<Record<string, number>>;
   /** Seconds for which an open transaction has held back the feed of changes; may reject. */
   readonly changesLag: () => Promise<number>;
+  /** How many more transactions the database takes before it must be vacuumed; may reject. */
+  readonly transactionIdsLeft: () => Promise<number>;
   /** Log lines dropped so far. */
   readonly droppedLines: () => number;
 }
@@ -69,7 +71,8 @@ export function prometheusMetrics() {
     webhooks: (endpoints: readonly string[], states: () => Promise<readonly EndpointState[]>) =>
       webhookMetrics(registry, endpoints, states),
     /** Adds metrics whose values these functions return at each scrape, and the series that begin at 0. */
-    collectFrom({ operations, waiting, streams, followers, connections, changesLag, droppedLines }: Sources): void {
+    collectFrom(sources: Sources): void {
+      const { operations, waiting, streams, followers, connections, changesLag, transactionIdsLeft } = sources;
       requests.beginDefects(operations);
       new Counter({
         name: 'plant_store_log_lines_dropped_total',
@@ -77,7 +80,7 @@ export function prometheusMetrics() {
         registers,
         collect() {
           this.reset();
-          this.inc(droppedLines());
+          this.inc(sources.droppedLines());
         },
       });
       gauge('plant_store_waiting_plants', 'Plants waiting for an INSERT', waiting);
@@ -87,6 +90,11 @@ export function prometheusMetrics() {
         'plant_store_changes_lag_seconds',
         'Time for which a transaction that is still open has held back /changes; NaN if it is not known',
         () => changesLag().catch(() => Number.NaN),
+      );
+      gauge(
+        'plant_store_transaction_ids_left',
+        'Transactions that Postgres takes before it must have been vacuumed; NaN if it is not known',
+        () => transactionIdsLeft().catch(() => Number.NaN),
       );
       new Gauge({
         name: 'plant_store_pool_connections',

@@ -56,8 +56,9 @@ test('tries the rows of a batch alone after whatever one of them may have caused
   const refused = ['55P03', '23514', '54000', 'P0001', '42601', 'XX000'].map(postgres);
   const rows = [noResponse, new MissingRowError('dropped'), ...refused];
   const nodes = [postgres('08006'), new UnknownOutcomeError('lost_node', 'SSL SYSCALL error')];
-  // For lack of a privilege, a table or a connection, no row would fare better.
-  const others = [...['42501', '42P01', '42703', '40P01', '53100', '08P01'].map(postgres), new Error('a defect')];
+  // For lack of a privilege, a table, a connection or a transaction id, no row would fare better.
+  const noId = Object.assign(postgres('54000'), { routine: 'GetNewTransactionId' });
+  const others = [noId, ...['42501', '42P01', '42703', '40P01', '53100', '08P01'].map(postgres), new Error('a defect')];
   const all = [...rows, ...nodes, ...others];
   expect(all.filter(shouldRetryAlone)).toEqual([...rows, ...nodes]);
 });

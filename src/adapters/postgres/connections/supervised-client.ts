@@ -21,8 +21,12 @@ export interface Supervisor {
   invalidateOpenedBefore(time: number): void;
 }
 
-/** The SQLSTATE of a plain warning. */
-const WARNING = '01000';
+/**
+ * The function of Postgres whose warnings say that a commit has stopped waiting for its synchronous standby, since an
+ * administrator has cancelled that; Postgres reports success even so. Unlike the message, it is not translated.
+ */
+const SYNC_WAIT = 'SyncRepWaitForLSN';
+const UNCONFIRMED = 'Postgres warned that the commit may not be on the synchronous standby';
 
 /**
  * A client for Kysely that closes a broken connection. There is one for each connection, since what is made for each
@@ -36,11 +40,11 @@ const WARNING = '01000';
 export function supervised(client: ClientBase, backend: number, supervisor: Supervisor): SupervisedClient {
   const openedAt = performance.now();
   let isBroken = false;
-  /** Whether the server has sent a warning since the last statement began. */
-  let isWarned = false;
+  /** Whether the commit of the last statement may not be on the synchronous standby. */
+  let isUnconfirmed = false;
 
-  client.on('notice', ({ code }) => {
-    if (code === WARNING) isWarned = true;
+  client.on('notice', ({ routine }) => {
+    if (routine === SYNC_WAIT) isUnconfirmed = true;
   });
 
   const send = (sql: string, parameters: readonly unknown[] = []): Promise<QueryResult> =>
@@ -48,11 +52,11 @@ export function supervised(client: ClientBase, backend: number, supervisor: Supe
 
   async function executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<KyselyResult<Row>> {
     const sent = performance.now();
-    isWarned = false;
+    isUnconfirmed = false;
     try {
-      const result = await send(sql, parameters);
-      if (isWarned) requireConfirmed(result);
-      return { rows: result.rows };
+      const { rows } = await send(sql, parameters);
+      if (isUnconfirmed) throw new UnknownOutcomeError('unconfirmed', UNCONFIRMED);
+      return { rows };
     } catch (thrown) {
       const error = await explained(thrown);
       if (breaksConnection(error)) isBroken = true;
@@ -109,14 +113,4 @@ async function withinDeadline<T>(
   } finally {
     clearInterval(timer);
   }
-}
-
-/**
- * For a result with a warning: if an administrator cancels a commit that waits for its synchronous standby, Postgres
- * reports success with one. An insert that stored nothing has no commit to wait for, so its warnings come from
- * a trigger.
- */
-function requireConfirmed(result: QueryResult): void {
-  if (result.command === 'INSERT' && result.rowCount === 0) return;
-  throw new UnknownOutcomeError('unconfirmed', 'Postgres warned that the commit may not be on the synchronous standby');
 }

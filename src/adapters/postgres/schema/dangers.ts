@@ -1,8 +1,9 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../database.ts';
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import { wraparoundProblem } from './transaction-ids.ts';
 
-/** Finds what can lose or change plants although every request succeeds, in words. */
-export async function dangers(database: Kysely<Tables>): Promise<readonly string[]> {
+/** Finds what can lose or change plants, or soon refuse them, although every request succeeds now; in words. */
+export async function dangers(database: Database): Promise<readonly string[]> {
   const { rows } = await sql<{ off: string | null; triggers: string | null }>`select
     (select string_agg(name, ' and ' order by name) from pg_settings
       where name in ('fsync', 'full_page_writes') and setting = 'off') as off,
@@ -14,8 +15,10 @@ export async function dangers(database: Kysely<Tables>): Promise<readonly string
         union all
         select rulename from pg_rewrite where ev_class = to_regclass('plants') and ev_enabled in ('O', 'A')
       ) as enabled (name)) as triggers
-  `.execute(database);
+  `.execute(database.sql);
+  const wraparound = await wraparoundProblem(database);
   return rows.flatMap(({ off, triggers }) => [
+    ...(wraparound === undefined ? [] : [wraparound]),
     ...(off === null ? [] : [`a power loss can destroy the database: switch ${off} on in Postgres`]),
     ...(triggers === null
       ? []
