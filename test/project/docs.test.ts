@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { documents as withBenchFigures, withFigures } from '../../bench/figures.ts';
 import { errorKinds } from '../../src/adapters/http/http-errors.ts';
+import { MAX_WAITING } from '../../src/adapters/http/sockets/request-order.ts';
 import { serverLimits } from '../../src/adapters/http/sockets/server.ts';
 import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
@@ -121,7 +122,7 @@ test('docs/security.md has the limits that hold', () => {
     'time for a request': seconds(serverLimits.requestTimeout),
     'a response that the client does not read': `${serverLimits.responseTimeout / 1_000} to ${seconds(2 * serverLimits.responseTimeout)}`,
     'an idle connection': seconds(serverLimits.keepAliveTimeout),
-    'pipelined requests that wait': expect.stringMatching(`, ${serverLimits.maxWaiting.toLocaleString('en')} on all `),
+    'pipelined requests that wait': `${MAX_WAITING} on each connection`,
     connections: `MAX_CONNECTIONS, ${serverLimits.maxConnections.toLocaleString('en')}`,
   });
 });

@@ -62,7 +62,6 @@ export function api(options: ApiOptions) {
   return {
     handle: koaApp(routes, beforeRoutes, observer?.overloaded),
     logExchange: requestLog(log, log.isLevelEnabled('info') ? writeLine : undefined, observer),
-    freeSlots: () => Math.min(admissions.read.freeSlots(), admissions.write.freeSlots()),
     observer,
     /** Lists that are being streamed. */
     streams: responses.streams,

@@ -8,18 +8,15 @@ export interface Connection {
   readonly socket: Socket;
   /** Whether a request on it had a valid token; such connections are never evicted. */
   isAuthenticated: boolean;
-  /** The one in progress. */
+  /** The exchange in progress. */
   exchange?: Exchange | undefined;
   /** The last request, if its response was sent before all of its body had come. */
   unread?: IncomingMessage | undefined;
   /** The requests behind the one in progress and their responses, oldest first. */
-  readonly waiting: [IncomingMessage, ServerResponse][];
-  /** Why the parser has refused its input: it then reports an error for all that follows. */
+  readonly waiting: { readonly request: IncomingMessage; readonly response: ServerResponse }[];
+  /** Why the parser has refused its input, or that its newest request came too slowly: what follows cannot be read. */
   refusal?: Error;
-  /** Whether nothing is read until nothing waits. */
-  isHeld: boolean;
-  /** The report that the time of its newest request was up, which came before its turn. Node.js makes it only once. */
-  late?: Error;
+  isReadingPaused: boolean;
 }
 
 /** A request and its response: what both the socket layer and Koa's middleware know of it. */
@@ -29,7 +26,7 @@ export interface Exchange {
   readonly response: ServerResponse;
   readonly log: Logger;
   /** When the headers had arrived and the exchange before it was over, as performance.now() counts. */
-  readonly start: number;
+  readonly startedAt: number;
   /** Sent as X-Request-Id, and in every line of the log about this exchange. */
   readonly requestId: string;
   /** The requested operation's operationId; undefined if the request matched none. */
@@ -39,10 +36,10 @@ export interface Exchange {
   /** The length of the response's body, if it is declared. */
   bytesOut: number | undefined;
   /**
-   * When reading resumes after the response: at once if the request was admitted, after this iteration of the event
-   * loop if it was refused or needed no admission, and when a slot is free if it was refused for overload.
+   * When the next request of the connection is read: at once if this one was admitted, after this iteration of the event
+   * loop if it was refused or needed no admission, and after a second if it was refused for overload.
    */
-  resume: 'at once' | 'after this iteration' | 'when a slot is free';
+  next: 'at once' | 'after this iteration' | 'after a second';
 }
 
 /** A client's own request id is kept if it is short and safe in a log and a header. */
@@ -62,12 +59,12 @@ export function beginExchange(
     request,
     response,
     log,
-    start: performance.now(),
+    startedAt: performance.now(),
     requestId: typeof offered === 'string' && VALID_ID.test(offered) ? offered : randomUUID(),
     operation: undefined,
     failure: undefined,
     bytesOut: undefined,
-    resume: 'after this iteration',
+    next: 'after this iteration',
   };
   connection.exchange = exchange;
   response.on('close', () => {

@@ -52,7 +52,6 @@ export function management(
     handle: koaApp(routes),
     // Probes come every few seconds: only failures are logged.
     logExchange: requestLog(log, undefined),
-    freeSlots: () => Number.POSITIVE_INFINITY,
   };
 }
 

@@ -27,7 +27,6 @@ const SLOW_BODY = 100;
 export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits) {
   let inFlight = 0;
   let allBytes = 0;
-  let lastRefused = 0;
   /** Those whose body is still arriving, oldest first. */
   const arriving = new Set<Ticket>();
 
@@ -66,7 +65,6 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits) {
   function enter(bytes: number): Ticket {
     while (inFlight >= maxRequests || allBytes + bytes > maxRequestBytes) {
       if (evictSlowest()) continue;
-      lastRefused = bytes;
       throw new HttpError('overloaded');
     }
     inFlight++;
@@ -99,8 +97,6 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits) {
     arrival,
     leave,
     inFlight: () => inFlight,
-    /** How many more requests can be admitted, if their bodies are no larger than the last refused one. */
-    freeSlots: () => (allBytes + lastRefused > maxRequestBytes ? 0 : maxRequests - inFlight),
   };
 }
 

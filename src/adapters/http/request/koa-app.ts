@@ -40,7 +40,7 @@ export function koaApp(
       if (!ctx.res.headersSent) respond(ctx, { status: ctx.status, headers: {}, body: undefined });
     } catch (thrown) {
       const code = thrown instanceof HttpError ? thrown.code : undefined;
-      if (code === 'overloaded') exchange.resume = 'when a slot is free';
+      if (code === 'overloaded') exchange.next = 'after a second';
       // Here, a request is too slow only if its body has lost its slot to another one.
       if (code === 'overloaded' || code === 'request_too_slow') overloaded?.();
       respond(ctx, fail(exchange, thrown));

@@ -33,8 +33,8 @@ export function requestLog(
   write: ((line: string) => void) | undefined,
   observer?: RequestObserver,
 ): (exchange: Exchange) => void {
-  return ({ request, response, start, requestId, operation, failure, bytesOut }) => {
-    const milliseconds = performance.now() - start;
+  return ({ request, response, startedAt, requestId, operation, failure, bytesOut }) => {
+    const milliseconds = performance.now() - startedAt;
     // Before it is sent, the response has Node's default status.
     const status = response.headersSent ? response.statusCode : undefined;
     const error = failure?.error;

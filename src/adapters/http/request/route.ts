@@ -40,7 +40,7 @@ export function operationRoute(operation: Operation, { verifyToken, admissions, 
     try {
       const reading = read(ctx);
       const bytes = Buffer.isBuffer(reading) ? reading : await arrival(ticket, reading);
-      exchange.resume = 'at once';
+      exchange.next = 'at once';
       const { headers, body, needsChunks } = await invoke(bytes);
       // The parser refused what followed meanwhile, and that response is sent (parser-refusals.ts).
       if (res.headersSent) return;

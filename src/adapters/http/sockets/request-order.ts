@@ -1,82 +1,58 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Connection, Exchange } from '../exchange.ts';
+import type { Connection } from '../exchange.ts';
 
-interface OrderLimits {
-  /** Milliseconds. */
-  readonly requestTimeout: number;
-  /** Requests that wait on all connections together. */
-  readonly maxWaiting: number;
-}
+/** Requests that may wait on a connection behind the one in progress. */
+export const MAX_WAITING = 16;
 
-/** Requests that may wait on a connection however many wait on others. */
-const OWN_SHARE = 16;
+/**
+ * Connections on which more came than may wait. Node.js keeps all that it has read, 8 MiB for 64 KiB of the shortest
+ * requests, until the connection closes.
+ */
+export const MAX_OVERFULL = 32;
+
+type Begin = (connection: Connection, request: IncomingMessage, response: ServerResponse) => void;
 
 /**
  * Lets the requests of a connection take effect in their order (RFC 9112 section 9.3.2): each begins when the response
- * before it has closed, and none begins behind a response that closes the connection.
+ * before it has closed, and none begins behind a response that closes the connection. If more come than may wait, the
+ * response to the last that may closes it; while that is so on too many connections, one more is closed at once.
  *
- * Once more than 16 wait, or a body has to, the connection is not read until none does. What has come by then is at most
- * one read of 64 KiB more, which Node.js parses to its end: some 2,500 requests.
+ * While a request with a body waits, or as many as may, the connection is not read. Otherwise it is, since nothing else
+ * shows that its client leaves. What comes nevertheless is at most the rest of a read of 64 KiB, which Node.js parses to
+ * its end.
  *
  * @param begin begins an exchange
  * @param refuse responds to what the parser could not read, or what did not come in time
  */
-export function requestOrder(
-  { requestTimeout, maxWaiting }: OrderLimits,
-  begin: (connection: Connection, request: IncomingMessage, response: ServerResponse) => void,
-  refuse: (error: Error, connection: Connection) => void,
-) {
+export function requestOrder(begin: Begin, refuse: (error: Error, connection: Connection) => void) {
   const connections = new Map<Socket, Connection>();
-  let allWaiting = 0;
+  const overfull = new Set<Connection>();
 
-  function start(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
-    // Node's parser discards what follows an offered upgrade in the same read, and does not watch the time of a late
-    // request any more.
-    if (request.headers.upgrade !== undefined || (connection.late !== undefined && connection.waiting.length === 0)) {
-      response.setHeader('Connection', 'close');
-    }
-    begin(connection, request, response);
-  }
-
-  function hold(connection: Connection): void {
-    connection.isHeld = true;
+  function pauseReading(connection: Connection): void {
+    connection.isReadingPaused = true;
     connection.socket.pause();
   }
 
-  /** Node.js reports that the time of a request is up, which counts from when the exchange before it was over. */
-  function expire(error: Error, connection: Connection): void {
-    const { exchange } = connection;
-    const left = exchange === undefined ? 0 : exchange.start + requestTimeout - performance.now();
-    if (!isNext(connection)) connection.late = error;
-    else if (left > 0) expireAfter(left, error, connection);
-    else refuseNow(error, connection);
-  }
-
-  function expireAfter(milliseconds: number, error: Error, connection: Connection): void {
-    const request = connection.exchange?.request;
-    setTimeout(() => {
-      if (!request?.complete && isNext(connection)) refuseNow(error, connection);
-    }, milliseconds).unref();
-  }
-
-  function refuseNow(error: Error, connection: Connection): void {
-    connection.refusal = error;
-    refuse(error, connection);
+  function endBehindWaiting(connection: Connection): void {
+    connection.waiting.at(-1)?.response.setHeader('Connection', 'close');
+    overfull.add(connection);
+    if (overfull.size > MAX_OVERFULL) connection.socket.destroy();
   }
 
   return {
     /** The open connections. */
     connections: connections as ReadonlyMap<Socket, Connection>,
+    pauseReading,
 
     open(socket: Socket): Connection {
-      const connection: Connection = { socket, isAuthenticated: false, waiting: [], isHeld: false };
+      const connection: Connection = { socket, isAuthenticated: false, waiting: [], isReadingPaused: false };
       connections.set(socket, connection);
       // Node resumes it itself when a request has been read or a response has been sent.
-      socket.on('resume', () => void (connection.isHeld && socket.pause()));
+      socket.on('resume', () => void (connection.isReadingPaused && socket.pause()));
       socket.once('close', () => {
         connections.delete(socket);
-        allWaiting -= connection.waiting.length;
+        overfull.delete(connection);
         connection.waiting.length = 0;
       });
       return connection;
@@ -87,48 +63,40 @@ export function requestOrder(
       const { socket } = request;
       const connection = connections.get(socket);
       if (connection === undefined || !socket.writable) return;
-      const { exchange, waiting } = connection;
-      if (exchange !== undefined && isLast(exchange)) return;
-      if (exchange === undefined && waiting.length === 0) {
-        start(connection, request, response);
+      const { exchange, waiting, isReadingPaused } = connection;
+      if (waiting.length === MAX_WAITING && !isOver(connection)) endBehindWaiting(connection);
+      if (isOver(connection)) {
+        pauseReading(connection);
         return;
       }
-      waiting.push([request, response]);
-      allWaiting++;
-      if (waiting.length > OWN_SHARE || hasBody(request)) hold(connection);
-      if (waiting.length > OWN_SHARE && allWaiting > maxWaiting) socket.destroy();
+      // Node's parser discards what follows an offered upgrade in the same read.
+      if (request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
+      if (exchange === undefined && waiting.length === 0 && !isReadingPaused) {
+        begin(connection, request, response);
+        return;
+      }
+      waiting.push({ request, response });
+      if (mustNotRead(connection)) pauseReading(connection);
     },
 
-    /** Nothing is in progress any more. */
-    proceed(connection: Connection): void {
-      const { socket, waiting, refusal, late } = connection;
-      if (connection.exchange !== undefined || !socket.writable) return;
+    /** Begins the next request, or reads it; nothing is in progress any more. */
+    readNext(connection: Connection): void {
+      const { socket, waiting, refusal } = connection;
+      if (!socket.writable) return;
       const next = waiting.shift();
-      if (waiting.length === 0 && refusal === undefined) connection.isHeld = false;
-      if (!connection.isHeld) socket.resume();
-      if (next !== undefined) {
-        allWaiting--;
-        start(connection, ...next);
-      }
-      if (waiting.length > 0) return;
+      if (next !== undefined) begin(connection, next.request, next.response);
+      connection.isReadingPaused = mustNotRead(connection);
+      if (!connection.isReadingPaused) socket.resume();
       if (refusal !== undefined && isNext(connection)) refuse(refusal, connection);
-      else if (late !== undefined) expireAfter(requestTimeout, late, connection);
     },
 
     /** The parser could not read what came, or the time for it is up. */
-    fail(error: Error & { readonly code?: string }, socket: Socket): void {
+    fail(error: Error, socket: Socket): void {
       const connection = connections.get(socket);
-      if (connection === undefined || connection.refusal !== undefined) return;
-      const { exchange } = connection;
-      if (exchange?.request.complete && isLast(exchange)) return;
-      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-        expire(error, connection);
-        return;
-      }
+      if (connection === undefined || connection.refusal !== undefined || isOver(connection)) return;
       connection.refusal = error;
-      // A response that is being sent is cut, since whoever sends garbage may never read it.
-      if (isNext(connection) || exchange?.response.headersSent) refuse(error, connection);
-      else hold(connection);
+      if (isNext(connection)) refuse(error, connection);
+      else pauseReading(connection);
     },
   };
 }
@@ -138,9 +106,16 @@ function isNext({ exchange, waiting }: Connection): boolean {
   return waiting.length === 0 && !exchange?.request.complete;
 }
 
-/** Whether its response closes the connection. */
-function isLast({ response }: Exchange): boolean {
-  return response.getHeader('Connection') === 'close';
+/** Whether the newest request has come whole, and the response to it closes the connection. */
+function isOver({ exchange, waiting }: Connection): boolean {
+  const newest = waiting.at(-1) ?? exchange;
+  return newest !== undefined && newest.request.complete && newest.response.getHeader('Connection') === 'close';
+}
+
+function mustNotRead(connection: Connection): boolean {
+  const { waiting, refusal } = connection;
+  if (refusal !== undefined || waiting.length === MAX_WAITING || isOver(connection)) return true;
+  return waiting.some(({ request }) => hasBody(request));
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

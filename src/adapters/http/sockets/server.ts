@@ -17,7 +17,7 @@ export const serverLimits = {
   maxHeaderSize: 16 * 1024,
   /** From the opening of the connection, or the end of the previous response, to the end of the headers. */
   headersTimeout: 10_000,
-  /** From the end of the headers, and of the exchange before, to the end of the body. */
+  /** From its first byte to the end of its body, whether or not it waits meanwhile. */
   requestTimeout: 30_000,
   /** How often these two are checked: often, so that a flood of slow clients is refused in small portions. */
   connectionsCheckingInterval: 100,
@@ -29,8 +29,6 @@ export const serverLimits = {
   /** Longer than the 60 s of common proxies, which would otherwise send a request on a connection just closed. */
   keepAliveTimeout: 75_000,
   maxConnections: 10_000,
-  /** Requests that wait on all connections together, beyond 16 on each. */
-  maxWaiting: 50_000,
 };
 
 export interface HttpServer {
@@ -49,8 +47,6 @@ export interface ServedApp {
   readonly handle: (exchange: Exchange) => Promise<void>;
   /** Called with each exchange that has ended. */
   readonly logExchange: (exchange: Exchange) => void;
-  /** How many more requests can be admitted. */
-  readonly freeSlots: () => number;
   readonly observer?: RequestObserver | undefined;
 }
 
@@ -61,7 +57,7 @@ export interface ServedApp {
  * @throws Node's own error if it cannot listen there.
  */
 export async function serve(
-  { handle, logExchange, freeSlots, observer }: ServedApp,
+  { handle, logExchange, observer }: ServedApp,
   host: string,
   port: number,
   log: Logger,
@@ -76,8 +72,8 @@ export async function serve(
   respondToHalfClosed(server);
 
   const limitConnections = connectionLimit(maxConnections, log);
-  const order = requestOrder(nodeLimits, begin, (...refused) => refuse(...refused, log, observer));
-  const pause = backPressure(freeSlots, order.proceed);
+  const order = requestOrder(begin, (...refused) => refuse(...refused, log, observer));
+  const afterExchange = backPressure(order);
   let isClosing = false;
 
   function begin(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
@@ -88,7 +84,7 @@ export async function serve(
 
   function end(exchange: Exchange): void {
     logExchange(exchange);
-    pause(exchange);
+    afterExchange(exchange);
   }
 
   server.on('connection', (socket: Socket) => limitConnections(order.open(socket)));

@@ -14,7 +14,7 @@ function begin() {
     url: '/plants/1?tag=a',
     headers: { 'accept-encoding': 'gzip', origin: 'https://a.example' },
   });
-  const connection = { socket, isAuthenticated: false, waiting: [], isHeld: false };
+  const connection = { socket, isAuthenticated: false, waiting: [], isReadingPaused: false };
   const response = new ServerResponse(request);
   response.assignSocket(socket);
   return beginExchange(connection, request, response, pino({ enabled: false }), () => {});

@@ -14,7 +14,7 @@ const GET = requestText('GET /');
 
 /** Serves an app that waits for its clients for 50 ms. */
 const startWith = (handle: ServedApp['handle']) =>
-  startServer({ handle, logExchange() {}, freeSlots: () => 1 }, undefined, { responseTimeout: 50 });
+  startServer({ handle, logExchange() {} }, undefined, { responseTimeout: 50 });
 
 async function open(url: string): Promise<Socket> {
   const socket = connectTo(url).setEncoding('utf8');

@@ -1,10 +1,11 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import type { Ports } from '../../../../src/application/use-cases.ts';
+import { operationsOn } from '../../../../src/adapters/http/contract/operations.ts';
+import { MAX_OVERFULL, MAX_WAITING } from '../../../../src/adapters/http/sockets/request-order.ts';
+import { type Ports, type UseCases, useCases } from '../../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { type ApiServer, get, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually as within } from '../../../support/eventually.ts';
@@ -154,11 +155,31 @@ describe('requests of one connection', () => {
     expect(await sent.statuses()).toEqual([200, 200]);
   });
 
-  test('get their responses, however many there are and although the client has closed its side', async () => {
+  test('get their responses although the client has closed its side', async () => {
     server = await startApiServer();
     const socket = connectTo(server.url, true).setEncoding('utf8');
-    socket.end(request('POST /plants', BODY) + read().repeat(2_000));
-    expect(statuses(await text(socket))).toEqual(Array.from({ length: 2_001 }, () => 200));
+    socket.end(request('POST /plants', BODY) + read().repeat(MAX_WAITING));
+    expect(statuses(await text(socket))).toEqual(Array.from({ length: MAX_WAITING + 1 }, () => 200));
+  });
+
+  test('end with the last that may wait, whose response says so, if more come; none of these begins', async () => {
+    const { calls, release, sent } = await sendHeld(read().repeat(MAX_WAITING + 1) + remove().repeat(5));
+    sent.socket.write(remove());
+    await readByService();
+    for (let count = 0; count <= MAX_WAITING; count++) await release();
+    expect(await sent.statuses()).toEqual(Array.from({ length: MAX_WAITING + 1 }, () => 200));
+    const connections = [...sent.received.matchAll(/^Connection: (.*)\r$/gm)].map(([, value]) => value);
+    expect(connections).toEqual([...Array.from({ length: MAX_WAITING }, () => 'keep-alive'), 'close']);
+    expect(new Set(calls)).toEqual(new Set(['find']));
+  });
+
+  test('are not read while as many wait as may, so that what comes later has its turn', async () => {
+    const { release, sent } = await sendHeld(read().repeat(MAX_WAITING + 1));
+    await readByService();
+    sent.socket.write(read(CLOSE));
+    await readByService();
+    for (let count = 0; count < MAX_WAITING + 2; count++) await release();
+    expect(await sent.statuses()).toEqual(Array.from({ length: MAX_WAITING + 2 }, () => 200));
   });
 
   test('never begin behind a response that closes the connection', async () => {
@@ -183,7 +204,7 @@ describe('requests of one connection', () => {
     expect(calls).toEqual(['find', 'find']);
   });
 
-  test('wait for room like any other after a refusal for overload', async () => {
+  test('begin a second after a refusal for overload', async () => {
     const { calls, store, release } = held();
     server = await startApiServer({ plants: store, maxRequests: 1 });
     const first = get(server.url, '/plants/1');
@@ -198,46 +219,41 @@ describe('requests of one connection', () => {
 });
 
 describe('time', () => {
-  const limits = { headersTimeout: 1_000, requestTimeout: 1_000, connectionsCheckingInterval: 10 };
+  const limits = { headersTimeout: 500, requestTimeout: 500, connectionsCheckingInterval: 10 };
   /** Resolves after the limits above, when a request that came at the same time was refused. */
   const timeIsUp = () => rawRequest(server.url, request('POST /plants', BODY).slice(0, -1));
 
-  test('of a request begins with its turn: neither its body nor its headers end the one before it', async () => {
-    for (const part of [request('POST /plants', BODY, CLOSE), remove(CLOSE)]) {
-      const { release, sent } = await sendHeld(read() + part.slice(0, -1), { limits });
-      expect(statuses(await timeIsUp())).toEqual([408]);
-      expect(sent.closed).toBe(false);
-      await release();
-      await eventually(() => statuses(sent.received).length === 1);
-      sent.socket.write(part.slice(-1));
-      await release();
-      expect(await sent.statuses()).toEqual([200, part.startsWith('POST') ? 200 : 204]);
-    }
+  test.each([
+    ['body', request('POST /plants', BODY)],
+    ['headers', remove()],
+  ])('is up for a request whose %s do not come, after those in front of it have their responses', async (_, part) => {
+    const { calls, release, sent } = await sendHeld(read() + read() + part.slice(0, -1), { limits });
+    expect(statuses(await timeIsUp())).toEqual([408]);
+    expect(sent.received).toBe('');
+    await release();
+    await release();
+    expect(await sent.statuses()).toEqual([200, 200, 408]);
+    expect(calls).toEqual(['find', 'find']);
   });
 
-  test('that a body had before its turn does not count', async () => {
-    const { calls, store, release } = held();
-    server = await startApiServer({ plants: store, limits });
-    const start = performance.now();
-    const sent = send(read() + request('POST /plants', BODY, CLOSE).slice(0, -1));
-    const isUp = timeIsUp();
-    await eventually(() => calls.length === 1 && performance.now() - start > 600);
-    await release();
-    expect(statuses(await isUp)).toEqual([408]);
-    expect(sent.closed).toBe(false);
-    sent.socket.write(BODY.slice(-1));
-    await release();
-    expect(await sent.statuses()).toEqual([200, 200]);
-  });
-
-  test('is up for a request whose body or headers do not come in its turn either', async () => {
-    for (const part of [request('POST /plants', BODY), remove()]) {
-      const { calls, release, sent } = await sendHeld(read() + part.slice(0, -1), { limits });
-      await timeIsUp();
-      await release();
-      expect(await sent.statuses()).toEqual([200, 408]);
-      expect(calls).toEqual(['find']);
+  test('that is up cuts no response that is being sent', async () => {
+    const rest = Promise.withResolvers<void>();
+    async function* plants() {
+      yield '{"id":1,"name":"Monstera"}';
+      await rest.promise;
+      yield '{"id":2,"name":"Ficus"}';
     }
+    const listPlants: Partial<UseCases> = {
+      listPlants: async () => ({ first: '', others: plants(), next: undefined }),
+    };
+    const operations = operationsOn({ ...useCases(fakePlants()), ...listPlants });
+    server = await startApiServer({ operations, limits });
+    const sent = send(request('GET /plants') + remove().slice(0, -1));
+    expect(statuses(await timeIsUp())).toEqual([408]);
+    await eventually(() => sent.received.includes('Monstera'));
+    rest.resolve();
+    expect(await sent.statuses()).toEqual([200, 408]);
+    expect(sent.received).toContain('Ficus');
   });
 });
 
@@ -318,22 +334,16 @@ test('a waiting request whose body cannot be read is refused in its turn', async
 });
 
 describe('20,000 requests at once', () => {
-  const FLOOD = `${read().repeat(19_999)}${read(CLOSE)}`;
+  const FLOOD = read().repeat(20_000);
 
-  test('do not delay other clients, whose requests come in between', async () => {
+  test('get 17 responses, and do not delay other clients, whose requests come in between', async () => {
     server = await startApiServer();
     const sent = send(FLOOD);
-    await once(sent.socket, 'data');
-    for (let count = 0; count < 20; count++) {
-      const before = statuses(sent.received).length;
-      expect((await get(server.url, '/plants/1')).status).toBe(404);
-      // Two round trips, and a read of 64 KiB.
-      expect(statuses(sent.received).length - before).toBeLessThan(100);
-    }
-    expect(sent.closed).toBe(false);
+    expect((await get(server.url, '/plants/1')).status).toBe(404);
+    expect(await sent.statuses()).toEqual(Array.from({ length: MAX_WAITING + 1 }, () => 404));
   });
 
-  test('are read in portions, and not while more than 16 wait', async () => {
+  test('are not read beyond the portion in which the last that may wait came', async () => {
     const { calls, store } = held();
     server = await startApiServer({ plants: store });
     const parsed = await parsedRequests(async () => {
@@ -341,18 +351,18 @@ describe('20,000 requests at once', () => {
       await eventually(() => calls.length === 1);
       for (let count = 0; count < 20; count++) await readByService();
     });
-    expect(parsed.length).toBeGreaterThan(16);
+    expect(parsed.length).toBeGreaterThan(MAX_WAITING);
     expect(parsed.length * read().length).toBeLessThan(2 * 64 * 1024);
   });
+});
 
-  test('are closed beyond 16 while too many wait on all connections together', async () => {
-    const { calls, sent: patient } = await sendHeld(read().repeat(17), { limits: { maxWaiting: 30 } });
-    await readByService();
-    const greedy = send(read().repeat(18));
-    await eventually(() => greedy.closed);
-    const modest = send(read().repeat(17));
-    await eventually(() => calls.length === 3);
-    await readByService();
-    expect([patient.closed, modest.closed]).toEqual([false, false]);
-  });
+test('a connection with more than may wait is closed while there are too many like it', async () => {
+  const { calls, sent } = await sendHeld(read().repeat(MAX_WAITING + 2));
+  const greedy = Array.from({ length: MAX_OVERFULL }, () => send(read().repeat(MAX_WAITING + 2)));
+  await eventually(() => greedy.some(({ closed }) => closed));
+  const modest = send(read().repeat(MAX_WAITING + 1));
+  await eventually(() => calls.length === MAX_OVERFULL + 2);
+  await readByService();
+  expect([sent, ...greedy, modest].filter(({ closed }) => closed)).toHaveLength(1);
+  expect([sent.closed, modest.closed]).toEqual([false, false]);
 });

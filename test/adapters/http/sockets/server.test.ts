@@ -68,7 +68,7 @@ describe('while it stops', () => {
   test('a client reads its response to the end', async () => {
     const size = 64 * 1024 ** 2;
     const handle = async ({ response }: Exchange) => void response.end(Buffer.alloc(size));
-    const app = { handle, logExchange() {}, freeSlots: () => 1 };
+    const app = { handle, logExchange() {} };
     const stopping = await startServer(app);
     const response = await fetch(stopping.url, { headers: { Connection: 'close' } });
     const closed = stopping.close(60_000);
