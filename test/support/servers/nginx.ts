@@ -2,7 +2,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../../tooling/free-port.ts';
 import { readManifests } from '../documents/manifests.ts';
-import { projectFile, run, startAsNobody, temporaryFolder } from '../service-process.ts';
+import { projectFile, startAsNobody, temporaryFolder } from '../service-process.ts';
 
 const host = (url: string) => new URL(url).host;
 
@@ -35,7 +35,7 @@ export async function documentedNginx(apiUrls: readonly string[]): Promise<strin
 }
 
 /**
- * Starts nginx until the end of the test, and tests its configuration before.
+ * Starts nginx until the end of the test.
  *
  * @param configuration as it stands within `http`, with one server that listens at port 80
  * @returns its URL
@@ -53,11 +53,8 @@ export async function startNginx(program: string, configuration: string): Promis
     `daemon off; master_process off; pid ${folder}/pid; error_log stderr; events {}
     http { access_log off; ${paths.join(' ')} ${configuration.replace('listen 80;', `listen 127.0.0.1:${port};`)} }`,
   );
-  const args = ['-c', file, '-p', folder];
-  const tried = await run(program, [...args, '-t', '-q']);
-  if (tried.code !== 0) throw new Error(tried.stderr);
   const url = `http://127.0.0.1:${port}`;
-  const proxy = startAsNobody(program, args);
+  const proxy = startAsNobody(program, ['-c', file, '-p', folder]);
   await proxy.eventually(async () => (await fetch(`${url}/openapi.json`).catch(() => undefined))?.ok === true);
   return url;
 }
