@@ -19,14 +19,14 @@ interface Gates {
 }
 
 const EMPTY = Buffer.alloc(0);
-const noBody: BodyReader = { check: () => 0, read: () => EMPTY };
+const noBodyReader: BodyReader = { check: () => 0, read: () => EMPTY };
 
 /** The route of an operation. The order of the checks is documented. */
 export function operationRoute(operation: Operation, { verifyToken, admissions, body, countResponse }: Gates): Route {
   const { method, permission, mayWait, requestBody } = operation;
-  const { check, read } = requestBody ? body : noBody;
+  const { check, read } = requestBody ? body : noBodyReader;
   const kind = permission === 'read' ? 'read' : 'write';
-  const { enter, arrival, leave } = admissions[mayWait ? 'wait' : kind];
+  const { enter, awaitBody, leave } = admissions[mayWait ? 'wait' : kind];
 
   async function handle(ctx: ExchangeContext, path: Readonly<Record<string, string>>): Promise<void> {
     const { req, res } = ctx;
@@ -36,10 +36,10 @@ export function operationRoute(operation: Operation, { verifyToken, admissions, 
     exchange.connection.isAuthenticated = true;
     const signal = () => leaving(req, res);
     const invoke = operation.prepare({ path, query: ctx.querystring, headers: req.headers, signal });
-    const ticket = enter(check(req));
+    const slot = enter(check(req));
     try {
       const reading = read(ctx);
-      const bytes = Buffer.isBuffer(reading) ? reading : await arrival(ticket, reading);
+      const bytes = Buffer.isBuffer(reading) ? reading : await awaitBody(slot, reading);
       exchange.next = 'at once';
       const { headers, body, needsChunks } = await invoke(bytes);
       // The parser refused what followed meanwhile, and that response is sent (parser-refusals.ts).
@@ -52,7 +52,7 @@ export function operationRoute(operation: Operation, { verifyToken, admissions, 
       if (isKnown) respond(ctx, { status: 304, headers, body: undefined });
       else respond(ctx, { status: body === undefined ? 204 : 200, headers, body });
     } finally {
-      leave(ticket);
+      leave(slot);
     }
   }
 

@@ -125,6 +125,23 @@ test('gives up a body that comes slowly when others find no place', async () => 
   );
 });
 
+test('gives up a slow body only if its place is enough for another request', async () => {
+  const { held, url, accepted } = await startOccupied({ maxRequestBytes: 3_000 }, plant(1, 'x'.repeat(1_500)));
+  const body = plant(2, 'y'.repeat(100));
+  const small = await beginUpload(url, body);
+  const large = await beginUpload(url, plant(3, 'z'.repeat(1_000)));
+  jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000);
+  expect((await post(url, plant(4, 'x'.repeat(2_000)))).status).toBe(503);
+  const next = begin(url, plant(5, 'x'.repeat(500)));
+  expect((await once(large.socket, 'data'))[0]).toMatch(/^HTTP\/1\.1 408 /);
+  small.socket.write(body);
+  await until(() => held.length === 3);
+  for (const release of held) release();
+  expect([(await accepted).status, (await next).status]).toEqual([200, 200]);
+  expect((await once(small.socket, 'data'))[0]).toMatch(/^HTTP\/1\.1 200 /);
+  small.socket.destroy();
+});
+
 test('keeps a request whose body has come, however long the store takes, and refuses a bad token before it counts', async () => {
   const { held, url, accepted } = await startOccupied({ maxRequests: 1 });
   expect((await post(url, plant(2), { Authorization: 'Bearer wrong' })).status).toBe(401);
