@@ -1,5 +1,4 @@
 import { api } from '../../src/adapters/http/api.ts';
-import { operationsOn } from '../../src/adapters/http/contract/operations.ts';
 import { serve } from '../../src/adapters/http/sockets/server.ts';
 import { prometheusMetrics } from '../../src/adapters/prometheus/metrics.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
@@ -21,7 +20,7 @@ const metrics = prometheusMetrics();
 const plants: AddPlant = { add: async (plant) => plant };
 
 const app = api({
-  operations: operationsOn(useCases({ ...fakePlants(), ...plants })),
+  cases: useCases({ ...fakePlants(), ...plants }),
   verifyToken: staticTokens(tokens),
   bodyLimit,
   limits,

@@ -1,5 +1,4 @@
 import { api } from '../adapters/http/api.ts';
-import { operationsOn } from '../adapters/http/contract/operations.ts';
 import { management, type ReadinessCheck } from '../adapters/http/management.ts';
 import { serve } from '../adapters/http/sockets/server.ts';
 import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
@@ -59,7 +58,6 @@ async function start(
   const webhooks = webhooksOf(config.webhooks, { database, schemaReady, timeout, log, metrics });
   const callStore = storeCalls({ schemaReady: webhooks.storeReady, timeout });
   const plants = postgresPlants(database, { callStore, batchRows: config.batchRows, onInsert: metrics.inserted });
-  const operations = operationsOn(useCases(plants));
 
   // Readiness: whether the service should receive requests.
   let state: 'starting' | 'serving' | 'shutting down' = 'starting';
@@ -78,14 +76,14 @@ async function start(
     ...config,
     ...config.api,
     baseUrl: () => config.api.baseUrl ?? apiServer.url,
-    operations,
+    cases: useCases(plants),
     verifyToken,
     log,
     writeLine,
     observer: metrics,
   });
   metrics.collectFrom({
-    operations: operations.map(({ operationId }) => operationId),
+    operations: app.operations,
     waiting: plants.waiting,
     streams: app.streams,
     followers: app.followers,

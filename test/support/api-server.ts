@@ -1,12 +1,10 @@
 import { pino } from 'pino';
 import { api } from '../../src/adapters/http/api.ts';
-import type { Operation } from '../../src/adapters/http/contract/operation.ts';
-import { operationsOn } from '../../src/adapters/http/contract/operations.ts';
 import type { RequestObserver } from '../../src/adapters/http/request/request-log.ts';
 import { type HttpServer, type ServedApp, serve, type serverLimits } from '../../src/adapters/http/sockets/server.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
 import type { TokenVerifier } from '../../src/application/permissions.ts';
-import { type Ports, useCases } from '../../src/application/use-cases.ts';
+import { type Ports, type UseCases, useCases } from '../../src/application/use-cases.ts';
 import { fakePlants } from './fake-plants.ts';
 import { atEnd } from './lifetimes.ts';
 
@@ -15,8 +13,8 @@ export const TOKEN = 'token-for-the-tests';
 interface ApiServerOptions {
   /** In place of what a repository in memory does. */
   readonly plants?: Partial<Ports>;
-  /** Those on plants unless others are given. */
-  readonly operations?: readonly Operation[];
+  /** In place of those on these plants. */
+  readonly cases?: Partial<UseCases>;
   /** In bytes. */
   readonly bodyLimit?: number;
   readonly limits?: Partial<typeof serverLimits>;
@@ -42,7 +40,7 @@ export interface ApiServer extends HttpServer {
 /** Serves the API on a free port of the loopback interface, until the end of the test. */
 export async function startApiServer({
   plants = {},
-  operations = operationsOn(useCases({ ...fakePlants(), ...plants })),
+  cases = {},
   bodyLimit = 1024 ** 2,
   limits = {},
   baseUrl,
@@ -60,7 +58,7 @@ export async function startApiServer({
   const log = pino({}, { write });
   const server: HttpServer = await startServer(
     api({
-      operations,
+      cases: { ...useCases({ ...fakePlants(), ...plants }), ...cases },
       verifyToken,
       bodyLimit,
       limits: { maxRequests, maxRequestBytes },

@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
 import type { TokenVerifier } from '../../application/permissions.ts';
+import type { UseCases } from '../../application/use-cases.ts';
+import { changeOperations } from './contract/change-operations.ts';
 import { openApiDocument } from './contract/openapi.ts';
-import type { Operation } from './contract/operation.ts';
+import { plantOperations } from './contract/plant-operations.ts';
 import { docsRoutes } from './docs/docs-page.ts';
 import { plantsPageRoutes } from './page/plants-page.ts';
 import { type AdmissionLimits, admission } from './request/admission.ts';
@@ -14,7 +16,7 @@ import { operationRoute } from './request/route.ts';
 import type { ExchangeContext } from './request/undocumented-koa.ts';
 
 interface ApiOptions {
-  readonly operations: readonly Operation[];
+  readonly cases: UseCases;
   readonly verifyToken: TokenVerifier;
   /** Bytes. */
   readonly bodyLimit: number;
@@ -38,8 +40,9 @@ interface ApiOptions {
 
 /** The public API: every operation behind bearer authentication, the OpenAPI document and the pages for people. */
 export function api(options: ApiOptions) {
-  const { operations, verifyToken, bodyLimit, limits, maxStreams, maxFollowers } = options;
+  const { cases, verifyToken, bodyLimit, limits, maxStreams, maxFollowers } = options;
   const { baseUrl, corsOrigins = [], pages, log, writeLine, observer } = options;
+  const operations = [...plantOperations(cases), ...changeOperations(cases)];
   const admissions = {
     read: admission(limits),
     write: admission(limits),
@@ -63,6 +66,8 @@ export function api(options: ApiOptions) {
     handle: koaApp(routes, beforeRoutes, observer?.overloaded),
     logExchange: requestLog(log, log.isLevelEnabled('info') ? writeLine : undefined, observer),
     observer,
+    /** The operationIds, in the order of the documentation. */
+    operations: operations.map(({ operationId }) => operationId),
     /** Lists that are being streamed. */
     streams: responses.streams,
     /** Requests for changes in progress, those that wait included. */

@@ -1,10 +1,6 @@
-import { HttpError } from '../http-errors.ts';
-
 /**
  * Chooses among media types by the header `Accept` (RFC 9110 section 12.5.1); of those that the client likes best, the
- * first.
- *
- * @throws HttpError `not_acceptable` if it accepts none
+ * first; undefined if it accepts none.
  */
 export function preferredType(accept: string | undefined, types: readonly string[]): string | undefined {
   if (accept === undefined || accept.trim() === '' || accept === '*/*') return types[0];
@@ -13,8 +9,7 @@ export function preferredType(accept: string | undefined, types: readonly string
     .filter(({ range, weight }) => weight > 0 || !range.endsWith(';'));
   const weights = types.map((type) => weightOf(type, ranges));
   const best = Math.max(...weights);
-  if (best > 0) return types[weights.indexOf(best)];
-  throw new HttpError('not_acceptable', `Accept must allow ${types.join(' or ')}`);
+  return best > 0 ? types[weights.indexOf(best)] : undefined;
 }
 
 /* Separated by commas, and the parts of a range by semicolons; both may also be within quotes. */

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Static, TObject } from 'typebox';
 import type { Permission } from '../../../application/permissions.ts';
 import { jsonParser } from '../../../wire/object-parser.ts';
-import type { AnyErrorCode } from '../http-errors.ts';
+import { type AnyErrorCode, HttpError } from '../http-errors.ts';
 import { preferredType } from './accept.ts';
 import { type Preconditions, preconditionsOf } from './etag.ts';
 import { decodeQuery, type Parameters, parseParameters, type Values } from './parameters.ts';
@@ -62,7 +62,7 @@ interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> 
   readonly body: Body;
   readonly path: Values<Path>;
   readonly query: Partial<Values<Query>>;
-  /** Undefined without `If-Match` and `If-None-Match`. */
+  /** Undefined without `If-Match` and `If-None-Match`, and if the operation is not conditional. */
   readonly preconditions: Preconditions | undefined;
 }
 
@@ -91,7 +91,7 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
   readonly response: ResponseKind<Result>;
   readonly handle: (input: HandlerInput<Body, Path, Query>) => Promise<Result>;
 }): Operation {
-  const { method, parameters, query: known } = description;
+  const { method, parameters, query: known, isConditional } = description;
   const types = Object.keys(response.content);
   return {
     ...description,
@@ -100,8 +100,11 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
     prepare({ path: texts, query: encoded, headers, signal }) {
       const path = parseParameters(parameters, texts);
       const query = parseParameters(known, known === undefined ? {} : decodeQuery(encoded, known));
-      const preconditions = preconditionsOf(headers['if-match'], headers['if-none-match']);
+      const preconditions = isConditional ? preconditionsOf(headers['if-match'], headers['if-none-match']) : undefined;
       const type = method === 'GET' ? preferredType(headers.accept, types) : undefined;
+      if (method === 'GET' && type === undefined) {
+        throw new HttpError('not_acceptable', `Accept must allow ${types.join(' or ')}`);
+      }
       return async (bytes) =>
         response.reply(await handle({ body: parse(bytes), path, query, preconditions, signal }), type);
     },

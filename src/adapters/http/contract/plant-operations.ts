@@ -1,14 +1,30 @@
+import Type from 'typebox';
 import type { Condition } from '../../../application/ports.ts';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
+import { isStorableText } from '../../../domain/plant.ts';
 import { jsonEncoder } from '../../../wire/json-encoder.ts';
-import { ChangedPlant, NewPlant, Plant, PlantList, sameIdRule } from '../../../wire/schemas.ts';
+import { parsePlantId, plantIdRule } from '../../../wire/plant-id.ts';
+import { ChangedPlant, NewPlant, Plant, PlantId, PlantList, sameIdRule } from '../../../wire/schemas.ts';
 import { etagOf, type Preconditions } from './etag.ts';
 import { jsonBody, noBody, type Operation, operation } from './operation.ts';
-import { afterId, limit, plantId, tagFilter } from './plant-parameters.ts';
+import { decimal, type Parameter } from './parameters.ts';
 import { cacheableResponse, emptyResponse, jsonResponse, listResponse, taggedResponse } from './responses.ts';
 
 const tag = { name: 'Plants', description: 'What the store keeps.' };
+
+const id = { mustBe: plantIdRule, schema: PlantId, parse: parsePlantId };
+const plantId: Parameter<bigint> = { ...id, description: 'the id of the plant' };
+const afterId: Parameter<bigint> = { ...id, description: 'only plants with larger ids than this' };
+const tagFilter: Parameter<string> = {
+  description: 'only plants with exactly this tag, which may be empty',
+  mustBe: 'a string without U+0000',
+  schema: Type.String(),
+  parse: (text) => (isStorableText(text) ? text : undefined),
+};
+
+/** Any int32, as clients of public stores send it. */
+const LIMIT = { description: 'the largest number of plants to send; without it, all are sent', example: 100 };
 
 /** The operations on plants. */
 export function plantOperations(cases: UseCases): Operation[] {
@@ -26,7 +42,7 @@ export function plantOperations(cases: UseCases): Operation[] {
         'stream, without it: go on `after` the last id until fewer than `limit` come. Without `limit`, all plants are ' +
         'sent. A response that ends early is broken off: go on `after` the last id that arrived. As ' +
         'application/x-ndjson, each line is one NewPlant.',
-      query: { limit, after: afterId, tag: tagFilter },
+      query: { limit: decimal(LIMIT, 1, 2 ** 31 - 1), after: afterId, tag: tagFilter },
       body: noBody,
       response: listResponse(PlantList),
       errors: [],

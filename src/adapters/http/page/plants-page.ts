@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { preferredType } from '../contract/accept.ts';
 import { HttpError } from '../http-errors.ts';
 import { pageFiles } from '../page-files.ts';
 import type { Route } from '../request/koa-app.ts';
@@ -26,8 +27,10 @@ function forPeople(page: Route): Route {
     isHidden: true,
     handle(ctx, parameters) {
       ctx.vary('Accept');
-      const isForPeople = /\btext\/html\b/i.test(ctx.get('Accept')) && ctx.accepts('text/html') !== false;
-      if (!isForPeople) throw new HttpError('path_not_found');
+      const accept = ctx.get('Accept');
+      if (!/\btext\/html\b/i.test(accept) || preferredType(accept, ['text/html']) === undefined) {
+        throw new HttpError('path_not_found');
+      }
       return page.handle(ctx, parameters);
     },
   };

@@ -3,9 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { operationsOn } from '../../../../src/adapters/http/contract/operations.ts';
 import { MAX_OVERFULL, MAX_WAITING } from '../../../../src/adapters/http/sockets/request-order.ts';
-import { type Ports, type UseCases, useCases } from '../../../../src/application/use-cases.ts';
+import type { Ports, UseCases } from '../../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { type ApiServer, get, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually as within } from '../../../support/eventually.ts';
@@ -243,11 +242,8 @@ describe('time', () => {
       await rest.promise;
       yield '{"id":2,"name":"Ficus"}';
     }
-    const listPlants: Partial<UseCases> = {
-      listPlants: async () => ({ first: '', others: plants(), next: undefined }),
-    };
-    const operations = operationsOn({ ...useCases(fakePlants()), ...listPlants });
-    server = await startApiServer({ operations, limits });
+    const listPlants: UseCases['listPlants'] = async () => ({ first: '', others: plants(), next: undefined });
+    server = await startApiServer({ cases: { listPlants }, limits });
     const sent = send(request('GET /plants') + remove().slice(0, -1));
     expect(statuses(await timeIsUp())).toEqual([408]);
     await eventually(() => sent.received.includes('Monstera'));
