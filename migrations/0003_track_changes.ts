@@ -73,14 +73,14 @@ async function isInOrder(database: Kysely<unknown>): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Makes all later changes come after those that are there. */
+/** Makes all later changes come after those that are there, and ends all positions: some may be beyond what came before. */
 async function raiseTransactions(database: Kysely<unknown>): Promise<void> {
   await database.transaction().execute(async (transaction) => {
     // Writers have to wait: theirs must come after the old ones, too.
     await sql`lock table plants in access exclusive mode`.execute(transaction);
     const { rows } = await sql<{ shift: string | number | bigint }>`
-      update change_feed
-      set shift = greatest(shift, ${DEFAULT_SHIFT}, ${LAST} - pg_current_xact_id()::text::bigint)
+      update change_feed set store = gen_random_uuid(),
+        shift = greatest(shift, ${DEFAULT_SHIFT}, ${LAST} - pg_current_xact_id()::text::bigint)
       returning shift
     `.execute(transaction);
     const shift = sql.lit(BigInt(rows[0]?.shift ?? 0));

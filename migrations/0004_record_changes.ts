@@ -5,8 +5,8 @@ import { withBriefLock } from './0003_track_changes.ts';
 export const transaction = false;
 
 /**
- * Lets the positions of consumers outlast a promotion: for each epoch of the feed (its table and timeline), the last
- * snapshot that a standby has as well. src/adapters/postgres/changes/change-record.ts has the reasons.
+ * Adds what shows to which timeline the identity in `store` belongs: the epochs under which the feed has been read with it.
+ * src/adapters/postgres/changes/feed-identity.ts has the reasons. The numbers beside them are those of the version before.
  *
  * Can be run again, as after migration 0003 has made the table again.
  */

@@ -1,15 +1,17 @@
 import { pino } from 'pino';
+import { renewFeed } from './adapters/postgres/changes/feed-identity.ts';
 import { postgresServer } from './adapters/postgres/connections/pool.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { embeddedDatabase, requireEmbeddedDatabase } from './adapters/postgres/embedded/embedded-database.ts';
 import { withAdvice } from './adapters/postgres/schema/advice.ts';
 import { damagedMigrations, migrateDown, migrateUp, migrationStatus } from './adapters/postgres/schema/migrator.ts';
+import { requireMigrations } from './adapters/postgres/schema/schema-gate.ts';
 import { runCommand } from './commands/run-command.ts';
 import { readMigrationConfig } from './config/config.ts';
 
-/* npm run migrate [up|status|down]: changes or shows the schema of the configured database. */
+/* npm run migrate [up|status|down|renew-feed]: changes or shows the schema of the configured database. */
 
-const USAGE = `Usage: npm run migrate [-- up | status | down [--delete-plants]]
+const USAGE = `Usage: npm run migrate [-- up | status | down [--delete-plants] | renew-feed]
 
 Changes or shows the schema of the database of MIGRATION_DATABASE_URL, else of DATABASE_URL, else of the embedded one in
 DATA_DIR.
@@ -17,6 +19,8 @@ DATA_DIR.
   up           applies what is pending, and makes again what is missing; the same without a command
   status       shows what is applied
   down         reverts the newest migration, with all that only its tables hold: not the plants, unless --delete-plants
+  renew-feed   ends all positions in the feed of changes: after a disk or a folder was set back to a copy, or rows were
+               restored into a table that stayed (docs/following.md)
   -h, --help   shows this
 
 Exit codes: 0 done; 1 it did not begin, or could not go on.`;
@@ -26,7 +30,7 @@ await runCommand('migrate', USAGE, migrationArguments, run);
 function migrationArguments(args: readonly string[]) {
   const [command = 'up', ...flags] = args;
   const deletePlants = command === 'down' && flags.join() === '--delete-plants';
-  if (!['up', 'status', 'down'].includes(command) || (flags.length > 0 && !deletePlants)) {
+  if (!['up', 'status', 'down', 'renew-feed'].includes(command) || (flags.length > 0 && !deletePlants)) {
     throw new Error(`${args.join(' ')} is not a command of migrations`);
   }
   return { command, deletePlants };
@@ -45,6 +49,7 @@ async function run({ command, deletePlants }: ReturnType<typeof migrationArgumen
       if (command === 'up') report(await migrateUp(database), 'applied');
       if (command === 'down') report(await migrateDown(database, { deletePlants }), 'reverted');
       if (command === 'status') await reportStatus(database);
+      if (command === 'renew-feed') await renew(database);
     } finally {
       await database.close();
     }
@@ -56,6 +61,12 @@ async function run({ command, deletePlants }: ReturnType<typeof migrationArgumen
 
 function report(names: readonly string[], done: string): void {
   console.log(names.length === 0 ? 'nothing to do' : names.map((name) => `${name}: ${done}`).join('\n'));
+}
+
+async function renew(database: Database): Promise<void> {
+  await requireMigrations(database);
+  await renewFeed(database);
+  console.log('the feed of changes has a new identity: its consumers start again');
 }
 
 async function reportStatus(database: Database): Promise<void> {

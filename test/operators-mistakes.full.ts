@@ -316,7 +316,7 @@ describe('a server that asks for passwords', () => {
     // That is what a version without changes and deletions needed.
     expect(await databaseCheck(service)).toBe(
       'ok, but the role lacks UPDATE on plants, to change and delete, and SELECT on change_feed, for /changes, ' +
-        'and UPDATE (store, recorded) on change_feed, so that positions of /changes outlast a promotion: ' +
+        'and UPDATE (store, recorded) on change_feed, so that /changes notices each promotion: ' +
         'run GRANT as the owner',
     );
     expect((await post(service.apiUrl, plant)).status).toBe(200);

@@ -17,7 +17,8 @@ import { agrees, resent, startReceiver, webhooksTo } from '../support/webhooks/w
 
 /*
  * Failover on a real Patroni cluster in strict synchronous mode, behind a proxy, under the load of two instances that race
- * for the same ids. A consumer follows the changes of each instance, and never has to start again; nor does a webhook.
+ * for the same ids. A consumer follows the changes of each instance, and starts again once after each promotion; a webhook
+ * goes on.
  */
 
 /** Milliseconds that each client waits before a plant. */
@@ -127,6 +128,12 @@ async function cutStandbyOff(): Promise<void> {
   for (const { pid } of senders) process.kill(Number(pid), 'SIGSTOP');
 }
 
+/** The number of its timeline, which each promotion raises. */
+async function timeline(): Promise<number> {
+  const NUMBER = `select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int as number`;
+  return Number((await execute(cluster.url, NUMBER))[0]?.number);
+}
+
 /**
  * @param url of the database, for both instances
  * @param title for the report
@@ -139,6 +146,7 @@ async function faultRoundsOn(
   survived: (outages: readonly Outage[], withoutCommit: Outage) => void,
 ): Promise<void> {
   let probe: Probe | undefined;
+  const before = await timeline();
   const receiver = await startReceiver();
   const services = [await start(url, webhooksTo(receiver.url)), await start(url, webhooksTo(receiver.url))];
   const followers = services.map(({ apiUrl }) => startFollower(apiUrl));
@@ -165,7 +173,7 @@ async function faultRoundsOn(
     const stored = sorted(await storedPlantsAt(cluster.url));
     for (const { one } of followers) {
       await eventually(() => linesOf(sorted(one.copy.values())) === linesOf(stored));
-      expect(one.restarts()).toBe(0);
+      expect(one.restarts()).toBeLessThanOrEqual((await timeline()) - before);
     }
     await eventually(() => agrees(receiver, stored));
     process.stdout.write(`\n${title}: ${receiver.received.length} announced, ${resent(receiver)} of them again\n`);

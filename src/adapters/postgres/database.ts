@@ -18,7 +18,7 @@ export interface Tables {
     shift: bigint;
     purged_changed: bigint;
     purged_id: bigint;
-    /** By epoch, what a server that has the row has as well (change-record.ts). */
+    /** Its keys are the epochs of the identity in `store` (feed-identity.ts). */
     recorded: unknown;
   };
   /** One row for each endpoint of webhooks (migration 0005). */

@@ -1,7 +1,7 @@
 import { CompiledQuery, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { MAY_RECORD } from './changes/change-epoch.ts';
+import { MAY_NAME } from './changes/change-epoch.ts';
 import { requireChangeFeed } from './changes/change-feed-check.ts';
 import { nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
@@ -80,14 +80,14 @@ async function tableProblem({ sql: database }: Database, hasWebhooks: boolean): 
     hidesRows: boolean;
     canUpdate: boolean;
     canFollow: boolean;
-    canRecord: boolean;
+    canName: boolean;
     canDeliver: boolean;
   }>`
     select current_setting('server_version_num')::int / 10000 as major,
       relpersistence <> 'p' as "isUnlogged", row_security_active(oid) as "hidesRows",
       has_table_privilege(oid, 'update') as "canUpdate",
       coalesce(has_table_privilege(to_regclass('change_feed'), 'select'), true) as "canFollow",
-      to_regclass('change_feed') is null or ${MAY_RECORD} as "canRecord",
+      to_regclass('change_feed') is null or ${MAY_NAME} as "canName",
       (select bool_and(has_table_privilege('webhooks', need))
         from unnest(array['select', 'insert', 'update']) as need) as "canDeliver"
     from pg_class where oid = to_regclass('plants')
@@ -109,9 +109,7 @@ async function tableProblem({ sql: database }: Database, hasWebhooks: boolean): 
   const missing = [
     ...(table.canUpdate ? [] : ['UPDATE on plants, to change and delete']),
     ...(table.canFollow ? [] : ['SELECT on change_feed, for /changes']),
-    ...(table.canRecord
-      ? []
-      : ['UPDATE (store, recorded) on change_feed, so that positions of /changes outlast a promotion']),
+    ...(table.canName ? [] : ['UPDATE (store, recorded) on change_feed, so that /changes notices each promotion']),
     ...(table.canDeliver || !hasWebhooks ? [] : ['SELECT, INSERT and UPDATE on webhooks']),
   ];
   return missing.length > 0 ? `the role lacks ${missing.join(', and ')}: run GRANT as the owner` : undefined;

@@ -42,6 +42,6 @@ const TIMELINE = sql`substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
 
 export const EPOCH = sql<string>`(${TABLE} || ${digest(TIMELINE, sql`store`)})`;
 
-/** Whether the role may record. */
-export const MAY_RECORD = sql<boolean>`
+/** Whether the role may give a timeline its identity: see feed-identity.ts. */
+export const MAY_NAME = sql<boolean>`
   has_column_privilege('change_feed', 'store', 'update') and has_column_privilege('change_feed', 'recorded', 'update')`;

@@ -20,11 +20,11 @@ export async function requireOneServer({ isDistributed }: Database): Promise<voi
   }
 }
 
-/** @returns the first of the rows of a statement over the feed's state @throws SchemaError if that is not intact */
-export function requireIntact<Row extends CheckedRow>([state]: readonly Row[]): Row {
+/** @throws SchemaError if these rows of a statement over the state of the feed show that it cannot be read */
+export function requireIntact<Row extends CheckedRow>(rows: readonly Row[]): asserts rows is readonly [Row, ...Row[]] {
+  const [state] = rows;
   if (state === undefined) throw new SchemaError('the table change_feed has no row: run npm run migrate');
   if (!state.is_intact) {
     throw new SchemaError('the plants come from another server, or were restored in part: run npm run migrate');
   }
-  return state;
 }

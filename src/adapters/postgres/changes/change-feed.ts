@@ -13,11 +13,10 @@ import {
   positionOf,
   START,
 } from './change-cursor.ts';
-import { requireIntact, requireOneServer } from './change-feed-check.ts';
-import { changeRecord } from './change-record.ts';
-import { type ChangesRow, type RecordedRow, selectChanges, selectEnd } from './change-statements.ts';
+import { type ChangesRow, type StateRow, selectChanges, selectEnd } from './change-statements.ts';
 import { changeWatch } from './change-watch.ts';
 import { eventLoopSlots } from './event-loop-slots.ts';
+import { feedReader } from './feed-reader.ts';
 
 /** Octets of text in one response, unless a single plant has more. */
 const PAGE_TEXT = 1024 ** 2;
@@ -32,12 +31,11 @@ const SHARE = 0.3;
 export function changeFeed(database: Database, callStore: CallStore) {
   const feedStatement = semaphore(database, SHARE);
   const [changesBetween, end] = [selectChanges(database.sql), selectEnd(database.sql)];
-  const readRecorded = changeRecord(database, callStore);
-  const rowsOf = async <T>(query: CompiledQuery<T>) => (await database.sql.executeQuery(query)).rows;
+  const rowsOf = feedReader(database);
 
   const watch = changeWatch(async () => {
     try {
-      const row = requireIntact(await callStore(() => rowsOf(end({}))));
+      const [row] = await callStore(() => rowsOf(end({})));
       return { ...row, position: positionOf(row.last_changed, row.last_id) ?? START };
     } catch {
       // While there is no feed nothing is new; readers learn of it when their time is over.
@@ -50,27 +48,21 @@ export function changeFeed(database: Database, callStore: CallStore) {
   const responseSlot = eventLoopSlots(READERS_PER_ITERATION);
 
   /** Readers that waited for the same part share a statement. */
-  function shared(cursor: Cursor, until: Position, count: number): Promise<ChangesRow> {
-    const { epoch, position } = cursor;
-    const key = [count, epoch, position.changed, position.id, until.changed, until.id].join();
-    const running = inProgress.get(key) ?? read(cursor, until, count).finally(() => inProgress.delete(key));
+  function shared({ position }: Cursor, until: Position, count: number): Promise<ChangesRow> {
+    const key = [count, position.changed, position.id, until.changed, until.id].join();
+    const running = inProgress.get(key) ?? read(position, until, count).finally(() => inProgress.delete(key));
     inProgress.set(key, running);
     return running;
   }
 
-  function readRow<Row extends RecordedRow>(query: CompiledQuery<Row>): Promise<Row> {
-    return readRecorded((call) =>
-      feedStatement(async () => {
-        await requireOneServer(database);
-        return requireIntact(await rowsOf(query));
-      }, call),
-    );
+  async function readRow<Row extends StateRow>(query: CompiledQuery<Row>): Promise<Row> {
+    const [row] = await callStore((call) => feedStatement(() => rowsOf(query), call));
+    return row;
   }
 
-  function read(cursor: Cursor | undefined, until: Position, count: number): Promise<ChangesRow> {
-    const { epoch = '', position: after = START } = cursor ?? {};
-    const range = { afterChanged: after.changed, afterId: after.id, untilChanged: until.changed, untilId: until.id };
-    return readRow(changesBetween({ ...range, epoch, count, room: PAGE_TEXT }));
+  function read({ changed, id }: Position, until: Position, count: number): Promise<ChangesRow> {
+    const range = { afterChanged: changed, afterId: id, untilChanged: until.changed, untilId: until.id };
+    return readRow(changesBetween({ ...range, count, room: PAGE_TEXT }));
   }
 
   async function waitForChanges(from: Cursor, limit: number, end: number, signal: AbortSignal): Promise<Part> {
@@ -98,7 +90,10 @@ export function changeFeed(database: Database, callStore: CallStore) {
     const deadline = performance.now() + wait;
     const cursor = after === undefined ? undefined : decodeCursor(after);
     // Not shared: a statement that has begun may not see what this client has just written.
-    let part = cursor === undefined || wait === 0 ? partFor(cursor, await read(cursor, LAST, limit)) : undefined;
+    let part =
+      cursor === undefined || wait === 0
+        ? partFor(cursor, await read(cursor?.position ?? START, LAST, limit))
+        : undefined;
     if (part === undefined || (part.changes === '' && wait > 0)) {
       part = await waitForChanges(part?.next ?? (cursor as Cursor), limit, deadline, signal);
     }

@@ -3,7 +3,7 @@ import { statement } from '../calls/statement.ts';
 import type { Tables } from '../database.ts';
 import { PLANT_JSON, SIZE } from '../plants/plant-columns.ts';
 import type { FeedState } from './change-cursor.ts';
-import { EPOCH, IS_INTACT, MAY_RECORD, NEXT, SETTLED } from './change-epoch.ts';
+import { EPOCH, IS_INTACT, MAY_NAME, NEXT, SETTLED } from './change-epoch.ts';
 
 /*
  * The statements that read the feed of changes. `where single = 1` tells the planner that change_feed has one row: it
@@ -16,22 +16,20 @@ interface LastRow {
   readonly last_id: bigint | null;
 }
 
-/** What every statement over the state of the feed returns. */
+/** What shows whether the feed can be read. */
 export interface CheckedRow {
-  /** Whether the feed can be read: see IS_INTACT. */
   readonly is_intact: boolean;
 }
 
-/** What decides whether a position may be sent. */
-export interface RecordedRow extends FeedState, CheckedRow {
-  /** What is recorded of the epoch; null if nothing is. */
-  readonly recorded: bigint | null;
-  readonly may_record: boolean;
-  readonly is_synchronous: boolean;
+/** What every statement over the state of the feed returns. */
+export interface StateRow extends CheckedRow {
+  readonly epoch: string;
+  /** Whether the timeline has no identity of its own yet, and the role may give it one. */
+  readonly is_unnamed: boolean;
 }
 
 /** A part of the feed. */
-export interface ChangesRow extends RecordedRow, LastRow {
+export interface ChangesRow extends FeedState, StateRow, LastRow {
   /** JSON of its rows, separated by commas; null if it is empty. */
   readonly changes: string | null;
   /** Whether nothing that is settled lies beyond. */
@@ -40,13 +38,13 @@ export interface ChangesRow extends RecordedRow, LastRow {
 
 const CHANGE_JSON = sql`case when deleted is null then ${PLANT_JSON} else '{"id":' || id || ',"deleted":true}' end`;
 
-/** The state of the feed, as a subquery with one row. @param cursor its epoch; empty without one */
-export const feedState = (cursor: RawBuilder<unknown> = sql.lit('')) => sql`(
-  select epoch, purged_changed, purged_id, next, settled, is_intact, may_record, is_synchronous,
-    (records ->> epoch)::bigint as recorded, (records ->> ${cursor}::text)::bigint as common
+/** The state of the feed, as a subquery with one row. */
+export const FEED_STATE = sql`(
+  select epoch, purged_changed, purged_id, next, settled, is_intact,
+    not recorded ? epoch and ${MAY_NAME} as is_unnamed
   from (
-    select ${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next, ${SETTLED} as settled, recorded as records,
-      ${IS_INTACT} as is_intact, ${MAY_RECORD} as may_record, current_setting('synchronous_standby_names') <> '' as is_synchronous
+    select ${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next, ${SETTLED} as settled,
+      ${IS_INTACT} as is_intact, recorded
     from change_feed where single = 1
   ) as state
 ) as feed`;
@@ -67,8 +65,6 @@ export const firstRows = (condition: RawBuilder<unknown>, count: RawBuilder<unkn
   ) as plant where total <= ${room} or total = size`;
 
 interface ChangesValues {
-  /** Of the cursor; empty without one. */
-  readonly epoch: string;
   readonly afterChanged: bigint;
   readonly afterId: bigint;
   readonly untilChanged: bigint;
@@ -89,7 +85,7 @@ export function selectChanges(tables: Kysely<Tables>) {
       select feed.*, page.*,
         coalesce((last.changed, last.id) <= (coalesce(last_changed, ${parameter('afterChanged')}::bigint),
           coalesce(last_id, ${parameter('afterId')}::bigint)), true) as at_end
-      from ${feedState(parameter('epoch'))} left join lateral (${lastBefore(sql`settled`)}) as last on true, lateral (
+      from ${FEED_STATE} left join lateral (${lastBefore(sql`settled`)}) as last on true, lateral (
         select string_agg(${CHANGE_JSON}, ',' order by changed, id) as changes, max(changed) as last_changed,
           (array_agg(id order by changed desc, id desc))[1] as last_id
         from (${firstRows(between, parameter('count'), parameter('room'))}) as plant
@@ -99,10 +95,10 @@ export function selectChanges(tables: Kysely<Tables>) {
 
 /** The last row of the feed. */
 export function selectEnd(tables: Kysely<Tables>) {
-  return statement<object, RecordedRow & LastRow>(() =>
-    sql<RecordedRow & LastRow>`
+  return statement<object, FeedState & StateRow & LastRow>(() =>
+    sql<FeedState & StateRow & LastRow>`
       select feed.*, last.changed as last_changed, last.id as last_id
-      from ${feedState()} left join lateral (${lastBefore(sql`settled`)}) as last on true`.compile(tables),
+      from ${FEED_STATE} left join lateral (${lastBefore(sql`settled`)}) as last on true`.compile(tables),
   );
 }
 

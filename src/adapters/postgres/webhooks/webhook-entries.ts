@@ -4,9 +4,8 @@ import type { Entry, Position, ReadEntries } from '../../../application/webhooks
 import { LONG_STATEMENTS, semaphore } from '../calls/semaphore.ts';
 import { statement } from '../calls/statement.ts';
 import type { CallStore } from '../calls/store-call.ts';
-import { requireIntact } from '../changes/change-feed-check.ts';
-import { changeRecord } from '../changes/change-record.ts';
-import { feedState, firstRows, type RecordedRow } from '../changes/change-statements.ts';
+import { FEED_STATE, firstRows, type StateRow } from '../changes/change-statements.ts';
+import { feedReader } from '../changes/feed-reader.ts';
 import type { Database } from '../database.ts';
 import { PLANT_JSON } from '../plants/plant-columns.ts';
 
@@ -17,7 +16,7 @@ const PAGE = { rows: 200, text: 1024 ** 2 };
 const PAUSE = 100;
 
 /** The state of the feed, and one row of the page; that is null if there is none. */
-interface Row extends Pick<RecordedRow, 'epoch' | 'next' | 'is_intact' | 'recorded' | 'may_record'> {
+interface Row extends StateRow {
   readonly changed: bigint | null;
   readonly id: bigint | null;
   readonly record: string | null;
@@ -31,15 +30,14 @@ interface Row extends Pick<RecordedRow, 'epoch' | 'next' | 'is_intact' | 'record
 export function webhookEntries(database: Database, callStore: CallStore, isWriting: () => boolean): ReadEntries {
   const page = selectEntries(database);
   const pageStatement = semaphore(database, LONG_STATEMENTS);
-  const readRecorded = changeRecord(database, callStore);
+  const rowsOf = feedReader(database);
   return {
     async readEntries({ changed, id }) {
       if (isWriting()) await delay(PAUSE);
-      return readRecorded((call) =>
+      return callStore((call) =>
         pageStatement(async () => {
-          const { rows } = await database.sql.executeQuery(page({ changed, id }));
-          // The first record of a timeline, which names its epoch, is enough: positions of webhooks need no epoch.
-          return { ...requireIntact(rows), lines: null, is_synchronous: false, entries: rows.flatMap(entryOf) };
+          const rows = await rowsOf(page({ changed, id }));
+          return { epoch: rows[0].epoch, entries: rows.flatMap(entryOf) };
         }, call),
       );
     },
@@ -55,8 +53,8 @@ function selectEntries({ sql: tables }: Database) {
   return statement<Position, Row>((parameter) => {
     const isAfter = sql`(changed, id) > (${parameter('changed')}::bigint, ${parameter('id')}::bigint)`;
     return sql<Row>`
-      select epoch, next, is_intact, recorded, may_record, page.changed, page.id, page.record
-      from ${feedState()} left join lateral (
+      select epoch, is_intact, is_unnamed, page.changed, page.id, page.record
+      from ${FEED_STATE} left join lateral (
         select changed, id, case when deleted is null then ${PLANT_JSON} end as record
         from (${firstRows(isAfter, sql.lit(PAGE.rows), sql.lit(PAGE.text))}) as plant
       ) as page on true order by page.changed, page.id`.compile(tables);

@@ -147,16 +147,25 @@ describe('npm run migrate', () => {
     expect(await migrate('down')).toEqual(succeeded('nothing to do\n'));
   });
 
-  test.each([['up down'], ['up --delete-plants'], ['--delete-plants'], ['down --delete-plants --delete-plants']])(
-    'refuses %s and says where help is',
-    async (line) => {
-      expect(await runMigrate({}, ...line.split(' '))).toEqual({
-        code: 1,
-        stdout: '',
-        stderr: `${line} is not a command of migrations\nFor help: npm run migrate -- --help\n`,
-      });
-    },
-  );
+  test('renew-feed needs the tables', async () => {
+    const server = await emptyDatabase();
+    const outcome = { code: 1, stdout: '', stderr: `${PENDING}\n` };
+    expect(await runMigrate({ DATABASE_URL: server.url }, 'renew-feed')).toEqual(outcome);
+  });
+
+  test.each([
+    ['renew-feed --delete-plants'],
+    ['up down'],
+    ['up --delete-plants'],
+    ['--delete-plants'],
+    ['down --delete-plants --delete-plants'],
+  ])('refuses %s and says where help is', async (line) => {
+    expect(await runMigrate({}, ...line.split(' '))).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${line} is not a command of migrations\nFor help: npm run migrate -- --help\n`,
+    });
+  });
 });
 
 test.each(['LATIN1', 'SQL_ASCII'])(
