@@ -206,7 +206,7 @@ export interface components {
             changes: components["schemas"]["Change"][];
             /**
              * @description where the feed goes on: send it as `after`
-             * @example M2YwYzlhNGJlNWQxOGEyYjc3YzZkMWUwZjk0ODFhMzU6NzU0OjE6MDotOTIyMzM3MjAzNjg1NDc3NTgwODo3NTU
+             * @example M2YwYzlhNGJlNWQxOGEyYjc3YzZkMWUwZjk0ODFhMzU6NzU0OjE6MDotOTIyMzM3MjAzNjg1NDc3NTgwOA
              */
             next: string;
             /**

@@ -61,7 +61,7 @@ export const Changes = Type.Object(
     }),
     next: Type.String({
       description: 'where the feed goes on: send it as `after`',
-      examples: ['M2YwYzlhNGJlNWQxOGEyYjc3YzZkMWUwZjk0ODFhMzU6NzU0OjE6MDotOTIyMzM3MjAzNjg1NDc3NTgwODo3NTU'],
+      examples: ['M2YwYzlhNGJlNWQxOGEyYjc3YzZkMWUwZjk0ODFhMzU6NzU0OjE6MDotOTIyMzM3MjAzNjg1NDc3NTgwOA'],
     }),
     atEnd: Type.Boolean({
       description: 'whether the feed has nothing beyond this part yet, so that a first walk is complete',
