@@ -5,9 +5,9 @@ import { batcher } from '../calls/batcher.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import { DeadlineError } from '../errors.ts';
-import { isOutcomeUnknown, outcomeUnknown, shouldRetryAlone } from '../failures.ts';
+import { isOutcomeUnknown, shouldRetryAlone, translated } from '../failures.ts';
 import type { FoundPlant, PlantLookup } from './plant-lookup.ts';
-import { type Change, type Outcome, planUpdate } from './update-plan.ts';
+import { type Change, planUpdate } from './update-plan.ts';
 import { distributedUpdate, rowUpdates, type Update } from './update-statements.ts';
 
 /** Changes in one statement. */
@@ -19,13 +19,17 @@ const BATCH_TEXT = 1_000_000;
 /** The share of the connections that changes may use at once. */
 const SHARE = 0.5;
 
+/** What is stored after a change; or that its row was changed or locked by another transaction. */
+type Outcome = { readonly stored: Stored } | 'retry';
+
 /** Milliseconds until a row that another transaction has changed or locked is read again. */
 const RETRY_DELAY = 10;
 
 /**
  * Changes and deletes plants in batches: one look-up of what is stored, and one UPDATE of the rows that are still at the
  * version that was found. So an UPDATE that runs late, after its connection was lost, does nothing if the row has changed
- * since, whatever it contains then. A deletion of any plant may run late: what is deleted stays so.
+ * since, whatever it contains then. A deletion without a condition may run late, and is repeated if its outcome is
+ * unknown: what is deleted stays so.
  *
  * @param onUpdate called after each UPDATE
  */
@@ -48,39 +52,42 @@ export function plantUpdates(
   const inBatch = batches(rowUpdates(database), BATCH);
   const alone = batches(distributedUpdate(database), 1);
 
-  async function run(changes: readonly Change[], update: Update): Promise<readonly Outcome[]> {
+  async function run(changes: readonly Change[], update: Update): Promise<readonly (Outcome | Promise<Outcome>)[]> {
     const ids = changes.filter(({ needsLookUp }) => needsLookUp).map(({ id }) => id);
     const found = ids.length > 0 ? await lookUp(ids) : new Map<bigint, FoundPlant>();
     const { outcomes, rows } = planUpdate(changes, found);
-    if (rows.length === 0) return outcomes;
-    const updated = await update(rows).catch((error) => {
-      // It may have succeeded, or may still do so.
-      const uncertain = isOutcomeUnknown(error) ? changes : [];
-      for (const change of uncertain) change.uncertain ??= change.needsLookUp ? found.get(change.id)?.version : 'any';
-      throw error;
-    });
-    onUpdate();
-    const isOutdated = new Set(rows.map(({ id }) => id).filter((id) => !updated.has(id)));
-    return changes.map((change, index) => {
-      if (!isOutdated.has(change.id)) return outcomes[index] as Outcome;
+    const outdated = new Set(rows.map(({ id }) => id));
+    if (rows.length > 0) {
+      try {
+        for (const id of await update(rows)) outdated.delete(id);
+      } catch (error) {
+        if (!isOutcomeUnknown(error)) throw error;
+        return changes.map((change) => Promise.reject(isUnconditionalDeletion(change) ? error : translated(error)));
+      }
+      onUpdate();
+    }
+    return changes.map((change, n) => {
+      if (!outdated.has(change.id)) return { stored: outcomes[n] };
       change.needsLookUp = true;
       return 'retry';
     });
   }
 
   function change(id: bigint, target: Change['target'], condition?: Condition): Promise<Stored> {
-    const needsLookUp = target !== 'deleted' || condition !== undefined;
-    const wanted: Change = { id, target, condition, needsLookUp, uncertain: undefined };
-    return callStore(async (call) => {
-      const add = (await database.isDistributed()) ? alone : inBatch;
-      while (call.isOpen) {
-        const outcome = await add(wanted, call);
-        if (outcome === 'unknown') throw outcomeUnknown();
-        if (outcome !== 'retry') return outcome.stored;
-        await delay(RETRY_DELAY);
-      }
-      throw new DeadlineError(`plant ${id} stayed locked, or kept changing, until the call timed out`);
-    });
+    const wanted: Change = { id, target, condition, needsLookUp: target !== 'deleted' || condition !== undefined };
+    return callStore(
+      async (call) => {
+        const add = (await database.isDistributed()) ? alone : inBatch;
+        while (call.isOpen) {
+          const outcome = await add(wanted, call);
+          if (outcome !== 'retry') return outcome.stored;
+          await delay(RETRY_DELAY);
+        }
+        throw new DeadlineError(`plant ${id} stayed locked, or kept changing, until the call timed out`);
+      },
+      // A deletion that may still run could delete a plant that is created later.
+      (stored) => !isUnconditionalDeletion(wanted) || stored === 'deleted',
+    );
   }
 
   return {
@@ -88,4 +95,8 @@ export function plantUpdates(
     remove: (id, condition) => change(id, 'deleted', condition),
     running: () => inBatch.running() + alone.running(),
   };
+}
+
+function isUnconditionalDeletion({ target, condition }: Change): boolean {
+  return target === 'deleted' && condition === undefined;
 }

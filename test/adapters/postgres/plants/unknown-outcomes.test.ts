@@ -1,8 +1,5 @@
-import { beforeEach, expect, test } from '@jest/globals';
-import { storeCalls } from '../../../../src/adapters/postgres/calls/store-call.ts';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
-import { plantLookup } from '../../../../src/adapters/postgres/plants/plant-lookup.ts';
-import { plantUpdates } from '../../../../src/adapters/postgres/plants/plant-updates.ts';
 import type { PostgresPlants } from '../../../../src/adapters/postgres/postgres-plants.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { observed } from '../../../support/disturbances.ts';
@@ -45,14 +42,17 @@ function afterLostResponse(statement: string, work: () => Promise<unknown>): voi
   });
 }
 
-/** Holds back the next such statement until `deliverLate`. */
-function holdBack(statement: string): void {
+/** Holds back the next such statement until `deliverLate`. @returns what resolves once it is held back */
+function holdBack(statement: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
   let isHeld = false;
   network.interfere((sent) => {
     if (isHeld || !sent.includes(statement)) return undefined;
     isHeld = true;
+    resolve();
     return 'late';
   });
+  return promise;
 }
 
 test.each([
@@ -61,7 +61,7 @@ test.each([
 ])('an UPDATE that runs late overwrites nothing, %s', async (_how, condition) => {
   await plants.add(plant('v0'));
   holdBack('update "plants"');
-  expect(await plants.replace(plant('v1'), condition)).toEqual(plant('v1'));
+  await expect(plants.replace(plant('v1'), condition)).rejects.toMatchObject(unavailable);
   await others.replace(plant('v2'));
   await others.replace(plant('v0'));
   await network.deliverLate();
@@ -70,30 +70,15 @@ test.each([
 
 test('a conditional deletion that runs late deletes nothing', async () => {
   await plants.add(plant('v0'));
-  holdBack('update "plants"');
+  const held = holdBack('update "plants"');
   const removing = plants.remove(1n, is('v0'));
   removing.catch(() => {});
-  // As soon as it is held back.
+  await held;
   await others.replace(plant('v1'));
   await expect(removing).rejects.toMatchObject(unavailable);
   await others.replace(plant('v0'));
   await network.deliverLate();
   expect(await others.find(1n)).toEqual(plant('v0'));
-});
-
-test.each<[string, () => Promise<unknown>, string | undefined]>([
-  ['refused by its own condition', () => others.replace(plant('another'), is('mine')), 'before'],
-  ['done twice', () => others.replace(plant('another')), undefined],
-  ['told that the plant is deleted', () => others.remove(1n), undefined],
-])('a change whose response was lost is not %s', async (_what, work, condition) => {
-  await plants.add(plant('before'));
-  let theirs: unknown;
-  afterLostResponse('update "plants"', async () => {
-    theirs = await work();
-  });
-  const changing = plants.replace(plant('mine'), condition === undefined ? undefined : is(condition));
-  await expect(changing).rejects.toMatchObject(unavailable);
-  expect(await others.find(1n)).toEqual(theirs);
 });
 
 test.each<[string, () => Promise<unknown>]>([
@@ -106,42 +91,6 @@ test.each<[string, () => Promise<unknown>]>([
     await expect(plants.add(plant('mine'))).rejects.toMatchObject(unavailable);
   },
 );
-
-test('a change that may still run late is answered only once it cannot, though its batch leaves the plant as it was', async () => {
-  await others.add(plant('x'));
-  await others.add({ id: 2n, name: 'of the batch between' });
-  const between = Promise.withResolvers<void>();
-  let attempts = 0;
-  let back: Promise<unknown> | undefined;
-  const calls = storeCalls({ schemaReady: () => undefined, timeout: 20_000 });
-  const lookUp = plantLookup(database);
-  const updates = plantUpdates(
-    { ...database, connections: 2, isDistributed: async () => false },
-    async (ids) => {
-      if (ids.includes(2n)) await between.promise;
-      return lookUp(ids);
-    },
-    (work, settles) =>
-      calls((call) => {
-        const result = work(call);
-        // The second attempt of the first one: by then both it and the change back wait for the batch between.
-        if (++attempts === 3) {
-          back = updates.replace(plant('x'));
-          setImmediate(between.resolve);
-        }
-        return result;
-      }, settles),
-    () => {},
-  );
-  holdBack('update "plants"');
-  const changing = updates.replace(plant('y'));
-  const neighbour = updates.replace({ id: 2n, name: 'changed' });
-  expect(await changing).toEqual(plant('y'));
-  expect(await back).toEqual(plant('x'));
-  await neighbour;
-  await network.deliverLate();
-  expect(await others.find(1n)).toEqual(plant('x'));
-});
 
 test('a creation that was stored is answered by that, though what shared its statement could not be looked up', async () => {
   await others.add({ id: 2n, name: 'taken' });
@@ -172,23 +121,30 @@ test('a deletion whose response was lost is not told that there never was a plan
   expect(await others.find(1n)).toBe('deleted');
 });
 
-test('what was lost and is still as it was, or as it should be, is settled by another attempt', async () => {
-  for (const where of ['half', 'answer'] as const) {
-    const id = where === 'half' ? 10n : 20n;
-    const cut = async (text: string, work: () => Promise<unknown>) => {
-      const done = network.cutNext(text, where);
-      const result = await work();
-      await done;
-      return result;
-    };
-    expect(await cut('insert into', () => plants.add({ id, name: 'a' }))).toEqual({ id, name: 'a' });
-    expect(await cut('update "plants"', () => plants.replace({ id, name: 'b' }, is('a')))).toEqual({ id, name: 'b' });
-    expect(await cut('update "plants"', () => plants.remove(id, is('b')))).toBe('deleted');
-    expect(await others.find(id)).toBe('deleted');
-    await others.add({ id: id + 1n, name: 'a' });
-    expect(await cut('update "plants"', () => plants.remove(id + 1n))).toBe('deleted');
-    expect(await others.find(id + 1n)).toBe('deleted');
+describe.each(['half', 'answer'] as const)('if the connection is cut: %s,', (where) => {
+  async function cut(text: string, work: () => Promise<unknown>) {
+    const done = network.cutNext(text, where);
+    const result = await work();
+    await done;
+    return result;
   }
+
+  test('a creation and a deletion without a condition are done by another attempt', async () => {
+    expect(await cut('insert into', () => plants.add(plant('a')))).toEqual(plant('a'));
+    expect(await cut('update "plants"', () => plants.remove(1n))).toBe('deleted');
+    expect(await others.find(1n)).toBe('deleted');
+  });
+
+  test.each<[string, () => Promise<unknown>, unknown]>([
+    ['a change', () => plants.replace(plant('b')), plant('b')],
+    ['a change with a condition', () => plants.replace(plant('b'), is('a')), plant('b')],
+    ['a deletion with a condition', () => plants.remove(1n, is('a')), 'deleted'],
+  ])('%s is unavailable at once, and then done if its client repeats it', async (_what, work, result) => {
+    await plants.add(plant('a'));
+    await cut('update "plants"', () => expect(work()).rejects.toMatchObject(unavailable));
+    expect(await work()).toEqual(result);
+    expect(await others.find(1n)).toEqual(result);
+  });
 });
 
 test('a look-up whose connection is lost leaves every answer definite', async () => {
