@@ -2,6 +2,7 @@ import { api } from '../adapters/http/api.ts';
 import { management, type ReadinessCheck } from '../adapters/http/management.ts';
 import { serve } from '../adapters/http/sockets/server.ts';
 import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
+import { fullDisk } from '../adapters/postgres/full-disk.ts';
 import { postgresPlants } from '../adapters/postgres/postgres-plants.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
 import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
@@ -53,10 +54,11 @@ async function start(
   // Driven side: the database and its repository.
   const database = await openDatabase(config.database, log);
   opened.defer(() => database.close());
+  const disk = fullDisk();
   const timeout = config.storeTimeout;
   const schemaReady = migrationGate(database, log);
   const webhooks = webhooksOf(config.webhooks, { database, schemaReady, timeout, log, metrics });
-  const callStore = storeCalls({ schemaReady: webhooks.storeReady, timeout });
+  const callStore = storeCalls({ schemaReady: webhooks.storeReady, timeout, onFailure: disk.note });
   const plants = postgresPlants(database, { callStore, batchRows: config.batchRows, onInsert: metrics.inserted });
 
   // Readiness: whether the service should receive requests.
@@ -66,7 +68,7 @@ async function start(
     if (state !== 'serving') throw new Error(state);
     return undefined;
   };
-  const ready = readiness(database, config.webhooks, log);
+  const ready = readiness(database, config.webhooks, { log, disk });
 
   // Driving side: the management server and the public API.
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
@@ -90,6 +92,7 @@ async function start(
     connections: () => database.connectionUse?.() ?? {},
     changesLag: plants.changesLag,
     transactionIdsLeft: () => callStore(() => transactionIdsLeft(database)),
+    diskFailures: disk.failures,
     droppedLines,
   });
   const managementServer = await serve(

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery, type Kysely } from 'kysely';
 import { sharedRun } from './calls/shared-run.ts';
 import type { Database, Tables } from './database.ts';
-import { sqlState, UnknownOutcomeError } from './errors.ts';
+import { INTERNAL_ERROR, sqlState, UnknownOutcomeError } from './errors.ts';
 import { breaksConnection } from './failures.ts';
 
 /** Asks the database whether it has distributed the plants, until it has responded once. */
@@ -21,9 +21,6 @@ async function isDistributed(sql: Kysely<Tables>): Promise<boolean> {
     (await isThere(`select from pg_catalog.pg_dist_partition where logicalrelid = 'plants'::regclass`))
   );
 }
-
-/** Postgres's own for an internal error; Citus's also for a connection to one of its nodes that broke. */
-const INTERNAL_ERROR = 'XX000';
 
 type Query = (text: string) => Promise<{ readonly rows: readonly unknown[] }>;
 

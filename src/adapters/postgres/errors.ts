@@ -51,6 +51,8 @@ export function connectionError(cause: unknown): ConnectionError {
 }
 
 export const UNDEFINED_TABLE = '42P01';
+/** Postgres's own for an internal error; Citus's also for a connection to one of its nodes that broke. */
+export const INTERNAL_ERROR = 'XX000';
 
 /** Only Postgres's own errors, in pg and PGlite alike, have a severity; `code` may also be a system error's (EPIPE). */
 export function sqlState(error: unknown): string | undefined {

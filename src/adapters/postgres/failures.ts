@@ -2,6 +2,7 @@ import { PlantStoreError } from '../../domain/errors.ts';
 import {
   ConnectionError,
   DeadlineError,
+  INTERNAL_ERROR,
   MissingRowError,
   SchemaError,
   sqlState,
@@ -16,7 +17,7 @@ type FailureClass =
   | 'withheld'
   /** Postgres refuses one of the statement's rows, or the statement. */
   | 'refused'
-  /** Retrying soon would not help: the deadline has passed, or the schema is not ready. */
+  /** Retrying soon would not help: the deadline has passed, the schema is not ready, or there is no room. */
   | 'unavailable'
   | 'defect';
 
@@ -38,6 +39,13 @@ const CONNECTION_FAILURE = '08006';
 /** No such table, column, database or role, a wrong password, no privilege: only an operator can help. */
 const NOT_SET_UP = /^(42P01|42703|42501|3D|28)/;
 
+const DISK_FULL = '53100';
+/**
+ * The functions of Postgres that write to its tables. A used-up quota (EDQUOT) and a limit of the size of files (EFBIG)
+ * have no SQLSTATE of their own, so both come as internal errors of these.
+ */
+const WRITES_TABLES = /^md(extend|zeroextend|write|writev)$/;
+
 /** The function of Postgres that assigns transaction ids; it refuses to before they wrap around (SQLSTATE 54000). */
 const ASSIGNS_IDS = 'GetNewTransactionId';
 
@@ -48,7 +56,7 @@ export function classify(error: unknown): FailureClass {
   if (error instanceof UnknownOutcomeError) return 'transient';
   if (error instanceof MissingRowError) return 'withheld';
   const state = sqlState(error) ?? '';
-  if (NOT_SET_UP.test(state) || isAt(error, ASSIGNS_IDS)) return 'unavailable';
+  if (NOT_SET_UP.test(state) || routineOf(error) === ASSIGNS_IDS || isDiskFull(error)) return 'unavailable';
   // Whatever a server or a pooler says before there is a statement, no statement is at fault.
   if (error instanceof ConnectionError || TRANSIENT.test(state)) return 'transient';
   if (SERVER_TIMEOUT.test(state)) return 'withheld';
@@ -87,9 +95,15 @@ export function invalidatesOlderConnections(error: unknown): boolean {
   return isUnknown(error, 'lost_connection', 'no_response') || READ_ONLY.test(sqlState(error) ?? '');
 }
 
-/** Whether the function of Postgres with this name has thrown the error. */
-function isAt(error: unknown, routine: string): boolean {
-  return sqlState(error) !== undefined && (error as { routine?: string }).routine === routine;
+/** Whether Postgres has found no room on its disk. */
+export function isDiskFull(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === DISK_FULL || (state === INTERNAL_ERROR && WRITES_TABLES.test(routineOf(error) ?? ''));
+}
+
+/** The function of Postgres that has thrown the error. Its name is never translated, as the message may be. */
+function routineOf(error: unknown): string | undefined {
+  return sqlState(error) === undefined ? undefined : (error as { routine?: string }).routine;
 }
 
 function isUnknown(error: unknown, ...reasons: readonly UnknownOutcomeError['reason'][]): boolean {
@@ -110,6 +124,8 @@ export function outcomeUnknown(): PlantStoreError {
 }
 
 function unavailable(cause: unknown): PlantStoreError {
-  const message = 'the store is unavailable; sending the same request again is safe';
-  return new PlantStoreError('store_unavailable', message, { cause });
+  const why = isDiskFull(cause) ? 'has no room left, so its operators must make some' : 'is unavailable';
+  return new PlantStoreError('store_unavailable', `the store ${why}; sending the same request again is safe`, {
+    cause,
+  });
 }

@@ -6,21 +6,27 @@ import { requireChangeFeed } from './changes/change-feed-check.ts';
 import { nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
+import type { fullDisk } from './full-disk.ts';
 import { withAdvice } from './schema/advice.ts';
 import { dangers } from './schema/dangers.ts';
 import { requireMigrations } from './schema/schema-gate.ts';
+
+interface ReadinessOptions {
+  /** Gets what the check resolves to, once. */
+  readonly log?: Pick<Logger, 'warn'>;
+  readonly disk?: Pick<ReturnType<typeof fullDisk>, 'problem'>;
+}
 
 /**
  * Creates the check that plants can be stored and read now and would be durable. It resolves to what does not work even
  * so, and what to do, or to undefined if everything works. It rejects, saying what to do, if they cannot.
  *
  * @param webhooks their endpoints
- * @param log gets what it resolves to, once
  */
 export function readiness(
   database: Database,
   webhooks: readonly { readonly name: string }[] = [],
-  log?: Pick<Logger, 'warn'>,
+  { log, disk }: ReadinessOptions = {},
 ): () => Promise<string | undefined> {
   const endpoints = webhooks.map(({ name }) => name);
   const nodesProblem = nodesCheck(database);
@@ -36,7 +42,8 @@ export function readiness(
         (await nodesProblem()) ??
         (await feedProblem(database)) ??
         (await parkedWebhooks(database, endpoints));
-      const all = [...(first === undefined ? [] : [first]), ...(await dangers(database))].join('; ');
+      const problems = [disk?.problem(), first, ...(await dangers(database))];
+      const all = problems.filter((one) => one !== undefined).join('; ');
       if (all === '') return undefined;
       if (all !== logged) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;

@@ -18,6 +18,8 @@ interface Sources {
   readonly changesLag: () => Promise<number>;
   /** How many more transactions the database takes before it must be vacuumed; may reject. */
   readonly transactionIdsLeft: () => Promise<number>;
+  /** Statements that found no room on the database's disk so far. */
+  readonly diskFailures: () => number;
   /** Log lines dropped so far. */
   readonly droppedLines: () => number;
 }
@@ -59,6 +61,19 @@ export function prometheusMetrics() {
     });
   }
 
+  /** Of what is counted elsewhere. */
+  function counter(name: string, help: string, value: () => number): void {
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(value());
+      },
+    });
+  }
+
   return {
     /** All current values in Prometheus's text format. */
     text: () => registry.metrics(),
@@ -74,15 +89,12 @@ export function prometheusMetrics() {
     collectFrom(sources: Sources): void {
       const { operations, waiting, streams, followers, connections, changesLag, transactionIdsLeft } = sources;
       requests.beginDefects(operations);
-      new Counter({
-        name: 'plant_store_log_lines_dropped_total',
-        help: 'Log lines that could not be written',
-        registers,
-        collect() {
-          this.reset();
-          this.inc(sources.droppedLines());
-        },
-      });
+      counter('plant_store_log_lines_dropped_total', 'Log lines that could not be written', sources.droppedLines);
+      counter(
+        'plant_store_full_disk_failures_total',
+        "Statements that found no room on the database's disk, repetitions included",
+        sources.diskFailures,
+      );
       gauge('plant_store_waiting_plants', 'Plants waiting for an INSERT', waiting);
       gauge('plant_store_streams', 'Lists that are being streamed', streams);
       gauge('plant_store_followers', 'Requests for changes in progress, those that wait included', followers);

@@ -15,7 +15,7 @@ test('says that a server loses plants by a power loss, and logs it once', async 
   const { url } = await ownPostgres(['fsync=off', 'full_page_writes=off']);
   await applyMigrations(url);
   const warn = jest.fn();
-  const ready = readiness(connect(url), [], { warn });
+  const ready = readiness(connect(url), [], { log: { warn } });
   const problem = 'a power loss can destroy the database: switch fsync and full_page_writes on in Postgres';
   expect([await ready(), await ready()]).toEqual([problem, problem]);
   expect(warn.mock.calls).toEqual([[{ problem }, expect.any(String)]]);

@@ -7,6 +7,8 @@ interface StoreCallOptions {
   readonly schemaReady: () => Promise<void> | undefined;
   /** Milliseconds until a call times out. */
   readonly timeout: number;
+  /** Called with the error of each attempt that fails. */
+  readonly onFailure?: (error: unknown) => void;
 }
 
 /** The part of a call that its work can see. */
@@ -37,7 +39,7 @@ interface OpenCall extends StoreCall {
 const RETRY_DELAY = 50;
 
 /** Every statement for a request goes through this: migration gate, retry, deadline and the translation of errors. */
-export function storeCalls({ schemaReady, timeout }: StoreCallOptions): CallStore {
+export function storeCalls({ schemaReady, timeout, onFailure }: StoreCallOptions): CallStore {
   async function attempt<T>(
     work: (call: StoreCall) => Promise<T>,
     call: OpenCall,
@@ -54,6 +56,7 @@ export function storeCalls({ schemaReady, timeout }: StoreCallOptions): CallStor
         if (isUncertain && settles?.(result) === false) throw outcomeUnknown();
         return result;
       } catch (error) {
+        onFailure?.(error);
         isUncertain ||= isOutcomeUnknown(error);
         if (call.isAlone && !wasAlone && call.isOpen) continue;
         if (classify(error) !== 'transient' || performance.now() + RETRY_DELAY >= call.deadline)

@@ -25,9 +25,9 @@ export async function transactionIdsLeft(database: Database): Promise<number> {
 export async function wraparoundProblem(database: Database): Promise<string | undefined> {
   const { left, oldest } = await remaining(database);
   if (left >= FEW) return undefined;
-  const many = left === 0 ? 'no more transactions' : `only ${left.toLocaleString('en')} more transactions`;
+  const many = left === 0 ? 'no' : `fewer than ${Math.ceil(left / 1e6)} million`;
   return (
-    `Postgres takes ${many}: vacuum the database ${oldest} as its owner, ` +
+    `Postgres takes ${many} more transactions: vacuum the database ${oldest} as its owner, ` +
     'and end what holds that up (long or prepared transactions, replication slots)'
   );
 }

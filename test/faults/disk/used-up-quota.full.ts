@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { expect, test } from '@jest/globals';
+import { execute } from '../../../tooling/execute.ts';
+import { NOBODY } from '../../../tooling/postgres-server.ts';
+import { get, post, TOKEN } from '../../support/api-server.ts';
+import { embeddedFolder } from '../../support/embedded-template.ts';
+import { migratedPostgres } from '../../support/servers/own-postgres.ts';
+import { type Service, startService, temporaryFolder } from '../../support/service-process.ts';
+
+/*
+ * A database that may not write more, as with a used-up quota: the files of its processes may only grow so large, which
+ * reaches Postgres in the same way. A file of its log has 16 MiB.
+ */
+
+const run = promisify(execFile);
+
+const LIMIT = 20_480_000;
+
+const services: [string, () => Promise<Service>][] = [
+  [
+    'the embedded database',
+    async () => {
+      const environment = { DATA_DIR: await embeddedFolder(), ACCESS_TOKENS: TOKEN, STORE_TIMEOUT: '1s' };
+      // In blocks of 512 octets.
+      const wrapper = ['sh', '-c', `ulimit -f ${LIMIT / 512}; exec "$@"`, 'sh'];
+      return startService('/', environment, { wrapper });
+    },
+  ],
+  [
+    'Postgres',
+    async () => {
+      const { url } = await migratedPostgres();
+      const environment = { DATABASE_URL: url, POOL_SIZE: '1', ACCESS_TOKENS: TOKEN, STORE_TIMEOUT: '1s' };
+      const service = await startService(await temporaryFolder(), environment);
+      expect((await create(service, 0, 'before')).status).toBe(200);
+      const backends = await execute(url, "select pid from pg_stat_activity where application_name = 'plant-store'");
+      // Even root may need to be who runs them.
+      const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+      for (const { pid } of backends) await run('prlimit', [`--fsize=${LIMIT}`, '--pid', `${pid}`], user);
+      return service;
+    },
+  ],
+];
+
+const create = ({ apiUrl }: Service, id: number, name: string) => post(apiUrl, JSON.stringify({ id, name }));
+
+async function ready({ managementUrl }: Service) {
+  const response = await fetch(`${managementUrl}/ready`);
+  return [response.status, await response.json()];
+}
+
+test.each(services)('%s: who writes gets 503, who reads is served, and operators are told', async (_name, start) => {
+  const service = await start();
+  let id = 1;
+  let response = await create(service, id, 'first');
+  while (response.status === 200) {
+    id++;
+    response = await create(service, id, randomBytes(200_000).toString('hex'));
+  }
+  expect(id).toBeGreaterThan(10);
+  expect([response.status, await response.json()]).toEqual([
+    503,
+    {
+      error: 50300,
+      message: 'the store has no room left, so its operators must make some; sending the same request again is safe',
+    },
+  ]);
+  const database = expect.stringMatching(/^ok, but the disk of the database is full, or its quota is used up/);
+  expect(await ready(service)).toMatchObject([200, { checks: { database } }]);
+  const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
+  expect(metrics).toMatch(/^plant_store_full_disk_failures_total [1-9]/m);
+  expect((await get(service.apiUrl, '/plants/1')).status).toBe(200);
+  expect((await get(service.apiUrl, `/plants/${id}`)).status).toBe(404);
+});
