@@ -85,7 +85,8 @@ function requirePermission(permissions: Permissions | undefined, permission: Per
 function leaving({ socket }: IncomingMessage, response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   const abort = () => controller.abort();
-  socket.once('end', abort);
+  if (socket.readableEnded) abort();
+  else socket.once('end', abort);
   response.once('close', () => {
     socket.off('end', abort);
     if (!response.writableFinished) abort();

@@ -109,7 +109,7 @@ function isNext({ exchange, waiting }: Connection): boolean {
 /** Whether the newest request has come whole, and the response to it closes the connection. */
 function isOver({ exchange, waiting }: Connection): boolean {
   const newest = waiting.at(-1) ?? exchange;
-  return newest !== undefined && newest.request.complete && newest.response.getHeader('Connection') === 'close';
+  return newest?.request.complete === true && newest.response.getHeader('Connection') === 'close';
 }
 
 function mustNotRead(connection: Connection): boolean {

@@ -1,10 +1,13 @@
+import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
 import { allPermissions, type Permission } from '../../../../src/application/permissions.ts';
+import type { UseCases } from '../../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { get, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
+import { connectTo, requestText } from '../../../support/raw-request.ts';
 
 /* Changing, deleting and following plants over HTTP. For the store, see plant-repository-changes.test.ts. */
 
@@ -246,6 +249,25 @@ describe('GET /changes', () => {
     expect(isOver).toBe(false);
     await put('/plants/1', '{"name":"Ficus carica"}');
     expect((await waiting).text).toMatch(/"name":"Ficus carica"/);
+  });
+
+  test('does not wait for a client that closed its side before its token was verified', async () => {
+    const verified = Promise.withResolvers<ReadonlySet<Permission>>();
+    const verifyToken = (token: string) => (token === READER ? verified.promise : permissions.get(token));
+    const calls: boolean[] = [];
+    const readChanges: UseCases['readChanges'] = async ({ signal }) => {
+      calls.push(signal.aborted);
+      return { changes: '', next: 'x', atEnd: true };
+    };
+    server = await startApiServer({ verifyToken, cases: { readChanges } });
+    const socket = connectTo(server.url, true).setEncoding('utf8');
+    socket.end(requestText('GET /changes?wait=30').replace(TOKEN, READER));
+    const response = text(socket);
+    for (let count = 0; count < 3; count++) expect((await send('GET', '/plants/9')).status).toBe(404);
+    expect(calls).toEqual([]);
+    verified.resolve(allPermissions);
+    expect(await response).toMatch(/^HTTP\/1\.1 200 /);
+    expect(calls).toEqual([true]);
   });
 
   test('beyond MAX_FOLLOWERS gets 503, while others are served, and a place is free when a client leaves', async () => {
