@@ -95,12 +95,9 @@ async function start(
     diskFailures: disk.failures,
     droppedLines,
   });
-  const managementServer = await serve(
-    management({ service, database: ready }, metrics.text, log),
-    config.management.host,
-    config.management.port,
-    log,
-  );
+  const operators = config.management;
+  const managementApp = management({ service, database: ready }, metrics.text, operators.host, log);
+  const managementServer = await serve(managementApp, operators.host, operators.port, log);
   opened.defer(() => managementServer.close(0));
   const { host, port, reusePort } = config.api;
   const { maxConnections } = config;

@@ -33,7 +33,7 @@ describe('the ports', () => {
       deployment.spec?.template.metadata?.annotations?.['prometheus.io/path'],
       only('PodMonitor').spec.podMetricsEndpoints?.[0]?.path,
     ];
-    const { url } = await startServer(management({}, async () => '', pino({ level: 'silent' })));
+    const { url } = await startServer(management({}, async () => '', '0.0.0.0', pino({ level: 'silent' })));
     for (const path of [...probes.map((probe) => probe?.path), ...scraped]) {
       expect([path, (await fetch(`${url}${path}`)).status]).toEqual([path, 200]);
     }

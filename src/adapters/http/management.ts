@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { errorKinds } from './http-errors.ts';
+import { errorKinds, HttpError } from './http-errors.ts';
 import { koaApp } from './request/koa-app.ts';
 import { requestLog } from './request/request-log.ts';
 import { type HttpResponse, respond } from './request/response.ts';
@@ -19,10 +19,18 @@ const CHECK_TIMEOUT = 1_000;
 /** Prometheus's text format. */
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** For operators and orchestrators: `/live` (the process runs), `/ready` (it can serve requests) and `/metrics`. */
+/** As addresses to listen at, and as Hosts, which may have a port. */
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)(?::\d+)?$/i;
+
+/**
+ * For operators and orchestrators: `/live` (the process runs), `/ready` (it can serve requests) and `/metrics`.
+ *
+ * @param host where it listens
+ */
 export function management(
   checks: Readonly<Record<string, ReadinessCheck>>,
   metrics: () => Promise<string>,
+  host: string,
   log: Logger,
 ): ServedApp {
   const namedChecks = Object.entries(checks).map(([name, check]) => [name, shared(check)] as const);
@@ -49,10 +57,16 @@ export function management(
     { method: 'GET', path: '/metrics', handle: sendMetrics },
   ];
   return {
-    handle: koaApp(routes),
+    handle: koaApp(routes, LOOPBACK.test(host) ? [refuseOtherHosts] : []),
     // Probes come every few seconds: only failures are logged.
     logExchange: requestLog(log, undefined),
   };
+}
+
+/** A page whose name its owner lets point to this machine (DNS rebinding) could read what is for this machine only. */
+function refuseOtherHosts({ req }: ExchangeContext, next: () => Promise<unknown>): Promise<unknown> {
+  if (req.headers.host === undefined || LOOPBACK.test(req.headers.host)) return next();
+  throw new HttpError('malformed_request', 'on this port, the Host must be localhost or a loopback address');
 }
 
 function respondJson(ctx: ExchangeContext, value: unknown, status = 200, headers: HttpResponse['headers'] = {}): void {

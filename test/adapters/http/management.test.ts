@@ -1,9 +1,10 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { management, type ReadinessCheck } from '../../../src/adapters/http/management.ts';
 import type { HttpServer } from '../../../src/adapters/http/sockets/server.ts';
 import { startServer } from '../../support/api-server.ts';
 import { eventually } from '../../support/eventually.ts';
+import { rawRequest, statusesIn } from '../../support/raw-request.ts';
 
 const silence = pino({ enabled: false });
 const noMetrics = async () => '# nothing\n';
@@ -11,7 +12,7 @@ const noMetrics = async () => '# nothing\n';
 let server: HttpServer;
 
 async function get(path: string, checks: Record<string, ReadinessCheck> = {}, log = silence): Promise<Response> {
-  server = await startServer(management(checks, noMetrics, log), log);
+  server = await startServer(management(checks, noMetrics, '127.0.0.1', log), log);
   return fetch(server.url + path);
 }
 
@@ -69,4 +70,32 @@ test('logs a failure, and no more than that', async () => {
     await server.close(0);
   }
   expect(logged).toEqual([expect.stringContaining('migrations are pending')]);
+});
+
+/** The statuses of requests for /metrics that name these hosts. */
+async function statusesFor(listensAt: string, hosts: readonly string[]): Promise<number[]> {
+  const { url } = await startServer(management({}, noMetrics, listensAt, silence));
+  const request = (host: string) => `GET /metrics HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+  const responses = await Promise.all(hosts.map((host) => rawRequest(url, request(host))));
+  return responses.flatMap(statusesIn);
+}
+
+describe('a name that leads to this machine, as DNS rebinding makes one,', () => {
+  const rebound = [
+    'plants.example',
+    'plants.example:3001',
+    '127.0.0.1.plants.example',
+    'localhost.example',
+    '10.0.0.1',
+  ];
+
+  test.each(['127.0.0.1', '::1', 'localhost'])('gets 400 where the port is on %s', async (listensAt) => {
+    expect(await statusesFor(listensAt, rebound)).toEqual(rebound.map(() => 400));
+    const own = ['localhost', 'LOCALHOST:3001', '127.0.0.1:3001', '127.8.8.8', '[::1]:3001'];
+    expect(await statusesFor(listensAt, own)).toEqual(own.map(() => 200));
+  });
+
+  test.each(['0.0.0.0', '::', '10.0.0.1'])('is no reason to refuse where the port is on %s', async (listensAt) => {
+    expect(await statusesFor(listensAt, rebound)).toEqual(rebound.map(() => 200));
+  });
 });

@@ -95,6 +95,6 @@ test('nobody is let through unless that is asked for', async () => {
 });
 
 test('the port for operators is for no page', async () => {
-  server = await startServer(management({}, async () => '', pino({ enabled: false })));
+  server = await startServer(management({}, async () => '', '127.0.0.1', pino({ enabled: false })));
   expect(corsHeaders(await preflight(APP, '/live'))).toEqual({});
 });
