@@ -22,8 +22,7 @@ const DEFAULT_SHIFT = sql`(
  * ahead of the server's transactions, and rows get the shift. A restore ends that at any time, one that is not complete
  * included: the index is the last of its steps.
  */
-export const IS_INTACT = sql<boolean>`coalesce(
-  exists (select from pg_index where indexrelid = to_regclass('plants_by_change') and indisvalid)
+export const IS_INTACT = sql<boolean>`coalesce(to_regclass('plants_by_change') is not null
   and greatest(purged_changed, (select max(changed) from plants)) < ${NEXT} and shift = ${DEFAULT_SHIFT}, false)`;
 
 /** 16 of the hexadecimal digits of a SHA-256. */
