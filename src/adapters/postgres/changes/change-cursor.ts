@@ -37,7 +37,7 @@ export const START: Position = { changed: 0n, id: MIN_INT64 };
 /** Behind every row. */
 export const LAST: Position = { changed: MAX_INT64, id: MAX_INT64 };
 
-/** Of two columns; undefined if they are null. */
+/** The position in two columns; undefined if they are null. */
 export function positionOf(changed: bigint | null, id: bigint | null): Position | undefined {
   return changed === null || id === null ? undefined : { changed, id };
 }
@@ -57,8 +57,8 @@ export function isBehind(cursor: Cursor, end: FeedEnd): boolean {
 
 /** Why something after the cursor may be missing, in words; undefined if nothing is. */
 export function expiryOf({ epoch, position, purged }: Cursor, now: FeedState): string | undefined {
-  if (epoch !== now.epoch || position.changed >= now.next)
-    return 'the database is another one, or another server leads it';
+  const isHere = epoch === now.epoch && position.changed < now.next;
+  if (!isHere) return 'the database is another one, was restored, or has another primary';
   const last = purgedIn(now);
   return isAfter(last, position) && isAfter(last, purged) ? 'a later deletion was purged' : undefined;
 }
@@ -88,7 +88,7 @@ export function encodeCursor({ epoch, position, purged }: Cursor): string {
   return Buffer.from([epoch, ...numbers].join(':')).toString('base64url');
 }
 
-// Those of an earlier version have one number more.
+// Cursors of an earlier version have one number more.
 const CURSOR = /^([\da-f]{32}):(\d{1,19}):(-?\d{1,19}):(\d{1,19}):(-?\d{1,19})(?::\d{1,19})?$/;
 
 /** @throws PlantStoreError `invalid_plant` if it is not an encoded cursor */

@@ -3,12 +3,12 @@ import { type RawBuilder, sql } from 'kysely';
 /* Where the server is in the history of transactions, as SQL over the columns of change_feed. */
 
 /**
- * The transaction from which on some may still be open. What is written by earlier ones is final in its order: later
- * transactions have higher numbers. The shift is explained in migration 0003.
+ * The transaction from which on transactions may still be open. What earlier transactions have written is final in its
+ * order: later ones have higher numbers. The shift is explained in migration 0003.
  */
 export const SETTLED = sql<bigint>`pg_snapshot_xmin(pg_current_snapshot())::text::bigint + shift`;
 
-/** The next transaction: of it and later ones, the snapshot shows nothing. */
+/** The next transaction: the snapshot shows nothing of it and of later ones. */
 export const NEXT = sql<bigint>`pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift`;
 
 /** What the default of `changed` adds to transaction ids; null if there is no default. */
@@ -29,14 +29,14 @@ export const IS_INTACT = sql<boolean>`coalesce(to_regclass('plants_by_change') i
 const digest = (...values: readonly RawBuilder<unknown>[]) =>
   sql`left(encode(sha256(convert_to(concat_ws('/', ${sql.join(values)}), 'UTF8')), 'hex'), 16)`;
 
-/** The server's identity, the database and the table: one that was restored from a dump has its plants of then. */
+/** The server's identity, the database and the table: a restored table is another one, with the plants of its dump. */
 const TABLE = digest(
   sql`(select system_identifier from pg_control_system())`,
   sql`(select oid from pg_database where datname = current_database())`,
   sql`'plants'::regclass::oid`,
 );
 
-/** After a promotion or a restore, transaction ids may go on from an earlier one, in another timeline. */
+/** After a promotion or a restore, transaction ids may go on from an earlier number, in another timeline. */
 const TIMELINE = sql`substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
 
 export const EPOCH = sql<string>`(${TABLE} || ${digest(TIMELINE, sql`store`)})`;

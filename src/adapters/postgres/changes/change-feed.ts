@@ -71,7 +71,7 @@ export function changeFeed(database: Database, callStore: CallStore) {
     for (;;) {
       until ??= await watch.wait(cursor, end - performance.now(), signal);
       const part = partFor(cursor, await shared(cursor, until?.position ?? LAST, limit));
-      // One change may be for thousands of them.
+      // A change may wake thousands of readers.
       await responseSlot();
       if (part.changes !== '' || until === undefined) return part;
       until = undefined;

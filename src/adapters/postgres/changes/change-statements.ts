@@ -10,12 +10,6 @@ import { EPOCH, IS_INTACT, MAY_NAME, NEXT, SETTLED } from './change-epoch.ts';
  * would expect a thousand, and take the trouble of JIT compilation.
  */
 
-/** The last row of a part of the feed; null if that is empty. */
-interface LastRow {
-  readonly last_changed: bigint | null;
-  readonly last_id: bigint | null;
-}
-
 /** What shows whether the feed can be read. */
 export interface CheckedRow {
   readonly is_intact: boolean;
@@ -28,8 +22,14 @@ export interface StateRow extends CheckedRow {
   readonly is_unnamed: boolean;
 }
 
+/** The state of the feed, and the last row of a part of it; null if the part is empty. */
+interface EndRow extends FeedState, StateRow {
+  readonly last_changed: bigint | null;
+  readonly last_id: bigint | null;
+}
+
 /** A part of the feed. */
-export interface ChangesRow extends FeedState, StateRow, LastRow {
+export interface ChangesRow extends EndRow {
   /** JSON of its rows, separated by commas; null if it is empty. */
   readonly changes: string | null;
   /** Whether nothing that is settled lies beyond. */
@@ -54,8 +54,8 @@ export const lastBefore = (end: RawBuilder<unknown>) =>
   sql`select changed, id from plants where changed < ${end} order by changed desc, id desc limit 1`;
 
 /**
- * The first rows that the condition admits and that are settled, as many as have room: octets of their texts, which the
- * first one may exceed.
+ * The first rows that the condition admits and that are settled, as many as have room, in octets of their texts, which the
+ * first row may exceed.
  */
 export const firstRows = (condition: RawBuilder<unknown>, count: RawBuilder<unknown>, room: RawBuilder<unknown>) => sql`
   select * from (
@@ -70,7 +70,7 @@ interface ChangesValues {
   readonly untilChanged: bigint;
   readonly untilId: bigint;
   readonly count: number;
-  /** Octets that the texts of the rows may have together; the first one is there in any case. */
+  /** Octets that the texts of the rows may have together; the first row is there in any case. */
   readonly room: number;
 }
 
@@ -95,8 +95,8 @@ export function selectChanges(tables: Kysely<Tables>) {
 
 /** The last row of the feed. */
 export function selectEnd(tables: Kysely<Tables>) {
-  return statement<object, FeedState & StateRow & LastRow>(() =>
-    sql<FeedState & StateRow & LastRow>`
+  return statement<object, EndRow>(() =>
+    sql<EndRow>`
       select feed.*, last.changed as last_changed, last.id as last_id
       from ${FEED_STATE} left join lateral (${lastBefore(sql`settled`)}) as last on true`.compile(tables),
   );

@@ -12,7 +12,7 @@ const INTERVAL = 40;
 const MIN_GAP = 50;
 
 /**
- * Wakes readers when the feed of changes has grown. All of them share one probe; without any there is none. They are
+ * Wakes readers when the feed of changes has grown. All readers share one probe; without readers there is none. They are
  * woken together and learn the same end of the feed, so that those who read up to it are at one position from then on.
  *
  * @param probe resolves to the end of the feed, undefined if it is not known now
@@ -24,7 +24,7 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
   let isProbing = false;
   let isAnnounced = false;
   let lastWoken = Number.NEGATIVE_INFINITY;
-  /** As the last probe has shown it. */
+  /** The end of the feed, as the last probe has shown it. */
   let known: FeedEnd | undefined;
 
   async function wakeReady(): Promise<void> {
