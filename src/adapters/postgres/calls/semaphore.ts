@@ -2,27 +2,24 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CompiledQuery } from 'kysely';
 import type { Database } from '../database.ts';
 import { DeadlineError } from '../errors.ts';
+import { maxRunning, type StatementKind } from './connection-shares.ts';
 import type { StoreCall } from './store-call.ts';
 
 /** Does the work when there is room, unless its call times out first. */
 type Semaphore = <T>(work: () => Promise<T>, call: StoreCall) => Promise<T>;
 
-/**
- * Lets few statements of a kind run at once, first come, first served, so that they leave connections to others.
- *
- * @param share of the connections
- */
-export function semaphore({ connections, gather }: Database, share: number): Semaphore {
-  const maxRunning = Math.ceil(connections * share);
+/** Lets few statements of a kind run at once, first come, first served, so that they leave connections to others. */
+export function semaphore(database: Database, kind: StatementKind): Semaphore {
+  const most = maxRunning(database, kind);
   const waiting: (() => void)[] = [];
   let running = 0;
 
   return async (work, call) => {
-    if (running >= maxRunning) await new Promise<void>((resolve) => waiting.push(resolve));
+    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
     else running++;
     try {
       // Otherwise one after another would let no socket be served.
-      await gather?.();
+      await database.gather?.();
       if (!call.isOpen) throw new DeadlineError('the call has timed out');
       return await work();
     } finally {
@@ -34,8 +31,6 @@ export function semaphore({ connections, gather }: Database, share: number): Sem
   };
 }
 
-/** The part of the connections that long statements may use: they must leave most of the database to others. */
-export const LONG_STATEMENTS = 0.1;
 /** How long they pause while plants are being written, in durations of the last one: creates keep 0.8 of their rate. */
 const PAUSE = 3;
 /** At most, in milliseconds. */
@@ -45,7 +40,7 @@ const MAX_PAUSE = 100;
 export function longStatements(database: Database, isWriting: () => boolean) {
   /** Milliseconds that the last one took. */
   let lastTook = 0;
-  const limited = semaphore(database, LONG_STATEMENTS);
+  const limited = semaphore(database, 'long');
 
   return <Row>(query: CompiledQuery<Row>, call: StoreCall): Promise<Row[]> =>
     limited(async () => {

@@ -24,12 +24,9 @@ const PAGE_TEXT = 1024 ** 2;
 /** Readers that get a response in one iteration of the event loop, which takes some milliseconds. */
 const READERS_PER_ITERATION = 50;
 
-/** The share of the connections that readers of changes may use at once. */
-const SHARE = 0.3;
-
 /** The table `plants` as a feed of changes: its rows in the order of the transactions that wrote them last. */
 export function changeFeed(database: Database, callStore: CallStore) {
-  const feedStatement = semaphore(database, SHARE);
+  const feedStatement = semaphore(database, 'changes');
   const [changesBetween, end] = [selectChanges(database.sql), selectEnd(database.sql)];
   const rowsOf = feedReader(database);
 

@@ -1,6 +1,7 @@
 import type { AddPlant } from '../../../application/ports.ts';
 import { isSamePlant, type NewPlant } from '../../../domain/plant.ts';
 import { batcher } from '../calls/batcher.ts';
+import { maxRunning } from '../calls/connection-shares.ts';
 import { statementOfList } from '../calls/statement.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
@@ -22,9 +23,6 @@ type Holder = NewPlant | 'deleted' | Promise<NewPlant | 'deleted'>;
 /** UTF-16 units of text in one statement: enough to fill a batch, little enough for Postgres to parse quickly. */
 const BATCH_TEXT = 1_000_000;
 
-/** The share of the connections that batches may use at once; the others are for reads. */
-const SHARE = 0.75;
-
 /** Adds plants in batches: one statement and one commit for all that arrived meanwhile. */
 export function plantInserts(
   database: Database,
@@ -38,7 +36,7 @@ export function plantInserts(
     maxItems: batchRows,
     maxSize: BATCH_TEXT,
     sizeOf: ({ name, tag = '' }) => name.length + tag.length,
-    maxRunning: Math.ceil(database.connections * SHARE),
+    maxRunning: maxRunning(database, 'inserts'),
     gather: database.gather,
   });
   // If an INSERT was lost, another holder of the id may have replaced the very plant that it stored.

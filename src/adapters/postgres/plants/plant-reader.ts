@@ -1,6 +1,7 @@
 import type { CompiledQuery } from 'kysely';
 import type { LoadPlant, PlantBatch, PlantRange, ReadPlants } from '../../../application/ports.ts';
 import { batcher } from '../calls/batcher.ts';
+import { maxRunning } from '../calls/connection-shares.ts';
 import { longStatements, semaphore } from '../calls/semaphore.ts';
 import { arrayOf } from '../calls/statement.ts';
 import type { CallStore, StoreCall } from '../calls/store-call.ts';
@@ -31,9 +32,6 @@ const PAGE_PLANTS = 1_000;
 /** As how many plants a smaller page counts, since a statement may have to pass over deleted plants for each. */
 const LEAST_SIZE = 20;
 
-/** The part of the connections that statements for single plants may use, and that those for pages may use. */
-const SHARE = 0.5;
-
 /** A page to read. */
 interface PageRead extends PlantRange {
   readonly count: number;
@@ -49,7 +47,7 @@ export function plantReader(
   callStore: CallStore,
   isWriting: () => boolean,
 ): LoadPlant & ReadPlants {
-  const { sql, connections, gather, isDistributed } = database;
+  const { sql, gather, isDistributed } = database;
   const rowsOf = async <T>(query: CompiledQuery<T>) => (await sql.executeQuery(query)).rows;
   const rowsOfLong = longStatements(database, isWriting);
   const plantsById = selectPlants(sql);
@@ -58,7 +56,7 @@ export function plantReader(
     tagged: selectRange(sql, true, true),
     distributed: selectRange(sql, true, false),
   };
-  const pageStatement = semaphore(database, SHARE);
+  const largeStatement = semaphore(database, 'large');
 
   const findInGroup = batcher<bigint, PlantRow | undefined>({
     async run(ids) {
@@ -68,7 +66,7 @@ export function plantReader(
     },
     shouldRetryAlone: isLostNode,
     maxItems: FIND_IDS,
-    maxRunning: Math.ceil(connections * SHARE),
+    maxRunning: maxRunning(database, 'finds'),
     gather,
   });
 
@@ -80,7 +78,7 @@ export function plantReader(
       maxItems: PAGE_PLANTS,
       maxSize: PAGE_PLANTS,
       sizeOf: ({ count }) => Math.max(count, LEAST_SIZE),
-      maxRunning: Math.ceil(connections * SHARE),
+      maxRunning: maxRunning(database, 'pages'),
       gather,
     });
     return async (read: PageRead, call: StoreCall): Promise<PageRow | undefined> =>
@@ -98,7 +96,7 @@ export function plantReader(
     const tagged = (await isDistributed()) ? ranges.distributed : ranges.tagged;
     const select = read.tag === undefined ? ranges.untagged : tagged;
     const query = select({ ...read, scanned, room: BATCH_TEXT });
-    const [row] = await (isPage(read) ? pageStatement(() => rowsOf(query), call) : rowsOfLong(query, call));
+    const [row] = await (isPage(read) ? largeStatement(() => rowsOf(query), call) : rowsOfLong(query, call));
     if (row === undefined) throw new Error('an aggregate without a row');
     return row;
   }
@@ -108,7 +106,10 @@ export function plantReader(
       callStore(async (call) => {
         let row = await findInGroup(id, call);
         // Too large to share a statement.
-        if (row?.name === null) [row] = await rowsOfLong(plantsById({ ids: arrayOf([id]), maxSize: ANY_SIZE }), call);
+        if (row?.name === null) {
+          const query = plantsById({ ids: arrayOf([id]), maxSize: ANY_SIZE });
+          [row] = await largeStatement(() => rowsOf(query), call);
+        }
         return row && storedIn(row);
       }),
 
@@ -130,7 +131,7 @@ export function plantReader(
   };
 }
 
-/** Whether it is a read for the connections of pages, not of long statements. */
+/** Whether it is a page, and no part of a stream. */
 function isPage({ count }: PageRead): boolean {
   return count <= PAGE_PLANTS;
 }

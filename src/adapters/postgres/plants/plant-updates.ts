@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Condition, UpdatePlant } from '../../../application/ports.ts';
 import type { Stored } from '../../../domain/plant.ts';
 import { batcher } from '../calls/batcher.ts';
+import { maxRunning } from '../calls/connection-shares.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import { DeadlineError } from '../errors.ts';
@@ -15,9 +16,6 @@ const BATCH = 256;
 
 /** UTF-16 units of text in one statement. */
 const BATCH_TEXT = 1_000_000;
-
-/** The share of the connections that changes may use at once. */
-const SHARE = 0.5;
 
 /** What is stored after a change; or that its row was changed or locked by another transaction. */
 type Outcome = { readonly stored: Stored } | 'retry';
@@ -46,7 +44,7 @@ export function plantUpdates(
       maxItems,
       maxSize: BATCH_TEXT,
       sizeOf: ({ target }) => (target === 'deleted' ? 0 : target.name.length + (target.tag ?? '').length),
-      maxRunning: Math.ceil(database.connections * SHARE),
+      maxRunning: maxRunning(database, 'updates'),
       gather: database.gather,
     });
   const inBatch = batches(rowUpdates(database), BATCH);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Entry, Position, ReadEntries } from '../../../application/webhooks/ports.ts';
-import { LONG_STATEMENTS, semaphore } from '../calls/semaphore.ts';
+import { semaphore } from '../calls/semaphore.ts';
 import { statement } from '../calls/statement.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import { FEED_STATE, firstRows, type StateRow } from '../changes/change-statements.ts';
@@ -29,7 +29,7 @@ interface Row extends StateRow {
  */
 export function webhookEntries(database: Database, callStore: CallStore, isWriting: () => boolean): ReadEntries {
   const page = selectEntries(database);
-  const pageStatement = semaphore(database, LONG_STATEMENTS);
+  const pageStatement = semaphore(database, 'webhooks');
   const rowsOf = feedReader(database);
   return {
     async readEntries({ changed, id }) {
