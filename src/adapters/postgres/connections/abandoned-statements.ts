@@ -21,10 +21,13 @@ export function abandonedStatements(limit: number, open: Set<number>, config: ()
   });
 
   return {
-    /** Counts the statement of an open backend as abandoned; false, without counting it, if there are too many. */
-    async tryAdd(backend: number): Promise<boolean> {
+    /**
+     * Counts the statement of an open backend as abandoned; false, without counting it, if there are too many, or if it
+     * has ended while the server was asked.
+     */
+    async tryAdd(backend: number, isWaiting: () => boolean): Promise<boolean> {
       if (count >= bound) await recount();
-      if (count >= bound) return false;
+      if (count >= bound || !isWaiting()) return false;
       count++;
       // At once: a recount that begins before the connection is closed must find it.
       open.delete(backend);

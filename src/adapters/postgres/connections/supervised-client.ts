@@ -3,6 +3,7 @@ import type { ClientBase, PoolClient, QueryResult } from 'pg';
 import { explainInternalError } from '../citus.ts';
 import { sqlState, UnknownOutcomeError } from '../errors.ts';
 import { breaksConnection, invalidatesOlderConnections } from '../failures.ts';
+import type { abandonedStatements } from './abandoned-statements.ts';
 import type { PooledConnection } from './kysely-dialect.ts';
 
 /** A connection of the pool, as Kysely uses it. */
@@ -15,8 +16,8 @@ export interface SupervisedClient extends PooledConnection {
 export interface Supervisor {
   /** Milliseconds until a statement without a response is abandoned; 0 for no deadline. */
   readonly deadline: number;
-  /** Counts the statement of a backend as abandoned; false if too many abandoned ones are still running. */
-  tryAbandon(backend: number): Promise<boolean>;
+  /** As that of abandonedStatements. */
+  readonly tryAbandon: ReturnType<typeof abandonedStatements>['tryAdd'];
   /** Stops the use of connections opened before this time. */
   invalidateOpenedBefore(time: number): void;
 }
@@ -104,13 +105,17 @@ async function withinDeadline<T>(
 ): Promise<T> {
   if (deadline === 0) return response;
   const { promise: overdue, reject } = Promise.withResolvers<never>();
-  const timer = setInterval(async () => {
-    if (!(await tryAbandon(backend))) return;
-    reject(new UnknownOutcomeError('no_response', `no response from Postgres within ${deadline} ms`));
-  }, deadline);
+  let isWaiting = true;
+  const abandon = async () => {
+    const isAbandoned = await tryAbandon(backend, () => isWaiting);
+    if (isAbandoned) reject(new UnknownOutcomeError('no_response', `no response from Postgres within ${deadline} ms`));
+    else if (isWaiting) timer = setTimeout(abandon, deadline);
+  };
+  let timer = setTimeout(abandon, deadline);
   try {
     return await Promise.race([response, overdue]);
   } finally {
-    clearInterval(timer);
+    isWaiting = false;
+    clearTimeout(timer);
   }
 }
