@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { runCommand } from './commands/run-command.ts';
-import { startApp } from './composition/app.ts';
+import { type App, startApp } from './composition/app.ts';
 import { requireFreePorts } from './composition/free-ports.ts';
 import { createLog } from './composition/log.ts';
 import { readConfig } from './config/config.ts';
@@ -17,6 +18,9 @@ Starts the service. Environment variables and the file .env configure it: docs/c
 
   --version    shows the version
   -h, --help   shows this`;
+
+/** Milliseconds between two checks while the service is not ready after its start. */
+const READINESS_INTERVAL = 1_000;
 
 keepObjectsYoung();
 
@@ -46,12 +50,25 @@ async function run({ version }: ReturnType<typeof readArguments>): Promise<numbe
     say(`API documentation: ${app.apiUrl}/docs`);
   }
   say(`Database: ${app.database}`);
+  const hosts = new Set(config.webhooks.map(({ url }) => new URL(url).host));
+  if (hosts.size > 0) say(`Webhooks go to ${[...hosts].join(', ')}`);
   if (app.ownToken !== undefined) say(`Create a plant:\n\n${exampleRequest(app.apiUrl, app.ownToken)}\n`);
-  app.ready().then(
-    (problem) => problem !== undefined && say(`Ready, but ${problem}`),
-    (error: Error) => say(`Not ready: ${error.message}`),
-  );
+  void sayReadiness(app.ready);
   return 0;
+}
+
+/** Says what is wrong with the readiness, and if the service is not ready, also when it is. */
+async function sayReadiness(ready: App['ready']): Promise<void> {
+  for (let isLate = false; ; isLate = true) {
+    try {
+      const problem = await ready();
+      if (isLate || problem !== undefined) say(problem === undefined ? 'Ready.' : `Ready, but ${problem}`);
+      return;
+    } catch (error) {
+      if (!isLate) say(`Not ready: ${(error as Error).message}`);
+    }
+    await delay(READINESS_INTERVAL, undefined, { ref: false });
+  }
 }
 
 function exampleRequest(url: string, token: string): string {

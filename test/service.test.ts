@@ -19,6 +19,7 @@ import {
   temporaryFolder,
 } from './support/service-process.ts';
 import { emptyDatabase, migratedDatabase } from './support/test-database.ts';
+import { webhooksTo } from './support/webhooks/webhook-receiver.ts';
 
 /* The whole service as its own process, as its users meet it. */
 
@@ -193,6 +194,14 @@ describe('on Postgres', () => {
     expect(await migration.exited).toEqual({ code: 0, signal: null });
     expect((await post(service, monstera)).status).toBe(200);
     expect(await ready(service)).toMatchObject({ status: 200 });
+    await service.until(() => service.stderr().endsWith(`Not ready: ${pending}\nReady.\n`));
+  });
+
+  test('names the hosts that webhooks go to, once each and without their paths', async () => {
+    const urls = ['http://localhost:9/secret-path', 'http://localhost:9/other-path', 'http://127.0.0.1:9/'];
+    const service = await start(webhooksTo(...urls));
+    await service.until(() => service.stderr().includes('\nWebhooks go to localhost:9, 127.0.0.1:9\n'));
+    expect(service.stderr()).not.toContain('-path');
   });
 
   test('lets the pages of CORS_ORIGINS in, and shows where its reference is', async () => {

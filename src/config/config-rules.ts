@@ -57,18 +57,22 @@ export function oneOf(...values: string[]): Rule<string> {
   return { mustBe: `one of ${values.join(', ')}`, isPublic: true, parse };
 }
 
-function url(mustBe: string, protocols: readonly string[]): Rule<string> {
-  return { mustBe, parse: (value) => (protocols.includes(URL.parse(value)?.protocol ?? '') ? value : undefined) };
+/** A rule of two words, for true and for false. */
+export function flag(yes: string, no: string): Rule<boolean> {
+  return { ...oneOf(yes, no), parse: (text) => (text === yes ? true : text === no ? false : undefined) };
 }
 
-export const httpUrl = url('an http:// or https:// URL', ['http:', 'https:']);
+export const httpUrl: Rule<string> = {
+  mustBe: 'an http:// or https:// URL',
+  parse: (value) => (/^https?:$/.test(URL.parse(value)?.protocol ?? '') ? value : undefined),
+};
 /** Whoever can tamper with keys or plants in transit can forge them, so plain HTTP is for this machine only. */
 export const httpsOrLoopbackUrl: Rule<string> = {
   mustBe: 'an https:// URL, or an http:// one of this machine',
   parse(value) {
     const { protocol, hostname = '' } = URL.parse(value) ?? {};
-    const safe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
-    return safe ? value : undefined;
+    const isSafe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
+    return isSafe ? value : undefined;
   },
 };
 
@@ -80,8 +84,8 @@ export const origins: Rule<string[]> = {
   isPublic: true,
   parse(value) {
     const list = value.split(',').map((origin) => origin.trim());
-    const exact = (origin: string) => /^https?:[^*]+$/.test(origin) && URL.parse(origin)?.origin === origin;
-    return value.trim() === '*' || list.every(exact) ? list : undefined;
+    const isExact = (origin: string) => /^https?:[^*]+$/.test(origin) && URL.parse(origin)?.origin === origin;
+    return value.trim() === '*' || list.every(isExact) ? list : undefined;
   },
 };
 
@@ -96,13 +100,13 @@ export const tokens: Rule<string[]> = {
 /**
  * Parses a list whose items are separated by commas or line ends, unless by something else.
  *
- * @returns undefined if there is none, or one is wrong
+ * @returns undefined if it is empty or an item is invalid
  */
 export function listOf<T>(value: string, parse: (item: string) => T | undefined, separator = /[,\n]/): T[] | undefined {
   const items = value.split(separator).map((item) => item.trim());
-  const given = items.filter((item) => item !== '');
-  const list = given.flatMap((item) => parse(item) ?? []);
-  return list.length > 0 && list.length === given.length ? list : undefined;
+  const present = items.filter((item) => item !== '');
+  const list = present.flatMap((item) => parse(item) ?? []);
+  return list.length > 0 && list.length === present.length ? list : undefined;
 }
 
 /** RFC 6749 section 3.3. */

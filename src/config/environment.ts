@@ -12,17 +12,19 @@ const ENTRY = /^[^\S\n]*(?:#|(?:export[^\S\n]+)?[\w.-]+[^\S\n]*=[^\S\n]*(?:"[^"]
  * @throws Error, saying what to change, if the file cannot be read or has a line that is neither a variable nor a comment
  */
 export function environment(): Environment {
-  // Editors on Windows put a byte order mark before the first name; Node.js treats it as a part of that.
+  // Editors on Windows put a byte order mark before the first name; Node.js treats it as a part of the name.
   const text = envFile().replace(/^\uFEFF/, '');
-  if (text.includes('\0')) throw new Error('.env must be in UTF-8: it seems to be in UTF-16');
-  const rest = text.replace(ENTRY, (entry) => entry.replace(/[^\n]/g, '')).split('\n');
-  const wrong = rest.flatMap((line, n) => (line.trim() === '' ? [] : n + 1));
+  // parseEnv skips the others, so that `DATABASE_URL: ...` would start an empty store.
+  const others = text.replace(ENTRY, (entry) => entry.replace(/[^\n]/g, '')).split('\n');
+  const wrong = others.flatMap((line, n) => (line.trim() === '' ? [] : n + 1));
   // Such a line may be a token.
   if (wrong.length > 0) {
-    throw new Error(`.env must have lines like NAME=value and comments with #, unlike line ${wrong.join(', ')}`);
+    throw new Error(
+      `.env must be UTF-8, with lines like NAME=value and comments with #, unlike line ${wrong.join(', ')}`,
+    );
   }
-  const given = Object.entries(process.env).filter(([, value]) => value !== '');
-  return { ...parseEnv(text), ...Object.fromEntries(given) };
+  const own = Object.entries(process.env).filter(([, value]) => value !== '');
+  return { ...parseEnv(text), ...Object.fromEntries(own) };
 }
 
 function envFile(): string {
@@ -31,7 +33,6 @@ function envFile(): string {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return '';
-    const why = code === 'EISDIR' ? 'it is a folder' : message;
-    throw new Error(`.env in ${process.cwd()} cannot be read (${why}): correct or remove it`);
+    throw new Error(`.env in ${process.cwd()} cannot be read (${message}): correct or remove it`);
   }
 }

@@ -1,45 +1,102 @@
-/** All variables that the service and its commands read. `docs/configuration.md` and `.env.example` have the same. */
-export const VARIABLES = [
-  'HOST',
-  'PORT',
-  'REUSE_PORT',
-  'BASE_URL',
-  'CORS_ORIGINS',
-  'PAGES',
-  'MANAGEMENT_HOST',
-  'MANAGEMENT_PORT',
-  'DATABASE_URL',
-  'MIGRATION_DATABASE_URL',
-  'POOL_SIZE',
-  'CONNECT_TIMEOUT',
-  'STATEMENT_TIMEOUT',
-  'IDLE_TIMEOUT',
-  'STORE_TIMEOUT',
-  'DATA_DIR',
-  'ACCESS_TOKENS',
-  'ACCESS_TOKENS_FILE',
-  'READ_TOKENS',
-  'READ_TOKENS_FILE',
-  'JWT_JWKS_URL',
-  'JWT_ISSUER',
-  'JWT_AUDIENCE',
-  'JWT_READ_SCOPE',
-  'JWT_WRITE_SCOPE',
-  'WEBHOOK_URLS',
-  'WEBHOOK_SECRET',
-  'WEBHOOK_SECRET_FILE',
-  'WEBHOOKS_FILE',
-  'WEBHOOK_ALLOW_HTTP',
-  'BODY_LIMIT',
-  'BATCH_ROWS',
-  'MAX_REQUESTS',
-  'MAX_REQUEST_BYTES',
-  'MAX_STREAMS',
-  'MAX_FOLLOWERS',
-  'MAX_CONNECTIONS',
-  'LOG_LEVEL',
-  'SHUTDOWN_DELAY',
-  'SHUTDOWN_TIMEOUT',
-] as const;
+import * as rules from './config-rules.ts';
+import { secrets, webhookUrls } from './webhook-rules.ts';
 
-export type Variable = (typeof VARIABLES)[number];
+/** A variable: its name, what it must be, and its value while it is not set. */
+export interface Variable<Value> {
+  readonly name: string;
+  readonly rule: rules.Rule<Value>;
+  readonly fallback: Value;
+}
+
+/** Variables in the shape of what they configure. */
+export interface Table {
+  readonly [key: string]: Variable<unknown> | Table;
+}
+
+function variable<Value>(name: string, rule: rules.Rule<Value>, fallback: Value): Variable<Value> {
+  return { name, rule, fallback };
+}
+
+function optional<Value>(name: string, rule: rules.Rule<Value>): Variable<Value | undefined> {
+  return { name, rule, fallback: undefined };
+}
+
+/**
+ * All variables that the service and its commands read, in the shape of the configuration, and in the order of
+ * `docs/configuration.md` and `.env.example`. Times are in milliseconds, sizes in bytes.
+ */
+export const VARIABLES = {
+  api: {
+    host: variable('HOST', rules.text, '127.0.0.1'),
+    port: variable('PORT', rules.port, 3000),
+    /** Whether other instances listen at the port, too. */
+    reusePort: variable('REUSE_PORT', rules.flag('on', 'off'), false),
+    baseUrl: optional('BASE_URL', rules.httpUrl),
+    /** Whose pages may use the API from a browser; `pages` are the service's own, at / and /docs. */
+    corsOrigins: variable('CORS_ORIGINS', rules.origins, []),
+    pages: variable('PAGES', rules.flag('on', 'off'), true),
+  },
+  management: {
+    host: variable('MANAGEMENT_HOST', rules.text, '127.0.0.1'),
+    port: variable('MANAGEMENT_PORT', rules.port, 3001),
+  },
+  database: {
+    url: optional('DATABASE_URL', rules.text),
+    migrationUrl: optional('MIGRATION_DATABASE_URL', rules.text),
+    poolSize: variable('POOL_SIZE', rules.integer('a number of connections', 1, 1_000), 10),
+    connectTimeout: variable('CONNECT_TIMEOUT', rules.time, 2_000),
+    statementTimeout: variable('STATEMENT_TIMEOUT', rules.time, 1_000),
+    idleTimeout: variable('IDLE_TIMEOUT', rules.time, 10_000),
+    dataDir: variable('DATA_DIR', rules.text, './data'),
+  },
+  /** How long a request may wait for the store. */
+  storeTimeout: variable('STORE_TIMEOUT', rules.time, 5_000),
+  tokens: {
+    full: variable('ACCESS_TOKENS', rules.tokens, []),
+    fullFile: optional('ACCESS_TOKENS_FILE', rules.text),
+    reading: variable('READ_TOKENS', rules.tokens, []),
+    readingFile: optional('READ_TOKENS_FILE', rules.text),
+  },
+  jwt: {
+    jwksUrl: optional('JWT_JWKS_URL', rules.httpsOrLoopbackUrl),
+    issuer: optional('JWT_ISSUER', rules.text),
+    audience: optional('JWT_AUDIENCE', rules.text),
+    readScope: optional('JWT_READ_SCOPE', rules.scope),
+    writeScope: optional('JWT_WRITE_SCOPE', rules.scope),
+  },
+  webhooks: {
+    urls: variable('WEBHOOK_URLS', webhookUrls, []),
+    secrets: variable('WEBHOOK_SECRET', secrets, []),
+    secretFile: optional('WEBHOOK_SECRET_FILE', rules.text),
+    file: optional('WEBHOOKS_FILE', rules.text),
+    allowHttp: variable('WEBHOOK_ALLOW_HTTP', rules.flag('true', 'false'), false),
+  },
+  bodyLimit: variable('BODY_LIMIT', rules.bodySize, 1024 ** 2),
+  /** Most plants in one statement. */
+  batchRows: variable('BATCH_ROWS', rules.integer('a number of rows', 1, 1_000), 256),
+  limits: {
+    maxRequests: variable('MAX_REQUESTS', rules.integer('a number of requests', 1, 1_000_000), 1_000),
+    maxRequestBytes: variable('MAX_REQUEST_BYTES', rules.totalSize, 64 * 1024 ** 2),
+  },
+  /** Lists that are streamed at once. */
+  maxStreams: variable('MAX_STREAMS', rules.integer('a number of lists', 1, 1_000), 4),
+  /** Requests for changes at once, including those that wait. */
+  maxFollowers: variable('MAX_FOLLOWERS', rules.integer('a number of requests', 1, 1_000_000), 5_000),
+  /** Connections to the API that may be open at once. */
+  maxConnections: variable('MAX_CONNECTIONS', rules.integer('a number of connections', 1, 1_000_000), 10_000),
+  logLevel: variable('LOG_LEVEL', rules.oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
+  /** How long a stopping service still accepts connections; the remaining time is for requests in flight. */
+  shutdownDelay: optional('SHUTDOWN_DELAY', rules.durationOrZero),
+  /** How long stopping may take, including the delay. */
+  shutdownTimeout: variable('SHUTDOWN_TIMEOUT', rules.time, 10_000),
+} satisfies Table;
+
+export const NAMES: readonly string[] = namesIn(VARIABLES);
+
+export function isVariable(entry: Variable<unknown> | Table): entry is Variable<unknown> {
+  return 'rule' in entry;
+}
+
+function namesIn(table: Table): string[] {
+  return Object.values(table).flatMap((entry) => (isVariable(entry) ? entry.name : namesIn(entry)));
+}

@@ -1,6 +1,5 @@
 import { mkdir, rename, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { followTokens } from '../../src/composition/follow-tokens.ts';
@@ -16,7 +15,7 @@ const LONGER = 'a-longer-token-of-the-tests';
 const LONGEST = 'the-longest-token-of-the-tests';
 
 /** All but the timer of the polls. */
-const REAL = ['Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'setInterval'] as const;
+const REAL = ['Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate'] as const;
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: [...REAL] });
@@ -25,14 +24,8 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Lets one poll pass. */
-async function poll(): Promise<void> {
-  jest.advanceTimersByTime(1_000);
-  while (jest.getTimerCount() === 0) await setImmediate();
-}
-
-async function polls(count: number): Promise<void> {
-  for (let n = 0; n < count; n++) await poll();
+function polls(count: number): void {
+  jest.advanceTimersByTime(count * 1_000);
 }
 
 /** Follows these. @returns the lists that were applied and the lines of the log */
@@ -50,17 +43,17 @@ const fileWith = async (token: string) => {
   return file;
 };
 
-test('tokens are taken when two polls have found the same, so not while they are being written', async () => {
+test('tokens are taken when two readings are equal, so not while they are being written', async () => {
   const file = await fileWith(ONE);
   const { applied, lines } = follow(readConfig({ ACCESS_TOKENS_FILE: file }));
-  await polls(3);
+  polls(3);
   expect(applied).toEqual([]);
   await writeFile(file, LONGER);
-  await poll();
+  polls(1);
   await writeFile(file, LONGEST);
-  await poll();
+  polls(1);
   expect(applied).toEqual([]);
-  await polls(3);
+  polls(3);
   expect(applied).toEqual([[LONGEST]]);
   expect(lines).toEqual(['the accepted tokens have changed']);
 });
@@ -69,24 +62,8 @@ test('what was changed during the start is taken', async () => {
   const file = await fileWith(ONE);
   const { applied } = follow(readConfig({ ACCESS_TOKENS_FILE: file }));
   await writeFile(file, LONGER);
-  await polls(2);
+  polls(2);
   expect(applied).toEqual([[LONGER]]);
-});
-
-test('what fails for another cause than the files is tried again with every poll, and logged once', async () => {
-  let other: string | undefined = 'too-short';
-  const tokenSources = {
-    ACCESS_TOKENS_FILE: await fileWith(ONE),
-    get READ_TOKENS() {
-      return other as string;
-    },
-  };
-  const { applied, lines } = follow({ tokens: { full: [], reading: [] }, tokenSources });
-  await polls(4);
-  expect(lines).toEqual([expect.stringMatching(/^READ_TOKENS must be .*\. The tokens before stay accepted$/)]);
-  other = undefined;
-  await poll();
-  expect(applied).toEqual([[ONE]]);
 });
 
 test.each<[what: string, change: (folder: string) => Promise<void>, noticed: string[][]]>([
@@ -119,9 +96,9 @@ test.each<[what: string, change: (folder: string) => Promise<void>, noticed: str
   }
   await symlink('first', join(folder, 'link'));
   const { applied, lines } = follow(readConfig({ ACCESS_TOKENS_FILE: join(folder, 'link/tokens') }));
-  await polls(2);
+  polls(2);
   await change(folder);
-  await polls(2);
+  polls(2);
   expect(applied).toEqual(noticed);
   expect(lines).toHaveLength(1);
 });

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
-import { VARIABLES } from '../../src/config/variables.ts';
+import { NAMES } from '../../src/config/variables.ts';
 import { configFiles, mistakes } from '../support/config-files.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { makePipe } from '../support/programs/named-pipe.ts';
@@ -38,7 +38,7 @@ const defaults = {
 };
 
 test('has a default for everything, and takes an empty variable for one that is not set', () => {
-  const empty = Object.fromEntries([...VARIABLES, 'DATABSE_URL'].map((name) => [name, '']));
+  const empty = Object.fromEntries([...NAMES, 'DATABSE_URL'].map((name) => [name, '']));
   for (const environment of [{}, empty]) expect(readConfig(environment)).toStrictEqual(defaults);
 });
 
@@ -263,6 +263,12 @@ describe('a variable that is nearly one of ours', () => {
     ['READ_TOKEN', 'READ_TOKENS'],
     ['DATA_DIRS', 'DATA_DIR'],
     ['SHUTDOWN_TIMOUT', 'SHUTDOWN_TIMEOUT'],
+    ['DATADIR', 'DATA_DIR'],
+    ['Port', 'PORT'],
+    ['PROT', 'PORT'],
+    ['HOSTS', 'HOST'],
+    ['PAGE', 'PAGES'],
+    ['BODYLIMIT', 'BODY_LIMIT'],
   ])('is refused, by the service and by migrations: %s', (name, meant) => {
     const line = `${name} is not a variable of Plant Store: did you mean ${meant}? If another program needs it, unset it here`;
     for (const read of [readConfig, readMigrationConfig]) expect(mistakes({ [name]: TOKEN }, read)).toEqual([line]);
@@ -401,49 +407,35 @@ describe('access tokens', () => {
     expect(readConfig({ ACCESS_TOKENS_FILE: path }).tokens.full).toEqual([TOKEN]);
     appendFileSync(path, '\n');
     expect(mistakes({ ACCESS_TOKENS_FILE: path })).toEqual([
-      'ACCESS_TOKENS_FILE names a file of more than 1 MiB: name the one that contains the tokens',
+      `ACCESS_TOKENS_FILE must name a file that contains ${TOKEN_RULE} (it is not a regular file of at most 1 MiB)`,
     ]);
   });
 });
 
 describe.each(['ACCESS_TOKENS_FILE', 'READ_TOKENS_FILE'])('a %s', (name) => {
-  const WRITE = 'write the tokens to a file';
-  const CREATE = 'create it, or correct the path';
+  const refusal = (reason: string) => [`${name} must name a file that contains ${TOKEN_RULE} (${reason})`];
+  const IRREGULAR = 'it is not a regular file of at most 1 MiB';
 
   test.each<[string, () => string, string]>([
-    ['does not exist', () => '/no/such/file', `a file that does not exist: ${CREATE}`],
-    ['is below a file', () => join(file('a-file', TOKEN), 'x'), `a file that does not exist: ${CREATE}`],
-    [
-      'is not in the working directory',
-      () => 'no-such-file',
-      `a file that does not exist in ${process.cwd()}: ${CREATE}`,
-    ],
-    ['is a folder', folder, 'a folder: name the file in it that contains the tokens'],
-    ['is empty', () => file('empty', ''), `an empty file: it must contain ${TOKEN_RULE}`],
-    ['has only line ends', () => file('blank', '\uFEFF\r\n,\n'), `an empty file: it must contain ${TOKEN_RULE}`],
-    [
-      'has something else',
-      () => file('bad', `${TOKEN}\r\n\r\n${TOKEN},fifteen-letters\r\n`),
-      `a file whose line 3 is wrong: it must contain ${TOKEN_RULE}`,
-    ],
-    ['is a device', () => '/dev/null', `neither a file nor a link to one: ${WRITE}`],
-    [
-      'is what no path can be',
-      () => 'x'.repeat(300),
-      'a file that cannot be read (name too long): fix that, or name another one',
-    ],
-  ])('that %s is refused', (_what, path, problem) => {
-    expect(mistakes({ [name]: path() })).toEqual([`${name} names ${problem}`]);
+    ['does not exist', () => '/no/such/file', 'no such file or directory'],
+    ['is below a file', () => join(file('a-file', TOKEN), 'x'), 'not a directory'],
+    ['is a folder', folder, IRREGULAR],
+    ['is empty', () => file('empty', ''), 'it is empty'],
+    ['has only line ends', () => file('blank', '\uFEFF\r\n,\n'), 'it is empty'],
+    ['has something else', () => file('bad', `${TOKEN}\r\n\r\n${TOKEN},fifteen-letters\r\n`), 'line 3 is wrong'],
+    ['is a device', () => '/dev/null', IRREGULAR],
+    ['is what no path can be', () => 'x'.repeat(300), 'name too long'],
+  ])('that %s is refused', (_what, path, reason) => {
+    expect(mistakes({ [name]: path() })).toEqual(refusal(reason));
   });
 
   test('that is a pipe is refused at once, whether or not it is being written', async () => {
     const path = join(folder(), `${name}-pipe`);
     await makePipe(path);
-    const refusal = [`${name} names a pipe, which can be read only once: ${WRITE}`];
-    expect(mistakes({ [name]: path })).toEqual(refusal);
+    expect(mistakes({ [name]: path })).toEqual(refusal(IRREGULAR));
     const writer = await open(path, 'r+');
     await writer.write(`${TOKEN}\n`);
-    expect(mistakes({ [name]: path })).toEqual(refusal);
+    expect(mistakes({ [name]: path })).toEqual(refusal(IRREGULAR));
     await writer.close();
   });
 });

@@ -38,12 +38,9 @@ test('an endpoint is called by its host and a digest, not by its URL', () => {
   expect(endpoint?.name).toMatch(/^hooks\.example:8443 [\da-f]{16}$/);
 });
 
-const URL_RULE =
-  'an https:// URL, or an http:// one of this machine (WEBHOOK_ALLOW_HTTP=true permits others), ' +
-  'without a user, a password and a fragment';
+const URL_RULE = 'an https:// or http:// URL without a user, a password and a fragment';
 
 test.each([
-  'http://hooks.example/',
   'https://user@hooks.example/',
   'https://user:password@hooks.example/',
   'https://hooks.example/#part',
@@ -55,13 +52,20 @@ test.each([
   expect(mistakes({ WEBHOOK_URLS: url, WEBHOOK_SECRET: A })).toEqual([
     `WEBHOOK_URLS must be one URL or more, separated by commas or line ends, each ${URL_RULE}`,
   ]);
-  const line = expect.stringMatching(/^WEBHOOKS_FILE names a file whose line 2 is wrong: it must contain lines of /);
+  const line = expect.stringMatching(/^WEBHOOKS_FILE must name a file that contains lines of .* \(line 2 is wrong\)$/);
   expect(mistakes({ WEBHOOKS_FILE: file('wrong', `https://one.example ${A}\n${url} ${A}\n`) })).toEqual([line]);
 });
 
 test('WEBHOOK_ALLOW_HTTP permits http to other machines', () => {
-  const given = { WEBHOOK_URLS: 'http://hooks.internal/', WEBHOOK_SECRET: A };
-  expect(endpoints({ ...given, WEBHOOK_ALLOW_HTTP: 'true' })).toEqual([['http://hooks.internal/', A]]);
+  const given = { WEBHOOK_URLS: 'http://hooks.internal/secret-path', WEBHOOK_SECRET: A };
+  const refusal = expect.stringMatching(
+    /^WEBHOOK_URLS and WEBHOOKS_FILE must have https:\/\/ URLs, or .* unlike that of hooks\.internal [\da-f]{16}: /,
+  );
+  for (const environment of [given, { WEBHOOKS_FILE: file('plain', `${given.WEBHOOK_URLS} ${A}`) }]) {
+    expect(mistakes(environment)).toEqual([refusal]);
+    expect(mistakes(environment).join()).not.toContain('secret-path');
+  }
+  expect(endpoints({ ...given, WEBHOOK_ALLOW_HTTP: 'true' })).toEqual([[given.WEBHOOK_URLS, A]]);
   expect(mistakes({ ...given, WEBHOOK_ALLOW_HTTP: 'false' })).toHaveLength(1);
   expect(mistakes({ WEBHOOK_ALLOW_HTTP: 'yes' })).toEqual(['WEBHOOK_ALLOW_HTTP must be one of true, false, not "yes"']);
 });

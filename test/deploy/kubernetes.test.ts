@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
-import { VARIABLES } from '../../src/config/variables.ts';
+import { NAMES } from '../../src/config/variables.ts';
 import {
   checkSchema,
   containerOf,
@@ -95,7 +95,7 @@ describe('the workloads', () => {
     const environmentOf = ({ env = [] }: ReturnType<typeof containerOf>) =>
       Object.fromEntries(env.map(({ name, value }) => [name, name === 'ACCESS_TOKENS_FILE' ? tokens : (value ?? url)]));
     const [api, migration] = [environmentOf(containerOf(deployment)), environmentOf(containerOf(job))];
-    expect(VARIABLES).toEqual(expect.arrayContaining(Object.keys({ ...api, ...migration })));
+    expect(NAMES).toEqual(expect.arrayContaining(Object.keys({ ...api, ...migration })));
     expect(readConfig(api).database).toMatchObject({ kind: 'postgres', url });
     expect(readMigrationConfig(migration)).toMatchObject({ kind: 'postgres', url });
   });

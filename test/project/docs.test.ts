@@ -6,7 +6,7 @@ import { errorKinds } from '../../src/adapters/http/http-errors.ts';
 import { MAX_WAITING } from '../../src/adapters/http/sockets/request-order.ts';
 import { serverLimits } from '../../src/adapters/http/sockets/server.ts';
 import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
-import { VARIABLES } from '../../src/config/variables.ts';
+import { NAMES } from '../../src/config/variables.ts';
 import { documents } from '../support/documents/documents.ts';
 import { anchors, linkTargets, tableRows } from '../support/documents/markdown.ts';
 import { projectFile } from '../support/service-process.ts';
@@ -58,8 +58,8 @@ test('docs/configuration.md lists exactly the variables that are read', () => {
   readConfig(environment({}));
   // Without the first, the second is.
   readMigrationConfig(environment({ MIGRATION_DATABASE_URL: 'postgres://db/plants' }));
-  expect([...VARIABLES].sort()).toEqual([...used].sort());
-  expect(documentedDefaults().map(([name]) => name)).toEqual(VARIABLES);
+  expect([...NAMES].sort()).toEqual([...used].sort());
+  expect(documentedDefaults().map(([name]) => name)).toEqual(NAMES);
   // Those that refer to other variables are not values.
   const given = documentedDefaults().filter(([name]) => name !== 'BASE_URL' && name !== 'MIGRATION_DATABASE_URL');
   expect(readConfig(Object.fromEntries(given))).toEqual(readConfig({}));
@@ -67,7 +67,7 @@ test('docs/configuration.md lists exactly the variables that are read', () => {
 
 test('.env.example has exactly the variables that are read, with their defaults or with an example', () => {
   const lines = [...read('.env.example').matchAll(/^# (\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]);
-  expect(lines.map(([name]) => name)).toEqual(VARIABLES);
+  expect(lines.map(([name]) => name)).toEqual(NAMES);
   const defaults = documentedDefaults().filter(([name, value]) => value !== '' && !/_URL$/.test(name));
   expect(lines).toEqual(expect.arrayContaining(defaults));
 });

@@ -1,0 +1,47 @@
+import { httpUrl, listOf, type Rule } from './config-rules.ts';
+
+/** While one secret is being replaced, both sign. */
+export const MAX_SECRETS = 2;
+
+/** Octets of a secret, by the Standard Webhooks specification. */
+const SECRET = { min: 24, max: 64 };
+
+const SECRET_RULE = `whsec_ and the base64 of ${SECRET.min} to ${SECRET.max} octets`;
+
+const URL_RULE = 'an https:// or http:// URL without a user, a password and a fragment';
+
+export const secrets: Rule<readonly string[]> = {
+  mustBe: `one secret, or two separated by a comma or a line end, each ${SECRET_RULE}`,
+  parse: (value) => listOf(value, (text) => (isSecret(text) ? text : undefined)),
+};
+
+export const webhookUrls: Rule<readonly string[]> = {
+  mustBe: `one URL or more, separated by commas or line ends, each ${URL_RULE}`,
+  parse: (value) => listOf(value, (url) => (isPlain(url) ? url : undefined)),
+};
+
+/** Of a file in which each line has a URL and its secrets. */
+export const webhookLines: Rule<readonly { url: string; secrets: readonly string[] }[]> = {
+  mustBe:
+    'lines of a URL, a space and its secret, or two separated by a comma; ' +
+    `the URL must be ${URL_RULE}, and a secret ${SECRET_RULE}`,
+  parse: (value) => listOf(value, parseLine, /\n/),
+};
+
+function parseLine(line: string) {
+  const [url = '', ...others] = line.split(/\s+/);
+  const own = secrets.parse(others.join());
+  return isPlain(url) && own !== undefined && own.length <= MAX_SECRETS ? { url, secrets: own } : undefined;
+}
+
+function isPlain(url: string): boolean {
+  const { username, password } = URL.parse(url) ?? {};
+  return username === '' && password === '' && !url.includes('#') && httpUrl.parse(url) !== undefined;
+}
+
+function isSecret(text: string): boolean {
+  const [, base64 = ''] = /^whsec_(.*)$/.exec(text) ?? [];
+  const octets = Buffer.from(base64, 'base64');
+  // Decoders are lenient.
+  return octets.toString('base64') === base64 && octets.length >= SECRET.min && octets.length <= SECRET.max;
+}
