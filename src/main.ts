@@ -57,7 +57,7 @@ async function run({ version }: ReturnType<typeof readArguments>): Promise<numbe
   return 0;
 }
 
-/** Says what is wrong with the readiness, and if the service is not ready, also when it is. */
+/** Says what keeps the service from being ready, and then also when it is ready. */
 async function sayReadiness(ready: App['ready']): Promise<void> {
   for (let isLate = false; ; isLate = true) {
     try {

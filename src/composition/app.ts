@@ -20,7 +20,7 @@ import { webhooksOf } from './webhooks.ts';
 export interface App {
   readonly apiUrl: string;
   readonly managementUrl: string;
-  /** Which database it uses, in words. */
+  /** The database, in words. */
   readonly database: string;
   /** The token that the service generated because none is configured. */
   readonly ownToken: string | undefined;

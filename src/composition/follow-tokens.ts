@@ -10,10 +10,10 @@ const INTERVAL = 1_000;
 const { fullFile, readingFile } = VARIABLES.tokens;
 
 /**
- * Reads the tokens files again and again. A change counts once two successive readings are equal, since one may fall into
- * the middle of a write. Files that the service could not have started with are logged and change nothing. It polls,
- * because no file system event covers every way to change a file: written in place, renamed over, or behind a link that
- * is swapped, as Kubernetes does.
+ * Reads the tokens files again and again. A change counts once two successive readings are equal, since one may fall
+ * into the middle of a write. Files that the service could not have started with are logged and change nothing. The
+ * files are polled, because no event of the file system covers every way to change a file: written in place, renamed
+ * over, or behind a link that is swapped, as Kubernetes does.
  *
  * @param apply called with the accepted tokens whenever they have changed
  * @returns a function that stops it; it does not keep the process alive

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
  * Tries whether the service can listen, before it opens a database. A port that instances share is not tried, since the
  * kernel would give the trial some of their connections.
  *
- * @throws Error with a line for each port that is in use and each address that is none of this machine's
+ * @throws Error with a line for each port that is in use and each address that this machine does not have
  */
 export async function requireFreePorts({ api, management }: Pick<Config, 'api' | 'management'>): Promise<void> {
   const addresses = [
@@ -38,7 +38,7 @@ export async function orPortProblem<T>(prefix: '' | 'MANAGEMENT_', port: number,
 }
 
 async function listen(host: string, port: number): Promise<Server> {
-  // A client that connects meanwhile must not keep it open.
+  // A client that connects meanwhile must not keep the server open.
   const server = createServer((socket) => socket.destroy()).listen(port, host);
   await once(server, 'listening');
   return server;

@@ -16,8 +16,8 @@ export interface ProcessLog {
 
 /**
  * The log on stdout: JSON lines, or readable text on a terminal. Lines are written in groups, since a system call for
- * each would cost more than everything else about it. A crash still writes the queued lines and its cause; only a kill
- * loses them. A log that cannot be written stops nothing: that is reported once on stderr, and lines are dropped.
+ * each line would cost more than everything else about the line. A crash still writes the queued lines and its cause;
+ * only a kill loses them. A failure to write the log is reported once on stderr, drops lines, and stops nothing.
  */
 export async function createLog(level: string): Promise<ProcessLog> {
   let dropped = 0;
@@ -52,7 +52,7 @@ async function readable(): Promise<(line: string) => string> {
   });
 }
 
-/** Omits an error's other properties: a driver's hold whole connections, a parser's whole bodies. */
+/** Omits an error's other properties: those of a driver's error hold whole connections, of a parser's whole bodies. */
 function describe(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack, cause } = error;

@@ -9,15 +9,16 @@ import { followTokens } from './follow-tokens.ts';
 /**
  * Sets up the configured verifiers, or else a generated token in the folder of the opened embedded database.
  *
- * @returns `verifyToken`, which accepts the configured tokens, those currently in the tokens files, and those that the
- * identity provider signed; and `ownToken`, the only accepted one, generated because none of these is configured
- * @param poll milliseconds between two polls of the tokens files
+ * @returns `verifyToken`, which accepts the configured tokens, the current tokens of the files, and tokens that the
+ * identity provider has signed; and `ownToken`, generated if none of these is configured, and then the only accepted
+ * token
+ * @param interval milliseconds between two readings of the tokens files
  */
 export async function tokenVerifier(
   config: Pick<Config, 'database' | 'tokens' | 'tokenSources' | 'jwt'>,
   log: Logger,
   opened: AsyncDisposableStack,
-  poll?: number,
+  interval?: number,
 ): Promise<{ verifyToken: TokenVerifier; ownToken: string | undefined }> {
   const { database, tokens, jwt } = config;
   if (tokens.full.length === 0 && tokens.reading.length === 0 && jwt === undefined && database.kind === 'embedded') {
@@ -28,7 +29,7 @@ export async function tokenVerifier(
   const apply = (changed: typeof tokens) => {
     verify = staticTokens(changed);
   };
-  opened.defer(followTokens(config, log, apply, poll));
+  opened.defer(followTokens(config, log, apply, interval));
   const signed = jwt && jwtTokens(jwt, log);
   return { verifyToken: (token) => verify(token) ?? signed?.(token), ownToken: undefined };
 }

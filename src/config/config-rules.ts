@@ -12,16 +12,15 @@ export const text: Rule<string> = { mustBe: 'a string', parse: (value) => value 
 
 export const port = integer('a port number', 0, 65_535);
 
-export function integer(noun: string, least: number, most: number): Rule<number> {
+export function integer(noun: string, min: number, max: number): Rule<number> {
   return {
-    mustBe: `${noun} from ${least} to ${most}`,
+    mustBe: `${noun} from ${min} to ${max}`,
     isPublic: true,
-    parse: (value) =>
-      /^\d+$/.test(value) && Number(value) >= least && Number(value) <= most ? Number(value) : undefined,
+    parse: (value) => (/^\d+$/.test(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined),
   };
 }
 
-function quantity(noun: string, units: Record<string, number>, most: number): Rule<number> {
+function quantity(noun: string, units: Record<string, number>, max: number): Rule<number> {
   const names = Object.keys(units);
   const pattern = new RegExp(`^([1-9]\\d{0,9})(${names.join('|')})$`);
   return {
@@ -30,7 +29,7 @@ function quantity(noun: string, units: Record<string, number>, most: number): Ru
     parse(text) {
       const [, count, unit] = pattern.exec(text.toLowerCase()) ?? [];
       const value = Number(count) * (units[unit ?? ''] ?? Number.NaN);
-      return value <= most ? value : undefined;
+      return value <= max ? value : undefined;
     },
   };
 }
@@ -68,7 +67,7 @@ export const httpUrl: Rule<string> = {
 };
 /** Whoever can tamper with keys or plants in transit can forge them, so plain HTTP is for this machine only. */
 export const httpsOrLoopbackUrl: Rule<string> = {
-  mustBe: 'an https:// URL, or an http:// one of this machine',
+  mustBe: 'an https:// URL, or an http:// URL of this machine',
   parse(value) {
     const { protocol, hostname = '' } = URL.parse(value) ?? {};
     const isSafe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
@@ -76,7 +75,7 @@ export const httpsOrLoopbackUrl: Rule<string> = {
   },
 };
 
-/** As WHATWG URLs write it: an address is always four numbers. */
+/** As WHATWG URLs write hosts: an IPv4 address is always four numbers. */
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 export const origins: Rule<string[]> = {

@@ -13,7 +13,7 @@ export type DatabaseConfig =
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** Milliseconds; half of a SHUTDOWN_TIMEOUT that is shorter than twice this. */
+/** Milliseconds, or half of SHUTDOWN_TIMEOUT if that is less. */
 const SHUTDOWN_DELAY = 5_000;
 
 /**
@@ -89,7 +89,7 @@ function* contradictions(config: Config, { isSet }: Reader): Iterable<string> {
     yield 'MANAGEMENT_PORT must not be that of PORT, unless MANAGEMENT_HOST and HOST differ';
   }
   if (api.reusePort && process.platform !== 'linux') {
-    yield 'REUSE_PORT must be off here: only Linux distributes connections among instances. deploy/nginx.conf does, too';
+    yield 'REUSE_PORT must be off here, since it needs Linux: deploy/nginx.conf distributes requests elsewhere';
   }
   if (api.reusePort && api.port === 0) {
     yield 'PORT must not be 0 when REUSE_PORT is on: each instance would listen at another port';

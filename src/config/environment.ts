@@ -9,12 +9,13 @@ const ENTRY = /^[^\S\n]*(?:#|(?:export[^\S\n]+)?[\w.-]+[^\S\n]*=[^\S\n]*(?:"[^"]
  * The process's environment, and what the file .env of its folder adds to it: an empty variable counts as not set. The
  * environment of the process itself stays as it is.
  *
- * @throws Error, saying what to change, if the file cannot be read or has a line that is neither a variable nor a comment
+ * @throws Error, saying what to change, if the file cannot be read or has a line that is neither a variable nor a
+ * comment
  */
 export function environment(): Environment {
   // Editors on Windows put a byte order mark before the first name; Node.js treats it as a part of the name.
   const text = envFile().replace(/^\uFEFF/, '');
-  // parseEnv skips the others, so that `DATABASE_URL: ...` would start an empty store.
+  // parseEnv skips all other lines, so that `DATABASE_URL: ...` would start an empty store.
   const others = text.replace(ENTRY, (entry) => entry.replace(/[^\n]/g, '')).split('\n');
   const wrong = others.flatMap((line, n) => (line.trim() === '' ? [] : n + 1));
   // Such a line may be a token.

@@ -4,15 +4,15 @@ import type { Reader } from './config-reader.ts';
 import type { Rule } from './config-rules.ts';
 import type { Variable } from './variables.ts';
 
-/** Beyond this it is another file, such as a log, that was named by mistake. */
+/** A larger file, such as a log, was named by mistake. */
 const MAX_BYTES = 1024 ** 2;
 
 /**
  * Reads the file that a variable names. A problem repeats neither the path, which may be a token that was put into the
  * wrong variable, nor the content.
  *
- * @param rule of its content, which holds for each of its lines, too
- * @returns what it lists; nothing if the variable is not set, or after noting a problem
+ * @param rule for the content, which holds for each of its lines, too
+ * @returns the items of the file; none if the variable is not set, or after noting a problem
  */
 export function listInFile<T>(
   { name }: Variable<unknown>,

@@ -7,7 +7,7 @@ const MIN_LETTERS = 8;
 /** Letters that were inserted, left out or replaced. */
 const MAX_EDITS = 2;
 
-/** Variables of other programs, here libpq, that are near one of ours by chance. */
+/** Variables of other programs, here libpq, that are near a variable of ours by chance. */
 const OF_OTHERS = ['PGCONNECT_TIMEOUT'];
 
 /** Variables of earlier versions, and what to do instead. */

@@ -7,13 +7,13 @@ const { tokens } = VARIABLES;
 
 /** The accepted static tokens. */
 export interface TokenLists {
-  /** They permit everything. */
+  /** Tokens that permit everything. */
   readonly full: readonly string[];
-  /** They permit reading only. */
+  /** Tokens that permit reading only. */
   readonly reading: readonly string[];
 }
 
-/** Those of an environment's variables that give static tokens. */
+/** The variables of an environment that give static tokens. */
 export function tokenSources(environment: Environment): Environment {
   const names = Object.values(tokens).map(({ name }) => name);
   return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));

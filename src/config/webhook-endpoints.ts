@@ -38,8 +38,8 @@ export function webhookEndpoints(
     names.add(name);
     if (values.allowHttp || httpsOrLoopbackUrl.parse(url) !== undefined) continue;
     problem(
-      `WEBHOOK_URLS and WEBHOOKS_FILE must have https:// URLs, or http:// ones of this machine, unlike that of ${name}: ` +
-        'WEBHOOK_ALLOW_HTTP=true permits others, for private networks',
+      'WEBHOOK_URLS and WEBHOOKS_FILE must have https:// URLs, or http:// URLs of this machine, ' +
+        `unlike that of ${name}: WEBHOOK_ALLOW_HTTP=true permits others, for private networks`,
     );
   }
   return endpoints;

@@ -42,6 +42,6 @@ function isPlain(url: string): boolean {
 function isSecret(text: string): boolean {
   const [, base64 = ''] = /^whsec_(.*)$/.exec(text) ?? [];
   const octets = Buffer.from(base64, 'base64');
-  // Decoders are lenient.
+  // Buffer ignores what is no base64.
   return octets.toString('base64') === base64 && octets.length >= SECRET.min && octets.length <= SECRET.max;
 }

@@ -4,14 +4,14 @@ import { isatty } from 'node:tty';
 /** Milliseconds after which queued lines are written, and a failed write is tried again. */
 const DELAY = 10;
 
-/** Characters queued at most, so that a reader or disk that pauses costs no lines: what the busiest service logs in 0.8 s. */
+/** Characters queued at most, so that a pause of a reader or disk costs no lines: 0.8 s of the busiest service's log. */
 const MAX_QUEUED = 4 * 1024 ** 2;
 
 /** Milliseconds that the end of the process waits for a slow reader. */
 const FLUSH_TIMEOUT = 250;
 
 interface Options {
-  /** Characters to collect before writing, or 0, since a system call for each line would cost too much. */
+  /** Characters to collect before a write, which is a system call; 0 collects none. */
   readonly group: number;
   /** Called for each dropped line. */
   readonly onDrop?: () => void;
@@ -26,7 +26,7 @@ interface Options {
 export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onFailure }: Options) {
   const fd = nonBlocking(stream.fd);
   let queued = '';
-  /** Lines taken from the queue, without what has been written of them. */
+  /** Lines taken from the queue, without the part that is written. */
   let current: Buffer = Buffer.alloc(0);
   /** Why the last write failed. */
   let failure: NodeJS.ErrnoException | undefined;
@@ -91,7 +91,7 @@ const isSlow = ({ code }: NodeJS.ErrnoException) => code === 'EAGAIN';
 
 /**
  * Reopens a pipe or terminal as a non-blocking descriptor that only this process has. Node.js makes its own stdout
- * non-blocking, but every process that has the pipe shares that flag, and one that exits (npm) resets it. A file is
+ * non-blocking, but every process that has the pipe shares that flag, and npm resets it when it exits. A file is
  * used as it is, since all processes that write to it must share its offset; so is a socket, which cannot be reopened.
  */
 function nonBlocking(fd: number): number {

@@ -12,13 +12,14 @@ export interface Stoppable {
 
 /**
  * Milliseconds within which a repeated signal counts once: Ctrl-C reaches both npm and this process, and npm forwards
- * it, as it forwards what a service manager sends to the whole process group.
+ * the signal, as it forwards a signal that a service manager sends to the whole process group.
  */
 const REPEAT_INTERVAL = 500;
 
 /**
- * Handles SIGTERM and SIGINT. The first one shuts down gracefully, with exit code 0, or 1 if that fails or takes longer
- * than `shutdownTimeout`; a second one, or one during startup, exits at once with 1. Each outcome is printed to stderr.
+ * Handles SIGTERM and SIGINT. The first signal shuts down gracefully, with exit code 0, or 1 if the shutdown fails or
+ * takes longer than `shutdownTimeout`; a second signal, or one during startup, exits at once with 1. Each outcome is
+ * printed to stderr.
  *
  * @param running returns the app to close, undefined during startup
  */

@@ -1,8 +1,8 @@
 import { say } from './say.ts';
 
 /**
- * Lets SIGINT and SIGTERM end a command in good order: the first one aborts the signal that is returned, with the exit
- * code as its reason, and a second one ends the process at once.
+ * Lets SIGINT and SIGTERM end a command in good order: the first of them aborts the returned AbortSignal, with the exit
+ * code as its reason, and the second ends the process at once.
  *
  * @param message what the command does until it ends
  */

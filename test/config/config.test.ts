@@ -362,7 +362,7 @@ describe('instances that share a port', () => {
     atEnd(() => Object.defineProperty(process, 'platform', { value: platform }));
     Object.defineProperty(process, 'platform', { value: other });
     expect(mistakes(shared)).toEqual([
-      'REUSE_PORT must be off here: only Linux distributes connections among instances. deploy/nginx.conf does, too',
+      'REUSE_PORT must be off here, since it needs Linux: deploy/nginx.conf distributes requests elsewhere',
     ]);
   });
 
@@ -505,7 +505,7 @@ describe('tokens of an identity provider', () => {
       'https://login.example:8443/',
     ];
     for (const url of right) expect(readConfig({ ...jwt, JWT_JWKS_URL: url }).jwt?.jwksUrl).toBe(url);
-    const rule = 'JWT_JWKS_URL must be an https:// URL, or an http:// one of this machine';
+    const rule = 'JWT_JWKS_URL must be an https:// URL, or an http:// URL of this machine';
     const hosts = ['login.example', 'localhost.example', '127.example'];
     for (const url of [...hosts.map((host) => `http://${host}/keys`), 'ftp://[::1]/', 'keys']) {
       expect([url, ...mistakes({ ...jwt, JWT_JWKS_URL: url })]).toEqual([url, rule]);

@@ -12,15 +12,16 @@ interface Outcome {
   readonly labels: { readonly operation: string; readonly status: string };
   readonly error: string;
   requests: number;
-  /** The total time of those whose time is known. */
+  /** The total time of the requests whose time is known. */
   seconds: number;
-  /** How many of these took no longer than each bound and longer than the one before; last, how many took longer. */
+  /** How many of them took no longer than each bound and longer than the bound before; last, longer than all bounds. */
   readonly counts: number[];
 }
 
 /**
  * Counts requests and adds up their time. Not by prom-client, which finds a value by a string that it makes of all
- * labels: that takes a thirtieth of the CPU time of a create. The registry collects the values as those of its own.
+ * labels: that takes a thirtieth of the CPU time of a create. The registry collects the values as it does those of its
+ * own metrics.
  */
 export function requestMetrics(registry: Registry) {
   const outcomes = new Map<string | undefined, Map<number, Outcome>>();
@@ -79,7 +80,7 @@ export function requestMetrics(registry: Registry) {
     },
     /**
      * Lets the defects of these operations, and of requests for none, begin at 0. Prometheus sees an increase only
-     * between two samples, so a series that began with its first defect would hide that.
+     * between two samples, so a series that began with its first defect would hide that defect.
      */
     beginDefects(operations: readonly string[]): void {
       for (const operation of [...operations, undefined]) {
@@ -92,13 +93,13 @@ export function requestMetrics(registry: Registry) {
 interface Value {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
-  /** If it is not that of the metric. */
+  /** Unless it is the metric's name. */
   readonly metricName?: string;
 }
 
 /** A registry needs no more of a metric than its name and `get`, but its type asks for prom-client's own classes. */
 function register(registry: Registry, head: { readonly name: string }, values: () => Value[]): void {
-  const metric = { ...head, get: async () => ({ ...head, aggregator: 'sum', values: values() }) };
+  const metric = { ...head, get: async () => ({ ...head, values: values() }) };
   registry.registerMetric(metric as unknown as Metric);
 }
 
