@@ -36,7 +36,7 @@ export interface Database {
    * Resolves once the requests that have reached this process are read; undefined if statements do not keep them from
    * that, as those of the embedded database do.
    */
-  readonly gather?: () => Promise<void>;
+  readonly letRequestsArrive?: () => Promise<void>;
   /** Whether Citus has distributed the table `plants` over several servers. Once known, it stays the same. */
   readonly isDistributed: () => Promise<boolean>;
   /** Its connections by state; undefined if it has none. */

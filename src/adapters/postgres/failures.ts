@@ -111,7 +111,7 @@ function isUnknown(error: unknown, ...reasons: readonly UnknownOutcomeError['rea
 }
 
 /** Translates a failure of the database into the rejection that the port promises. */
-export function translated(error: unknown): unknown {
+export function toPortError(error: unknown): unknown {
   if (error instanceof PlantStoreError) return error;
   return ['defect', 'refused'].includes(classify(error)) ? error : unavailable(error);
 }

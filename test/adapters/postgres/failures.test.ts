@@ -6,7 +6,7 @@ import {
   MissingRowError,
   UnknownOutcomeError,
 } from '../../../src/adapters/postgres/errors.ts';
-import { classify, isOutcomeUnknown, shouldRetryAlone, translated } from '../../../src/adapters/postgres/failures.ts';
+import { classify, isOutcomeUnknown, shouldRetryAlone, toPortError } from '../../../src/adapters/postgres/failures.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 
 const postgres = (code: string) => Object.assign(new Error('refused'), { severity: 'ERROR', code });
@@ -87,11 +87,11 @@ test.each([
   new MissingRowError('dropped'),
   new DeadlineError('late'),
 ])('tells the port that the store is unavailable for %s', (error) => {
-  expect(translated(error)).toMatchObject({ code: 'store_unavailable', cause: error });
+  expect(toPortError(error)).toMatchObject({ code: 'store_unavailable', cause: error });
 });
 
 test('passes on a defect, a refused value and what is translated already as they are', () => {
   for (const error of [postgres('42601'), postgres('23514'), new PlantStoreError('store_unavailable', 'later')]) {
-    expect(translated(error)).toBe(error);
+    expect(toPortError(error)).toBe(error);
   }
 });

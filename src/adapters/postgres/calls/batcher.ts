@@ -12,7 +12,7 @@ interface BatcherOptions<Item, Result> {
   readonly sizeOf?: (item: Item) => number;
   readonly maxRunning: number;
   /** Awaited before a batch takes its items, so that more can arrive. */
-  readonly gather?: (() => Promise<void>) | undefined;
+  readonly letRequestsArrive?: (() => Promise<void>) | undefined;
 }
 
 interface Entry<Item, Result> {
@@ -32,10 +32,10 @@ export interface Batcher<Item, Result> {
 }
 
 /**
- * How many items must wait for a second batch: `times` as many as the running one has, and `least` or more. While one
+ * How many items must wait for a second batch: `times` as many as the running one has, and `min` or more. While one
  * runs, the service handles the calls of the other. Batches of about the same size would be smaller on average.
  */
-const SECOND_BATCH = { times: 2, least: 16 };
+const SECOND_BATCH = { times: 2, min: 16 };
 
 /** Milliseconds after which a running batch counts as slow, and the next one starts beside it. */
 const SLOW_BATCH = 10;
@@ -49,22 +49,30 @@ const TIMED_OUT = new DeadlineError('the call has timed out');
 /**
  * Collects items into batches. Items that arrive while a batch runs form the next one, which starts when the running
  * one is done or slow; beside a single batch also once it is twice as large, beside several once it is full. So an
- * item starts at once, or after `gather`, if no batch is running, none waits for a batch to fill, and batches grow with
- * the load.
+ * item starts at once, or after `letRequestsArrive`, if no batch is running, none waits for a batch to fill, and batches
+ * grow with the load.
  *
  * @returns a function that resolves to the item's own result, or rejects with its batch's error
  */
 export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
-  const { run, shouldRetryAlone = () => false, maxItems, maxSize = 0, sizeOf = () => 0, maxRunning, gather } = options;
+  const {
+    run,
+    shouldRetryAlone = () => false,
+    maxItems,
+    maxSize = 0,
+    sizeOf = () => 0,
+    maxRunning,
+    letRequestsArrive,
+  } = options;
   let waiting: Entry<Item, Result>[] = [];
   let running = 0;
-  let isGathering = false;
+  let areRequestsArriving = false;
   let runningItems = 0;
   let newestStart = 0;
   let checks: NodeJS.Timeout | undefined;
 
   function startBatches(): void {
-    while (waiting.length > 0 && !isGathering && mayStart()) {
+    while (waiting.length > 0 && !areRequestsArriving && mayStart()) {
       running++;
       newestStart = performance.now();
       void runBatch();
@@ -72,10 +80,10 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
   }
 
   async function runBatch(): Promise<void> {
-    if (gather !== undefined) {
-      isGathering = true;
-      await gather();
-      isGathering = false;
+    if (letRequestsArrive !== undefined) {
+      areRequestsArriving = true;
+      await letRequestsArrive();
+      areRequestsArriving = false;
     }
     const batch = takeBatch();
     runningItems += batch.length;
@@ -87,7 +95,7 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
     } catch (error) {
       const isShared = batch.length > 1 && shouldRetryAlone(error);
       for (const { call, reject } of batch) {
-        if (isShared) call.isAlone = true;
+        if (isShared) call.mustRunAlone = true;
         reject(error);
       }
     }
@@ -100,7 +108,7 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
   function mayStart(): boolean {
     if (running === 0) return true;
     if (running >= maxRunning) return false;
-    const worthwhile = running === 1 ? Math.max(SECOND_BATCH.least, SECOND_BATCH.times * runningItems) : maxItems;
+    const worthwhile = running === 1 ? Math.max(SECOND_BATCH.min, SECOND_BATCH.times * runningItems) : maxItems;
     return waiting.length >= Math.min(worthwhile, maxItems) || performance.now() - newestStart > SLOW_BATCH;
   }
 
@@ -109,9 +117,9 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
     let size = 0;
     for (const { item, call } of waiting) {
       size += sizeOf(item);
-      if (count > 0 && (call.isAlone || size > maxSize || count === maxItems)) break;
+      if (count > 0 && (call.mustRunAlone || size > maxSize || count === maxItems)) break;
       count++;
-      if (call.isAlone) break;
+      if (call.mustRunAlone) break;
     }
     return waiting.splice(0, count);
   }

@@ -10,16 +10,16 @@ type Semaphore = <T>(work: () => Promise<T>, call: StoreCall) => Promise<T>;
 
 /** Lets few statements of a kind run at once, first come, first served, so that they leave connections to others. */
 export function semaphore(database: Database, kind: StatementKind): Semaphore {
-  const most = maxRunning(database, kind);
+  const limit = maxRunning(database, kind);
   const waiting: (() => void)[] = [];
   let running = 0;
 
   return async (work, call) => {
-    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    if (running >= limit) await new Promise<void>((resolve) => waiting.push(resolve));
     else running++;
     try {
       // Otherwise one after another would let no socket be served.
-      await database.gather?.();
+      await database.letRequestsArrive?.();
       if (!call.isOpen) throw new DeadlineError('the call has timed out');
       return await work();
     } finally {

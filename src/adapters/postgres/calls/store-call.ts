@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DeadlineError } from '../errors.ts';
-import { classify, isOutcomeUnknown, outcomeUnknown, translated } from '../failures.ts';
+import { classify, isOutcomeUnknown, outcomeUnknown, toPortError } from '../failures.ts';
 
 interface StoreCallOptions {
   /** Rejects while migrations are pending; returns undefined once they are known to be applied. */
@@ -16,18 +16,18 @@ export interface StoreCall {
   /** False once the call has its outcome, including a timeout: a batcher need not run it any more. */
   readonly isOpen: boolean;
   /** Whether it must share no statement: one that it shared has failed, perhaps because of another call. */
-  isAlone: boolean;
+  mustRunAlone: boolean;
 }
 
 /**
  * Does the work of a call, and repeats it after transient failures until the deadline.
  *
- * @param settles whether a result is right even if an earlier attempt, whose outcome is unknown, had succeeded before
- * others changed what it wrote; undefined if every result is
+ * @param isDefinitive whether a result is right whatever an earlier attempt of unknown outcome has done or may still do;
+ * undefined if every result is
  * @throws PlantStoreError `store_unavailable` if it cannot be done now, or if it cannot be known whether it was done; any
  * other rejection is a defect
  */
-export type CallStore = <T>(work: (call: StoreCall) => Promise<T>, settles?: (result: T) => boolean) => Promise<T>;
+export type CallStore = <T>(work: (call: StoreCall) => Promise<T>, isDefinitive?: (result: T) => boolean) => Promise<T>;
 
 interface OpenCall extends StoreCall {
   /** As performance.now() counts. */
@@ -43,42 +43,42 @@ export function storeCalls({ schemaReady, timeout, onFailure }: StoreCallOptions
   async function attempt<T>(
     work: (call: StoreCall) => Promise<T>,
     call: OpenCall,
-    settles: ((result: T) => boolean) | undefined,
+    isDefinitive: ((result: T) => boolean) | undefined,
   ): Promise<T> {
     let isUncertain = false;
     for (;;) {
-      const wasAlone = call.isAlone;
+      const wasAlone = call.mustRunAlone;
       try {
         // Awaiting undefined would take a turn of the microtask queue, and memory, for each call.
         const checking = schemaReady();
         if (checking !== undefined) await checking;
         const result = await work(call);
-        if (isUncertain && settles?.(result) === false) throw outcomeUnknown();
+        if (isUncertain && isDefinitive?.(result) === false) throw outcomeUnknown();
         return result;
       } catch (error) {
         onFailure?.(error);
         isUncertain ||= isOutcomeUnknown(error);
-        if (call.isAlone && !wasAlone && call.isOpen) continue;
+        if (call.mustRunAlone && !wasAlone && call.isOpen) continue;
         if (classify(error) !== 'transient' || performance.now() + RETRY_DELAY >= call.deadline)
-          throw translated(error);
+          throw toPortError(error);
         await delay(RETRY_DELAY);
       }
     }
   }
 
-  return (work, settles) =>
+  return (work, isDefinitive) =>
     new Promise((resolve, reject) => {
-      const call: OpenCall = { deadline: performance.now() + timeout, isOpen: true, isAlone: false };
+      const call: OpenCall = { deadline: performance.now() + timeout, isOpen: true, mustRunAlone: false };
       const timer = setTimeout(() => {
         call.isOpen = false;
-        reject(translated(new DeadlineError(`no outcome within ${timeout} ms`)));
+        reject(toPortError(new DeadlineError(`no outcome within ${timeout} ms`)));
       }, timeout);
       const end = () => {
         call.isOpen = false;
         clearTimeout(timer);
       };
       // Not by `finally`, for its memory (docs/performance.md).
-      attempt(work, call, settles).then(
+      attempt(work, call, isDefinitive).then(
         (result) => {
           end();
           resolve(result);

@@ -70,7 +70,7 @@ async function open(dataDir: string, say: (text: string) => void, unlock: () => 
     sql,
     connections: 1,
     // A statement and its fsync run within a turn of the event loop, so that without this each would be for one request.
-    gather: nextTurn,
+    letRequestsArrive: nextTurn,
     isDistributed: async () => false,
     description: `the embedded database in ${resolve(dataDir)}`,
     startCheckpoints() {

@@ -37,7 +37,7 @@ export function plantInserts(
     maxSize: BATCH_TEXT,
     sizeOf: ({ name, tag = '' }) => name.length + tag.length,
     maxRunning: maxRunning(database, 'inserts'),
-    gather: database.gather,
+    letRequestsArrive: database.letRequestsArrive,
   });
   // If an INSERT was lost, another holder of the id may have replaced the very plant that it stored.
   const add: AddPlant['add'] = (plant) =>

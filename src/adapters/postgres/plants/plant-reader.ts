@@ -30,7 +30,7 @@ const ANY_SIZE = 2 ** 31 - 1;
 const PAGE_PLANTS = 1_000;
 
 /** As how many plants a smaller page counts, since a statement may have to pass over deleted plants for each. */
-const LEAST_SIZE = 20;
+const MIN_SIZE = 20;
 
 /** A page to read. */
 interface PageRead extends PlantRange {
@@ -47,8 +47,10 @@ export function plantReader(
   callStore: CallStore,
   isWriting: () => boolean,
 ): LoadPlant & ReadPlants {
-  const { sql, gather, isDistributed } = database;
+  const { sql, letRequestsArrive, isDistributed } = database;
   const rowsOf = async <T>(query: CompiledQuery<T>) => (await sql.executeQuery(query)).rows;
+  const largeStatement = semaphore(database, 'large');
+  const rowsOfLarge = <T>(query: CompiledQuery<T>, call: StoreCall) => largeStatement(() => rowsOf(query), call);
   const rowsOfLong = longStatements(database, isWriting);
   const plantsById = selectPlants(sql);
   const ranges = {
@@ -56,7 +58,6 @@ export function plantReader(
     tagged: selectRange(sql, true, true),
     distributed: selectRange(sql, true, false),
   };
-  const largeStatement = semaphore(database, 'large');
 
   const findInGroup = batcher<bigint, PlantRow | undefined>({
     async run(ids) {
@@ -67,7 +68,7 @@ export function plantReader(
     shouldRetryAlone: isLostNode,
     maxItems: FIND_IDS,
     maxRunning: maxRunning(database, 'finds'),
-    gather,
+    letRequestsArrive,
   });
 
   const pages = { untagged: pagesBy(selectPages(sql, false)), tagged: pagesBy(selectPages(sql, true)) };
@@ -77,12 +78,12 @@ export function plantReader(
       run: (reads) => rowsOf(select(pagesValues(reads))),
       maxItems: PAGE_PLANTS,
       maxSize: PAGE_PLANTS,
-      sizeOf: ({ count }) => Math.max(count, LEAST_SIZE),
+      sizeOf: ({ count }) => Math.max(count, MIN_SIZE),
       maxRunning: maxRunning(database, 'pages'),
-      gather,
+      letRequestsArrive,
     });
     return async (read: PageRead, call: StoreCall): Promise<PageRow | undefined> =>
-      isPage(read) ? readInGroup(read, call) : (await rowsOfLong(select(pagesValues([read])), call))[0];
+      mayShareStatement(read) ? readInGroup(read, call) : (await rowsOfLong(select(pagesValues([read])), call))[0];
   }
 
   /** Reads a part of a range by the shorter statement, which Citus cannot run. */
@@ -96,7 +97,7 @@ export function plantReader(
     const tagged = (await isDistributed()) ? ranges.distributed : ranges.tagged;
     const select = read.tag === undefined ? ranges.untagged : tagged;
     const query = select({ ...read, scanned, room: BATCH_TEXT });
-    const [row] = await (isPage(read) ? largeStatement(() => rowsOf(query), call) : rowsOfLong(query, call));
+    const [row] = await (mayShareStatement(read) ? rowsOfLarge : rowsOfLong)(query, call);
     if (row === undefined) throw new Error('an aggregate without a row');
     return row;
   }
@@ -106,10 +107,7 @@ export function plantReader(
       callStore(async (call) => {
         let row = await findInGroup(id, call);
         // Too large to share a statement.
-        if (row?.name === null) {
-          const query = plantsById({ ids: arrayOf([id]), maxSize: ANY_SIZE });
-          [row] = await largeStatement(() => rowsOf(query), call);
-        }
+        if (row?.name === null) [row] = await rowsOfLarge(plantsById({ ids: arrayOf([id]), maxSize: ANY_SIZE }), call);
         return row && storedIn(row);
       }),
 
@@ -131,8 +129,8 @@ export function plantReader(
   };
 }
 
-/** Whether it is a page, and no part of a stream. */
-function isPage({ count }: PageRead): boolean {
+/** Whether it is a page. Parts of streams take long. */
+function mayShareStatement({ count }: PageRead): boolean {
   return count <= PAGE_PLANTS;
 }
 

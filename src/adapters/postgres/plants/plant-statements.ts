@@ -85,7 +85,7 @@ export function selectPages(tables: Kysely<Tables>, isTagged: boolean) {
     const { isScanned, isWanted } = filterOf(isTagged ? sql`wanted_tag` : undefined);
     const scanned = sql`most + ${sql.lit(MORE_SCANNED)}`;
     return sql<PageRow>`
-      select count, lines, coalesce(last, passed) as last, count = whole as is_whole, is_last
+      select count, lines, coalesce(last, last_scanned) as last, count = whole as is_whole, is_last
       from unnest(
         ${parameter('lows')}::bigint[], ${parameter('highs')}::bigint[],
         ${parameter('counts')}::int[], ${parameter('tags')}::text[]
@@ -102,7 +102,7 @@ export function selectPages(tables: Kysely<Tables>, isTagged: boolean) {
         ) as plant
       ) as page, lateral (
         select count(*) < ahead and bool_and(not is_wanted) is not false as is_last,
-          coalesce(min(id) filter (where is_wanted) - 1, max(id)) as passed
+          coalesce(min(id) filter (where is_wanted) - 1, max(id)) as last_scanned
         from (
           select id, ${isWanted} as is_wanted from plants
           where id between coalesce(last, low) and high and id is distinct from last ${isScanned} order by id limit ahead

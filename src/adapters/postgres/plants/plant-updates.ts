@@ -6,7 +6,7 @@ import { maxRunning } from '../calls/connection-shares.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import { DeadlineError } from '../errors.ts';
-import { isOutcomeUnknown, shouldRetryAlone, translated } from '../failures.ts';
+import { isOutcomeUnknown, shouldRetryAlone, toPortError } from '../failures.ts';
 import type { FoundPlant, PlantLookup } from './plant-lookup.ts';
 import { type Change, planUpdate } from './update-plan.ts';
 import { distributedUpdate, rowUpdates, type Update } from './update-statements.ts';
@@ -45,7 +45,7 @@ export function plantUpdates(
       maxSize: BATCH_TEXT,
       sizeOf: ({ target }) => (target === 'deleted' ? 0 : target.name.length + (target.tag ?? '').length),
       maxRunning: maxRunning(database, 'updates'),
-      gather: database.gather,
+      letRequestsArrive: database.letRequestsArrive,
     });
   const inBatch = batches(rowUpdates(database), BATCH);
   const alone = batches(distributedUpdate(database), 1);
@@ -60,7 +60,7 @@ export function plantUpdates(
         for (const id of await update(rows)) outdated.delete(id);
       } catch (error) {
         if (!isOutcomeUnknown(error)) throw error;
-        return changes.map((change) => Promise.reject(isUnconditionalDeletion(change) ? error : translated(error)));
+        return changes.map((change) => Promise.reject(isUnconditionalDeletion(change) ? error : toPortError(error)));
       }
       onUpdate();
     }

@@ -5,12 +5,12 @@ import { batcher } from '../../../../src/adapters/postgres/calls/batcher.ts';
 let endBatches = () => {};
 afterEach(() => endBatches());
 
-const openCall = () => ({ isOpen: true, isAlone: false });
+const openCall = () => ({ isOpen: true, mustRunAlone: false });
 
-type Gather = (() => Promise<void>) | undefined;
+type LetArrive = (() => Promise<void>) | undefined;
 
 /** A batcher whose batches end when the test says so. */
-function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1, gather = undefined as Gather } = {}) {
+function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1, letRequestsArrive = undefined as LetArrive } = {}) {
   const batches: { items: readonly string[]; succeed: () => void; fail: (error: Error) => void }[] = [];
   let isOver = false;
   endBatches = () => {
@@ -29,7 +29,7 @@ function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1, gather = undefine
     maxSize,
     sizeOf: (item) => item.length,
     maxRunning,
-    gather,
+    letRequestsArrive,
   });
   return {
     add: (item: string, call = openCall()) => add(item, call),
@@ -60,19 +60,19 @@ test('sends a call at once, those that come meanwhile as the next batch, and giv
   expect([seen(), waiting()]).toEqual([['a', 'b c'], 0]);
 });
 
-test('gathers calls before a batch takes its own, if it is to, and sends none that was given up meanwhile', async () => {
-  const gathered: (() => void)[] = [];
-  const gather = () => new Promise<void>((resolve) => gathered.push(resolve));
-  const { add, seen, finish } = setUp({ maxRunning: 3, gather });
+test('lets requests arrive before a batch takes its own, if it is to, and sends none that was given up meanwhile', async () => {
+  const arrived: (() => void)[] = [];
+  const letRequestsArrive = () => new Promise<void>((resolve) => arrived.push(resolve));
+  const { add, seen, finish } = setUp({ maxRunning: 3, letRequestsArrive });
   const call = openCall();
   const refused = expect(add('given up', call)).rejects.toThrow('timed out');
   call.isOpen = false;
   await refused;
-  gathered[0]?.();
+  arrived[0]?.();
   await new Promise(setImmediate);
   const calls = ['a', 'b'].map((item) => add(item));
-  expect([seen(), gathered.length]).toEqual([[], 2]);
-  gathered[1]?.();
+  expect([seen(), arrived.length]).toEqual([[], 2]);
+  arrived[1]?.();
   expect(await finish(calls)).toEqual(['a!', 'b!']);
   expect(seen()).toEqual(['a b']);
 });
@@ -111,7 +111,7 @@ test('tells the calls of a batch that failed because of one of them to share non
   (await batch(0)).succeed();
   (await batch(1)).fail(new RangeError('one is bad'));
   expect((await calls).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected']);
-  expect(open.map(({ isAlone }) => isAlone)).toEqual([true, true, true]);
+  expect(open.map(({ mustRunAlone }) => mustRunAlone)).toEqual([true, true, true]);
   await finish([...open.map((call, n) => add(`${n}`, call)), add('last')]);
   expect(seen()).toEqual(['first', '0 1 2', '0', '1', '2', 'last']);
 });
@@ -128,7 +128,7 @@ test.each([
   await first;
   (await batch(1)).fail(error);
   expect(await calls).toEqual(open.map(() => ({ status: 'rejected', reason: error })));
-  expect(open.map(({ isAlone }) => isAlone)).toEqual(open.map(() => false));
+  expect(open.map(({ mustRunAlone }) => mustRunAlone)).toEqual(open.map(() => false));
 });
 
 test('fails a batch that has another number of results than of calls, instead of giving a call the result of another', async () => {

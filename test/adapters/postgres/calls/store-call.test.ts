@@ -27,7 +27,7 @@ test.each<[string, unknown]>([
   ['no response', new UnknownOutcomeError('no_response', 'late')],
   ['an administrator who ends the connection', Object.assign(new Error(), { severity: 'FATAL', code: '57P01' })],
   ['a pooler that has lost its server', Object.assign(new Error(), { severity: 'FATAL', code: '08P01' })],
-])('gives no result after %s but one that settles what became of it', async (_what, failure) => {
+])('gives no result after %s but one that is right whatever became of it', async (_what, failure) => {
   for (const result of ['own', 'of another']) {
     let attempts = 0;
     const work = async () => {

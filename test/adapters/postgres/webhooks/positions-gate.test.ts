@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { translated } from '../../../../src/adapters/postgres/failures.ts';
+import { toPortError } from '../../../../src/adapters/postgres/failures.ts';
 import { positionsGate } from '../../../../src/adapters/postgres/webhooks/webhook-positions.ts';
 
 /* When the plants can be used beside webhooks. */
 
 const lines: string[] = [];
 const log = pino({}, { write: (line: string) => lines.push(line) });
-const failure = (code: string) => translated(Object.assign(new Error('failed'), { severity: 'ERROR', code }));
+const failure = (code: string) => toPortError(Object.assign(new Error('failed'), { severity: 'ERROR', code }));
 
 test('not before every endpoint has its place in the feed', async () => {
   let problem: unknown = failure('57P01');
