@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
+import { eventually } from '../support/eventually.ts';
 import { atEnd, forEachTest } from '../support/lifetimes.ts';
 import { projectFile, run, startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
@@ -49,7 +50,7 @@ async function freezeBackends(): Promise<() => Promise<void>> {
     goOn();
     goOn = () => {};
     const left = `${backends} and pid in (${pids})`;
-    while ((await database.query(left)).length > 0) await new Promise(setImmediate);
+    await eventually(async () => (await database.query(left)).length === 0);
   };
 }
 

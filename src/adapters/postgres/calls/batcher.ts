@@ -2,7 +2,7 @@ import { DeadlineError } from '../errors.ts';
 import type { StoreCall } from './store-call.ts';
 
 interface BatcherOptions<Item, Result> {
-  /** Runs one batch and resolves to each item's result, in the order of the items; that of one may reject. */
+  /** Runs one batch and resolves to each item's result, in the order of the items; single results may reject. */
   readonly run: (items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>;
   /** Whether a batch may have failed because of one of its items, so that each call is repeated alone. */
   readonly shouldRetryAlone?: (error: unknown) => boolean;
@@ -43,14 +43,14 @@ const SLOW_BATCH = 10;
 /** Milliseconds between checks for slow batches while any batch runs. */
 const CHECK_INTERVAL = 50;
 
-/** For calls that are closed, so nobody sees it. One object for all, since under overload there are many. */
+/** The error of calls that are closed, which nobody sees: one object, since under overload there are many calls. */
 const TIMED_OUT = new DeadlineError('the call has timed out');
 
 /**
- * Collects items into batches. Items that arrive while a batch runs form the next one, which starts when the running
- * one is done or slow; beside a single batch also once it is twice as large, beside several once it is full. So an
- * item starts at once, or after `letRequestsArrive`, if no batch is running, none waits for a batch to fill, and batches
- * grow with the load.
+ * Collects items into batches. Items that arrive while a batch runs form the next batch, which starts when the running
+ * batch is done or slow; beside a single batch also once it is twice as large, beside several once it is full. So an
+ * item starts at once, or after `letRequestsArrive`, if no batch is running, no item waits for a batch to fill, and
+ * batches grow with the load.
  *
  * @returns a function that resolves to the item's own result, or rejects with its batch's error
  */

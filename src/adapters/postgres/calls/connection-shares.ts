@@ -8,11 +8,11 @@ import type { Database } from '../database.ts';
 const SHARES = {
   /** The others are for reads, which must not starve while many plants are created. */
   inserts: 0.75,
-  /** Changes and deletions, so that many of one row leave room for creates and reads. */
+  /** Changes and deletions, so that many changes of one row leave room for creates and reads. */
   updates: 0.5,
   /** Single plants in groups. */
   finds: 0.5,
-  /** Pages in groups: of all plants, and as many of those with a tag. */
+  /** Pages in groups. Pages of a tag have as many connections again. */
   pages: 0.5,
   /** Plants and pages that are too large for a group: as pages, or many of 80 KB would wait for seconds. */
   large: 0.5,

@@ -18,12 +18,12 @@ export function semaphore(database: Database, kind: StatementKind): Semaphore {
     if (running >= limit) await new Promise<void>((resolve) => waiting.push(resolve));
     else running++;
     try {
-      // Otherwise one after another would let no socket be served.
+      // Statements one after another would otherwise keep all sockets waiting.
       await database.letRequestsArrive?.();
       if (!call.isOpen) throw new DeadlineError('the call has timed out');
       return await work();
     } finally {
-      // The next one takes over, so that the number of those running stays the same.
+      // The next caller takes over, so that the number of running statements stays the same.
       const next = waiting.shift();
       if (next === undefined) running--;
       else next();
@@ -31,14 +31,16 @@ export function semaphore(database: Database, kind: StatementKind): Semaphore {
   };
 }
 
-/** How long they pause while plants are being written, in durations of the last one: creates keep 0.8 of their rate. */
+/**
+ * Between long statements while plants are written, in durations of the last statement: creates keep 0.8 of their rate.
+ */
 const PAUSE = 3;
 /** At most, in milliseconds. */
 const MAX_PAUSE = 100;
 
 /** Runs statements that take long, few at once, with pauses between them while plants are being written. */
 export function longStatements(database: Database, isWriting: () => boolean) {
-  /** Milliseconds that the last one took. */
+  /** Milliseconds that the last statement took. */
   let lastTook = 0;
   const limited = semaphore(database, 'long');
 

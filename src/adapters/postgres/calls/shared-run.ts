@@ -1,4 +1,4 @@
-/** Lets concurrent callers share one run of the work; who comes after its end starts another one. */
+/** Lets concurrent callers share one run of the work; a caller after its end starts another run. */
 export function sharedRun<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<Result> | undefined;
   return () => {

@@ -22,10 +22,10 @@ export interface StoreCall {
 /**
  * Does the work of a call, and repeats it after transient failures until the deadline.
  *
- * @param isDefinitive whether a result is right whatever an earlier attempt of unknown outcome has done or may still do;
- * undefined if every result is
- * @throws PlantStoreError `store_unavailable` if it cannot be done now, or if it cannot be known whether it was done; any
- * other rejection is a defect
+ * @param isDefinitive whether a result is right whatever an earlier attempt of unknown outcome has done or may still
+ * do; undefined if every result is
+ * @throws PlantStoreError `store_unavailable` if it cannot be done now, or if it cannot be known whether it was done;
+ * any other rejection is a defect
  */
 export type CallStore = <T>(work: (call: StoreCall) => Promise<T>, isDefinitive?: (result: T) => boolean) => Promise<T>;
 
@@ -77,7 +77,7 @@ export function storeCalls({ schemaReady, timeout, onFailure }: StoreCallOptions
         call.isOpen = false;
         clearTimeout(timer);
       };
-      // Not by `finally`, for its memory (docs/performance.md).
+      // `finally` would take more memory (docs/performance.md).
       attempt(work, call, isDefinitive).then(
         (result) => {
           end();

@@ -14,7 +14,8 @@ export interface PurgeSelection {
 const SCANNED = 5_000;
 
 /**
- * Creates the only way to free ids. Each statement is complete in itself, so that it can be interrupted and run again.
+ * Creates the only way to free ids. Each statement is complete in itself, so that a purge can be interrupted and run
+ * again.
  *
  * @returns a function that scans all ids and yields the number of deleted plants in each part: forgotten, unless
  * `isDryRun`. It throws PlantStoreError `store_unavailable`.

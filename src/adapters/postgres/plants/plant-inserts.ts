@@ -17,7 +17,7 @@ interface InsertOptions {
   readonly onInsert: (plants: number, rows: number) => void;
 }
 
-/** What holds the id of a plant; it rejects if that could not be found out. */
+/** The holder of an id; rejects if the look-up has failed. */
 type Holder = NewPlant | 'deleted' | Promise<NewPlant | 'deleted'>;
 
 /** UTF-16 units of text in one statement: enough to fill a batch, little enough for Postgres to parse quickly. */
@@ -47,7 +47,7 @@ export function plantInserts(
     );
   return { add, waiting: addInBatch.waiting, running: addInBatch.running };
 
-  /** Inserts the first plant of each id that is free, and returns for every plant what holds its id. */
+  /** Inserts the first plant of each id that is free, and returns for every plant the holder of its id. */
   async function insertBatch(plants: readonly NewPlant[], isRepeated = false): Promise<readonly Holder[]> {
     const firsts = new Map<bigint, NewPlant>();
     for (const plant of plants) if (!firsts.has(plant.id)) firsts.set(plant.id, plant);
@@ -58,7 +58,7 @@ export function plantInserts(
     );
     onInsert(plants.length, rows.length);
     if (rows.length === plants.length) return plants;
-    // Whatever has become of it since.
+    // A plant that this INSERT has stored holds its id, whatever has become of it since.
     const holders = new Map<bigint, Holder>(rows.map(({ id }) => [id, firsts.get(id) as NewPlant]));
     try {
       const others = [...firsts.keys()].filter((id) => !holders.has(id));

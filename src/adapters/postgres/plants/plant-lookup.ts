@@ -4,7 +4,7 @@ import { arrayOf, statement } from '../calls/statement.ts';
 import type { Database } from '../database.ts';
 import { isDeleted, type PlantRow, storedIn } from './plant-columns.ts';
 
-/** What a row holds, and the transaction that wrote it, which is another one after every change. */
+/** The content of a row, and its version: the transaction that wrote it last, another one after every change. */
 export interface FoundPlant {
   readonly stored: NewPlant | 'deleted';
   readonly version: bigint;
@@ -19,12 +19,12 @@ const AWAIT_STANDBY = fragment`(
   select pg_logical_emit_message(true, '', '') where current_setting('synchronous_standby_names') <> ''
 )`;
 
-/** Fails on a standby, which may be behind: no position in the WAL is its own. Evaluated even if no row is found. */
+/** Fails on a standby, which may be behind, and has no current position in the WAL. Evaluated even without a row. */
 const ON_PRIMARY = fragment<boolean>`(select pg_current_wal_lsn() is not null)`;
 
 /**
- * Creates the look-up of what is stored under some ids. Its own snapshot includes all that statements before it have
- * found, and what it resolves to is durable. Ids that are free are left out.
+ * Creates the look-up of the rows with some ids. Its snapshot is later than every statement before it, and the rows
+ * that it resolves to are durable. Ids that are free are left out.
  */
 export function plantLookup({ sql }: Database) {
   const selectFound = statement<{ ids: string }, PlantRow & { readonly changed: bigint }>((parameter) =>

@@ -4,7 +4,7 @@ import { statement } from '../calls/statement.ts';
 import type { Tables } from '../database.ts';
 import { isDeleted, PLANT_JSON, type PlantRow, SIZE } from './plant-columns.ts';
 
-/** Between rows that are JSON: they have none within them. */
+/** Separates rows of JSON, within which line feeds are escaped. */
 const LINE_FEED = sql.lit('\n');
 
 /** The first plants of a range. */
@@ -12,7 +12,7 @@ export interface RangeRow {
   readonly count: number;
   /** Their JSON, separated by line feeds; null if there are none. */
   readonly lines: string | null;
-  /** The last one's id, or if there are none, that of the last deleted plant; null if there are none, either. */
+  /** The id of the last plant, or without plants that of the last row that was scanned; null if there was no row. */
   readonly last: bigint | null;
   /** Whether the range has no more after these. */
   readonly is_last: boolean;
@@ -63,10 +63,10 @@ export function selectPlants(tables: Kysely<Tables>) {
 export const MORE_SCANNED = 5_000;
 
 /**
- * The rows that a range scans, and which of them are wanted. The index of tags has their hashes only, since a text may be
- * longer than a btree allows (migration 0002). The tag itself is not compared within the scan: the planner would multiply
- * the selectivities of both comparisons, expect few rows, and sort all plants of a frequent tag. So a plant with another
- * tag of the same hash is passed over like a deleted one.
+ * The rows that a range scans, and which of them are wanted. The index of tags has their hashes only, since a text may
+ * be longer than a btree allows (migration 0002). The tag itself is not compared within the scan: the planner would
+ * multiply the selectivities of both comparisons, expect few rows, and sort all plants of a frequent tag. So a plant
+ * with another tag of the same hash is passed over like a deleted one.
  */
 function filterOf(tag: RawBuilder<unknown> | undefined) {
   if (tag === undefined) return { isScanned: sql``, isWanted: sql`deleted is null` };
@@ -105,7 +105,8 @@ export function selectPages(tables: Kysely<Tables>, isTagged: boolean) {
           coalesce(min(id) filter (where is_wanted) - 1, max(id)) as last_scanned
         from (
           select id, ${isWanted} as is_wanted from plants
-          where id between coalesce(last, low) and high and id is distinct from last ${isScanned} order by id limit ahead
+          where id between coalesce(last, low) and high and id is distinct from last ${isScanned}
+          order by id limit ahead
         ) as following
       ) as behind order by number`.compile(tables);
   });
@@ -114,8 +115,8 @@ export function selectPages(tables: Kysely<Tables>, isTagged: boolean) {
 /**
  * The first plants of one range, as many as have room.
  *
- * @param isLimitHidden from the planner, which, knowing it and misjudging a tag that it has no statistics of, would sort
- * all plants of the tag; Citus cannot run that
+ * @param isLimitHidden whether the planner must not know the limit: where it misjudges how frequent a tag is, it would
+ * sort all plants of the tag. Citus cannot run that form.
  */
 export function selectRange(tables: Kysely<Tables>, isTagged: boolean, isLimitHidden: boolean) {
   return statement<RangeValues, RangeRow>((parameter) => {

@@ -24,10 +24,10 @@ type Outcome = { readonly stored: Stored } | 'retry';
 const RETRY_DELAY = 10;
 
 /**
- * Changes and deletes plants in batches: one look-up of what is stored, and one UPDATE of the rows that are still at the
- * version that was found. So an UPDATE that runs late, after its connection was lost, does nothing if the row has changed
- * since, whatever it contains then. A deletion without a condition may run late, and is repeated if its outcome is
- * unknown: what is deleted stays so.
+ * Changes and deletes plants in batches: one look-up of what is stored, and one UPDATE of the rows that are still at
+ * the version that was found. So an UPDATE that runs late, after its connection was lost, does nothing if the row has
+ * changed since, whatever it contains then. A deletion without a condition may run late, and is repeated if its outcome
+ * is unknown: a deleted plant stays deleted.
  *
  * @param onUpdate called after each UPDATE
  */

@@ -3,12 +3,12 @@ import { isSamePlant, type NewPlant, type Stored } from '../../../domain/plant.t
 import type { FoundPlant } from './plant-lookup.ts';
 import type { RowChange } from './update-statements.ts';
 
-/** What a client wants of a plant. */
+/** The change that a client wants. */
 export interface Change {
   readonly id: bigint;
   readonly target: NewPlant | 'deleted';
   readonly condition: Condition | undefined;
-  /** False for a deletion of any plant, until its row was not there to delete. */
+  /** False for a deletion without a condition, until its UPDATE has met no row. */
   needsLookUp: boolean;
 }
 

@@ -7,7 +7,7 @@ import type { FoundPlant } from './plant-lookup.ts';
 /** What becomes of a row. */
 export interface RowChange {
   readonly id: bigint;
-  /** What was found; undefined if the row is changed whatever it is. */
+  /** The content and version that were found; undefined if the row is changed in any case. */
   readonly before: FoundPlant | undefined;
   readonly after: NewPlant | 'deleted';
 }
