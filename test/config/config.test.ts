@@ -140,6 +140,8 @@ const ORIGINS_RULE =
   'must be * or origins separated by commas, each exactly as browsers send it, like https://app.example';
 const ENCODED_RULE =
   'must percent-encode special letters of its user, password and database, such as @ as %40, / as %2F and ? as %3F';
+const ONE_HOST_RULE =
+  'must name one host, without target_session_attrs; several servers need a proxy or service that leads to the primary (docs/clusters.md)';
 const DATABASE_RULE = 'must be a URL like postgres://user:password@host:5432/database';
 const UNREADABLE_RULE = `${DATABASE_RULE}, with special letters percent-encoded`;
 
@@ -176,23 +178,19 @@ test.each([
   }
 });
 
-const SEVERAL_HOSTS = 'one:5432,two/plants?target_session_attrs=read-write';
-
 test.each<[string[], string]>([
-  [['db.example', 'mysql://db.example/plants', `mysql://user:secret@${SEVERAL_HOSTS}`], DATABASE_RULE],
-  [['postgres://db:port/x', 'postgres://user:se?cret@db/x'], UNREADABLE_RULE],
+  [['db.example', 'mysql://db.example/plants', 'mysql://user:secret@one,two/plants'], DATABASE_RULE],
+  [['postgres://db:port/x', 'postgres://user:se?cret@db/x', 'postgres://user:1,2/se?cret@db/x'], UNREADABLE_RULE],
   [
     [
       ...['se@cret', '12/secret', 'sec/ret', '/secret', '12#secret', 'sec#ret', 'a@1/secret', '12/se%40cret'],
       ...['1,2/secret', '12/sec?ret', '2024?hush', '2024?hush=x', '%E0%A4'],
-    ].flatMap((password) => ['db.example/plants', SEVERAL_HOSTS].map((at) => `postgres://plants:${password}@${at}`)),
+    ].map((password) => `postgres://plants:${password}@db.example/plants`),
     ENCODED_RULE,
   ],
   [['postgres://me@tenant:secret@db.example/plants', 'postgres://db.example/pl@nts'], ENCODED_RULE],
   [
-    ['db.example/plants?', `${SEVERAL_HOSTS}&`].flatMap((at) =>
-      ['sslmode=verify_full', 'sslmode=disable&sslmode='].map((mode) => `postgres://${at}${mode}`),
-    ),
+    ['sslmode=verify_full', 'sslmode=disable&sslmode='].map((mode) => `postgres://db.example/plants?${mode}`),
     'must have an sslmode of disable, no-verify, prefer, require, verify-ca, verify-full',
   ],
   [
@@ -200,42 +198,26 @@ test.each<[string[], string]>([
     "cannot be used: ENOENT: no such file or directory, open '/no/such/file'",
   ],
   [
-    ['db.example/plants?', `${SEVERAL_HOSTS}&`].flatMap((at) =>
-      ['/dev/null', import.meta.filename].map((path) => `postgres://${at}sslrootcert=${path}`),
-    ),
+    ['/dev/null', import.meta.filename].map((path) => `postgres://db.example/plants?sslrootcert=${path}`),
     'must have a PEM certificate as its sslrootcert',
   ],
   [
-    ['postgres://user:secret@one:5432,two:5432/plants', 'postgres://one,two/plants', 'postgres://[::1],two/plants'],
-    'must have target_session_attrs=read-write if it names several hosts: the first may be a standby, which takes no writes',
-  ],
-  [
     [
-      ...['host=one,two', 'host=one,two&target_session_attrs=read-write', 'host=one&host=two'].map(
-        (it) => `/plants?${it}`,
-      ),
-      'one/plants?port=5432,5433',
-      `${SEVERAL_HOSTS}&host=three`,
-      ...['one%2Ctwo', 'one,', ',two'].map((hosts) => `${hosts}/plants?target_session_attrs=read-write`),
-    ].map((rest) => `postgres://${rest}`),
-    'must name several hosts like postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write',
+      ...['one:5432,two:5432', 'one,two', '[::1],two', 'one:port,two', 'one,two:70000', 'one, two', 'one,,two'],
+      ...['one%2Ctwo', 'one,', ',two', 'user:pa,ss@one,two'],
+    ].flatMap((hosts) => ['', '?target_session_attrs=read-write'].map((query) => `postgres://${hosts}/plants${query}`)),
+    ONE_HOST_RULE,
   ],
   [
-    ['any', 'read-only', 'standby', 'prefer-standby', 'abc', '', 'read-write&target_session_attrs=any'].flatMap(
-      (value) => ['one', 'one,two'].map((hosts) => `postgres://${hosts}/plants?target_session_attrs=${value}`),
+    ['host=one,two', 'host=one&host=two', 'port=5432,5433', 'target_session_attrs=any', 'target_session_attrs='].map(
+      (query) => `postgres://user:secret@one/plants?${query}`,
     ),
-    'must have a target_session_attrs of read-write or primary, since the service writes',
-  ],
-  [
-    ['one:port,two:5432', 'one,two:70000', 'one, two', 'one,,two'].map(
-      (hosts) => `postgres://user:secret@${hosts}/plants?target_session_attrs=read-write`,
-    ),
-    UNREADABLE_RULE,
+    ONE_HOST_RULE,
   ],
   ...['query_timeout', 'load_balance_hosts', 'statement_timeout', 'SSLMODE'].map((name): [string[], string] => [
-    ['db.example', 'one,two:5433'].map((hosts) => `postgres://${hosts}/plants?${name}=abc`),
+    [`postgres://db.example/plants?${name}=abc`],
     `must not have the parameter ${name}: only host, port, user, password, application_name, options, ` +
-      'target_session_attrs, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation are known',
+      'sslmode, sslrootcert, sslcert, sslkey, sslnegotiation are known',
   ]),
 ])('refuses a bad DATABASE_URL, without repeating it, and says what it must be (%#)', (values, rule) => {
   for (const value of values) {
@@ -323,13 +305,11 @@ test('lists several mistakes all at once', () => {
 });
 
 test.each([
-  'postgres://one/plants?target_session_attrs=read-write',
   'postgres://me%40tenant:p%40ss%2Fword%23%3F%25@one/pl%40nts',
   'postgres://one/plants?user=me@tenant&password=p@ss/word',
   'postgres:///plants?host=/var/run/postgresql',
-  'postgres://user:pa,ss@one:5432,two/plants?target_session_attrs=read-write&sslmode=verify-full',
-  'postgresql://user@[::1]:5432,[::1]:5433,three:5434/plants?target_session_attrs=primary',
-  'postgres://one,two/plants?port=5433&target_session_attrs=read-write',
+  'postgres://user:pa,ss@one:5432/plants?sslmode=verify-full',
+  'postgresql://user@[::1]:5432/plants?port=5433',
 ])('takes %s for a DATABASE_URL, of the service and of migrations', (url) => {
   expect(readConfig({ DATABASE_URL: url, ACCESS_TOKENS: TOKEN })).toMatchObject({ database: { url } });
   expect(readMigrationConfig({ MIGRATION_DATABASE_URL: url })).toMatchObject({ url });

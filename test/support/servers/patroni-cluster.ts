@@ -1,7 +1,6 @@
 import { eventually } from '../eventually.ts';
 import { emptyDatabase } from '../test-database.ts';
 import { type LocalProcess, listenerAt, together } from './local-process.ts';
-import { severalHosts } from './several-hosts.ts';
 
 /*
  * A Patroni cluster whose servers run on this machine: PATRONI_URL is its database behind a proxy, PATRONI_API the REST
@@ -55,8 +54,6 @@ export async function patroniCluster() {
     return { name, postgres, patroni, machine: together(patroni, postgres) };
   }
 
-  const urlAt = ({ port }: { readonly port: number }) => Object.assign(new URL(url), { port: `${port}` }).href;
-
   /** The primary and its synchronous standby, as it is now. */
   async function nodes() {
     const all = await members();
@@ -66,8 +63,6 @@ export async function patroniCluster() {
   const cluster = {
     /** Through the proxy. */
     url,
-    /** Without it, naming every node. */
-    hostsUrl: severalHosts(...(await members()).map(urlAt)),
     /** Seconds after which a leader that does not renew its lock has lost it. */
     ttl: (await ask<{ ttl: number }>(`${apis[0]}/config`)).ttl,
     proxy: listenerAt(Number(new URL(url).port)),

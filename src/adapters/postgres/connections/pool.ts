@@ -1,5 +1,5 @@
 import { Kysely } from 'kysely';
-import { Client, type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
+import { type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
 import type { Logger } from 'pino';
 import { distribution } from '../citus.ts';
 import type { Database, Tables } from '../database.ts';
@@ -7,17 +7,16 @@ import { connectionError } from '../errors.ts';
 import { abandonedStatements } from './abandoned-statements.ts';
 import { kyselyDialect } from './kysely-dialect.ts';
 import { poolClientClass } from './pool-client.ts';
-import { primaryAmong } from './primary.ts';
 import { serverLimits } from './server-limits.ts';
 import { beginSession, requireSafeSettings } from './session.ts';
 import { type SupervisedClient, supervised } from './supervised-client.ts';
-import { addressOf, describe, requiresReadWrite, singleHostUrls } from './url.ts';
+import { describe } from './url.ts';
 
 export interface PostgresOptions {
-  /** Without a problem (`postgresUrlProblem`). Of several hosts, one that takes writes is used. */
+  /** Without a problem (`postgresUrlProblem`). */
   readonly url: string;
   readonly poolSize: number;
-  /** Milliseconds to wait for a free or a new connection, at each host. */
+  /** Milliseconds to wait for a free or a new connection. */
   readonly connectTimeout: number;
   /**
    * Milliseconds until the server cancels a statement, or its wait for a lock. After twice as long without a response
@@ -39,7 +38,6 @@ const withExactIntegers: CustomTypesConfig = {
 /** Creates a pool of connections to a Postgres server. It connects when first used, so the server may start later. */
 export function postgresServer(options: PostgresOptions, log: Logger): Database {
   const { url, poolSize, connectTimeout, statementTimeout, idleTimeout } = options;
-  const urls = singleHostUrls(url);
   const limits = serverLimits(statementTimeout);
   /** Connections opened earlier may lead to a server that is unresponsive, gone, or no longer the primary. */
   let validSince = 0;
@@ -51,11 +49,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     keepAliveInitialDelayMillis: KEEP_ALIVE,
     types: withExactIntegers,
   };
-  const primary = primaryAmong(urls, (changed, failure) => {
-    validSince = performance.now();
-    log.warn({ err: failure, host: addressOf(changed) }, 'changed to another host of the database');
-  });
-  const current = (): ClientConfig => ({ connectionString: primary.url(), ...limits.config() });
+  const current = (): ClientConfig => ({ connectionString: url, ...limits.config() });
   const connections = new WeakMap<ClientBase, SupervisedClient>();
   /** Of the open connections. */
   const backends = new Set<number>();
@@ -65,8 +59,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     max: poolSize,
     idleTimeoutMillis: idleTimeout,
     async onConnect(client) {
-      const backend = await beginSession(client, connectTimeout, requiresReadWrite(url));
-      if (client instanceof Client) primary.confirm(client);
+      const backend = await beginSession(client, connectTimeout);
       backends.add(backend);
       client.on('end', () => backends.delete(backend));
       connections.set(client, supervised(client, backend, supervisor));
@@ -91,7 +84,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
 
   async function validConnection(): Promise<SupervisedClient> {
     for (;;) {
-      const client = await primary.connect(connect);
+      const client = await connect();
       const connection = connections.get(client);
       if (connection !== undefined && connection.openedAt >= validSince) return connection;
       client.release(true);
@@ -117,7 +110,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
       idle: pool.idleCount,
       unused: poolSize - pool.totalCount,
     }),
-    description: describe(urls),
+    description: describe(url),
     verify: () => requireSafeSettings(sql, statementTimeout),
     close() {
       abandoned.allowAll();

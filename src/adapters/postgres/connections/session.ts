@@ -10,26 +10,21 @@ import { SchemaError } from '../errors.ts';
  * JIT compilation does not pay for statements as short as these, but on large tables the planner would choose it: it takes
  * a limit that it does not know for a tenth of the rows. Behind PgBouncer, the role's own settings apply (docs/postgres.md).
  */
-const BEGIN = `select pg_backend_pid() as backend, current_setting('transaction_read_only') = 'on' as "isReadOnly",
-  set_config('jit', 'off', false),
+const BEGIN = `select pg_backend_pid() as backend, set_config('jit', 'off', false),
   case when current_setting('synchronous_commit') in ('off', 'local')
     then set_config('synchronous_commit', 'on', false) end`;
 
 /**
- * Sets what each session needs, and checks a new connection.
+ * Sets what each session needs.
  *
  * @param timeout milliseconds to wait for the response
- * @param mustWrite whether it must be able to write, as libpq requires for target_session_attrs=read-write
  * @returns the process id of its backend, which behind PgBouncer may be another one for each statement
- * @throws Error if it cannot write, which most often means that the server is a standby
  */
-export async function beginSession(client: ClientBase, timeout: number, mustWrite: boolean): Promise<number> {
+export async function beginSession(client: ClientBase, timeout: number): Promise<number> {
   // The timeout is not in pg's types for one query.
   const query: QueryConfig & ClientConfig = { text: BEGIN, query_timeout: timeout };
-  const { rows } = await client.query<{ backend: number; isReadOnly: boolean }>(query);
-  const [session] = rows;
-  if (session === undefined || (mustWrite && session.isReadOnly)) throw new Error('the server is read-only');
-  return session.backend;
+  const { rows } = await client.query<{ backend: number }>(query);
+  return Number(rows[0]?.backend);
 }
 
 /**

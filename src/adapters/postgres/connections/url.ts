@@ -5,60 +5,25 @@ import { Client } from 'pg';
 /** As pg reads them, all but `disable` and `no-verify` check the certificate and the host name. */
 const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
-/** libpq's names for a server that takes writes; `primary` without a difference here, since the service writes. */
-const READ_WRITE = ['read-write', 'primary'];
-
 /** The query parameters that pg or this adapter reads from a URL and that this service does not set itself. */
 const PARAMETERS = [
-  ...['host', 'port', 'user', 'password', 'application_name', 'options', 'target_session_attrs'],
+  ...['host', 'port', 'user', 'password', 'application_name', 'options'],
   ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'],
 ];
 
-/** Splits a URL like `postgres://user@a:1,b:2/plants` into one for each host, which pg can use. */
-export function singleHostUrls(url: string): readonly [string, ...string[]] {
-  const [, start = '', hosts = '', end = ''] = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url) ?? [];
-  const [first = '', ...others] = hosts.split(',').map((host) => `${start}${host}${end}`);
-  return others.length > 0 ? [first, ...others] : [url];
-}
-
-/** Whether a URL without a problem asks for a server that takes writes. */
-export function requiresReadWrite(url: string): boolean {
-  return URL.parse(singleHostUrls(url)[0])?.searchParams.has('target_session_attrs') ?? false;
-}
-
-/** The host and port of a URL with one host, as pg parses it: a socket's folder, for example, is in its query. */
-export function addressOf(url: string): string {
-  const { host, port } = new Client({ connectionString: url });
-  return `${host}:${port}`;
-}
-
 /** Which database it is, without the password. */
-export function describe(urls: readonly [string, ...string[]]): string {
-  const { database } = new Client({ connectionString: urls[0] });
-  return `Postgres at ${urls.map(addressOf).join()}/${database}`;
+export function describe(url: string): string {
+  // As pg parses it: a socket's folder, for example, is in its query.
+  const { host, port, database } = new Client({ connectionString: url });
+  return `Postgres at ${host}:${port}/${database}`;
 }
 
-/**
- * Finds what pg would reject at every connection, or silently ignore, in a Postgres URL. It does not connect.
- *
- * @returns the problem, in words that complete "<variable> ..." and never contain the password
- */
-export function postgresUrlProblem(url: string): string | undefined {
-  const urls = singleHostUrls(url);
-  const problem = urls.map(singleHostProblem).find((one) => one !== undefined);
-  if (problem !== undefined || urls.length === 1) return problem;
-  const parsed = urls.map((one) => new URL(one));
-  if (parsed.some(({ hostname, searchParams }) => hostname === '' || searchParams.has('host'))) return SEVERAL_HOSTS;
-  if (requiresReadWrite(url)) return undefined;
-  return (
-    'must have target_session_attrs=read-write if it names several hosts: ' +
-    'the first may be a standby, which takes no writes'
-  );
-}
+const ONE_HOST =
+  'must name one host, without target_session_attrs; ' +
+  'several servers need a proxy or service that leads to the primary (docs/clusters.md)';
 
-const SEVERAL_HOSTS =
-  'must name several hosts like ' +
-  'postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write';
+/** libpq's way to name several, whose passwords cannot be told from hosts where they are not encoded. */
+const SEVERAL_HOSTS = /^\w+:\/\/(?:[^/?#]*@)?[^/?#@]*,[^@]*$/;
 
 const EXAMPLE = 'must be a URL like postgres://user:password@host:5432/database';
 
@@ -71,11 +36,17 @@ const ENCODED =
  */
 const UNENCODED = /^\w+:\/\/([^?]*[@/][^?]*@|.*#)/s;
 
-function singleHostProblem(url: string): string | undefined {
+/**
+ * Finds what pg would reject at every connection, or silently ignore, in a Postgres URL. It does not connect.
+ *
+ * @returns the problem, in words that complete "<variable> ..." and never contain the password
+ */
+export function postgresUrlProblem(url: string): string | undefined {
   const { searchParams } = URL.parse(url) ?? {};
   // URL.parse also takes one without slashes, or with a space before it.
   if (!/^postgres(ql)?:\/\//i.test(url)) return EXAMPLE;
   if (UNENCODED.test(url)) return ENCODED;
+  if (SEVERAL_HOSTS.test(url) || searchParams?.has('target_session_attrs')) return ONE_HOST;
   if (searchParams === undefined) return `${EXAMPLE}, with special letters percent-encoded`;
   const unknown = [...searchParams.keys()].find((name) => !PARAMETERS.includes(name));
   if (unknown !== undefined) {
@@ -84,11 +55,8 @@ function singleHostProblem(url: string): string | undefined {
     return `must not have the parameter ${unknown}: only ${PARAMETERS.join(', ')} are known`;
   }
   // As in pg, the last one counts.
-  const { sslmode, target_session_attrs: attributes } = Object.fromEntries(searchParams);
+  const { sslmode } = Object.fromEntries(searchParams);
   if (sslmode !== undefined && !SSL_MODES.includes(sslmode)) return `must have an sslmode of ${SSL_MODES.join(', ')}`;
-  if (attributes !== undefined && !READ_WRITE.includes(attributes)) {
-    return `must have a target_session_attrs of ${READ_WRITE.join(' or ')}, since the service writes`;
-  }
   try {
     const { host, ssl } = new Client({ connectionString: url }) as {
       readonly host: string;
@@ -96,7 +64,7 @@ function singleHostProblem(url: string): string | undefined {
     };
     // libpq's other forms of several hosts. pg would look up `a,b`, and use one of two parameters.
     const named = [host, ...['host', 'port'].map((name) => searchParams.getAll(name).join())];
-    if (named.some((name) => name.includes(','))) return SEVERAL_HOSTS;
+    if (named.some((name) => name.includes(','))) return ONE_HOST;
     if (typeof ssl !== 'object') return undefined;
     createSecureContext(ssl);
     // It ignores what is not a certificate, and the usual authorities would be trusted instead.
