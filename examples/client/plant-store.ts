@@ -16,7 +16,7 @@ export interface paths {
         put?: never;
         /**
          * Create a plant
-         * @description The same record sent again answers 200 again and changes nothing. Members that NewPlant does not name are ignored.
+         * @description The same record sent again answers 200 again and changes nothing. Unknown members are ignored.
          */
         post: operations["createPlant"];
         delete?: never;

@@ -1,8 +1,8 @@
 import type { TObject } from 'typebox';
 
 /**
- * Creates the encoder of values that the schema describes. Every int64, a bigint in code, becomes a JSON number with all
- * its digits, which JSON.stringify refuses to write.
+ * Creates the encoder of values that the schema describes. Every int64, a bigint in code, becomes a JSON number with
+ * all its digits, which JSON.stringify refuses to write.
  *
  * @returns a function from the value to JSON text
  */

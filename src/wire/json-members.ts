@@ -1,7 +1,7 @@
 /*
  * JSON.parse is unsuitable for untrusted bodies: a megabyte of objects with many different keys blocks the event loop
  * for a tenth of a second (each creates a hidden class), it loses digits of large integers, and V8 may mistake an
- * escaped key for one of another request (https://github.com/nodejs/node/issues/63785). This scanner reads each
+ * escaped key for a key of another request (https://github.com/nodejs/node/issues/63785). This scanner reads each
  * character once and builds only the requested members.
  */
 

@@ -12,9 +12,9 @@ const SHOWN_NAME = 100;
  * Creates a parser from bytes to a value of the schema, with every member of `format: int64` as a bigint of exactly the
  * number that was sent. Unknown members are dropped, or refused if the schema has `additionalProperties: false`.
  *
- * @param subject what error messages call the input
- * @returns a function that throws PlantStoreError `malformed_json` if the input is not JSON in UTF-8 or nested too deep,
- * and `invalid_plant`, naming the member and what it must be, if it does not match the schema.
+ * @param subject the input's name in error messages
+ * @returns a function that throws PlantStoreError `malformed_json` if the input is not JSON in UTF-8 or nested too
+ * deep, and `invalid_plant`, naming the member and what it must be, if it does not match the schema.
  */
 export function jsonParser<Schema extends TObject>(
   schema: Schema,
@@ -64,7 +64,7 @@ function invalid(message: string): PlantStoreError {
   return new PlantStoreError('invalid_plant', message);
 }
 
-/** In quotes, like all that clients choose. */
+/** In quotes, like everything that clients choose. */
 function shownName(key: string): string {
   const name: string = JSON.parse(key);
   return JSON.stringify(name.length > SHOWN_NAME ? `${name.slice(0, SHOWN_NAME)}…` : name);
@@ -84,7 +84,7 @@ function membersOf(text: string, names: readonly string[], subject: string): Ret
   }
 }
 
-/** No member of the wire contract is an object or an array: they become null, which no schema accepts either. */
+/** No member of the wire contract is an object or an array: both become null, which no schema accepts either. */
 function scalar(source: string): unknown {
   return source.startsWith('{') || source.startsWith('[') ? null : JSON.parse(source);
 }

@@ -1,6 +1,6 @@
 import { fieldRules, MAX_INT64, MIN_INT64 } from '../domain/plant.ts';
 
-/** What an id must be outside JSON; completes "<name> must be ...". */
+/** The rule of an id outside JSON; completes "<name> must be ...". */
 export const plantIdRule = `${fieldRules.id} in decimal digits, without leading zeros or a plus sign`;
 
 /** One spelling for each id, so that each plant has one URL. */

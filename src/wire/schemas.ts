@@ -26,7 +26,7 @@ export const NewPlant = Type.Object(
   { title: 'NewPlant', description: 'an object with an id, a name and an optional tag' },
 );
 
-/** What the id of a body must be if the path has one; completes "id must be ...". */
+/** The rule of an id in the body if the path has an id, too; completes "id must be ...". */
 export const sameIdRule = 'the id in the path, or omitted';
 
 export const ChangedPlant = Type.Object(
@@ -34,7 +34,7 @@ export const ChangedPlant = Type.Object(
   {
     title: 'ChangedPlant',
     description: 'an object with a name and an optional tag',
-    // PUT replaces: a misspelt `tag` would remove the one that it was to set.
+    // PUT replaces: a misspelt `tag` would remove the tag that it was to set.
     additionalProperties: false,
   },
 );

@@ -24,7 +24,7 @@ interface ApiOptions {
   readonly limits: AdmissionLimits;
   /** Lists that are streamed at once. */
   readonly maxStreams: number;
-  /** Requests for changes at once, those that wait included. */
+  /** Requests for changes at once, including those that wait for a change. */
   readonly maxFollowers: number;
   /** The public address; a function, since the port may not be known before the server listens. */
   readonly baseUrl: () => string;
@@ -70,7 +70,7 @@ export function api(options: ApiOptions) {
     operations: operations.map(({ operationId }) => operationId),
     /** Lists that are being streamed. */
     streams: responses.streams,
-    /** Requests for changes in progress, those that wait included. */
+    /** Requests for changes in progress, including those that wait for a change. */
     followers: admissions.wait.inFlight,
   };
 }

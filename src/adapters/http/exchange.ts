@@ -6,20 +6,20 @@ import { type ErrorResponse, errorResponse } from './http-errors.ts';
 
 export interface Connection {
   readonly socket: Socket;
-  /** Whether a request on it had a valid token; such connections are never evicted. */
+  /** Whether one of its requests had a valid token; such connections are never evicted. */
   isAuthenticated: boolean;
   /** The exchange in progress. */
   exchange?: Exchange | undefined;
   /** The last request, if its response was sent before all of its body had come. */
   unread?: IncomingMessage | undefined;
-  /** The requests behind the one in progress and their responses, oldest first. */
+  /** The requests behind the exchange in progress and their responses, oldest first. */
   readonly waiting: { readonly request: IncomingMessage; readonly response: ServerResponse }[];
-  /** Why the parser has refused its input, or that its newest request came too slowly: what follows cannot be read. */
+  /** Why the parser has refused its input, or the report that a request was too slow: nothing can be read any more. */
   refusal?: Error;
   isReadingPaused: boolean;
 }
 
-/** A request and its response: what both the socket layer and Koa's middleware know of it. */
+/** A request and its response, as both the socket layer and Koa's middleware know them. */
 export interface Exchange {
   readonly connection: Connection;
   readonly request: IncomingMessage;
@@ -36,8 +36,8 @@ export interface Exchange {
   /** The length of the response's body, if it is declared. */
   bytesOut: number | undefined;
   /**
-   * When the next request of the connection is read: at once if this one was admitted, after this iteration of the event
-   * loop if it was refused or needed no admission, and after a second if it was refused for overload.
+   * When the next request of the connection is read: at once if this request was admitted, after this iteration of the
+   * event loop if it was refused or needed no admission, and after a second if it was refused for overload.
    */
   next: 'at once' | 'after this iteration' | 'after a second';
 }
@@ -45,8 +45,8 @@ export interface Exchange {
 /** A client's own request id is kept if it is short and safe in a log and a header. */
 const VALID_ID = /^[\w.-]{1,64}$/;
 
-/** Begins an exchange, which ends when its response closes; `ended` is then called. */
-export function beginExchange(
+/** Opens an exchange, which ends when its response closes; `ended` is then called. */
+export function openExchange(
   connection: Connection,
   request: IncomingMessage,
   response: ServerResponse,

@@ -8,8 +8,8 @@ import type { ExchangeContext } from './request/undocumented-koa.ts';
 import type { ServedApp } from './sockets/server.ts';
 
 /**
- * Rejects, saying what is wrong and what to do, while the service should receive no requests. Resolves to what does not
- * work although it should, in words, or to undefined.
+ * Rejects with the problem and its remedy while the service should receive no requests. Resolves to a problem that
+ * should not keep requests away, in words, or to undefined.
  */
 export type ReadinessCheck = () => Promise<string | undefined>;
 
@@ -63,7 +63,7 @@ export function management(
   };
 }
 
-/** A page whose name its owner lets point to this machine (DNS rebinding) could read what is for this machine only. */
+/** Otherwise a page whose owner points its name to this machine (DNS rebinding) could read the responses. */
 function refuseOtherHosts({ req }: ExchangeContext, next: () => Promise<unknown>): Promise<unknown> {
   if (req.headers.host === undefined || LOOPBACK.test(req.headers.host)) return next();
   throw new HttpError('malformed_request', 'on this port, the Host must be localhost or a loopback address');
@@ -73,7 +73,7 @@ function respondJson(ctx: ExchangeContext, value: unknown, status = 200, headers
   respond(ctx, { status, headers, body: JSON.stringify(value) });
 }
 
-/** A check that runs once at a time: probes come while one that has timed out still runs, and all get its result. */
+/** Runs a check once at a time: probes that come while it still runs, although it has timed out, share its result. */
 function shared(check: ReadinessCheck): ReadinessCheck {
   let running: Promise<string | undefined> | undefined;
   return () => {
@@ -84,7 +84,7 @@ function shared(check: ReadinessCheck): ReadinessCheck {
   };
 }
 
-/** Does a check in time. `text` is `ok`, or what is wrong. */
+/** Runs a check within the time limit. `text` is `ok` or the problem. */
 async function outcome(check: ReadinessCheck): Promise<{ readonly isReady: boolean; readonly text: string }> {
   const timeout = delay(CHECK_TIMEOUT, undefined, { ref: false }).then(() => {
     throw new Error(`no response within ${CHECK_TIMEOUT} ms`);

@@ -25,7 +25,7 @@ export function pageFiles(files: readonly PageFile[], origins: () => readonly st
     async function handle(ctx: ExchangeContext): Promise<void> {
       cached ??= await load(file);
       const { plain, zipped, etag } = cached;
-      // Not with the others below: CORS may have set one.
+      // Not with the headers below: CORS may have set a Vary.
       ctx.vary('Accept-Encoding');
       const common = { ...headers(origins()), ETag: etag };
       if (ifNoneMatch(ctx.get('If-None-Match'), etag)) {

@@ -17,7 +17,7 @@ const RANGES = /(?:[^,"]|"(?:\\.|[^"\\])*"?)+/g;
 const PARTS = /(?:[^;"]|"(?:\\.|[^"\\])*"?)+/g;
 
 interface MediaRange {
-  /** Ends with a semicolon if it has parameters of its own: it means less than the type, so refusing it refuses nothing. */
+  /** Ends with a semicolon if it has parameters: it is narrower than the type, whose refusal it cannot be. */
   readonly range: string;
   /** From 0, not acceptable, to 1. */
   readonly weight: number;
@@ -33,7 +33,7 @@ function mediaRange(text: string): MediaRange {
   };
 }
 
-/** The most specific range that matches counts; one with parameters does if there is none without. */
+/** The most specific range that matches counts; a range with parameters counts if none without them matches. */
 function weightOf(type: string, ranges: readonly MediaRange[]): number {
   const [family] = type.split('/');
   for (const candidate of [type, `${family}/*`, '*/*'].flatMap((range) => [range, `${range};`])) {

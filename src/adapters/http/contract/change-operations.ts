@@ -37,8 +37,8 @@ export function changeOperations({ readChanges }: Pick<UseCases, 'readChanges'>)
       summary: 'Follow the changes',
       description:
         'The newest state of each plant that was created, changed or deleted after a position, from the first one on ' +
-        'if none is given. Go on with `next` for ever; `atEnd` says that nothing more is there yet. Nothing is ever left ' +
-        'out, but a change may come more than once.',
+        'if none is given. Go on with `next` for ever; `atEnd` says that nothing more is there yet. Nothing is ever ' +
+        'left out, but a change may come more than once.',
       query: { after, limit, wait },
       mayWait: true,
       body: noBody,

@@ -5,7 +5,7 @@ export function etagOf(representation: string | Buffer): string {
   return `"${hash('sha256', representation, 'base64url')}"`;
 }
 
-/** What a change depends on: first `If-Match`, then `If-None-Match` (RFC 9110 section 13.2.2). */
+/** The conditions of a change: first `If-Match`, then `If-None-Match` (RFC 9110 section 13.2.2). */
 export interface Preconditions {
   /** Whether a record with this entity tag may be changed. */
   readonly allow: (etag: string) => boolean;
@@ -33,7 +33,7 @@ export function ifNoneMatch(header: string, etag: string): boolean {
   return header.trim() === '*' || listed(header).map(opaqueTag).includes(opaqueTag(etag));
 }
 
-/** A weak entity tag as a strong one. */
+/** An entity tag without the mark of weak ones. */
 function opaqueTag(etag: string): string {
   return etag.replace(/^W\//, '');
 }

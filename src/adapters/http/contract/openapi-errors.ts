@@ -1,7 +1,7 @@
 import { type AnyErrorCode, errorKinds } from '../http-errors.ts';
 import type { Operation } from './operation.ts';
 
-/** The errors of every request, of every one with a body, and of every read. */
+/** The errors of every request, of every request with a body, and of every read. */
 const ANY_REQUEST = [
   'malformed_request',
   'token_missing',
@@ -31,7 +31,7 @@ export function errorResponses(operation: Operation): Record<number, object> {
     .map((code) => [code, errorKinds[code]] as const)
     .sort(([, a], [, b]) => a.error - b.error);
   for (const [status, kinds] of Map.groupBy(entries, ([, kind]) => kind.status)) {
-    // The largest number first, since tools show the first example: of 400 that is what the operation says itself.
+    // The largest number first, since tools show the first example: of 400 that is the operation's own.
     const examples = kinds
       .toReversed()
       .map(([code, { error, message }]) => [
@@ -55,7 +55,7 @@ export function errorResponses(operation: Operation): Record<number, object> {
   return responses;
 }
 
-/** What the operation says of its first field or parameter. */
+/** The rule of the operation's first field or parameter. */
 function firstRule({ requestBody, parameters, query }: Operation): string | undefined {
   const fields = Object.entries<{ description?: string }>(requestBody?.properties ?? {});
   const [first] = [

@@ -7,7 +7,7 @@ const header = (name: string, description: string, example: string) => ({
   schema: { type: 'string' },
 });
 
-/** What the service sends to the endpoints that its operator has configured. */
+/** The requests to the endpoints that the service's operator has configured. */
 export const webhooks = {
   newPlant: {
     post: {

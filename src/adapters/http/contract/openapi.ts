@@ -94,7 +94,7 @@ const bearerAuth = {
     '`data/access-token`; otherwise the operator of this service has it.',
 };
 
-/** Ends the description of an id. The service cannot know what a client meant that has rounded it. */
+/** Ends the description of an id. The service cannot know which id a client has rounded. */
 function exactness(schema: object): string {
   if (!('format' in schema && schema.format === 'int64')) return '';
   return (
@@ -108,7 +108,7 @@ function contentOf(schemas: Readonly<Record<string, object | undefined>>): objec
   return Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, described(schema)]));
 }
 
-/** Adds a schema to the components, and those with a title in it, which become references. */
+/** Adds a schema to the components, and the schemas with a title in it, which become references. */
 function addComponent(schema: object, components: Record<string, object>): void {
   const described = (_key: string, part: unknown) => {
     if (typeof part !== 'object' || part === null) return part;

@@ -14,7 +14,7 @@ interface Description<Path extends Parameters = Parameters, Query extends Parame
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With its parameters in braces, as in `/plants/{id}`. */
   readonly path: string;
-  /** What a token must permit. */
+  /** The permission that a token must give. */
   readonly permission: Permission;
   /** Its group in the documentation. */
   readonly tag: { readonly name: string; readonly description: string };
@@ -22,13 +22,13 @@ interface Description<Path extends Parameters = Parameters, Query extends Parame
   readonly description: string;
   /** The parameters in its path. */
   readonly parameters?: Path;
-  /** Those in its query, all optional; undefined if it ignores the query. */
+  /** The parameters in its query, all optional; undefined if it ignores the query. */
   readonly query?: Query;
   /** Whether it honours the headers `If-Match` and `If-None-Match` as a change does. */
   readonly isConditional?: boolean;
   /** Whether its requests may wait for long: they have a limit of their own. */
   readonly mayWait?: boolean;
-  /** Its errors beyond those of every operation. */
+  /** Errors that not every operation has. */
   readonly errors: readonly AnyErrorCode[];
 }
 
@@ -77,7 +77,7 @@ export function jsonBody<Schema extends TObject>(schema: Schema): RequestBody<St
   return { schema, parse: jsonParser(schema) };
 }
 
-/** For operations without a body: one that a client sends nevertheless is ignored. */
+/** For operations without a body: if a client sends a body nevertheless, it is ignored. */
 export const noBody: RequestBody<undefined> = { schema: undefined, parse: () => undefined };
 
 /** Creates an operation from its handler, whose types must match the schemas. */

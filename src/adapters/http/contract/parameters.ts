@@ -3,7 +3,7 @@ import { PlantStoreError } from '../../../domain/errors.ts';
 
 /** A parameter in a path or a query: its documentation and its parser. */
 export interface Parameter<Value> {
-  /** What it is for. */
+  /** Its purpose. */
   readonly description: string;
   /** Completes "<name> must be ...". */
   readonly mustBe: string;
@@ -41,7 +41,7 @@ export function decimal(
 type Texts = Readonly<Record<string, string | undefined>>;
 
 /**
- * Parses parameters; those that are not given are left out.
+ * Parses parameters; absent parameters have no value.
  *
  * @throws PlantStoreError `invalid_plant`, naming the first that breaks its rule and what it must be
  */
@@ -57,7 +57,7 @@ export function parseParameters<All extends Parameters>(parameters: All | undefi
 }
 
 /**
- * Decodes a query as forms write it: percent-encoded UTF-8, with `+` for a space.
+ * Decodes a query as forms write queries: percent-encoded UTF-8, with `+` for a space.
  *
  * @param query without the question mark
  * @param known the parameters that there may be

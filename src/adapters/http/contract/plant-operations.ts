@@ -38,9 +38,9 @@ export function plantOperations(cases: UseCases): Operation[] {
       tag,
       summary: 'List plants',
       description:
-        'In ascending order of id. With a `limit` of up to 1000, the header `Link` has the next page. More are sent as a ' +
-        'stream, without it: go on `after` the last id until fewer than `limit` come. Without `limit`, all plants are ' +
-        'sent. A response that ends early is broken off: go on `after` the last id that arrived. As ' +
+        'In ascending order of id. With a `limit` of up to 1000, the header `Link` has the next page. More are sent ' +
+        'as a stream, without it: go on `after` the last id until fewer than `limit` come. Without `limit`, all ' +
+        'plants are sent. A response that ends early is broken off: go on `after` the last id that arrived. As ' +
         'application/x-ndjson, each line is one NewPlant.',
       query: { limit: decimal(LIMIT, 1, 2 ** 31 - 1), after: afterId, tag: tagFilter },
       body: noBody,
@@ -49,7 +49,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       async handle({ query }) {
         const { limit, tag } = query;
         const { first, others, next } = await listPlants(query);
-        // As short as most clients write it: URLSearchParams makes three characters of some that need no escape.
+        // As short as most clients write it: URLSearchParams escapes some characters that need no escape.
         const sameTag = tag === undefined ? '' : `&tag=${encodeURIComponent(tag).replaceAll('%20', '+')}`;
         return { first, others, nextUrl: next === undefined ? undefined : `?limit=${limit}&after=${next}${sameTag}` };
       },
@@ -61,8 +61,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       permission: 'create',
       tag,
       summary: 'Create a plant',
-      description:
-        'The same record sent again answers 200 again and changes nothing. Members that NewPlant does not name are ignored.',
+      description: 'The same record sent again answers 200 again and changes nothing. Unknown members are ignored.',
       body: jsonBody(NewPlant),
       response: jsonResponse(Plant),
       errors: ['id_taken', 'id_retired'],
@@ -112,7 +111,7 @@ export function plantOperations(cases: UseCases): Operation[] {
           isSame = false;
           return condition(stored);
         });
-        // Content that is so already meets any If-Match (RFC 9110 section 13.1.1), but section 13.1.2 has no such exception.
+        // Equal content meets any If-Match (RFC 9110 section 13.1.1), but section 13.1.2 has no such exception.
         if (isSame && preconditions?.exclude(etagOf(encode(plant)))) {
           const message = `the plant with the id ${id} is so already, which If-None-Match excludes`;
           throw new PlantStoreError('plant_differs', message);
@@ -128,8 +127,8 @@ export function plantOperations(cases: UseCases): Operation[] {
       tag,
       summary: 'Delete a plant',
       description:
-        'Its id stays taken, so that a late retry of its creation cannot bring it back. Deleting it again answers 204 ' +
-        'again, whatever If-Match and If-None-Match say.',
+        'Its id stays taken, so that a late retry of its creation cannot bring it back. Deleting it again answers ' +
+        '204 again, whatever If-Match and If-None-Match say.',
       parameters: { id: plantId },
       query: {},
       isConditional: true,

@@ -6,7 +6,7 @@ import { etagOf } from './etag.ts';
 /** A successful response, ready to be sent. */
 export interface Reply {
   readonly headers: Readonly<Record<string, string>>;
-  /** The whole body, or its parts if it is streamed; undefined for 204, without one. */
+  /** The whole body, or its parts if it is streamed; undefined for 204. */
   readonly body: string | AsyncIterable<string> | undefined;
   /** Whether only the chunks of HTTP/1.1 show that the body broke off: its own text may end anywhere. */
   readonly needsChunks?: boolean;
@@ -14,9 +14,9 @@ export interface Reply {
 
 /** How the result of an operation is sent and documented. */
 export interface ResponseKind<Result> {
-  /** The schema of each media type, the preferred one first; none for 204, nor for what is not JSON. */
+  /** The schema of each media type, the preferred type first; undefined if it is not JSON, and no types for 204. */
   readonly content: Readonly<Record<string, TSchema | undefined>>;
-  /** What the documentation says of its headers, by name. */
+  /** The descriptions of its headers, by name. */
   readonly headers: Readonly<Record<string, string>>;
   /** @param type that of its media types which the client prefers; undefined if the request is no read */
   reply(result: Result, type: string | undefined): Reply;

@@ -17,7 +17,7 @@ const files = [
 /**
  * The routes of the API reference at /docs: Swagger UI, served entirely from this port.
  *
- * @param baseUrl the public address, the only one besides its own that the page may send requests to
+ * @param baseUrl the public address: the page may send requests there and to its own address only
  */
 export function docsRoutes(baseUrl: () => string): Route[] {
   return pageFiles(files, () => [new URL(baseUrl()).origin]);

@@ -16,7 +16,7 @@ const files = [
   ),
 ] as const;
 
-/** The plants, for people: at / for browsers, which ask for HTML. Others get what they get at any unknown path. */
+/** The plants, for people: at / for browsers, which ask for HTML. Other clients get 404, as at any unknown path. */
 export const plantsPageRoutes: readonly Route[] = pageFiles(files, () => []).map((route) =>
   route.path === '/' ? forPeople(route) : route,
 );

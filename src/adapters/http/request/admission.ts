@@ -1,7 +1,7 @@
 import { HttpError } from '../http-errors.ts';
 
 export interface AdmissionLimits {
-  /** Requests in flight at once, including those whose body is still being read and those waiting for the store. */
+  /** Requests in flight at once, also while their body is read or they wait for the store. */
   readonly maxRequests: number;
   /** Total bytes of their bodies. */
   readonly maxRequestBytes: number;
@@ -11,7 +11,7 @@ export interface AdmissionLimits {
 interface Slot {
   /** The size of its body, at most. */
   bytes: number;
-  /** While its body is arriving: since when, as performance.now() counts, and what ends the wait for it. */
+  /** While its body is arriving: since when, as performance.now() counts, and a function that ends the wait. */
   upload: { readonly since: number; readonly giveUp: (reason: HttpError) => void } | undefined;
 }
 
@@ -22,13 +22,13 @@ const TOO_SLOW = 'the service is overloaded, and this body arrived too slowly; s
 
 /**
  * Bounds the requests in flight, and with them memory and latency. Further requests are refused at once, unless a body
- * has been arriving for too long and its slot is enough: that one loses it, so that slow uploads cannot block everyone
- * else.
+ * has been arriving for too long and its slot is enough: its request loses the slot, so that slow uploads cannot block
+ * everyone else.
  */
 export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits) {
   let inFlight = 0;
   let allBytes = 0;
-  /** Those whose body is still arriving, oldest first. */
+  /** The slots of requests whose body is still arriving, oldest first. */
   const uploading = new Set<Slot>();
 
   /**
@@ -75,7 +75,7 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits) {
         return body;
       } finally {
         uploading.delete(slot);
-        // V8 may keep former members of a Set alive for long (docs/performance.md), and this one refers to a whole request.
+        // V8 may keep former members of a Set alive for long (docs/performance.md): this refers to a whole request.
         slot.upload = undefined;
       }
     },

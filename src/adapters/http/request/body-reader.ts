@@ -19,9 +19,9 @@ export function bodyReader(limit: number) {
   const tooLarge = () => new HttpError('body_too_large', `the body must not be larger than ${limit} bytes`);
 
   /**
-   * Checks what the headers say of the body.
+   * Checks the headers of the body.
    *
-   * @returns its size in bytes; the limit if it is not declared
+   * @returns the size of the body in bytes; the limit if it is not declared
    * @throws HttpError `unsupported_media_type` or `body_too_large`, or PlantStoreError `malformed_json` if there is no
    * body
    */
@@ -69,8 +69,8 @@ export function bodyReader(limit: number) {
 export type BodyReader = ReturnType<typeof bodyReader>;
 
 /**
- * The body if its size is declared and all of it is here, as a small one is that came in one packet with its headers.
- * It needs no promise, no listeners and no copy: a sixth of what a create allocates. In however many chunks it came,
+ * The body if its size is declared and all of it is here, as if a small body came in one packet with its headers. That
+ * needs no promise, no listeners and no copy: a sixth of what a create allocates. In however many chunks the body came,
  * Node buffers no more than 64 KiB of it.
  */
 function arrived(request: IncomingMessage): Buffer | undefined {
@@ -78,7 +78,7 @@ function arrived(request: IncomingMessage): Buffer | undefined {
   // Without 100 Continue, which only `receive` sends, Node would close the connection of a client that expects it.
   if (request.readableLength !== Number(length) || expect !== undefined) return undefined;
   const body = request.read();
-  // Its end is still to come; unread, it would keep the request in memory as long as the connection is idle.
+  // The end of the stream is still to come; unread, it would keep the request in memory while the connection is idle.
   request.resume();
   return body;
 }
@@ -87,7 +87,7 @@ const noNext = async () => {};
 
 /** Each chunk takes some 350 bytes while the body is read, and joining a million blocks the event loop for 0.3 s. */
 const FREE_CHUNKS = 1_000;
-/** Bytes that the chunks beyond those must have on average: half of what the smallest TCP packets carry. */
+/** Bytes that further chunks must have on average: half of what the smallest TCP packets carry. */
 const MIN_AVERAGE_CHUNK = 256;
 
 /** Rejects with HttpError `body_too_large` once a body has come in too many chunks. */

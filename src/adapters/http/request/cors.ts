@@ -19,7 +19,7 @@ export function cors(origins: readonly string[], methods: readonly string[]): Mi
     allowHeaders: 'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id',
     exposeHeaders: 'ETag, Link, X-Request-Id, Retry-After, WWW-Authenticate',
     maxAge: MAX_AGE,
-    // The response already has them, and an error's own headers must not be modified.
+    // The response to an error has the headers already, and its own must not be modified.
     keepHeadersOnError: false,
   });
 }

@@ -8,12 +8,12 @@ import { contextOf, type ExchangeContext, type ExchangeMiddleware } from './undo
 /** Far more than real clients send, and few enough to check quickly. */
 export const MAX_HEADERS = 200;
 
-/** A method of a path and what responds to it. GET includes HEAD. */
+/** A method of a path, and its handler. GET includes HEAD. */
 export interface Route {
   readonly method: string;
   /** In the syntax of @koa/router, with parameters such as `:id`. */
   readonly path: string;
-  /** Whether other methods get what they get at any unknown path. */
+  /** Whether other methods get 404, as at any unknown path. */
   readonly isHidden?: boolean;
   readonly handle: (ctx: ExchangeContext, parameters: Readonly<Record<string, string>>) => unknown;
 }
@@ -72,7 +72,7 @@ function refusalOfMethods(routes: readonly Route[]): ExchangeMiddleware {
   return middlewareOf(router);
 }
 
-/** Its own type asks for a context that has what the router adds to it. */
+/** The router's own type asks for a context that has the router's members already. */
 function middlewareOf(router: ExchangeRouter): ExchangeMiddleware {
   return router.routes() as ExchangeMiddleware;
 }
@@ -81,12 +81,12 @@ function refusePath(): never {
   throw new HttpError('path_not_found');
 }
 
-/** Refuses what Node would refuse with an empty response (server.ts turns that off) and targets that break ctx.path. */
+/** Refuses requests that Node would refuse with an empty response (server.ts turns that off) or that break ctx.path. */
 function refuseMalformed(ctx: ExchangeContext): void {
   const { headers, httpVersion, rawHeaders } = ctx.req;
   if (rawHeaders.length > 2 * MAX_HEADERS) throw new HttpError('headers_too_large');
   if (httpVersion !== '1.0' || headers.host !== undefined) checkHost(headers.host);
-  // A proxy in front may have checked a different one. The comma is tested first, since counting costs more.
+  // A proxy in front may have checked the other header. The comma is tested first, since counting costs more.
   if (headers.authorization?.includes(', ') && (ctx.req.headersDistinct.authorization ?? []).length > 1) {
     throw new HttpError('malformed_request', 'the request must not have more than one Authorization header');
   }
@@ -102,13 +102,13 @@ function refuseMalformed(ctx: ExchangeContext): void {
 /** RFC 3986 section 3.2.2 and 3.2.3: a name or an address, and a port. */
 const HOST = /^(?:[\w\-.~!$&'()*+,;=%]*|\[[\da-fA-F:.]+\])(?::\d*)?$/;
 
-/** RFC 9112 section 3.2: exactly one valid Host. Node joins several into one value with a space in it (server.ts). */
+/** RFC 9112 section 3.2: exactly one valid Host. Node joins several values, with a space between them (server.ts). */
 function checkHost(host: string | undefined): void {
   if (host !== undefined && HOST.test(host)) return;
   throw new HttpError('malformed_request', 'the request must have one valid Host header');
 }
 
-/** RFC 9112 section 6.1: a message of HTTP/1.0 that has one is framed wrongly, so nothing behind it can be trusted. */
+/** RFC 9112 section 6.1: in HTTP/1.0 its presence is a framing error, so nothing behind the request can be trusted. */
 function checkTransferEncoding(encoding: string, httpVersion: string): void {
   if (httpVersion === '1.0') {
     const message = 'HTTP/1.0 has no Transfer-Encoding: send a Content-Length, or use HTTP/1.1';
@@ -119,8 +119,8 @@ function checkTransferEncoding(encoding: string, httpVersion: string): void {
 }
 
 /**
- * A path or a URL. RFC 9112 section 3.2: clients do not send fragments; the router would ignore one. Koa reads the target
- * by url.parse, which fails at some URLs, such as `http://%@x/`.
+ * A path or a URL. RFC 9112 section 3.2: clients do not send fragments; the router would ignore them. Koa reads the
+ * target by url.parse, which fails at some URLs, such as `http://%@x/`.
  */
 function hasValidTarget(ctx: ExchangeContext): boolean {
   const { url = '' } = ctx.req;

@@ -7,8 +7,8 @@ export interface RequestObserver {
    * @param operation its operationId; undefined if the request matched none
    * @param status undefined if the client disconnected before the response
    * @param error the number of an Error response
-   * @param milliseconds from the end of the headers and of the exchange before; undefined if the HTTP parser refused the
-   * request
+   * @param milliseconds from the end of the headers and of the exchange before; undefined if the HTTP parser refused
+   * the request
    */
   requestEnded(
     operation: string | undefined,
@@ -21,11 +21,11 @@ export interface RequestObserver {
 }
 
 /**
- * Logs one line for each exchange that has ended. Query strings, headers other than those below and bodies are never
- * logged: they may hold secrets.
+ * Logs one line for each exchange that has ended. Query strings, bodies and most headers are never logged: they may
+ * hold secrets.
  *
- * @param write writes a line of the level info as pino does, which would take a thirtieth of the CPU time of a create to
- * build it; undefined to leave such lines out
+ * @param write writes a line of the level info as pino does, which would take a thirtieth of the CPU time of a create
+ * to build it; undefined to leave such lines out
  * @param observer notified of each exchange as well
  */
 export function requestLog(
@@ -35,7 +35,7 @@ export function requestLog(
 ): (exchange: Exchange) => void {
   return ({ request, response, startedAt, requestId, operation, failure, bytesOut }) => {
     const milliseconds = performance.now() - startedAt;
-    // Before it is sent, the response has Node's default status.
+    // A response that is not sent yet has Node's default status.
     const status = response.headersSent ? response.statusCode : undefined;
     const error = failure?.error;
     observer?.requestEnded(operation, status, error, milliseconds);
@@ -60,8 +60,8 @@ export function requestLog(
       aborted: response.writableFinished ? undefined : true,
     };
     if (!isFailure) write?.(infoLine(JSON.stringify(members)));
-    // A defect is an error; a temporary failure is a warning, with its cause's stack only: formatting its own, which says
-    // nothing, would take longer than everything else about refusing a request under overload.
+    // A defect is an error; a temporary failure is a warning, with its cause's stack only: formatting its own stack
+    // would take longer than everything else about refusing a request under overload.
     else if (error < 50_100) log.error({ ...members, err: failure?.thrown }, 'request');
     else log.warn({ ...members, ...causeOf(failure?.thrown) }, 'request');
   };

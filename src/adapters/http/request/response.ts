@@ -9,7 +9,7 @@ import type { ExchangeContext } from './undocumented-koa.ts';
 /** A response, ready to be sent. */
 export interface HttpResponse {
   readonly status: number;
-  /** Those that differ from the common ones. */
+  /** Headers beyond the common ones, or in place of them. */
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body, or its parts if it is streamed; undefined if it has none. */
   readonly body: string | Buffer | AsyncIterable<string> | undefined;
@@ -31,7 +31,7 @@ const { 'Content-Type': _, ...headersWithoutBody } = commonHeaders;
 export function respond(ctx: ExchangeContext, { status, headers, body }: HttpResponse): void {
   const { req, res } = ctx;
   const { exchange } = ctx.state;
-  // The parser has refused what followed, and that was responded to (parser-refusals.ts).
+  // The parser has refused its body, and that response was sent (parser-refusals.ts).
   if (res.headersSent) return;
   const common = status === 204 || status === 304 ? headersWithoutBody : commonHeaders;
   const head: Record<string, string | number> = { 'X-Request-Id': exchange.requestId, ...common, ...headers };
@@ -43,7 +43,7 @@ export function respond(ctx: ExchangeContext, { status, headers, body }: HttpRes
   }
   res.writeHead(status, head);
   if (body === undefined || req.method === 'HEAD') res.end();
-  // One part at a time, so that a client that reads slowly holds no more than that. That it leaves is in the log.
+  // One part at a time: a client that reads slowly holds no more in memory. That it leaves is in the log.
   else pipeline(Readable.from(noting(body, exchange), { highWaterMark: 1 }), res).catch(() => {});
 }
 
@@ -87,7 +87,7 @@ export function responseLimits({ maxBytes, maxStreams }: ResponseLimits) {
       }
       const size = Buffer.byteLength(body);
       if (size <= SMALL) return;
-      // One alone is always sent, however large.
+      // A single body is always sent, however large.
       if (bytes > 0 && bytes + size > maxBytes) throw new HttpError('overloaded');
       bytes += size;
       response.once('close', () => {

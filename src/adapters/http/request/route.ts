@@ -9,10 +9,10 @@ import type { Route } from './koa-app.ts';
 import { type ResponseCount, respond } from './response.ts';
 import type { ExchangeContext } from './undocumented-koa.ts';
 
-/** The steps that every request passes before its operation is invoked, and its response before it is sent. */
+/** The steps before an operation is invoked, and before its response is sent. */
 interface Gates {
   readonly verifyToken: TokenVerifier;
-  /** Reads, writes and those that wait have limits of their own, so that none keeps another out. */
+  /** Reads, writes and requests that wait have limits of their own, so that no kind keeps another out. */
   readonly admissions: Readonly<Record<'read' | 'write' | 'wait', Admission>>;
   readonly body: BodyReader;
   readonly countResponse: ResponseCount;
@@ -42,7 +42,7 @@ export function operationRoute(operation: Operation, { verifyToken, admissions, 
       const bytes = Buffer.isBuffer(reading) ? reading : await awaitBody(slot, reading);
       exchange.next = 'at once';
       const { headers, body, needsChunks } = await invoke(bytes);
-      // The parser refused what followed meanwhile, and that response is sent (parser-refusals.ts).
+      // Meanwhile the parser has refused its body, and that response was sent (parser-refusals.ts).
       if (res.headersSent) return;
       if (needsChunks && req.httpVersion === '1.0') throw new HttpError('not_acceptable', NEEDS_CHUNKS);
       countResponse(res, body);
@@ -60,7 +60,8 @@ export function operationRoute(operation: Operation, { verifyToken, admissions, 
 }
 
 const NEEDS_CHUNKS =
-  'over HTTP/1.0 nothing would show that a stream of lines broke off: use HTTP/1.1, a smaller limit or application/json';
+  'over HTTP/1.0 nothing would show that a stream of lines broke off: ' +
+  'use HTTP/1.1, a smaller limit or application/json';
 
 /** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1). */
 const BEARER = /^bearer +(.+)$/i;
@@ -79,8 +80,8 @@ function requirePermission(permissions: Permissions | undefined, permission: Per
 }
 
 /**
- * Aborts when the client leaves. One that has closed its side may still wait for a response, and gets one soon; more
- * often it has gone, and nothing else would show that before something is sent.
+ * Aborts when the client leaves. A client that has closed its side may still wait for its response, and gets it soon;
+ * more often it has gone, and nothing else would show that before something is sent.
  */
 function leaving({ socket }: IncomingMessage, response: ServerResponse): AbortSignal {
   const controller = new AbortController();

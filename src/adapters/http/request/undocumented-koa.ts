@@ -1,9 +1,9 @@
 import Koa, { type Middleware, type ParameterizedContext } from 'koa';
 import type { Exchange } from '../exchange.ts';
 
-/* What the documentation of Koa does not promise, and no public interface gives. koa-app.test.ts fails without. */
+/* Undocumented parts of Koa, which no public interface replaces. undocumented-koa.test.ts fails without them. */
 
-/** What the context of a request has beside Koa's own members. */
+/** The members of a request's context beside Koa's own. */
 interface State {
   readonly exchange: Exchange;
 }
@@ -16,7 +16,7 @@ const koa = new Koa();
 /**
  * Creates the context in which Koa's middleware handles an exchange, by a method that Koa marks as private. The public
  * `callback()` also watches each response and its socket by on-finished, which takes an eighth of the CPU time of a
- * create, only to report what the log shows as `aborted`, and responds to errors with plain text.
+ * create, only to report errors that the log shows as `aborted`, and responds to errors with plain text.
  */
 export function contextOf(exchange: Exchange): ExchangeContext {
   const context = koa.createContext<State>(exchange.request, exchange.response);

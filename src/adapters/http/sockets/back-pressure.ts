@@ -5,7 +5,7 @@ const OVERLOAD_PAUSE = 1_000;
 
 interface Reading {
   readonly pauseReading: (connection: Connection) => void;
-  /** Begins the next request of a connection, or reads it. */
+  /** Begins the next request of a connection, or reads on until it comes. */
   readonly readNext: (connection: Connection) => void;
 }
 
@@ -13,10 +13,10 @@ interface Reading {
  * Pauses the connection of a request that was not admitted, or behind which others wait.
  *
  * After any such response it pauses until this iteration of the event loop ends. Otherwise a client that sends one
- * request after another would keep all others waiting. And while libuv finds a thousand sockets readable, it polls again
- * within the iteration (uv__io_poll), so clients that retry at once would delay timers and new database connections for
- * seconds. After a refusal for overload it pauses for a second: otherwise those clients would take processing time from
- * the admitted requests, and the overload would never end.
+ * request after another would keep all others waiting. And while libuv finds a thousand sockets readable, it polls
+ * again within the iteration (uv__io_poll), so clients that retry at once would delay timers and new database
+ * connections for seconds. After a refusal for overload it pauses for a second: otherwise those clients would take
+ * processing time from the admitted requests, and the overload would never end.
  *
  * @returns a function to call with each exchange that has ended
  */

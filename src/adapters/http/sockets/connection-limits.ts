@@ -6,12 +6,12 @@ const WARNING_INTERVAL = 60_000;
 
 /**
  * Limits the number of open connections. Beyond the limit the oldest unauthenticated connection is closed, so that a
- * flood of unauthenticated clients evicts its own connections only. The new one counts as unauthenticated.
+ * flood of unauthenticated clients evicts its own connections only. The new connection counts as unauthenticated.
  *
  * @returns a function to call with each new connection
  */
 export function connectionLimit(limit: number, log: Logger): (connection: Connection) => void {
-  /** Oldest first; those authenticated meanwhile are removed when one has to be closed. */
+  /** Oldest first; connections authenticated meanwhile are removed when a connection has to be closed. */
   const unauthenticated = new Set<Connection>();
   let open = 0;
   let warned = Number.NEGATIVE_INFINITY;

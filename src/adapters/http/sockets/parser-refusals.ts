@@ -8,7 +8,7 @@ import { commonHeaders } from '../request/response.ts';
 
 /**
  * Responds to a request that Node's parser refused, which never reaches the app, and closes the connection. There is no
- * response if the request has one already: it was sent before the request had come whole.
+ * second response if the request got its response before it had come whole.
  */
 export function refuse(
   error: Error & { code?: string },

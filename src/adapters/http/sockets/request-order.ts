@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connection } from '../exchange.ts';
 
-/** Requests that may wait on a connection behind the one in progress. */
+/** Requests that may wait on a connection behind the request in progress. */
 export const MAX_WAITING = 16;
 
 /**
- * Connections on which more came than may wait. Node.js keeps all that it has read, 8 MiB for 64 KiB of the shortest
- * requests, until the connection closes.
+ * Connections on which more requests came than may wait. Node.js keeps all the requests that it has read, 8 MiB for 64
+ * KiB of the shortest, until the connection closes.
  */
 export const MAX_OVERFULL = 32;
 
@@ -16,14 +16,15 @@ type Begin = (connection: Connection, request: IncomingMessage, response: Server
 /**
  * Lets the requests of a connection take effect in their order (RFC 9112 section 9.3.2): each begins when the response
  * before it has closed, and none begins behind a response that closes the connection. If more come than may wait, the
- * response to the last that may closes it; while that is so on too many connections, one more is closed at once.
+ * response to the last waiting request closes the connection. If that is so on too many connections, a further one is
+ * closed at once.
  *
- * While a request with a body waits, or as many as may, the connection is not read. Otherwise it is, since nothing else
- * shows that its client leaves. What comes nevertheless is at most the rest of a read of 64 KiB, which Node.js parses to
- * its end.
+ * The connection is not read while a request with a body waits, or as many requests as may wait. Otherwise it is read,
+ * since nothing else shows that its client leaves. Requests that come nevertheless are from the rest of a read of 64
+ * KiB, which Node.js parses to its end.
  *
  * @param begin begins an exchange
- * @param refuse responds to what the parser could not read, or what did not come in time
+ * @param refuse responds to a request that the parser could not read, or that did not come in time
  */
 export function requestOrder(begin: Begin, refuse: (error: Error, connection: Connection) => void) {
   const connections = new Map<Socket, Connection>();
@@ -48,7 +49,7 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
     open(socket: Socket): Connection {
       const connection: Connection = { socket, isAuthenticated: false, waiting: [], isReadingPaused: false };
       connections.set(socket, connection);
-      // Node resumes it itself when a request has been read or a response has been sent.
+      // Node resumes a socket itself when a request has been read or a response has been sent.
       socket.on('resume', () => void (connection.isReadingPaused && socket.pause()));
       socket.once('close', () => {
         connections.delete(socket);
@@ -69,7 +70,7 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
         pauseReading(connection);
         return;
       }
-      // Node's parser discards what follows an offered upgrade in the same read.
+      // Node's parser discards the bytes that follow an offered upgrade in the same read.
       if (request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
       if (exchange === undefined && waiting.length === 0 && !isReadingPaused) {
         begin(connection, request, response);
@@ -79,7 +80,7 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
       if (mustNotRead(connection)) pauseReading(connection);
     },
 
-    /** Begins the next request, or reads it; nothing is in progress any more. */
+    /** Nothing is in progress any more: begins the next request, or reads on until it comes. */
     readNext(connection: Connection): void {
       const { socket, waiting, refusal } = connection;
       if (!socket.writable) return;
@@ -90,7 +91,7 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
       if (refusal !== undefined && isNext(connection)) refuse(refusal, connection);
     },
 
-    /** The parser could not read what came, or the time for it is up. */
+    /** The parser could not read a request, or its time is up. */
     fail(error: Error, socket: Socket): void {
       const connection = connections.get(socket);
       if (connection === undefined || connection.refusal !== undefined || isOver(connection)) return;
@@ -101,7 +102,7 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
   };
 }
 
-/** Whether no request is in front of what is being read. */
+/** Whether no request is in front of the one that is being read. */
 function isNext({ exchange, waiting }: Connection): boolean {
   return waiting.length === 0 && !exchange?.request.complete;
 }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { beginExchange, type Connection, type Exchange } from '../exchange.ts';
+import { type Connection, type Exchange, openExchange } from '../exchange.ts';
 import { MAX_HEADERS } from '../request/koa-app.ts';
 import type { RequestObserver } from '../request/request-log.ts';
 import { backPressure } from './back-pressure.ts';
@@ -17,9 +17,9 @@ export const serverLimits = {
   maxHeaderSize: 16 * 1024,
   /** From the opening of the connection, or the end of the previous response, to the end of the headers. */
   headersTimeout: 10_000,
-  /** From its first byte to the end of its body, whether or not it waits meanwhile. */
+  /** From the first byte of a request to the end of its body, whether or not it waits behind others meanwhile. */
   requestTimeout: 30_000,
-  /** How often these two are checked: often, so that a flood of slow clients is refused in small portions. */
+  /** How often these two limits are checked: often, so that a flood of slow clients is refused in small portions. */
   connectionsCheckingInterval: 100,
   /**
    * How long a client may leave a response unread, at least. Up to twice as long: when the time is up, Node's sockets
@@ -35,13 +35,13 @@ export interface HttpServer {
   /** Where it listens, as http://host:port. */
   readonly url: string;
   /**
-   * Stops accepting connections after `acceptFor` milliseconds and closes those still open after `timeout`. Responses
+   * Stops accepting connections after `acceptFor` milliseconds and closes the open ones after `timeout`. Responses
    * sent meanwhile carry `Connection: close`. Resolves once every response has closed.
    */
   close(timeout: number, acceptFor?: number): Promise<void>;
 }
 
-/** What responds to requests, and what the socket layer needs to know about it. */
+/** The function that responds to requests, and the observers of its work. */
 export interface ServedApp {
   /** Responds, whatever happens. */
   readonly handle: (exchange: Exchange) => Promise<void>;
@@ -65,9 +65,9 @@ export async function serve(
   reusePort = false,
 ): Promise<HttpServer> {
   const { responseTimeout, maxConnections, ...nodeLimits } = { ...serverLimits, ...limits };
-  // Joined, duplicates of a singleton header fail the checks of its value; otherwise Node would use the first one.
+  // Joined, duplicates of a singleton header fail the checks of its value; otherwise Node would use the first value.
   const server = createServer({ ...nodeLimits, requireHostHeader: false, joinDuplicateHeaders: true });
-  // Node drops headers beyond this count, so one more than allowed shows that there are too many.
+  // Node drops headers beyond this count: one more than is allowed shows that there are too many.
   server.maxHeadersCount = MAX_HEADERS + 1;
   respondToHalfClosed(server);
 
@@ -77,7 +77,7 @@ export async function serve(
   let isClosing = false;
 
   function begin(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
-    const exchange = beginExchange(connection, request, response, log, end);
+    const exchange = openExchange(connection, request, response, log, end);
     if (isClosing) response.setHeader('Connection', 'close');
     void handle(exchange);
   }
@@ -125,7 +125,7 @@ export async function serve(
 
 function urlOf(server: Server): string {
   const { address, family, port } = server.address() as AddressInfo;
-  // A wildcard address is not one to send requests to.
+  // Requests cannot be sent to a wildcard address.
   const host = address === '0.0.0.0' || address === '::' ? 'localhost' : address;
   return `http://${family === 'IPv6' && host === address ? `[${address}]` : host}:${port}`;
 }

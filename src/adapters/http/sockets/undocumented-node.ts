@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 
-/* What the documentation of Node's HTTP server does not promise, and no public interface gives. server.test.ts fails without. */
+/* Undocumented parts of Node's HTTP server, which no public interface replaces. server.test.ts fails without them. */
 
 /** A client that has closed its side after its requests still gets its responses, which Node would drop. */
 export function respondToHalfClosed(server: Server): void {
@@ -9,8 +9,8 @@ export function respondToHalfClosed(server: Server): void {
 }
 
 /**
- * Stops listening, as net.Server does. The close of http.Server also destroys each connection without a request, although
- * one may be on its way, or the client may still be reading the response to the last one.
+ * Stops listening, as net.Server does. The close of http.Server also destroys each connection without a request,
+ * although a request may be on its way, or the client may still be reading the last response.
  */
 export function stopListening(server: Server): void {
   NetServer.prototype.close.call(server);

@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { beginExchange } from '../../../../src/adapters/http/exchange.ts';
+import { openExchange } from '../../../../src/adapters/http/exchange.ts';
 import { contextOf } from '../../../../src/adapters/http/request/undocumented-koa.ts';
 
 /* What this project needs of a method that Koa marks as private: an upgrade that changes it fails here. */
@@ -17,7 +17,7 @@ function begin() {
   const connection = { socket, isAuthenticated: false, waiting: [], isReadingPaused: false };
   const response = new ServerResponse(request);
   response.assignSocket(socket);
-  return beginExchange(connection, request, response, pino({ enabled: false }), () => {});
+  return openExchange(connection, request, response, pino({ enabled: false }), () => {});
 }
 
 test("gives what Koa's middleware and this service use of a context", () => {
