@@ -35,7 +35,7 @@ export function readConfig(source: Environment = environment()) {
       webhooks: webhookEndpoints(values.webhooks, reader),
       shutdownDelay: values.shutdownDelay ?? Math.min(SHUTDOWN_DELAY, values.shutdownTimeout / 2),
     };
-    for (const line of contradictions(config, reader)) reader.problem(line);
+    checkTogether(config, reader);
     return config;
   });
 }
@@ -43,9 +43,8 @@ export function readConfig(source: Environment = environment()) {
 /** Reads what a migration needs, which may have a role of its own. @throws Error */
 export function readMigrationConfig(source: Environment = environment()): DatabaseConfig {
   return checked(source, (reader) => {
-    const { migrationUrl, ...values } = reader.read(VARIABLES.database);
-    if (migrationUrl === undefined) return databaseConfig(values, reader);
-    return databaseConfig({ ...values, url: migrationUrl }, reader, VARIABLES.database.migrationUrl.name);
+    const values = reader.read(VARIABLES.database);
+    return databaseConfig(values, reader, values.migrationUrl === undefined ? 'url' : 'migrationUrl');
   });
 }
 
@@ -55,14 +54,14 @@ export function readDatabaseConfig(source: Environment = environment()): Databas
 }
 
 function databaseConfig(
-  values: Omit<Values<typeof VARIABLES.database>, 'migrationUrl'>,
+  values: Values<typeof VARIABLES.database>,
   { problem }: Reader,
-  urlName = VARIABLES.database.url.name,
+  key: 'url' | 'migrationUrl' = 'url',
 ): DatabaseConfig {
-  const { url, dataDir, poolSize, connectTimeout, statementTimeout, idleTimeout } = values;
+  const { [key]: url, dataDir, poolSize, connectTimeout, statementTimeout, idleTimeout } = values;
   if (url === undefined) return { kind: 'embedded', dataDir };
   const wrong = postgresUrlProblem(url);
-  if (wrong !== undefined) problem(`${urlName} ${wrong}`);
+  if (wrong !== undefined) problem(`${VARIABLES.database[key].name} ${wrong}`);
   return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };
 }
 
@@ -76,30 +75,34 @@ function jwtConfig(values: Values<typeof VARIABLES.jwt>, { isSet, problem }: Rea
   return jwksUrl && issuer && audience ? { ...values, jwksUrl, issuer, audience } : undefined;
 }
 
-/** Which variables do not fit together: a line for each reason, naming what must change. */
-function* contradictions(config: Config, { isSet }: Reader): Iterable<string> {
+/** Notes which variables contradict each other. */
+function checkTogether(config: Config, { isSet, problem }: Reader): void {
   const { api, management, database, bodyLimit, limits, shutdownDelay, shutdownTimeout } = config;
   const tokens = Object.values(VARIABLES.tokens);
   const { jwksUrl, issuer, audience } = VARIABLES.jwt;
   if (isSet(VARIABLES.database.url) && ![...tokens, jwksUrl, issuer, audience].some(isSet)) {
     const names = [...tokens, jwksUrl].map(({ name }) => name).join(', ');
-    yield `one of ${names} must be set when DATABASE_URL is: openssl rand -hex 32 makes a token`;
+    problem(`one of ${names} must be set when DATABASE_URL is: openssl rand -hex 32 makes a token`);
   }
   if (api.port > 0 && api.port === management.port && api.host === management.host) {
-    yield 'MANAGEMENT_PORT must not be that of PORT, unless MANAGEMENT_HOST and HOST differ';
+    problem('MANAGEMENT_PORT must not be that of PORT, unless MANAGEMENT_HOST and HOST differ');
   }
   if (api.reusePort && process.platform !== 'linux') {
-    yield 'REUSE_PORT must be off here, since it needs Linux: deploy/nginx.conf distributes requests elsewhere';
+    problem('REUSE_PORT must be off here, since it needs Linux: deploy/nginx.conf distributes requests elsewhere');
   }
   if (api.reusePort && api.port === 0) {
-    yield 'PORT must not be 0 when REUSE_PORT is on: each instance would listen at another port';
+    problem('PORT must not be 0 when REUSE_PORT is on: each instance would listen at another port');
   }
   if (api.reusePort && database.kind === 'embedded') {
-    yield 'REUSE_PORT must be off with the embedded database in DATA_DIR, which one process can open: set DATABASE_URL';
+    problem(
+      'REUSE_PORT must be off with the embedded database in DATA_DIR, which one process can open: set DATABASE_URL',
+    );
   }
   // The largest body would be refused even when it is alone.
-  if (limits.maxRequestBytes < bodyLimit) yield 'MAX_REQUEST_BYTES must be at least BODY_LIMIT';
+  if (limits.maxRequestBytes < bodyLimit) problem('MAX_REQUEST_BYTES must be at least BODY_LIMIT');
   if (shutdownDelay > shutdownTimeout / 2) {
-    yield 'SHUTDOWN_DELAY must be at most half of SHUTDOWN_TIMEOUT, so that the requests in flight have the other half';
+    problem(
+      'SHUTDOWN_DELAY must be at most half of SHUTDOWN_TIMEOUT, so that the requests in flight have the other half',
+    );
   }
 }

@@ -11,9 +11,9 @@ const MAX_EDITS = 2;
 const OF_OTHERS = ['PGCONNECT_TIMEOUT'];
 
 /** Variables of earlier versions, and what to do instead. */
-const REMOVED: Readonly<Record<string, string>> = {
-  PROCESSES: 'start several instances with REUSE_PORT=on instead, as docs/operations.md says',
-};
+const REMOVED = new Map([
+  ['PROCESSES', 'start several instances with REUSE_PORT=on instead, as docs/operations.md says'],
+]);
 
 /**
  * Finds the names that are set and nearly those of our variables, and variables of earlier versions: a mistyped
@@ -26,7 +26,8 @@ export function misspelled(environment: Readonly<Record<string, string | undefin
     value && !NAMES.includes(name) && !OF_OTHERS.includes(name) ? name : [],
   );
   return unknown.flatMap((name) => {
-    if (REMOVED[name] !== undefined) return `${name} is no longer a variable of Plant Store: ${REMOVED[name]}`;
+    const instead = REMOVED.get(name);
+    if (instead !== undefined) return `${name} is no longer a variable of Plant Store: ${instead}`;
     const near = nearest(name.toUpperCase());
     return near === undefined
       ? []
@@ -34,16 +35,12 @@ export function misspelled(environment: Readonly<Record<string, string | undefin
   });
 }
 
+/** The variable of ours whose name differs only by underscores, an S at the end or two swapped neighbors, or by little. */
 function nearest(name: string): string | undefined {
-  return (
-    NAMES.find((known) => hasSameLetters(name, known)) ??
-    (name.length < MIN_LETTERS ? undefined : closestMatch(name, NAMES, { maxDistance: MAX_EDITS }))
-  );
+  const swapped = Array.from(name, (letter, n) => name.slice(0, n) + name.charAt(n + 1) + letter + name.slice(n + 2));
+  const known = NAMES.find((known) => plain(known) === plain(name) || swapped.includes(known));
+  if (known !== undefined || name.length < MIN_LETTERS) return known;
+  return closestMatch(name, NAMES, { maxDistance: MAX_EDITS });
 }
 
-/** Whether two names differ only by underscores, by an S at the end, or by two neighbors that changed places. */
-function hasSameLetters(name: string, known: string): boolean {
-  const plain = (text: string) => text.replaceAll('_', '').replace(/S$/, '');
-  const swapped = Array.from(name, (_, n) => name.replace(new RegExp(`^(.{${n}})(.)(.)`), '$1$3$2'));
-  return plain(name) === plain(known) || swapped.includes(known);
-}
+const plain = (name: string) => name.replaceAll('_', '').replace(/S$/, '');

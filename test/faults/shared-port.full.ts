@@ -21,8 +21,9 @@ const LOADS = 4;
 
 const database = forEachTest(() => migratedDatabase());
 
-async function startInstance(port: number): Promise<Service> {
+async function startInstance(port: number, managementPort = 0): Promise<Service> {
   const service = await startService(await temporaryFolder(), {
+    MANAGEMENT_PORT: `${managementPort}`,
     DATABASE_URL: database.url,
     ACCESS_TOKENS: TOKEN,
     REUSE_PORT: 'on',
@@ -51,10 +52,12 @@ function startLoads(url: string) {
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
-test('all of them serve', async () => {
+test('all of them serve, and those that start under load take no connection from the others', async () => {
   const port = await freePort();
-  const instances = await Promise.all(Array.from({ length: INSTANCES }, () => startInstance(port)));
+  const first = await startInstance(port);
   const loads = startLoads(`http://127.0.0.1:${port}`);
+  const others = Array.from({ length: INSTANCES - 1 }, () => startInstance(port));
+  const instances = [first, ...(await Promise.all(others))];
   await eventually(async () => Math.min(...(await Promise.all(instances.map(created)))) > 100);
   const answers = (await Promise.all(loads.map(({ stop }) => stop()))).flat();
   for (const { unsettled } of loads) expect(unsettled).toEqual({ lost: 0, unavailable: 0 });
@@ -91,12 +94,19 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
   },
 );
 
+const inUse = (name: string, port: number) =>
+  `${name} ${port} is in use: stop the process that listens there, or set ${name} to another port\n`;
+
 test('a port at which something else listens is reported as it is without REUSE_PORT', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
-  await expect(startInstance(port)).rejects.toThrow(
-    `PORT ${port} is in use: stop the process that listens there, or set PORT to another port\n`,
-  );
+  await expect(startInstance(port)).rejects.toThrow(inUse('PORT', port));
   await other[Symbol.asyncDispose]();
+});
+
+test('the management port is not shared', async () => {
+  const [port, managementPort] = [await freePort(), await freePort()];
+  await startInstance(port, managementPort);
+  await expect(startInstance(port, managementPort)).rejects.toThrow(inUse('MANAGEMENT_PORT', managementPort));
 });
