@@ -266,7 +266,7 @@ describe('a command line', () => {
 
 describe('a server that asks for passwords', () => {
   const database = forAllTests(async () => {
-    const server = await startPostgresServer(['fsync=off']);
+    const server = await startPostgresServer();
     atEnd(() => server.stop());
     const migrated = await migratedDatabase(server.url);
     await migrated.query(`create role plants login password 'right-password'`);
