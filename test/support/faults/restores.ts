@@ -20,9 +20,10 @@ const AHEAD = 1_000_000_000n;
  */
 export function restorer(url: string, written: () => number, count: { restores: number }): Activity {
   const dumps: string[] = [];
+  let dumped = 0;
 
   async function dump(): Promise<void> {
-    const name = `dump_${count.restores}_${dumps.length}`;
+    const name = `dump_${dumped++}`;
     await execute(
       url,
       `begin isolation level repeatable read; create schema ${name};
