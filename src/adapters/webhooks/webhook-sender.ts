@@ -1,6 +1,7 @@
 import { createHmac, hash } from 'node:crypto';
 import { type Dispatcher, Pool } from 'undici';
 import type { Failure, Message, Send } from '../../application/webhooks/ports.ts';
+import { boundedConnector } from './bounded-connector.ts';
 
 /** Where webhooks are sent. */
 export interface WebhookEndpoint {
@@ -14,12 +15,12 @@ export interface WebhookEndpoint {
 interface SenderOptions {
   /** Connections to each endpoint. */
   readonly connections: number;
-  /** Milliseconds that a request may take, from the connection to the last octet of the response. */
+  /** Milliseconds that a request may take, from the connection to the headers of the response. */
   readonly timeout?: number;
 }
 
-/** Octets of a response's body that are read, so that its connection can be used again. */
-const MOST_READ = 64 * 1024;
+/** Octets of a response's body, and milliseconds after its headers, that are read, to use its connection again. */
+const REST = { limit: 64 * 1024, time: 1_000 };
 
 /** Octets of its headers. */
 const MAX_HEADERS = 16 * 1024;
@@ -37,14 +38,17 @@ export function webhookSender(endpoints: readonly WebhookEndpoint[], { connectio
     const target = targets.get(endpoint);
     if (target === undefined) throw new TypeError(`${endpoint} is not configured`);
     const overdue = new AbortController();
-    const timer = setTimeout(() => overdue.abort(new Error(`no response within ${timeout / 1_000} s`)), timeout);
+    const abort = () => overdue.abort(new Error(`no response within ${timeout / 1_000} s`));
+    let timer = setTimeout(abort, timeout);
     try {
       const { origin, path, secrets } = target;
       const headers = signedHeaders(message, secrets);
       const { signal } = overdue;
       const response = await origin.request({ method: 'POST', path, headers, body: message.record, signal });
+      clearTimeout(timer);
+      timer = setTimeout(abort, REST.time);
       // What it says is of no interest, and neither is whether that comes to its end.
-      await response.body.dump({ limit: MOST_READ, signal }).catch(() => {});
+      await response.body.dump({ limit: REST.limit, signal }).catch(() => {});
       return failureIn(response);
     } catch (error) {
       return { reason: reasonOf(error) };
@@ -61,8 +65,7 @@ export function webhookSender(endpoints: readonly WebhookEndpoint[], { connectio
 
 function targetOf({ url, secrets }: WebhookEndpoint, connections: number, timeout: number) {
   const { origin, pathname, search } = new URL(url);
-  // HTTP/2 would share one connection, whose limits the receiver sets.
-  const options = { connections, allowH2: false, maxHeaderSize: MAX_HEADERS, connect: { timeout } };
+  const options = { connections, maxHeaderSize: MAX_HEADERS, connect: boundedConnector(timeout) };
   const keys = secrets.map((secret) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64'));
   return { origin: new Pool(origin, options), path: pathname + search, secrets: keys };
 }

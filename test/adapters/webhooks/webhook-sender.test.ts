@@ -1,12 +1,14 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { webhookSender } from '../../../src/adapters/webhooks/webhook-sender.ts';
-import type { Message } from '../../../src/application/webhooks/ports.ts';
+import type { Failure, Message } from '../../../src/application/webhooks/ports.ts';
 import { drip } from '../../../tooling/webhook-troubles.ts';
 import { atEnd } from '../../support/lifetimes.ts';
+import { selfSignedCertificate } from '../../support/servers/certificate.ts';
 import { closed, listening } from '../../support/servers/local-server.ts';
 
 const secret = (letter: string) => `whsec_${Buffer.alloc(32, letter).toString('base64')}`;
@@ -176,6 +178,75 @@ test.each<[string, (socket: Socket) => void]>([
 ])('takes the 200 for an acknowledgement, within its time, if the receiver %s', async (_, handle) => {
   const url = await tcpReceiver((socket) => socket.once('data', () => handle(socket)));
   expect(await sender(url).send()).toBeUndefined();
+});
+
+describe('a receiver that floods the service', () => {
+  /** Sends the start and then the text as fast as it is taken. @returns how many octets were, until it was cut off */
+  async function flooded(socket: Socket, start: string, text: string): Promise<number> {
+    const block = Buffer.from(text.repeat(Math.ceil(2 ** 16 / text.length)));
+    const closed = new Promise((resolve) => socket.on('close', resolve));
+    socket.write(`HTTP/1.1 ${start}`);
+    const write = () => {
+      while (!socket.destroyed && socket.write(block));
+    };
+    socket.on('drain', write);
+    write();
+    await closed;
+    return socket.bytesWritten;
+  }
+
+  /** What lies in the buffers of sockets, twice, beside what is read. */
+  const MOST_TAKEN = 32 * 1024 ** 2;
+  const CHUNKED = '200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const TOO_LONG = { reason: 'the response is too long' };
+
+  test.each<[string, string, string, Failure | undefined]>([
+    ['informational responses', '103 Early Hints\r\n\r\n', EARLY_HINTS, TOO_LONG],
+    ['an extension of a chunk', `${CHUNKED}1;x=`, 'x', undefined],
+    ['chunks of an octet', CHUNKED, '1\r\nx\r\n', undefined],
+    ['zeros of the size of a chunk', CHUNKED, '0', undefined],
+    ['trailers', `${CHUNKED}0\r\n`, 'X: x\r\n', undefined],
+    ['a body', `200 OK\r\n\r\n`, 'x', undefined],
+  ])('with %s is cut off', async (_, start, text, outcome) => {
+    const taken = Promise.withResolvers<number>();
+    const url = await tcpReceiver((socket) => socket.once('data', () => taken.resolve(flooded(socket, start, text))));
+    expect(await sender(url, { timeout: 60_000 }).send()).toEqual(outcome);
+    expect(await taken.promise).toBeLessThan(MOST_TAKEN);
+  });
+
+  test('behind TLS is cut off, too', async () => {
+    const { certificate, key } = selfSignedCertificate('localhost');
+    const authorities = getCACertificates();
+    setDefaultCACertificates([...authorities, certificate]);
+    atEnd(() => setDefaultCACertificates(authorities));
+    const taken = Promise.withResolvers<number>();
+    const server = createTlsServer({ cert: certificate, key }, (socket) => {
+      socket.on('error', () => {}).once('data', () => taken.resolve(flooded(socket, `${CHUNKED}1;x=`, 'x')));
+    });
+    const url = `https://localhost:${await listening(server)}`;
+    expect(await sender(url, { timeout: 60_000 }).send()).toBeUndefined();
+    expect(await taken.promise).toBeLessThan(MOST_TAKEN);
+  });
+
+  test('has a second after a 2xx', async () => {
+    const url = await tcpReceiver((socket) =>
+      socket.once('data', () => dripAfter('Transfer-Encoding: chunked\r\n\r\n', '1\r\nx\r\n', 100)(socket)),
+    );
+    const start = performance.now();
+    expect(await sender(url, { timeout: 60_000 }).send()).toBeUndefined();
+    expect(performance.now() - start).toBeLessThan(30_000);
+  });
+
+  test('does not keep a connection from many requests, each of which has a response', async () => {
+    const sockets = new Set<Socket>();
+    const url = await receiver((request, response) => {
+      sockets.add(request.socket);
+      response.end('x'.repeat(50_000));
+    });
+    const { send } = sender(url, { connections: 1, timeout: 60_000 });
+    for (let n = 0; n < 10; n++) expect(await send()).toBeUndefined();
+    expect(sockets.size).toBe(1);
+  });
 });
 
 test('fails if nobody listens, and recovers by itself', async () => {
