@@ -58,8 +58,13 @@ async function start(
   const timeout = config.storeTimeout;
   const schemaReady = migrationGate(database, log);
   const webhooks = webhooksOf(config.webhooks, { database, schemaReady, timeout, log, metrics });
-  const callStore = storeCalls({ schemaReady: webhooks.storeReady, timeout, onFailure: disk.note });
-  const plants = postgresPlants(database, { callStore, batchRows: config.batchRows, onInsert: metrics.inserted });
+  const callStore = storeCalls({ schemaReady, timeout, onFailure: disk.note });
+  const plants = postgresPlants(database, {
+    callStore,
+    callToWrite: storeCalls({ schemaReady: webhooks.writeReady, timeout, onFailure: disk.note }),
+    batchRows: config.batchRows,
+    onInsert: metrics.inserted,
+  });
 
   // Readiness: whether the service should receive requests.
   let state: 'starting' | 'serving' | 'shutting down' = 'starting';
@@ -72,7 +77,7 @@ async function start(
 
   // Driving side: the management server and the public API.
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
-  const stopWebhooks = await webhooks.start(plants.isWriting);
+  const stopWebhooks = await webhooks.start(plants);
   opened.defer(stopWebhooks);
   const app = api({
     ...config,

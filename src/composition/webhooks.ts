@@ -3,14 +3,16 @@ import type { Logger } from 'pino';
 import { sharedRun } from '../adapters/postgres/calls/shared-run.ts';
 import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
 import type { Database } from '../adapters/postgres/database.ts';
+import type { PostgresPlants } from '../adapters/postgres/postgres-plants.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookEntries } from '../adapters/postgres/webhooks/webhook-entries.ts';
-import { positionsGate, webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
+import { MISSING_ROW, placesGate, placesInFeed } from '../adapters/postgres/webhooks/webhook-places.ts';
+import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
 import type { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { type WebhookEndpoint, webhookSender } from '../adapters/webhooks/webhook-sender.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
 import type { DeliveryObserver } from '../application/webhooks/ports.ts';
-import { CONCURRENCY } from '../application/webhooks/send-page.ts';
+import { WAVE } from '../application/webhooks/send-page.ts';
 
 interface WebhookOptions {
   readonly database: Database;
@@ -21,32 +23,35 @@ interface WebhookOptions {
   readonly metrics: Pick<ReturnType<typeof prometheusMetrics>, 'webhooks'>;
 }
 
+/** What is announced. */
+type Announced = Pick<PostgresPlants, 'isWriting' | 'awaitEntries'>;
+
 /** Milliseconds that the start waits for a database to say whether it has a feed. */
 const CHECK_TIMEOUT = 1_000;
 
 /** Milliseconds that the end waits for what is acknowledged to be stored. */
 const END_TIMEOUT = 500;
 
-/** Announces all plants that are written through a store which waits for `storeReady`. */
+/** Announces all plants that are written through calls which wait for `writeReady`. */
 export function webhooksOf(
   endpoints: readonly WebhookEndpoint[],
   { database, schemaReady, timeout, log, metrics }: WebhookOptions,
 ) {
-  if (endpoints.length === 0) return { storeReady: schemaReady, start: async () => async () => {} };
+  if (endpoints.length === 0) return { writeReady: schemaReady, start: async () => async () => {} };
   const names = endpoints.map(({ name }) => name);
   const callStore = storeCalls({ schemaReady, timeout });
-  const positions = webhookPositions(database, callStore);
+  const hasPlaces = placesInFeed(database, names);
 
   return {
-    /** As `schemaReady`, for the plants: also waits until every endpoint has its place in the feed. */
-    storeReady: positionsGate(names, positions.add, schemaReady, log),
+    /** As `schemaReady`, for writes of plants: also waits until every endpoint has its place in the feed. */
+    writeReady: placesGate(hasPlaces, schemaReady, log),
     /**
      * Delivers them in the background.
      *
      * @returns a function that ends it
      * @throws Error, saying what to do, if the database has no feed of changes
      */
-    async start(isWriting: () => boolean): Promise<() => Promise<void>> {
+    async start({ isWriting, awaitEntries }: Announced): Promise<() => Promise<void>> {
       // If the database does not respond now, the gate finds out later.
       const isUnusable = database.isDistributed().catch(() => false);
       if (await Promise.race([isUnusable, delay(CHECK_TIMEOUT, false, { ref: false })])) {
@@ -56,20 +61,20 @@ export function webhooksOf(
         );
       }
       const { states } = webhookEndpoints(database, callStore);
-      const own = async () => (await states()).filter(({ endpoint }) => names.includes(endpoint));
-      const counters = metrics.webhooks(names, sharedRun(own));
-      const { send, close } = webhookSender(endpoints, { connections: CONCURRENCY });
+      const counters = metrics.webhooks(names, sharedRun(states));
+      const { send, close } = webhookSender(endpoints, { connections: WAVE });
       const deliver = deliverWebhooks({
-        feed: webhookEntries(database, callStore, isWriting),
-        positions,
+        feed: webhookEntries(database, callStore, awaitEntries),
+        positions: webhookPositions(database, callStore, names, hasPlaces),
         send,
+        isWriting,
         observer: observerOf(log, counters),
         now: () => performance.now(),
         sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => {}),
         random: Math.random,
       });
       const end = new AbortController();
-      const delivering = Promise.all(names.map((name) => deliver(name, end.signal)));
+      const delivering = deliver(end.signal);
       let ending: Promise<unknown> | undefined;
       return async () => {
         end.abort();
@@ -80,11 +85,17 @@ export function webhooksOf(
   };
 }
 
-/** Milliseconds after which an interruption that goes on is logged again. */
+/** Milliseconds after which what goes on is logged again. */
 const LOG_INTERVAL = 60_000;
 
 function observerOf(log: Logger, metrics: Pick<DeliveryObserver, 'delivered'> & { failed(endpoint: string): void }) {
   const logged = new Map<string, number>();
+  function isDue(subject: string): boolean {
+    const now = performance.now();
+    if (now - (logged.get(subject) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL) return false;
+    logged.set(subject, now);
+    return true;
+  }
   const observer: DeliveryObserver = {
     delivered: metrics.delivered,
     failed(webhook, { reason, failures, retryIn, isParked, failing: { changed, id } }) {
@@ -93,11 +104,11 @@ function observerOf(log: Logger, metrics: Pick<DeliveryObserver, 'delivered'> & 
       if (isParked) log.error({ webhook, ...plant, reason, failures }, 'webhook is parked: npm run webhooks');
       else log.warn({ webhook, ...plant, reason, failures, retryMs: Math.round(retryIn) }, 'webhook failed');
     },
-    interrupted(webhook, err) {
-      const now = performance.now();
-      if (now - (logged.get(webhook) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL) return;
-      logged.set(webhook, now);
-      log.warn({ webhook, err }, 'webhook is interrupted');
+    interrupted(err) {
+      if (isDue('')) log.warn({ err }, 'webhooks are interrupted');
+    },
+    missing(webhook) {
+      if (isDue(webhook)) log.error({ webhook }, `webhook gets nothing: ${MISSING_ROW}`);
     },
   };
   return observer;

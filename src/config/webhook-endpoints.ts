@@ -8,6 +8,9 @@ import { MAX_SECRETS, secrets, webhookLines } from './webhook-rules.ts';
 
 const { webhooks } = VARIABLES;
 
+/** Each has connections and a task of its own. */
+const MAX_ENDPOINTS = 100;
+
 /** Where webhooks are sent, and with which secrets. */
 export function webhookEndpoints(
   values: Values<typeof webhooks>,
@@ -32,6 +35,9 @@ export function webhookEndpoints(
     name: endpointName(endpoint.url),
     ...endpoint,
   }));
+  if (endpoints.length > MAX_ENDPOINTS) {
+    problem(`WEBHOOK_URLS and WEBHOOKS_FILE must have ${MAX_ENDPOINTS} URLs together at most, not ${endpoints.length}`);
+  }
   const names = new Set<string>();
   for (const { name, url } of endpoints) {
     if (names.has(name)) problem(`WEBHOOK_URLS and WEBHOOKS_FILE must have each URL once, not that of ${name} twice`);

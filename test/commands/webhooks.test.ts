@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { projectFile, startMain, startNode, startService, temporaryFolder } from '../support/service-process.ts';
 import { emptyDatabase, migratedDatabase } from '../support/test-database.ts';
-import { hasAll, type Receiver, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
+import { hasAll, type Receiver, startReceiver, UNHEARD, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 import { create, record, sendTo, stopped } from '../support/webhooks/webhook-service.ts';
 
 /* Webhooks of the service as a process. */
@@ -15,6 +15,9 @@ const receiver = forEachTest(startReceiver);
 const other = forEachTest(startReceiver);
 
 const hasReceived = ({ received }: Receiver, count: number) => received.length === count;
+
+/** Sorted: those of a page are sent at the same time. */
+const bodies = ({ received }: Receiver) => received.map(({ body }) => body).toSorted();
 
 describe.each<[string, () => Promise<Record<string, string>>]>([
   ['the embedded database', async () => ({ DATA_DIR: await temporaryFolder() })],
@@ -68,7 +71,7 @@ describe.each<[string, () => Promise<Record<string, string>>]>([
     expect(await sendTo(second)(...create(5n))).toBe(200);
     await eventually(() => hasAll(receiver, [4n, 5n]) && other.copy.has(5n));
     const all = [1n, 2n, 3n, 4n, 5n].map((id) => record(id));
-    expect(receiver.received.map(({ body }) => body)).toEqual(all);
+    expect(bodies(receiver)).toEqual(all);
     expect(other.received.map(({ body }) => body)).toEqual([record(5n)]);
     await stopped(second);
 
@@ -76,7 +79,7 @@ describe.each<[string, () => Promise<Record<string, string>>]>([
     expect(await rewind.exited).toEqual({ code: 0, signal: null });
     const third = await startService(folder, { ...environment, ...both });
     await eventually(() => hasReceived(other, 6));
-    expect(other.received.slice(1).map(({ body }) => body)).toEqual(all);
+    expect(bodies(other)).toEqual([...all, record(5n)]);
     expect(other.repeated()).toBe(1);
     expect(receiver.received).toHaveLength(5);
     await stopped(third);
@@ -111,6 +114,20 @@ test('whatever is created while the database is being migrated is announced', as
   }
   expect(await migration.exited).toEqual({ code: 0, signal: null });
   await eventually(() => hasAll(receiver, created), 10_000);
+  await stopped(service);
+});
+
+test('reads do not wait for the place of an endpoint, which a read-only server cannot give', async () => {
+  const database = await migratedDatabase();
+  await database.query(`insert into plants values (1, 'plant 1')`);
+  const [{ name } = {}] = await database.query('select current_database() as name');
+  await database.query(`alter database "${name}" set default_transaction_read_only = on`);
+  const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, STORE_TIMEOUT: '1s', ...UNHEARD };
+  const service = await startService(await temporaryFolder(), environment);
+  const send = sendTo(service);
+  expect(await send('GET', '/plants/1')).toBe(200);
+  expect(await send('GET', '/plants')).toBe(200);
+  expect(await send(...create(2n))).toBe(503);
   await stopped(service);
 });
 

@@ -33,6 +33,22 @@ test('two secrets sign while one is being replaced, wherever they are', () => {
   ]);
 });
 
+test('there are 100 endpoints at most', () => {
+  const urls = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, n) => `https://hooks.example/${from + n}`);
+  const WEBHOOKS_FILE = file(
+    'many',
+    urls(0, 50)
+      .map((url) => `${url} ${B}\n`)
+      .join(''),
+  );
+  const environment = { WEBHOOKS_FILE, WEBHOOK_SECRET: A };
+  expect(endpoints({ ...environment, WEBHOOK_URLS: urls(50, 100).join() })).toHaveLength(100);
+  expect(mistakes({ ...environment, WEBHOOK_URLS: urls(50, 101).join() })).toEqual([
+    'WEBHOOK_URLS and WEBHOOKS_FILE must have 100 URLs together at most, not 101',
+  ]);
+});
+
 test('an endpoint is called by its host and a digest, not by its URL', () => {
   const [endpoint] = readConfig({ WEBHOOK_URLS: 'https://Hooks.example:8443/secret-path', WEBHOOK_SECRET: A }).webhooks;
   expect(endpoint?.name).toMatch(/^hooks\.example:8443 [\da-f]{16}$/);

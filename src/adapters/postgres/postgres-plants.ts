@@ -1,4 +1,5 @@
 import type { Ports } from '../../application/use-cases.ts';
+import type { ReadEntries } from '../../application/webhooks/ports.ts';
 import type { CallStore } from './calls/store-call.ts';
 import { changeFeed } from './changes/change-feed.ts';
 import { changesLag } from './changes/change-lag.ts';
@@ -10,13 +11,15 @@ import { plantUpdates } from './plants/plant-updates.ts';
 
 interface PlantsOptions {
   readonly callStore: CallStore;
+  /** For writes, which may have to wait for more than reads. */
+  readonly callToWrite?: CallStore;
   /** The maximum number of rows in one INSERT. */
   readonly batchRows: number;
   /** Called with the number of plants in each INSERT, for metrics. */
   readonly onInsert?: (plants: number) => void;
 }
 
-export interface PostgresPlants extends Ports {
+export interface PostgresPlants extends Ports, Pick<ReadEntries, 'awaitEntries'> {
   /** Plants waiting for a statement. */
   waiting(): number;
   /** Whether statements that write are running. */
@@ -30,12 +33,15 @@ export interface PostgresPlants extends Ports {
 }
 
 /** Plants in the table `plants`. */
-export function postgresPlants(database: Database, { callStore, batchRows, onInsert }: PlantsOptions): PostgresPlants {
+export function postgresPlants(
+  database: Database,
+  { callStore, callToWrite = callStore, batchRows, onInsert }: PlantsOptions,
+): PostgresPlants {
   const feed = changeFeed(database, callStore);
   let inserted = 0;
   const lookUp = plantLookup(database);
   const inserts = plantInserts(database, lookUp, {
-    callStore,
+    callStore: callToWrite,
     batchRows,
     onInsert(plants, rows) {
       inserted += rows;
@@ -43,7 +49,7 @@ export function postgresPlants(database: Database, { callStore, batchRows, onIns
       feed.announce();
     },
   });
-  const updates = plantUpdates(database, lookUp, callStore, feed.announce);
+  const updates = plantUpdates(database, lookUp, callToWrite, feed.announce);
   const isWriting = () => inserts.running() + updates.running() > 0;
   return {
     ...plantReader(database, callStore, isWriting),
@@ -51,6 +57,7 @@ export function postgresPlants(database: Database, { callStore, batchRows, onIns
     replace: updates.replace,
     remove: updates.remove,
     readChanges: feed.readChanges,
+    awaitEntries: feed.awaitEntries,
     stopWaiting: feed.stopWaiting,
     changesLag: changesLag(database, callStore),
     waiting: inserts.waiting,

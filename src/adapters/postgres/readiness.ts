@@ -10,6 +10,7 @@ import type { fullDisk } from './full-disk.ts';
 import { withAdvice } from './schema/advice.ts';
 import { dangers } from './schema/dangers.ts';
 import { requireMigrations } from './schema/schema-gate.ts';
+import { MISSING_ROW } from './webhooks/webhook-places.ts';
 
 interface ReadinessOptions {
   /** Gets what the check resolves to, once. */
@@ -41,7 +42,7 @@ export function readiness(
         problem ??
         (await nodesProblem()) ??
         (await feedProblem(database)) ??
-        (await parkedWebhooks(database, endpoints));
+        (await webhooksProblem(database, endpoints));
       const problems = [disk?.problem(), first, ...(await dangers(database))];
       const all = problems.filter((one) => one !== undefined).join('; ');
       if (all === '') return undefined;
@@ -55,11 +56,16 @@ export function readiness(
 }
 
 /** Which of these endpoints get nothing until somebody acts. */
-async function parkedWebhooks({ sql: database }: Database, endpoints: readonly string[]): Promise<string | undefined> {
+async function webhooksProblem({ sql: database }: Database, endpoints: readonly string[]): Promise<string | undefined> {
   if (endpoints.length === 0) return undefined;
-  const parked = database.selectFrom('webhooks').select(['endpoint', 'reason']).where('parked', '=', true);
-  const rows = await parked.where('endpoint', 'in', endpoints).execute();
-  const list = rows.map(({ endpoint, reason }) => `${endpoint} (${reason})`).join(', ');
+  const rows = await database
+    .selectFrom('webhooks')
+    .select(['endpoint', 'reason', 'parked'])
+    .where('endpoint', 'in', endpoints)
+    .execute();
+  const missing = endpoints.filter((name) => !rows.some(({ endpoint }) => endpoint === name));
+  if (missing.length > 0) return `the webhook of ${missing.join(', ')} gets nothing: ${MISSING_ROW}`;
+  const list = rows.flatMap(({ endpoint, reason, parked }) => (parked ? `${endpoint} (${reason})` : [])).join(', ');
   return list === '' ? undefined : `the webhook of ${list} is parked: see npm run webhooks -- status`;
 }
 

@@ -5,7 +5,7 @@ import type { EndpointState, Position } from '../../application/webhooks/ports.t
  * Adds the metrics of webhooks.
  *
  * @param endpoints their names, whose counters begin at 0
- * @param states called by each gauge at each scrape; may reject, and then there are no values
+ * @param states of all that are known, called by each gauge at each scrape; may reject, and then there are no values
  */
 export function webhookMetrics(
   registry: Registry,
@@ -25,10 +25,15 @@ export function webhookMetrics(
   });
   for (const endpoint of endpoints) for (const counter of [delivered, failed]) counter.inc({ endpoint }, 0);
 
-  const gauges: [name: string, help: string, value: (state: EndpointState) => number][] = [
-    ['lag_entries', 'Changes that wait for the endpoint of a webhook, 10,000 at most', ({ behind }) => behind],
-    ['lag_seconds', 'Time for which a change has waited, as far as scrapes show', waitingTimes()],
-    ['parked', '1 if nothing is sent until the endpoint is resumed', ({ isParked }) => Number(isParked)],
+  const waitingTime = waitingTimes();
+  const gauges: [name: string, help: string, value: (state: EndpointState | undefined) => number | undefined][] = [
+    ['lag_entries', 'Changes that wait for the endpoint of a webhook, 10,000 at most', (state) => state?.behind],
+    [
+      'lag_seconds',
+      'Time for which a change has waited, as far as scrapes show',
+      (state) => state && waitingTime(state),
+    ],
+    ['parked', '1 if nothing is sent until somebody acts', (state) => Number(state?.isParked ?? true)],
   ];
   for (const [name, help, value] of gauges) {
     new Gauge({
@@ -36,9 +41,12 @@ export function webhookMetrics(
       help,
       ...common,
       async collect() {
-        const found = await states().catch(() => []);
+        const found = await states().catch(() => undefined);
         this.reset();
-        for (const state of found) this.set({ endpoint: state.endpoint }, value(state));
+        for (const endpoint of found === undefined ? [] : endpoints) {
+          const known = value(found?.find((state) => state.endpoint === endpoint));
+          if (known !== undefined) this.set({ endpoint }, known);
+        }
       },
     });
   }

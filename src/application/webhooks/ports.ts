@@ -10,16 +10,17 @@ export interface Entry extends Position {
   readonly record: string | undefined;
 }
 
+/** Each method MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now. */
 export interface ReadEntries {
   /**
    * Reads the newest states of the plants that have changed after a position, in the order of the feed: some hundreds,
    * of about a mebibyte of text, each plant once. Only what no earlier transaction can precede any more.
    *
    * @returns them and the epoch of their positions
-   *
-   * MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now.
    */
   readEntries(after: Position): Promise<{ readonly epoch: string; readonly entries: readonly Entry[] }>;
+  /** Resolves once there may be entries after a position, a minute later at the latest, or at the signal. */
+  awaitEntries(after: Position, signal: AbortSignal): Promise<void>;
 }
 
 /** The right to deliver to an endpoint, for a time, and what is known of it. */
@@ -48,22 +49,36 @@ export interface Setback {
   readonly isParked: boolean;
 }
 
+/** What has become of the leases of some endpoints. */
+export interface Leases {
+  /** Those that were free and due, and are taken now. */
+  readonly taken: readonly Lease[];
+  /** The endpoints whose lease goes on. */
+  readonly renewed: readonly string[];
+  /** Those whose lease somebody else has, or nobody. */
+  readonly lost: readonly string[];
+  /** Those of which nothing is known any more: no lease can be had. */
+  readonly missing: readonly string[];
+}
+
 /** Keeps the position of each endpoint. Each method MUST reject as ReadEntries does. */
 export interface KeepPositions {
   /**
-   * Resolves to undefined while another one has the lease, until the next attempt is due, and if it is parked. An
-   * endpoint that is not known begins at the end of the feed. MUST reject with PlantStoreError `changes_unavailable` if
-   * there is no feed.
+   * Takes and renews the leases of all endpoints, for so many milliseconds. One that is in use for a moment may be in no
+   * list, and holds as before. An endpoint that was never known begins at the end of the feed.
+   *
+   * @param held who holds the lease of each, among the endpoints that have a lease
    */
-  take(endpoint: string, milliseconds: number): Promise<Lease | undefined>;
-  /** Resolves to whether the lease still held; it holds for so many milliseconds then. */
-  renew(lease: Lease, milliseconds: number): Promise<boolean>;
-  /** Everything up to the position is acknowledged. Resolves to whether the lease still held; otherwise nothing changes. */
+  take(held: ReadonlyMap<string, string>, milliseconds: number): Promise<Leases>;
+  /**
+   * Everything up to the position is acknowledged. Resolves to whether the lease was still that one, at its position;
+   * otherwise nothing changes.
+   */
   advance(lease: Lease, position: Position): Promise<boolean>;
-  /** Notes a failed attempt and ends the lease; nothing changes if it did not hold. */
+  /** Notes a failed attempt and ends the lease; nothing changes if it was another one. */
   fail(lease: Lease, setback: Setback): Promise<void>;
-  /** Ends the lease. */
-  release(lease: Lease): Promise<void>;
+  /** Ends leases. @param held as for `take` */
+  release(held: ReadonlyMap<string, string>): Promise<void>;
 }
 
 /** A plant to announce. */
@@ -89,8 +104,10 @@ export interface DeliveryObserver {
   /** So many plants were acknowledged. */
   delivered(endpoint: string, plants: number): void;
   failed(endpoint: string, setback: Setback): void;
-  /** Neither position nor plants can be read or written now. */
-  interrupted(endpoint: string, error: unknown): void;
+  /** Neither positions nor plants can be read or written now. */
+  interrupted(error: unknown): void;
+  /** Nothing is known of the endpoint any more, so that it gets nothing until somebody acts. */
+  missing(endpoint: string): void;
 }
 
 /** How an endpoint is doing, for operators. */

@@ -12,6 +12,9 @@ const JITTER = 0.1;
 /** Milliseconds without any progress after which an endpoint is parked: three days. */
 const PATIENCE = 72 * HOUR;
 
+/** Failures that these have at least, unless the clock of the store has jumped. */
+const LEAST_FAILURES = 10;
+
 /**
  * Decides when to try again.
  *
@@ -23,5 +26,6 @@ export function setbackOf(lease: Lease, failing: Position, failure: Failure, ran
   const failures = lease.failures + 1;
   const delay = DELAYS[Math.min(failures, DELAYS.length) - 1] ?? HOUR;
   const retryIn = Math.max(delay, Math.min(retryAfter, HOUR)) * (1 + JITTER * random);
-  return { failing, reason, failures, retryIn, isParked: isGone || lease.failingFor >= PATIENCE };
+  const isLost = lease.failingFor >= PATIENCE && failures >= LEAST_FAILURES;
+  return { failing, reason, failures, retryIn, isParked: isGone || isLost };
 }

@@ -1,7 +1,7 @@
 import type { Entry, Failure, Message } from './ports.ts';
 
-/** Requests to an endpoint at once. */
-export const CONCURRENCY = 32;
+/** Requests to an endpoint at the same time. */
+export const WAVE = 32;
 
 /** What has become of a page. */
 export interface PageOutcome {
@@ -14,36 +14,28 @@ export interface PageOutcome {
 }
 
 /**
- * Sends the plants of a page at the same time, since each is in it once. Nothing more is sent after the first failure: a
- * later page then has the newest states.
+ * Sends the plants of a page in waves: those of one at the same time, since each plant is in the page once. No wave
+ * follows a failure: a later page then has the newest states.
  *
- * @param mayBegin asked before each of them
+ * @param mayBegin asked before each wave, with the number of its plants
  */
 export async function sendPage(
   entries: readonly Entry[],
   send: (entry: Omit<Message, 'epoch'>) => Promise<Failure | undefined>,
-  mayBegin: () => boolean,
+  mayBegin: (plants: number) => Promise<boolean>,
 ): Promise<PageOutcome> {
-  const isAcknowledged = entries.map(({ record }) => record === undefined);
-  const waiting = entries.entries();
   let sent = 0;
-  const failures = new Map<number, Failure>();
-
-  async function sendOneAfterAnother(): Promise<void> {
-    for (const [index, { changed, id, record }] of waiting) {
-      if (record === undefined) continue;
-      if (failures.size > 0 || !mayBegin()) return;
-      const failure = await send({ changed, id, record });
-      if (failure === undefined) {
-        isAcknowledged[index] = true;
-        sent++;
-      } else {
-        failures.set(index, failure);
-      }
-    }
+  for (let start = 0; start < entries.length; start += WAVE) {
+    const wave = entries.slice(start, start + WAVE);
+    const plants = wave.filter(({ record }) => record !== undefined).length;
+    if (plants > 0 && !(await mayBegin(plants))) return { acknowledged: start, sent, failure: undefined };
+    const failures = await Promise.all(
+      wave.map(({ record, ...position }) => (record === undefined ? undefined : send({ ...position, record }))),
+    );
+    const failed = failures.filter((failure) => failure !== undefined).length;
+    sent += plants - failed;
+    const gap = failures.findIndex((failure) => failure !== undefined);
+    if (gap >= 0) return { acknowledged: start + gap, sent, failure: failures[gap] };
   }
-
-  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, entries.length) }, sendOneAfterAnother));
-  const gap = isAcknowledged.indexOf(false);
-  return { acknowledged: gap < 0 ? entries.length : gap, sent, failure: failures.get(gap) };
+  return { acknowledged: entries.length, sent, failure: undefined };
 }

@@ -1,43 +1,54 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { deliverWebhooks } from '../../../src/application/webhooks/deliver-webhooks.ts';
 import type { Failure, Message } from '../../../src/application/webhooks/ports.ts';
+import { PlantStoreError } from '../../../src/domain/errors.ts';
 import { atEnd } from '../../support/lifetimes.ts';
 import { fakeStore, recordingObserver, virtualTime } from '../../support/webhooks/fake-webhooks.ts';
 
 const ENDPOINT = 'hooks.example 0123456789abcdef';
+const OTHER = 'hooks.example fedcba9876543210';
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
 let time: ReturnType<typeof virtualTime>;
 let store: ReturnType<typeof fakeStore>;
 let seen: ReturnType<typeof recordingObserver>;
+/** To ENDPOINT. */
 let sent: string[];
-/** What the receiver responds to a plant. */
+let sentToOther: string[];
+/** What ENDPOINT responds to a plant. The other one acknowledges each at once. */
 let respond: (message: Message) => Promise<Failure | undefined>;
+let isWriting: boolean;
 beforeEach(() => {
   time = virtualTime();
-  store = fakeStore(time.now);
+  store = fakeStore(time.now, [ENDPOINT, OTHER]);
   seen = recordingObserver();
   sent = [];
+  sentToOther = [];
+  isWriting = false;
   respond = async () => undefined;
 });
 
 /** Starts an instance of the service, until the end of the test at most. @param clock its own, if it may be frozen */
 function start({ now = time.now, sleep = time.sleep } = {}) {
   const stop = new AbortController();
+  const brokenOff = new Promise<Failure>((resolve) => {
+    stop.signal.addEventListener('abort', () => resolve({ reason: 'broken off' }));
+  });
   const deliver = deliverWebhooks({
     feed: store.feed,
     positions: store.positions,
     observer: seen.observer,
+    isWriting: () => isWriting,
     now,
     sleep,
     random: () => 0,
-    send(_, message) {
-      sent.push(message.record);
-      return respond(message);
+    send(endpoint, message) {
+      (endpoint === ENDPOINT ? sent : sentToOther).push(message.record);
+      return endpoint === ENDPOINT ? Promise.race([respond(message), brokenOff]) : Promise.resolve(undefined);
     },
   });
-  const done = deliver(ENDPOINT, stop.signal);
+  const done = deliver(stop.signal);
   const end = async () => {
     stop.abort();
     await done;
@@ -58,32 +69,74 @@ test('sends every plant that is new or has changed once, and no deletion', async
   store.delete(8n);
   await time.pass(SECOND);
   expect(sent.slice(250)).toEqual(['plant 7, changed']);
-  expect(store.row().position).toEqual({ changed: 253n, id: 8n });
-  expect(seen.delivered()).toBe(251);
+  expect(store.row(ENDPOINT).position).toEqual({ changed: 253n, id: 8n });
+  expect(sentToOther).toEqual(sent);
+  expect(seen.delivered()).toBe(2 * 251);
 });
 
-test('sends some tens at once, and none of a page before the last one is acknowledged', async () => {
-  for (let id = 1n; id <= 150n; id++) store.write(id);
+/** Receivers that respond when they are told to. */
+function responses() {
   const waiting: (() => void)[] = [];
   respond = () => new Promise((resolve) => waiting.push(() => resolve(undefined)));
-  const acknowledgeAll = async () => {
-    for (; waiting.length > 0; await time.settle()) waiting.shift()?.();
+  return {
+    async acknowledge(count: number): Promise<void> {
+      for (const acknowledge of waiting.splice(0, count)) acknowledge();
+      await time.settle();
+    },
   };
+}
+
+test('sends some tens at once, no more before all of these are acknowledged, and keeps the place after a page', async () => {
+  for (let id = 1n; id <= 150n; id++) store.write(id);
+  const { acknowledge } = responses();
   start();
-  await time.pass(SECOND);
-  expect(sent).toEqual(numbered(1, 32));
-  const first = waiting.shift();
-  await acknowledgeAll();
-  // The page has 100.
-  expect(sent).toEqual(numbered(1, 100));
-  expect(store.row().position).toEqual({ changed: 0n, id: 0n });
-  first?.();
   await time.settle();
-  expect(store.row().position).toEqual({ changed: 100n, id: 100n });
+  expect(sent).toEqual(numbered(1, 32));
+  await acknowledge(31);
+  expect(sent).toHaveLength(32);
+  for (const [count, last] of [
+    [1, 64],
+    [32, 96],
+    [32, 100],
+  ] as const) {
+    await acknowledge(count);
+    expect(sent).toEqual(numbered(1, last));
+    expect(store.row(ENDPOINT).position).toEqual({ changed: 0n, id: 0n });
+  }
+  await acknowledge(4);
+  expect(store.row(ENDPOINT).position).toEqual({ changed: 100n, id: 100n });
   expect(sent).toEqual(numbered(1, 132));
-  respond = async () => undefined;
-  await acknowledgeAll();
-  expect(sent).toEqual(numbered(1, 150));
+});
+
+test('an endpoint that does not respond delays no other one', async () => {
+  respond = () => new Promise(() => {});
+  start();
+  for (let id = 1n; id <= 100n; id++) {
+    store.write(id);
+    await time.pass(SECOND);
+  }
+  expect(sentToOther).toEqual(numbered(1, 100));
+});
+
+test('pauses while plants are written, in proportion to what is sent to all endpoints', async () => {
+  isWriting = true;
+  for (let id = 1n; id <= 96n; id++) store.write(id);
+  start();
+  const counts: number[][] = [];
+  for (let n = 0; n < 7; n++) {
+    await time.pass(16);
+    counts.push([sent.length, sentToOther.length]);
+  }
+  // Half a millisecond for each of 32 plants, twice.
+  expect(counts).toEqual([
+    [32, 0],
+    [32, 32],
+    [64, 32],
+    [64, 64],
+    [96, 64],
+    [96, 96],
+    [96, 96],
+  ]);
 });
 
 describe('after a failure', () => {
@@ -94,19 +147,18 @@ describe('after a failure', () => {
     respond = async ({ id }) => (id === 5n ? failing : undefined);
     start();
     await time.settle();
-    // Four were acknowledged before.
-    expect(sent).toEqual(numbered(1, 36));
-    expect(store.row()).toMatchObject({
+    expect(sent).toEqual(numbered(1, 32));
+    expect(store.row(ENDPOINT)).toMatchObject({
       position: { changed: 4n, id: 4n },
       setback: { failing: { changed: 5n, id: 5n }, reason: 'it responded with 500', failures: 1, retryIn: 5_000 },
     });
     store.write(5n, 'plant 5, changed');
     respond = async () => undefined;
     await time.pass(4 * SECOND);
-    expect(sent).toHaveLength(36);
-    await time.pass(3 * SECOND);
-    expect(sent.slice(36)).toEqual([...numbered(6, 100), 'plant 5, changed']);
-    expect(store.row().setback).toBeUndefined();
+    expect(sent).toHaveLength(32);
+    await time.pass(7 * SECOND);
+    expect(sent.slice(32)).toEqual([...numbered(6, 100), 'plant 5, changed']);
+    expect(store.row(ENDPOINT).setback).toBeUndefined();
   });
 
   test('waits longer each time, up to an hour, until it is parked after three days', async () => {
@@ -129,7 +181,7 @@ describe('after a failure', () => {
     store.write(2n);
     respond = async () => failing;
     start();
-    await time.pass(30 * SECOND);
+    await time.pass(20 * SECOND);
     respond = async ({ id }) => (id === 2n ? failing : undefined);
     await time.pass(160 * SECOND);
     expect(seen.setbacks.slice(0, 4).map(({ failures, failing }) => [failing.id, failures])).toEqual([
@@ -138,6 +190,18 @@ describe('after a failure', () => {
       [2n, 1],
       [2n, 2],
     ]);
+  });
+
+  test('is not parked by a clock that jumps ahead', async () => {
+    store.write(1n);
+    respond = async () => failing;
+    start();
+    await time.settle();
+    store.row(ENDPOINT).failingSince -= 120 * HOUR;
+    await time.pass(HOUR);
+    expect(seen.setbacks.map(({ isParked }) => isParked)).toEqual(Array.from({ length: 6 }, () => false));
+    await time.pass(6 * HOUR);
+    expect(seen.setbacks.map(({ isParked }) => isParked).indexOf(true)).toBe(9);
   });
 
   test.each([
@@ -166,16 +230,16 @@ describe('of several instances', () => {
   test('one delivers, and another one soon after it has ended', async () => {
     const one = start();
     start();
-    for (let id = 1n; id <= 20n; id++) {
+    for (let id = 1n; id <= 60n; id++) {
       store.write(id);
       await time.pass(SECOND);
     }
-    expect(sent).toEqual(numbered(1, 20));
-    expect(store.row().holder).toBe('1');
+    expect(sent).toEqual(numbered(1, 60));
+    expect(store.row(ENDPOINT).holder).toBe('1');
     await one.stop();
-    store.write(21n);
-    await time.pass(3 * SECOND);
-    expect(sent).toEqual(numbered(1, 21));
+    store.write(61n);
+    await time.pass(5 * SECOND);
+    expect(sent).toEqual(numbered(1, 61));
   });
 
   test('another one takes over from one that is frozen, which sends nothing more when it wakes up', async () => {
@@ -201,79 +265,106 @@ describe('of several instances', () => {
 
     respond = async () => undefined;
     start();
-    await time.pass(8 * SECOND);
+    await time.pass(28 * SECOND);
     expect(sent).toHaveLength(32);
-    await time.pass(5 * SECOND);
+    await time.pass(7 * SECOND);
     expect(sent.slice(32)).toEqual(numbered(1, 100));
-    const { position, holder } = store.row();
+    const { position, holder } = store.row(ENDPOINT);
     expect(position).toEqual({ changed: 100n, id: 100n });
 
     isFrozen = false;
     for (const wake of thawed) wake();
     await time.pass(60 * SECOND);
     expect(sent).toHaveLength(132);
-    expect(store.row()).toMatchObject({ position, holder });
+    expect(store.row(ENDPOINT)).toMatchObject({ position, holder });
   });
 });
 
 test('keeps the lease while a page takes long', async () => {
-  store.write(1n);
+  for (let id = 1n; id <= 96n; id++) store.write(id);
   respond = async () => {
     await time.sleep(14 * SECOND, new AbortController().signal);
     return undefined;
   };
   for (let instance = 1; instance <= 2; instance++) start();
-  await time.pass(14 * SECOND);
-  expect(store.row()).toMatchObject({ holder: '1', position: { changed: 1n } });
-  expect(sent).toEqual(['plant 1']);
+  await time.pass(42 * SECOND);
+  expect(store.row(ENDPOINT)).toMatchObject({ holder: '1', position: { changed: 96n } });
+  expect(sent).toEqual(numbered(1, 96));
 });
 
-test('sends nothing more once it cannot renew the lease, and goes on when it can', async () => {
-  for (let id = 1n; id <= 64n; id++) store.write(id);
-  respond = async () => {
-    await time.sleep(14 * SECOND, new AbortController().signal);
-    return undefined;
-  };
+test('begins no wave without the time for it while leases cannot be renewed, and goes on when they can', async () => {
+  for (let id = 1n; id <= 96n; id++) store.write(id);
+  const { acknowledge } = responses();
   start();
   await time.settle();
   store.setAvailable(false);
-  await time.pass(15 * SECOND);
-  expect(sent).toEqual(numbered(1, 32));
-  expect(seen.interruptions).toMatchObject([{ code: 'store_unavailable' }]);
-  respond = async () => undefined;
+  await time.pass(13 * SECOND);
+  await acknowledge(32);
+  expect(sent).toEqual(numbered(1, 64));
+  await time.pass(2 * SECOND);
+  await acknowledge(32);
   await time.pass(60 * SECOND);
-  expect(sent).toHaveLength(32);
+  expect(sent).toEqual(numbered(1, 64));
+  expect(seen.interruptions).toContainEqual(expect.objectContaining({ code: 'store_unavailable' }));
   store.setAvailable(true);
+  respond = async () => undefined;
   await time.pass(5 * SECOND);
-  expect(sent.slice(32)).toEqual(numbered(1, 64));
+  // What was acknowledged could not be kept.
+  expect(sent.slice(64)).toEqual(numbered(1, 96));
+});
+
+test('does not send the same again and again while its place cannot be kept', async () => {
+  store.write(1n);
+  const { advance } = store.positions;
+  store.positions.advance = () => Promise.reject(new PlantStoreError('store_unavailable', 'not now'));
+  start();
+  await time.pass(9 * SECOND);
+  expect(sent).toEqual(['plant 1', 'plant 1']);
+  store.positions.advance = advance;
+  await time.pass(60 * SECOND);
+  expect(sent).toEqual(['plant 1', 'plant 1', 'plant 1']);
+});
+
+test('an endpoint that operators set to another place goes on there, once nothing of the lost lease has an effect', async () => {
+  store.write(1n);
+  const { acknowledge } = responses();
+  start();
+  await time.settle();
+  await acknowledge(1);
+  store.write(2n);
+  await time.pass(SECOND);
+  expect(sent).toEqual(numbered(1, 2));
+  Object.assign(store.row(ENDPOINT), { holder: 'an operator', position: { changed: 0n, id: 0n } });
+  await time.pass(24 * SECOND);
+  expect(store.row(ENDPOINT).holder).toBe('an operator');
+  await time.pass(11 * SECOND);
+  expect(store.row(ENDPOINT).holder).not.toBe('an operator');
+  // The last request is still on its way.
+  expect(sent).toEqual(numbered(1, 2));
+  await acknowledge(1);
+  expect(sent.slice(2)).toEqual(numbered(1, 2));
+  expect(store.row(ENDPOINT).position).toEqual({ changed: 0n, id: 0n });
+  await acknowledge(2);
+  expect(store.row(ENDPOINT).position).toEqual({ changed: 2n, id: 2n });
+});
+
+test('an endpoint whose row is gone is reported and gets nothing, and others go on', async () => {
+  start();
+  await time.settle();
+  store.forget(ENDPOINT);
+  await time.pass(5 * SECOND);
+  expect(seen.missing).toEqual(new Set([ENDPOINT]));
+  store.write(1n);
+  await time.pass(60 * SECOND);
+  expect([sent, sentToOther]).toEqual([[], ['plant 1']]);
 });
 
 test('at its end it keeps what was acknowledged, counts no failure, and lets others go on at once', async () => {
   for (let id = 1n; id <= 10n; id++) store.write(id);
-  const broken: (() => void)[] = [];
-  respond = ({ id }) =>
-    id === 4n
-      ? new Promise((resolve) => broken.push(() => resolve({ reason: 'broken off' })))
-      : Promise.resolve(undefined);
+  respond = ({ id }) => (id === 4n ? new Promise(() => {}) : Promise.resolve(undefined));
   const instance = start();
   await time.settle();
-  const stopped = instance.stop();
-  for (const breakOff of broken) breakOff();
-  await stopped;
-  expect(seen.setbacks).toEqual([]);
-  expect(store.row()).toMatchObject({ position: { changed: 3n, id: 3n }, holder: '', setback: undefined });
-});
-
-test('does not wait a second time for a store that has just failed, not even to end the lease', async () => {
-  const instance = start();
-  await time.settle();
-  const released: string[] = [];
-  store.positions.release = async ({ holder }) => {
-    released.push(holder);
-  };
-  store.setAvailable(false);
-  await time.pass(SECOND);
-  expect(seen.interruptions).toHaveLength(1);
   await instance.stop();
-  expect(released).toEqual([]);
+  expect(seen.setbacks).toEqual([]);
+  expect(store.row(ENDPOINT)).toMatchObject({ position: { changed: 3n, id: 3n }, holder: '', setback: undefined });
 });

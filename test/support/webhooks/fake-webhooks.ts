@@ -50,54 +50,81 @@ export function virtualTime() {
   };
 }
 
-/** One endpoint in a store whose clock is `now`. */
-export function fakeStore(now: () => number) {
+/** Endpoints in a store with a clock. Its feed has pages of 100. */
+export function fakeStore(now: () => number, endpoints: readonly string[]) {
   const entries: Entry[] = [];
-  let row: { position: Position; holder: string; expires: number; setback: Setback | undefined; retryAt: number };
-  let failingSince = 0;
+  const start = { position: { changed: 0n, id: 0n } as Position, holder: '', expires: 0, retryAt: 0, failingSince: 0 };
+  const rows = new Map(
+    endpoints.map((endpoint) => [endpoint, { ...start, setback: undefined as Setback | undefined }]),
+  );
+  const waiting: (() => void)[] = [];
   let leases = 0;
   let isAvailable = true;
 
   const whenAvailable = <T>(work: () => T) =>
     isAvailable ? Promise.resolve().then(work) : Promise.reject(new PlantStoreError('store_unavailable', 'not now'));
-  const isHeld = ({ holder }: Lease) => row.holder === holder;
+  const heldRow = ({ endpoint, holder }: Lease) => {
+    const row = rows.get(endpoint);
+    return row?.holder === holder ? row : undefined;
+  };
+  const isBehind = ({ changed }: Position) => entries.some((one) => one.changed > changed);
 
   const feed: ReadEntries = {
     readEntries: ({ changed }) =>
       whenAvailable(() => ({ epoch: 'epoch', entries: entries.filter((one) => one.changed > changed).slice(0, 100) })),
+    async awaitEntries(after, signal) {
+      while (!signal.aborted && !isBehind(after)) {
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve);
+          signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+      }
+    },
   };
   const positions: KeepPositions = {
-    take: (endpoint, milliseconds) =>
+    take: (held, milliseconds) =>
       whenAvailable(() => {
-        const start = { changed: 0n, id: 0n };
-        row ??= { position: start, holder: '', expires: 0, setback: undefined, retryAt: 0 };
-        const isFree = row.holder === '' || row.expires < now();
-        if (!isFree || row.setback?.isParked || row.retryAt > now()) return undefined;
-        row.holder = `${++leases}`;
-        row.expires = now() + milliseconds;
-        const failures = row.setback?.failures ?? 0;
-        const failingFor = failures === 0 ? 0 : now() - failingSince;
-        return { endpoint, holder: row.holder, position: row.position, failures, failingFor };
-      }),
-    renew: (lease, milliseconds) =>
-      whenAvailable(() => {
-        if (isHeld(lease)) row.expires = now() + milliseconds;
-        return isHeld(lease);
+        const found = { taken: [] as Lease[], renewed: [] as string[], lost: [] as string[], missing: [] as string[] };
+        for (const endpoint of endpoints) {
+          const row = rows.get(endpoint);
+          if (row === undefined) {
+            found.missing.push(endpoint);
+            continue;
+          }
+          const { position, setback } = row;
+          const isDue = !setback?.isParked && row.retryAt <= now() && (row.holder === '' || row.expires < now());
+          if (row.holder !== '' && row.holder === held.get(endpoint)) found.renewed.push(endpoint);
+          else {
+            if (held.has(endpoint)) found.lost.push(endpoint);
+            if (!isDue) continue;
+            row.holder = `${++leases}`;
+            const { failures } = setback ?? { failures: 0 };
+            const failingFor = setback === undefined ? 0 : now() - row.failingSince;
+            found.taken.push({ endpoint, holder: row.holder, position, failures, failingFor });
+          }
+          row.expires = now() + milliseconds;
+        }
+        return found;
       }),
     advance: (lease, { changed, id }) =>
       whenAvailable(() => {
-        if (isHeld(lease)) Object.assign(row, { position: { changed, id }, setback: undefined });
-        return isHeld(lease);
+        const row = heldRow(lease);
+        if (row !== undefined) Object.assign(row, { position: { changed, id }, setback: undefined });
+        return row !== undefined;
       }),
     fail: (lease, setback) =>
       whenAvailable(() => {
-        if (!isHeld(lease)) return;
-        if (row.setback === undefined) failingSince = now();
+        const row = heldRow(lease);
+        if (row === undefined) return;
+        if (row.setback === undefined) row.failingSince = now();
         Object.assign(row, { holder: '', setback, retryAt: now() + setback.retryIn });
       }),
-    release: (lease) =>
+    release: (held) =>
       whenAvailable(() => {
-        if (isHeld(lease)) row.holder = '';
+        for (const [endpoint, holder] of held) {
+          const row = rows.get(endpoint);
+          if (row?.holder === holder) row.holder = '';
+        }
       }),
   };
   let lastChanged = 0n;
@@ -106,11 +133,19 @@ export function fakeStore(now: () => number) {
     const before = entries.findIndex((entry) => entry.id === id);
     if (before >= 0) entries.splice(before, 1);
     entries.push({ changed: ++lastChanged, id, record });
+    for (const wake of waiting.splice(0)) wake();
   }
   return {
     feed,
     positions,
-    row: () => row,
+    /** @throws Error if it is gone */
+    row(endpoint: string) {
+      const row = rows.get(endpoint);
+      if (row === undefined) throw new Error(`${endpoint} has no row`);
+      return row;
+    },
+    /** As after a restore to a time before it. */
+    forget: (endpoint: string) => rows.delete(endpoint),
     setAvailable(available: boolean) {
       isAvailable = available;
     },
@@ -123,13 +158,19 @@ export function fakeStore(now: () => number) {
 export function recordingObserver() {
   const setbacks: Setback[] = [];
   const interruptions: unknown[] = [];
+  const missing = new Set<string>();
   let delivered = 0;
   const observer: DeliveryObserver = {
     delivered: (_, plants) => {
       delivered += plants;
     },
     failed: (_, setback) => setbacks.push(setback),
-    interrupted: (_, error) => interruptions.push(error),
+    interrupted: (error) => {
+      interruptions.push(error);
+    },
+    missing: (endpoint) => {
+      missing.add(endpoint);
+    },
   };
-  return { observer, setbacks, interruptions, delivered: () => delivered };
+  return { observer, setbacks, interruptions, missing, delivered: () => delivered };
 }

@@ -46,7 +46,8 @@ function purgedIn({ purged_changed, purged_id }: FeedState): Position {
   return { changed: purged_changed, id: purged_id };
 }
 
-function isAfter(a: Position, b: Position): boolean {
+/** Whether a place comes after another one. */
+export function isAfter(a: Position, b: Position): boolean {
   return a.changed > b.changed || (a.changed === b.changed && a.id > b.id);
 }
 

@@ -99,6 +99,7 @@ export function changeFeed(database: Database, callStore: CallStore) {
 
   return {
     readChanges,
+    awaitEntries: watch.awaitEntries,
     announce: watch.announce,
     stopWaiting: watch.stop,
   };

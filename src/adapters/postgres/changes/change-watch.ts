@@ -1,12 +1,20 @@
-import { type Cursor, expiryOf, type FeedEnd, isBehind } from './change-cursor.ts';
+import { type Cursor, expiryOf, type FeedEnd, isAfter, isBehind, type Position } from './change-cursor.ts';
 
 interface Reader {
-  readonly cursor: Cursor;
+  /** Whether the reader waits for such an end of the feed. */
+  readonly isNews: (end: FeedEnd) => boolean;
+  readonly interval: number;
   readonly wake: (end: FeedEnd | undefined) => void;
 }
 
 /** Milliseconds between probes, for the changes of other instances. */
 const INTERVAL = 40;
+
+/** The same while only webhooks wait. */
+const WEBHOOKS_INTERVAL = 250;
+
+/** Milliseconds after which a webhook reads without news. */
+const WEBHOOKS_WAIT = 60_000;
 
 /** Milliseconds between two times that readers are woken: under load each then gets more than one change. */
 const MIN_GAP = 50;
@@ -34,12 +42,14 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
     const end = await probe();
     isProbing = false;
     known = end;
-    for (const { cursor, wake } of waiting) {
-      if (end === undefined || !(isBehind(cursor, end) || expiryOf(cursor, end))) continue;
-      lastWoken = performance.now();
-      wake(end);
+    let next = WEBHOOKS_INTERVAL;
+    for (const { isNews, interval, wake } of waiting) {
+      if (end !== undefined && isNews(end)) {
+        lastWoken = performance.now();
+        wake(end);
+      } else next = Math.min(next, interval);
     }
-    schedule(isAnnounced ? 0 : INTERVAL);
+    schedule(isAnnounced ? 0 : next);
   }
 
   /** Probes after so many milliseconds, unless it will sooner. */
@@ -47,6 +57,25 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
     if (waiting.size === 0 || isProbing || (timer !== undefined && milliseconds > 0)) return;
     clearTimeout(timer);
     timer = setTimeout(wakeReady, Math.max(milliseconds, lastWoken + MIN_GAP - performance.now()));
+  }
+
+  /** @returns the end of the feed that is news; undefined after so many milliseconds, or if something else ends the wait */
+  function wait(reader: Omit<Reader, 'wake'>, milliseconds: number, signal: AbortSignal): Promise<FeedEnd | undefined> {
+    if (isStopped || milliseconds <= 0 || signal.aborted) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      const one = { ...reader, wake };
+      const timeout = setTimeout(wake, milliseconds, undefined);
+      const abort = () => wake(undefined);
+      signal.addEventListener('abort', abort);
+      function wake(end: FeedEnd | undefined): void {
+        clearTimeout(timeout);
+        signal.removeEventListener('abort', abort);
+        waiting.delete(one);
+        resolve(end);
+      }
+      waiting.add(one);
+      schedule(0);
+    });
   }
 
   return {
@@ -58,21 +87,13 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
      * @returns that end; undefined after so many milliseconds, or when something else ends the wait
      */
     wait(cursor: Cursor, milliseconds: number, signal: AbortSignal): Promise<FeedEnd | undefined> {
-      if (isStopped || milliseconds <= 0 || signal.aborted) return Promise.resolve(undefined);
-      return new Promise((resolve) => {
-        const reader = { cursor, wake };
-        const timeout = setTimeout(wake, milliseconds, undefined);
-        const abort = () => wake(undefined);
-        signal.addEventListener('abort', abort);
-        function wake(end: FeedEnd | undefined): void {
-          clearTimeout(timeout);
-          signal.removeEventListener('abort', abort);
-          waiting.delete(reader);
-          resolve(end);
-        }
-        waiting.add(reader);
-        schedule(0);
-      });
+      const isNews = (end: FeedEnd) => isBehind(cursor, end) || expiryOf(cursor, end) !== undefined;
+      return wait({ isNews, interval: INTERVAL }, milliseconds, signal);
+    },
+    /** As `ReadEntries.awaitEntries` of webhooks, whose positions belong to no epoch. */
+    async awaitEntries(after: Position, signal: AbortSignal): Promise<void> {
+      const isNews = ({ position }: FeedEnd) => isAfter(position, after);
+      await wait({ isNews, interval: WEBHOOKS_INTERVAL }, WEBHOOKS_WAIT, signal);
     },
     /** Something was written: probes at once. */
     announce(): void {

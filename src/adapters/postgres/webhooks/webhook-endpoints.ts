@@ -6,7 +6,7 @@ import { positionOf } from '../changes/change-cursor.ts';
 import { SETTLED } from '../changes/change-epoch.ts';
 import { lastBefore } from '../changes/change-statements.ts';
 import type { Database } from '../database.ts';
-import { IS_SAME_TABLE, NO_FAILURE } from './webhook-positions.ts';
+import { IS_DUE, IS_SAME_TABLE, NO_FAILURE } from './webhook-positions.ts';
 
 /** Rows that are counted at most, since each is read. */
 export const MOST_COUNTED = 10_000;
@@ -72,7 +72,7 @@ const NO_HOLDER = sql`holder = case when holder is not null then gen_random_uuid
 
 const STATES = sql<Row>`
   select endpoint, webhooks.changed, webhooks.id, parked as "isParked", failures, reason, failing_changed, failing_id,
-    case when retry_at > now() then extract(epoch from retry_at - now()) else 0 end::float8 as "retryIn",
+    case when ${IS_DUE} then 0 else extract(epoch from retry_at - now()) end::float8 as "retryIn",
     last.changed as end_changed, last.id as end_id, behind
   from (select ${SETTLED} as settled from change_feed where single = 1) as feed cross join webhooks
   left join lateral (${lastBefore(sql`settled`)}) as last on true

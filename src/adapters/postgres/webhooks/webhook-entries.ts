@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Entry, Position, ReadEntries } from '../../../application/webhooks/ports.ts';
 import { semaphore } from '../calls/semaphore.ts';
@@ -12,9 +11,6 @@ import { PLANT_JSON } from '../plants/plant-columns.ts';
 /** Rows of a page, and octets of their texts unless a single plant has more. */
 const PAGE = { rows: 200, text: 1024 ** 2 };
 
-/** Milliseconds that a page waits while plants are being written: delivering them takes the same CPU. */
-const PAUSE = 100;
-
 /** The state of the feed, and one row of the page; that is null if there is none. */
 interface Row extends StateRow {
   readonly changed: bigint | null;
@@ -22,18 +18,18 @@ interface Row extends StateRow {
   readonly record: string | null;
 }
 
-/**
- * Reads what has to be delivered.
- *
- * @param isWriting whether plants are being written; pages wait then
- */
-export function webhookEntries(database: Database, callStore: CallStore, isWriting: () => boolean): ReadEntries {
+/** Reads what has to be delivered. @param awaitEntries as the port says */
+export function webhookEntries(
+  database: Database,
+  callStore: CallStore,
+  awaitEntries: ReadEntries['awaitEntries'],
+): ReadEntries {
   const page = selectEntries(database);
   const pageStatement = semaphore(database, 'webhooks');
   const rowsOf = feedReader(database);
   return {
+    awaitEntries,
     async readEntries({ changed, id }) {
-      if (isWriting()) await delay(PAUSE);
       return callStore((call) =>
         pageStatement(async () => {
           const rows = await rowsOf(page({ changed, id }));

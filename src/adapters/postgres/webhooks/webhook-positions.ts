@@ -1,142 +1,143 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
-import type { Logger } from 'pino';
-import type { KeepPositions, Lease } from '../../../application/webhooks/ports.ts';
-import { PlantStoreError } from '../../../domain/errors.ts';
-import { MIN_INT64 } from '../../../domain/plant.ts';
-import { untilPassed } from '../calls/shared-run.ts';
+import type { KeepPositions, Lease, Leases } from '../../../application/webhooks/ports.ts';
 import type { CallStore } from '../calls/store-call.ts';
-import { SETTLED } from '../changes/change-epoch.ts';
-import { requireChangeFeed } from '../changes/change-feed-check.ts';
-import { lastBefore } from '../changes/change-statements.ts';
 import type { Database } from '../database.ts';
-import { SchemaError, sqlState } from '../errors.ts';
 
 /** Whether the position is that of the table that there is: it is not if only one of the two was restored. */
 export const IS_SAME_TABLE = sql`plants = 'plants'::regclass`;
+
+/** Whether the next attempt may begin; what lies further ahead than any attempt is left from another clock. */
+export const IS_DUE = sql`(retry_at <= now() or retry_at > now() + interval '2 hours')`;
 
 /** As of an endpoint that has not failed. */
 export const NO_FAILURE = sql`failures = 0, failing_since = null, failing_changed = null, failing_id = null,
   reason = null, retry_at = '-infinity', parked = false`;
 
-const later = (milliseconds: number) => sql`now() + make_interval(secs => ${milliseconds / 1_000})`;
+const later = (milliseconds: number) => sql`make_interval(secs => ${milliseconds / 1_000})`;
 
-/** Adds an endpoint at the end of the feed, unless it is known. It rejects as KeepPositions does. */
-type AddEndpoint = (endpoint: string) => Promise<void>;
+/** Endpoints and who holds their leases, as rows of (endpoint, held). */
+const rowsOf = (holders: Readonly<Record<string, string | null>>) =>
+  sql`(select key as endpoint, value::uuid as held from jsonb_each_text(${JSON.stringify(holders)}::jsonb)) as wanted`;
+
+/** An endpoint: its row as it was, and what has been taken of it, if it has. */
+interface Found {
+  readonly endpoint: string;
+  readonly isKnown: boolean;
+  /** Who had the lease. */
+  readonly before: string | null;
+  readonly holder: string | null;
+  readonly changed: bigint;
+  readonly id: bigint;
+  readonly failures: number;
+  readonly failingFor: number;
+}
 
 /**
- * The table `webhooks`. Leases expire by the clock of the database. Each has a name of its own, so that a statement that
- * runs late does nothing.
+ * The table `webhooks`. Leases expire by the clock of the database. What a turn takes has a holder of its own, and no
+ * holder gets a lease again after its task has ended, so that a statement that runs late does nothing.
+ *
+ * @param hasPlaces as placesInFeed gives it
  */
-export function webhookPositions(store: Database, callStore: CallStore): KeepPositions & { add: AddEndpoint } {
-  const database = store.sql;
-  /** The endpoints that this instance has added or found. */
-  const known = new Set<string>();
-
-  const add: AddEndpoint = async (endpoint) => {
-    await requireChangeFeed(store);
-    if (known.has(endpoint)) return;
-    await sql`insert into webhooks (endpoint, plants, changed, id)
-      select ${endpoint}::text, 'plants'::regclass, coalesce(last.changed, 0), coalesce(last.id, ${MIN_INT64})
-      from change_feed left join lateral (${lastBefore(SETTLED)}) as last on true where single = 1
-      on conflict do nothing`.execute(database);
-    known.add(endpoint);
-  };
-
-  /** A restore may be about to bring back a row that is gone, so it is not added again. @throws SchemaError */
-  async function requireRow(endpoint: string): Promise<void> {
-    const { rows } = await sql`select from webhooks where endpoint = ${endpoint}`.execute(database);
-    if (rows.length === 0) throw new SchemaError(MISSING_ROW);
-  }
-
-  /** @returns whether the lease holds */
-  async function update({ endpoint, holder }: Lease, set: RawBuilder<unknown>): Promise<boolean> {
-    const statement = sql`update webhooks set ${set} where endpoint = ${endpoint} and holder = ${holder} returning 1`;
+export function webhookPositions(
+  { sql: database }: Database,
+  callStore: CallStore,
+  endpoints: readonly string[],
+  hasPlaces: () => Promise<void> | undefined,
+): KeepPositions {
+  /** @returns whether the lease is still that one */
+  async function update(
+    { endpoint, holder }: Lease,
+    set: RawBuilder<unknown>,
+    where: RawBuilder<unknown> = sql`true`,
+  ): Promise<boolean> {
+    const statement = sql`update webhooks set ${set}
+      where endpoint = ${endpoint} and holder = ${holder} and ${where} returning 1`;
     const { rows } = await callStore(() => statement.execute(database));
     return rows.length > 0;
   }
 
   return {
-    add: (endpoint) => callStore(() => add(endpoint)),
-
-    async take(endpoint, milliseconds) {
-      const holder = randomUUID();
+    async take(held, milliseconds) {
+      const fresh = randomUUID();
+      const wanted = Object.fromEntries(endpoints.map((endpoint) => [endpoint, held.get(endpoint) ?? null]));
       const { rows } = await callStore(async () => {
-        await add(endpoint);
-        const taken = await sql<Omit<Lease, 'position'> & Lease['position'] & { readonly parked: boolean }>`
-          update webhooks set
-            parked = not ${IS_SAME_TABLE},
-            reason = case when ${IS_SAME_TABLE} then reason else ${OTHER_TABLE} end,
-            holder = case when ${IS_SAME_TABLE} then ${holder}::uuid end,
-            expires = ${later(milliseconds)}
-          where endpoint = ${endpoint} and not parked and retry_at <= now()
-            and (holder is null or holder = ${holder} or expires < now())
-          returning parked, changed, id, failures,
-            coalesce(extract(epoch from now() - failing_since) * 1000, 0)::float8 as "failingFor"
-        `.execute(database);
-        if (taken.rows.length === 0) await requireRow(endpoint);
-        return taken;
+        await hasPlaces();
+        return takeLeases(wanted, fresh, milliseconds).execute(database);
       });
-      const [row] = rows;
-      if (row === undefined || row.parked) return undefined;
-      const { changed, id, failures, failingFor } = row;
-      return { endpoint, holder, position: { changed, id }, failures, failingFor };
+      return leasesIn(rows, held);
     },
 
-    renew: (lease, milliseconds) => update(lease, sql`expires = ${later(milliseconds)}`),
-
-    advance: (lease, { changed, id }) => update(lease, sql`changed = ${changed}, id = ${id}, ${NO_FAILURE}`),
+    // From another position, the statement runs late, or the table was restored. From the new one, it is repeated.
+    advance: (lease, { changed, id }) =>
+      update(
+        lease,
+        sql`changed = ${changed}, id = ${id}, ${NO_FAILURE}`,
+        sql`(changed, id) in ((${lease.position.changed}, ${lease.position.id}), (${changed}, ${id}))`,
+      ),
 
     async fail(lease, { failing, reason, failures, retryIn, isParked }) {
       await update(
         lease,
         sql`holder = null, failures = ${failures}, failing_since = coalesce(failing_since, now()),
           failing_changed = ${failing.changed}, failing_id = ${failing.id}, reason = ${reason},
-          retry_at = ${later(retryIn)}, parked = ${isParked}`,
+          retry_at = now() + ${later(retryIn)}, parked = ${isParked}`,
       );
     },
 
-    async release(lease) {
-      await update(lease, sql`holder = null`);
+    async release(held) {
+      if (held.size === 0) return;
+      const statement = sql`update webhooks set holder = null from ${rowsOf(Object.fromEntries(held))}
+        where webhooks.endpoint = wanted.endpoint and holder = held`;
+      await callStore(() => statement.execute(database));
     },
   };
 }
 
 const OTHER_TABLE = 'the table plants is another one than that of its position: rewind it, which sends all plants';
 
-const MISSING_ROW =
-  'the row of this endpoint in the table webhooks is gone: restore it, or restart the service, which begins anew';
-
-const MISSING_RIGHT = '42501';
-
 /**
- * Creates the check before every use of the plants, which remembers success: the schema is ready, and every endpoint has
- * its place in the feed. What is written before would not be announced.
- *
- * @param schemaReady as for the store's calls
- * @returns a function like `schemaReady`. What only an operator can change does not hold up the plants; it is logged
+ * Rows that are locked are passed over, and their lease is as it was. A lease that expires later than a lease time from
+ * now is left from another clock; `now()` would be too early here, beside a lease that another instance has just taken.
  */
-export function positionsGate(
-  endpoints: readonly string[],
-  add: AddEndpoint,
-  schemaReady: () => Promise<void> | undefined,
-  log: Logger,
-): () => Promise<void> | undefined {
-  return untilPassed(async () => {
-    await schemaReady();
-    try {
-      await Promise.all(endpoints.map(add));
-    } catch (err) {
-      if (!needsOperator(err)) throw err;
-      log.error({ err }, 'plants are accepted, but not announced by webhooks until the database permits it');
-    }
-  });
+function takeLeases(wanted: Readonly<Record<string, string | null>>, fresh: string, milliseconds: number) {
+  const time = later(milliseconds);
+  return sql<Found>`
+    with free as (
+      select webhooks.endpoint, held from webhooks join ${rowsOf(wanted)} using (endpoint)
+      where not parked and (
+        holder in (held, ${fresh}::uuid)
+        or (${IS_DUE} and (holder is null or expires < now() or expires > clock_timestamp() + ${time}))
+      )
+      for no key update of webhooks skip locked
+    ), taken as (
+      update webhooks set
+        parked = not ${IS_SAME_TABLE},
+        reason = case when ${IS_SAME_TABLE} then reason else ${OTHER_TABLE} end,
+        holder = case when not ${IS_SAME_TABLE} then null when holder = held then held else ${fresh}::uuid end,
+        expires = now() + ${time}
+      from free where webhooks.endpoint = free.endpoint
+      returning webhooks.*
+    )
+    select wanted.endpoint, found.endpoint is not null as "isKnown", found.holder as before, taken.holder,
+      taken.changed, taken.id, taken.failures,
+      coalesce(extract(epoch from now() - taken.failing_since) * 1000, 0)::float8 as "failingFor"
+    from ${rowsOf(wanted)} left join webhooks as found using (endpoint)
+    left join taken on taken.endpoint = wanted.endpoint`;
 }
 
-/** Whether it lacks a right or the feed of changes. */
-function needsOperator(error: unknown): boolean {
-  if (!(error instanceof PlantStoreError)) return false;
-  const { code, cause } = error;
-  if (code === 'changes_unavailable' || cause instanceof SchemaError) return true;
-  return cause instanceof Error && sqlState(cause) === MISSING_RIGHT;
+function leasesIn(rows: readonly Found[], held: ReadonlyMap<string, string>): Leases {
+  const endpointsOf = (found: readonly Found[]) => found.map(({ endpoint }) => endpoint);
+  const isHeld = ({ endpoint }: Found) => held.has(endpoint);
+  const isRenewed = ({ endpoint, holder }: Found) => holder !== null && holder === held.get(endpoint);
+  return {
+    taken: rows.flatMap((found) => (isRenewed(found) ? [] : leaseOf(found))),
+    renewed: endpointsOf(rows.filter(isRenewed)),
+    lost: endpointsOf(rows.filter((found) => isHeld(found) && found.before !== held.get(found.endpoint))),
+    missing: endpointsOf(rows.filter(({ isKnown }) => !isKnown)),
+  };
+}
+
+function leaseOf({ endpoint, holder, changed, id, failures, failingFor }: Found): Lease[] {
+  return holder === null ? [] : [{ endpoint, holder, position: { changed, id }, failures, failingFor }];
 }

@@ -8,10 +8,11 @@ import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import { MOST_COUNTED, webhookEndpoints } from '../../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookEntries } from '../../../../src/adapters/postgres/webhooks/webhook-entries.ts';
+import { MISSING_ROW, placesInFeed } from '../../../../src/adapters/postgres/webhooks/webhook-places.ts';
 import { webhookPositions } from '../../../../src/adapters/postgres/webhooks/webhook-positions.ts';
 import type { Lease, Position, Setback } from '../../../../src/application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../../src/domain/plant.ts';
-import { lockRows } from '../../../support/disturbances.ts';
+import { lockRows, openTransaction } from '../../../support/disturbances.ts';
 import { openEmbedded } from '../../../support/embedded-template.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
@@ -31,13 +32,22 @@ function setback(failing: Position, others: Partial<Setback> = {}): Setback {
   return { failing, reason: 'it responded with 500', failures: 1, retryIn: MINUTE, isParked: false, ...others };
 }
 
+const heldBy = (...leases: readonly Lease[]) => new Map(leases.map(({ endpoint, holder }) => [endpoint, holder]));
+
 /** What an instance of the service has of a database. */
-function webhooksIn(database: Database) {
+function webhooksIn(database: Database, names = [ENDPOINT]) {
   const callStore = storeCalls({ schemaReady: () => undefined, timeout: 10_000 });
+  const hasPlaces = placesInFeed(database, names);
+  const plants = plantsIn(database);
+  const positions = webhookPositions(database, callStore, names, hasPlaces);
   return {
-    plants: plantsIn(database),
-    ...webhookPositions(database, callStore),
-    ...webhookEntries(database, callStore, () => false),
+    plants,
+    ...positions,
+    /** Takes the lease of the only endpoint, if it can be had. */
+    take: async (milliseconds = MINUTE) => (await positions.take(new Map(), milliseconds)).taken[0],
+    takeAll: positions.take,
+    add: () => callStore(async () => hasPlaces()),
+    ...webhookEntries(database, callStore, plants.awaitEntries),
     endpoints: webhookEndpoints(database, callStore),
     query: (text: string) => database.sql.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text)),
   };
@@ -58,7 +68,7 @@ describe.each([
   });
 
   async function taken(milliseconds = MINUTE): Promise<Lease> {
-    const lease = await store.take(ENDPOINT, milliseconds);
+    const lease = await store.take(milliseconds);
     if (lease === undefined) throw new Error('the lease is not free');
     return lease;
   }
@@ -69,23 +79,28 @@ describe.each([
 
   test('a new endpoint begins at the end of the feed, and one that is known stays where it is', async () => {
     await store.plants.add(plant(1n));
-    await store.add(ENDPOINT);
+    await store.add();
     const { position } = await taken(0);
     expect(await idsAfter(position)).toEqual([]);
     await store.plants.add(plant(2n));
-    await webhooksIn(opened.database).add(ENDPOINT);
+    await webhooksIn(opened.database).add();
     await delay(10);
     expect((await taken()).position).toEqual(position);
     expect(await idsAfter(position)).toEqual([2n]);
   });
 
   test('an endpoint whose row is gone is reported, and begins anew once the service has started again', async () => {
-    await store.add(ENDPOINT);
+    await store.add();
+    const lease = await taken();
     await store.query('delete from webhooks');
-    const cause = expect.objectContaining({ message: expect.stringContaining('restart the service') });
-    await expect(store.take(ENDPOINT, MINUTE)).rejects.toMatchObject({ code: 'store_unavailable', cause });
+    const nothing = { taken: [], renewed: [], lost: [] };
+    expect(await store.takeAll(new Map(), MINUTE)).toEqual({ ...nothing, missing: [ENDPOINT] });
+    expect(await store.takeAll(heldBy(lease), MINUTE)).toMatchObject({ ...nothing, lost: [ENDPOINT] });
+    expect(await readiness(opened.database, [{ name: ENDPOINT }])()).toBe(
+      `the webhook of ${ENDPOINT} gets nothing: ${MISSING_ROW}`,
+    );
     expect(await state()).toBeUndefined();
-    expect(await webhooksIn(opened.database).take(ENDPOINT, MINUTE)).toBeDefined();
+    expect(await webhooksIn(opened.database).take()).toBeDefined();
   });
 
   test('reads the records octet for octet as GET /plants/{id} gives them, and deletions without any', async () => {
@@ -135,55 +150,100 @@ describe.each([
   });
 
   describe('a lease', () => {
-    beforeEach(() => store.add(ENDPOINT));
+    beforeEach(() => store.add());
 
     test('is held by one at a time, until it is released or expires by the clock of the database', async () => {
       const first = await taken();
-      expect(await store.take(ENDPOINT, MINUTE)).toBeUndefined();
-      await store.release(first);
+      expect(await store.take()).toBeUndefined();
+      await store.release(heldBy(first));
       await taken(50);
-      await eventually(async () => (await store.take(ENDPOINT, MINUTE)) !== undefined);
-      expect(await store.take(ENDPOINT, MINUTE)).toBeUndefined();
+      await eventually(async () => (await store.take()) !== undefined);
+      expect(await store.take()).toBeUndefined();
     });
 
     test('is that of one of many who want it at once', async () => {
       const other = webhooksIn(opened.database);
-      const all = await Promise.all(
-        Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? store : other).take(ENDPOINT, MINUTE)),
-      );
+      const all = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? store : other).take()));
       expect(all.filter((lease) => lease !== undefined)).toHaveLength(1);
     });
 
     test('can be renewed as long as nobody else has it, and is needed to keep anything', async () => {
       const first = await taken(1);
       await delay(10);
-      expect(await store.renew(first, 1)).toBe(true);
+      expect(await store.takeAll(heldBy(first), 1)).toMatchObject({ renewed: [ENDPOINT], taken: [], lost: [] });
       await delay(10);
       const second = await taken();
-      expect(await store.renew(first, MINUTE)).toBe(false);
-      expect(await store.renew(second, MINUTE)).toBe(true);
+      expect(await store.takeAll(heldBy(first), MINUTE)).toMatchObject({ renewed: [], taken: [], lost: [ENDPOINT] });
+      expect(await store.takeAll(heldBy(second), MINUTE)).toMatchObject({ renewed: [ENDPOINT], lost: [] });
       expect(await store.advance(first, { changed: 9n, id: 9n })).toBe(false);
       await store.fail(first, setback({ changed: 1n, id: 1n }));
-      await store.release(first);
-      expect(await store.take(ENDPOINT, MINUTE)).toBeUndefined();
+      await store.release(heldBy(first));
+      expect(await store.take()).toBeUndefined();
       expect(await state()).toMatchObject({ position: START, failures: 0 });
       expect(await store.advance(second, { changed: 9n, id: -9n })).toBe(true);
-      await store.release(second);
+      await store.release(heldBy(second));
       expect((await taken()).position).toEqual({ changed: 9n, id: -9n });
+    });
+
+    test('is not had again by who has held it, and no statement that runs late sets the position back', async () => {
+      const first = await taken();
+      const [position, next] = [
+        { changed: 9n, id: 9n },
+        { changed: 10n, id: 1n },
+      ];
+      // After a lost connection the statement is repeated.
+      for (const _ of [1, 2]) expect(await store.advance(first, position)).toBe(true);
+      expect(await store.advance({ ...first, position }, next)).toBe(true);
+      expect(await store.advance(first, position)).toBe(false);
+      await store.release(heldBy(first));
+      const { taken: again, lost } = await store.takeAll(heldBy(first), MINUTE);
+      expect(again).toMatchObject([{ position: next, holder: expect.not.stringMatching(first.holder) }]);
+      expect(lost).toEqual([ENDPOINT]);
+    });
+
+    test('is taken and renewed for many endpoints by one statement, each with its position', async () => {
+      const names = Array.from({ length: 100 }, (_, n) => `hooks.example "${n}", {}`);
+      const many = webhooksIn(opened.database, names);
+      const other = webhooksIn(opened.database, names);
+      const first = await many.takeAll(new Map(), MINUTE);
+      expect(first.taken.map(({ endpoint }) => endpoint).sort()).toEqual(names.toSorted());
+      const [one, two, ...others] = first.taken;
+      if (one === undefined || two === undefined) throw new Error('no lease');
+      await many.advance(one, { changed: 9n, id: 9n });
+      await many.release(heldBy(one, two));
+      const second = await other.takeAll(new Map(), MINUTE);
+      expect(new Map(second.taken.map(({ endpoint, position }) => [endpoint, position]))).toEqual(
+        new Map([
+          [one.endpoint, { changed: 9n, id: 9n }],
+          [two.endpoint, START],
+        ]),
+      );
+      const { taken: none, renewed, lost } = await many.takeAll(heldBy(...first.taken), MINUTE);
+      expect([none, renewed.length, new Set(lost)]).toEqual([[], others.length, new Set([one.endpoint, two.endpoint])]);
+      await many.release(heldBy(...others));
+      expect((await other.takeAll(heldBy(...second.taken), MINUTE)).taken).toHaveLength(others.length);
+    });
+
+    test('that expires later than it can is left from another clock, and free', async () => {
+      const first = await taken();
+      await store.query(`update webhooks set expires = now() + interval '1 day'`);
+      const second = await taken();
+      expect(second.holder).not.toBe(first.holder);
+      expect(await store.take()).toBeUndefined();
     });
   });
 
   describe('after a failure', () => {
     const failing: Position = { changed: 7n, id: -5n };
     beforeEach(async () => {
-      await store.add(ENDPOINT);
+      await store.add();
       await store.fail(await taken(), setback(failing));
     });
     const leaseExpires = () => store.query(`update webhooks set expires = now() - interval '1 second'`);
     const isDue = () => store.query(`update webhooks set retry_at = now() - interval '1 second'`);
 
     test('there is no lease before the next attempt is due, and then it knows of the failure', async () => {
-      expect(await store.take(ENDPOINT, MINUTE)).toBeUndefined();
+      expect(await store.take()).toBeUndefined();
       expect(await state()).toMatchObject({ failures: 1, failing, reason: 'it responded with 500', isParked: false });
       expect((await state())?.retryIn).toBeCloseTo(60, -1);
       await isDue();
@@ -197,6 +257,14 @@ describe.each([
       expect((await taken()).failingFor / MINUTE).toBeCloseTo(120, 0);
     });
 
+    test('an attempt that is due later than any can be is left from another clock, and due', async () => {
+      await store.query(`update webhooks set retry_at = now() + interval '100 minutes'`);
+      expect(await store.take()).toBeUndefined();
+      await store.query(`update webhooks set retry_at = now() + interval '364 days'`);
+      expect(await state()).toMatchObject({ retryIn: 0 });
+      await taken();
+    });
+
     test('progress forgets it', async () => {
       await isDue();
       await store.advance(await taken(), { changed: 8n, id: 1n });
@@ -207,10 +275,11 @@ describe.each([
       await isDue();
       await store.fail(await taken(), setback(failing, { isParked: true, reason: 'it responded with 410' }));
       await isDue();
-      expect(await store.take(ENDPOINT, MINUTE)).toBeUndefined();
+      expect(await store.take()).toBeUndefined();
       expect(await readiness(opened.database, [{ name: ENDPOINT }])()).toBe(
         `the webhook of ${ENDPOINT} (it responded with 410) is parked: see npm run webhooks -- status`,
       );
+      await webhooksIn(opened.database, ['another one']).add();
       expect(await readiness(opened.database, [{ name: 'another one' }])()).toBeUndefined();
       expect(await store.endpoints.resume(ENDPOINT)).toBe(true);
       expect(await readiness(opened.database, [{ name: ENDPOINT }])()).toBeUndefined();
@@ -238,8 +307,8 @@ describe.each([
         await isDue();
         const lease = await taken();
         expect(await act()).toBe(true);
-        expect(await store.renew(lease, MINUTE)).toBe(false);
-        expect(await store.take(ENDPOINT, MINUTE)).toBeUndefined();
+        expect(await store.takeAll(heldBy(lease), MINUTE)).toMatchObject({ taken: [], lost: [ENDPOINT] });
+        expect(await store.take()).toBeUndefined();
         await leaseExpires();
         await taken();
       },
@@ -259,7 +328,7 @@ describe.each([
   });
 
   test('says how far each endpoint is behind', async () => {
-    await store.add(ENDPOINT);
+    await store.add();
     expect(await state()).toMatchObject({ behind: 0, end: START, position: START });
     await store.query(`insert into plants select id, 'plant' from generate_series(1, ${MOST_COUNTED + 5}) as id`);
     const [last] = (await store.query('select changed, id from plants order by changed desc, id desc limit 1')).rows;
@@ -269,7 +338,7 @@ describe.each([
   });
 
   test('a purge of deletions that were not read yet loses nothing', async () => {
-    await store.add(ENDPOINT);
+    await store.add();
     for (const id of [1n, 2n, 3n]) await store.plants.add(plant(id));
     await store.plants.remove(2n);
     const purge = plantPurge(opened.database, storeCalls({ schemaReady: () => undefined, timeout: 10_000 }));
@@ -300,13 +369,13 @@ describe.each([
       for (const statement of statements.split(';')) await store.query(statement);
     };
     beforeEach(async () => {
-      await store.add(ENDPOINT);
+      await store.add();
       await store.plants.add(plant(1n));
       await inParts(dump);
       const { entries } = await store.readEntries(START);
       const lease = await taken();
       await store.advance(lease, entries[0] ?? START);
-      await store.release(lease);
+      await store.release(heldBy(lease));
       await store.plants.add(plant(2n));
     });
     afterEach(() => inParts('drop table dumped; drop table others'));
@@ -321,7 +390,7 @@ describe.each([
 
     test('of the plants alone, is parked until it is rewound', async () => {
       await inParts(restorePlants);
-      expect(await store.take(ENDPOINT, MINUTE)).toBeUndefined();
+      expect(await store.take()).toBeUndefined();
       expect(await state()).toMatchObject({
         isParked: true,
         reason: expect.stringMatching(/^the table plants is another/),
@@ -341,7 +410,8 @@ describe.each([
     test('from a server that had more transactions, goes on once it is migrated', async () => {
       await store.query('update plants set changed = 1000000000000 + id');
       await store.query('update webhooks set changed = 1000000000001, id = 1');
-      await expect(store.take(ENDPOINT, MINUTE)).rejects.toMatchObject({ code: 'store_unavailable' });
+      const another = webhooksIn(opened.database, ['another one']);
+      await expect(another.add()).rejects.toMatchObject({ code: 'store_unavailable' });
       await expect(store.readEntries(START)).rejects.toMatchObject({ code: 'store_unavailable' });
       await migrateUp(opened.database);
       await store.plants.add(plant(3n));
@@ -357,12 +427,26 @@ test('a transaction that is open holds back what came after it, also from the en
   const store = webhooksIn(connect(url));
   const client = await lockRows(url, [1n]);
   await store.plants.add(plant(2n));
-  await store.add(ENDPOINT);
-  const { position = START } = (await store.take(ENDPOINT, MINUTE)) ?? {};
+  await store.add();
+  const { position = START } = (await store.take()) ?? {};
   const ids = async () => (await store.readEntries(position)).entries.map(({ id }) => id);
   expect(await ids()).toEqual([]);
   await client.query('commit');
   expect(await ids()).toEqual([1n, 2n]);
+});
+
+test('a row that is locked is passed over, and its lease is as it was', async () => {
+  const { url } = await migratedDatabase(server.url);
+  const store = webhooksIn(connect(url));
+  await store.add();
+  const [first] = (await store.takeAll(new Map(), MINUTE)).taken;
+  if (first === undefined) throw new Error('no lease');
+  const client = await openTransaction(url, 'select from webhooks for update');
+  const none = { taken: [], renewed: [], lost: [], missing: [] };
+  expect(await store.takeAll(heldBy(first), MINUTE)).toEqual(none);
+  expect(await store.takeAll(new Map(), MINUTE)).toEqual(none);
+  await client.query('commit');
+  expect(await store.takeAll(heldBy(first), MINUTE)).toEqual({ ...none, renewed: [ENDPOINT] });
 });
 
 test('a role without rights on the table creates and reads, and /ready says what it lacks', async () => {
@@ -379,11 +463,15 @@ test('a role without rights on the table creates and reads, and /ready says what
   const lacks = 'the role lacks SELECT, INSERT and UPDATE on webhooks: run GRANT as the owner';
   expect(await ready()).toBe(lacks);
   expect(await readiness(database)()).toBeUndefined();
-  await expect(add(ENDPOINT)).rejects.toMatchObject({ code: 'store_unavailable' });
+  await expect(add()).rejects.toMatchObject({ code: 'store_unavailable' });
   await query('grant select, insert on webhooks to webhookless');
   expect(await ready()).toBe(lacks);
   await query('grant update on webhooks to webhookless');
+  await add();
   expect(await ready()).toBeUndefined();
-  await add(ENDPOINT);
-  expect(await take(ENDPOINT, MINUTE)).toMatchObject({ endpoint: ENDPOINT });
+  // An endpoint that is known needs no write.
+  await query('revoke insert, update on webhooks from webhookless');
+  await webhooksIn(database).add();
+  await query('grant insert, update on webhooks to webhookless');
+  expect(await take()).toMatchObject({ endpoint: ENDPOINT });
 });

@@ -1,29 +1,27 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { toPortError } from '../../../../src/adapters/postgres/failures.ts';
-import { positionsGate } from '../../../../src/adapters/postgres/webhooks/webhook-positions.ts';
+import { placesGate } from '../../../../src/adapters/postgres/webhooks/webhook-places.ts';
 
-/* When the plants can be used beside webhooks. */
+/* When plants can be written beside webhooks. */
 
 const lines: string[] = [];
 const log = pino({}, { write: (line: string) => lines.push(line) });
-const failure = (code: string) => toPortError(Object.assign(new Error('failed'), { severity: 'ERROR', code }));
+const failure = (code: string) => Object.assign(new Error('failed'), { severity: 'ERROR', code });
 
 test('not before every endpoint has its place in the feed', async () => {
   let problem: unknown = failure('57P01');
-  const add = async () => {
+  const hasPlaces = async () => {
     if (problem !== undefined) throw problem;
   };
-  const gate = positionsGate(['one', 'other'], add, () => undefined, log);
-  await expect(gate()).rejects.toMatchObject({ code: 'store_unavailable' });
+  const gate = placesGate(hasPlaces, () => undefined, log);
+  await expect(gate()).rejects.toMatchObject({ code: '57P01' });
   problem = undefined;
   await gate();
   expect(gate()).toBeUndefined();
 });
 
 test('although the role lacks a right that only webhooks need, which is logged', async () => {
-  const gate = positionsGate(
-    ['one'],
+  const gate = placesGate(
     () => Promise.reject(failure('42501')),
     () => undefined,
     log,

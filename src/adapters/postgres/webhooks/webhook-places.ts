@@ -1,0 +1,70 @@
+import { sql } from 'kysely';
+import type { Logger } from 'pino';
+import { PlantStoreError } from '../../../domain/errors.ts';
+import { MIN_INT64 } from '../../../domain/plant.ts';
+import { untilPassed } from '../calls/shared-run.ts';
+import { SETTLED } from '../changes/change-epoch.ts';
+import { requireChangeFeed } from '../changes/change-feed-check.ts';
+import { lastBefore } from '../changes/change-statements.ts';
+import type { Database } from '../database.ts';
+import { SchemaError, sqlState } from '../errors.ts';
+
+/** Of an endpoint without a row. */
+export const MISSING_ROW =
+  'its row in the table webhooks is gone: restore it, or restart the service, which begins anew';
+
+const MISSING_RIGHT = '42501';
+
+/**
+ * Gives each endpoint that is not known a place at the end of the feed, once: an endpoint whose row goes later is not
+ * entered again, since a restore may be about to bring it back.
+ *
+ * @returns a function that resolves once all have a place, and returns undefined from then on. It rejects with the
+ * errors of the database, and as requireChangeFeed does
+ */
+export function placesInFeed(database: Database, endpoints: readonly string[]): () => Promise<void> | undefined {
+  return untilPassed(async () => {
+    const known = await database.sql
+      .selectFrom('webhooks')
+      .select('endpoint')
+      .where('endpoint', 'in', endpoints)
+      .execute();
+    const missing = endpoints.filter((name) => !known.some(({ endpoint }) => endpoint === name));
+    if (missing.length === 0) return;
+    await requireChangeFeed(database);
+    await sql`insert into webhooks (endpoint, plants, changed, id)
+      select endpoint, 'plants'::regclass, coalesce(last.changed, 0), coalesce(last.id, ${MIN_INT64})
+      from jsonb_array_elements_text(${JSON.stringify(missing)}::jsonb) as endpoint, change_feed
+      left join lateral (${lastBefore(SETTLED)}) as last on true where single = 1
+      on conflict do nothing`.execute(database.sql);
+  });
+}
+
+/**
+ * Creates the check before every write of plants: the schema is ready, and every endpoint has its place in the feed. What
+ * is written before would not be announced.
+ *
+ * @param schemaReady as for the store's calls
+ * @returns a function like `schemaReady`. What only an operator can change does not hold up the plants; it is logged
+ */
+export function placesGate(
+  hasPlaces: () => Promise<void> | undefined,
+  schemaReady: () => Promise<void> | undefined,
+  log: Logger,
+): () => Promise<void> | undefined {
+  return untilPassed(async () => {
+    await schemaReady();
+    try {
+      await hasPlaces();
+    } catch (err) {
+      if (!needsOperator(err)) throw err;
+      log.error({ err }, 'plants are accepted, but not announced by webhooks until the database permits it');
+    }
+  });
+}
+
+/** Whether it lacks a right or the feed of changes. */
+function needsOperator(error: unknown): boolean {
+  if (error instanceof SchemaError || sqlState(error) === MISSING_RIGHT) return true;
+  return error instanceof PlantStoreError && error.code === 'changes_unavailable';
+}

@@ -1,0 +1,86 @@
+import type { DeliveryObserver, KeepPositions, Lease, ReadEntries, Send } from './ports.ts';
+import { setbackOf } from './retries.ts';
+import { sendPage } from './send-page.ts';
+
+export interface Delivery {
+  readonly feed: ReadEntries;
+  readonly positions: Pick<KeepPositions, 'advance' | 'fail' | 'release'>;
+  readonly send: Send;
+  readonly observer: DeliveryObserver;
+  /** Whether plants are being written: delivery, which takes the same CPU, pauses then. */
+  readonly isWriting: () => boolean;
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number;
+  /** Resolves after so many milliseconds, or at the signal. */
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  /** From 0 to 1. */
+  readonly random: () => number;
+}
+
+/**
+ * Delivers under a lease until the signal, or until the lease is lost or ends with a failure. It never rejects.
+ *
+ * @param mayBegin whether requests may begin now, which the signal ends for ever
+ */
+type DeliverToEndpoint = (lease: Lease, mayBegin: () => boolean, signal: AbortSignal) => Promise<void>;
+
+/** Milliseconds between looks at a lease that has too little time left. */
+const RENEWAL_CHECK = 500;
+
+/** Milliseconds of pause for each plant, for all endpoints together, while plants are being written. */
+const PAUSE = 0.5;
+
+export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
+  const { feed, positions, send, observer, isWriting, now, sleep, random } = delivery;
+  /** When the pauses of all endpoints are over, as `now` counts. */
+  let pausesEnd = 0;
+
+  return async (lease, mayBegin, signal) => {
+    try {
+      let current: Lease | undefined = lease;
+      while (current !== undefined && !signal.aborted) {
+        if (mayBegin()) current = await deliverPage(current, mayBegin, signal);
+        else await sleep(RENEWAL_CHECK, signal);
+      }
+    } catch (error) {
+      observer.interrupted(error);
+      // If that fails too, the lease expires by itself.
+      await positions.release(new Map([[lease.endpoint, lease.holder]])).catch(() => {});
+    }
+  };
+
+  /** Resolves to the lease as it goes on; undefined if it does not. */
+  async function deliverPage(lease: Lease, mayBegin: () => boolean, signal: AbortSignal): Promise<Lease | undefined> {
+    const { endpoint } = lease;
+    const { epoch, entries } = await feed.readEntries(lease.position);
+    if (entries.length === 0) {
+      await feed.awaitEntries(lease.position, signal);
+      return lease;
+    }
+    const page = await sendPage(
+      entries,
+      (entry) => send(endpoint, { epoch, ...entry }),
+      async (plants) => {
+        await pause(plants, signal);
+        return mayBegin();
+      },
+    );
+    if (page.sent > 0) observer.delivered(endpoint, page.sent);
+    const last = entries[page.acknowledged - 1];
+    const advanced = last === undefined ? lease : { ...lease, position: last, failures: 0, failingFor: 0 };
+    if (last !== undefined && !(await positions.advance(lease, last))) return undefined;
+    const failing = entries[page.acknowledged];
+    // At the end, requests are broken off.
+    if (page.failure === undefined || failing === undefined || signal.aborted) return advanced;
+    const setback = setbackOf(advanced, failing, page.failure, random());
+    await positions.fail(lease, setback);
+    observer.failed(endpoint, setback);
+    return undefined;
+  }
+
+  async function pause(plants: number, signal: AbortSignal): Promise<void> {
+    if (!isWriting()) return;
+    pausesEnd = Math.max(pausesEnd, now()) + plants * PAUSE;
+    await sleep(pausesEnd - now(), signal);
+  }
+}
