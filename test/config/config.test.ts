@@ -2,7 +2,7 @@ import { constants } from 'node:buffer';
 import { appendFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
 import { NAMES } from '../../src/config/variables.ts';
 import { configFiles, mistakes } from '../support/config-files.ts';
@@ -195,7 +195,12 @@ test.each<[string[], string]>([
   ],
   [
     ['postgres://db.example/plants?sslrootcert=/no/such/file'],
-    "cannot be used: ENOENT: no such file or directory, open '/no/such/file'",
+    'must name files that can be read as sslrootcert, sslcert and sslkey: ' +
+      "ENOENT: no such file or directory, open '/no/such/file'",
+  ],
+  [
+    ['sslcert', 'sslkey'].map((name) => `postgres://db.example/plants?${name}=${import.meta.filename}`),
+    'must have a PEM certificate as its sslcert, and its PEM key as sslkey',
   ],
   [
     ['/dev/null', import.meta.filename].map((path) => `postgres://db.example/plants?sslrootcert=${path}`),
@@ -314,6 +319,16 @@ test.each([
   expect(readConfig({ DATABASE_URL: url, ACCESS_TOKENS: TOKEN })).toMatchObject({ database: { url } });
   expect(readMigrationConfig({ MIGRATION_DATABASE_URL: url })).toMatchObject({ url });
 });
+
+test.each(['require', 'prefer', 'verify-ca'])(
+  'takes sslmode=%s for verify-full without a warning of the driver',
+  (mode) => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    readConfig({ DATABASE_URL: `postgres://db.example/plants?sslmode=${mode}`, ACCESS_TOKENS: TOKEN });
+    expect(warn).not.toHaveBeenCalled();
+    warn.mockRestore();
+  },
+);
 
 test('gives migrations a URL of their own if there is one, and then needs no other', () => {
   const MIGRATION_DATABASE_URL = 'postgres://owner@db.example/plants';

@@ -10,7 +10,7 @@ import { poolClientClass } from './pool-client.ts';
 import { serverLimits } from './server-limits.ts';
 import { beginSession, requireSafeSettings } from './session.ts';
 import { type SupervisedClient, supervised } from './supervised-client.ts';
-import { describe } from './url.ts';
+import { describe, urlForDriver } from './url.ts';
 
 export interface PostgresOptions {
   /** Without a problem (`postgresUrlProblem`). */
@@ -49,7 +49,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     keepAliveInitialDelayMillis: KEEP_ALIVE,
     types: withExactIntegers,
   };
-  const current = (): ClientConfig => ({ connectionString: url, ...limits.config() });
+  const current = (): ClientConfig => ({ connectionString: urlForDriver(url), ...limits.config() });
   const connections = new WeakMap<ClientBase, SupervisedClient>();
   /** Of the open connections. */
   const backends = new Set<number>();

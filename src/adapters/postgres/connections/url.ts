@@ -11,10 +11,15 @@ const PARAMETERS = [
   ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'],
 ];
 
+/** The URL for pg, which warns at each `require`, `prefer` and `verify-ca` that it takes them for `verify-full`. */
+export function urlForDriver(url: string): string {
+  return url.replace(/(?<=[?&]sslmode=)(require|prefer|verify-ca)(?=&|$)/g, 'verify-full');
+}
+
 /** Which database it is, without the password. */
 export function describe(url: string): string {
   // As pg parses it: a socket's folder, for example, is in its query.
-  const { host, port, database } = new Client({ connectionString: url });
+  const { host, port, database } = new Client({ connectionString: urlForDriver(url) });
   return `Postgres at ${host}:${port}/${database}`;
 }
 
@@ -58,7 +63,7 @@ export function postgresUrlProblem(url: string): string | undefined {
   const { sslmode } = Object.fromEntries(searchParams);
   if (sslmode !== undefined && !SSL_MODES.includes(sslmode)) return `must have an sslmode of ${SSL_MODES.join(', ')}`;
   try {
-    const { host, ssl } = new Client({ connectionString: url }) as {
+    const { host, ssl } = new Client({ connectionString: urlForDriver(url) }) as {
       readonly host: string;
       readonly ssl?: boolean | ConnectionOptions;
     };
@@ -71,7 +76,11 @@ export function postgresUrlProblem(url: string): string | undefined {
     if (ssl.ca !== undefined && !isCertificate(String(ssl.ca))) return 'must have a PEM certificate as its sslrootcert';
     return undefined;
   } catch (error) {
-    return error instanceof URIError ? ENCODED : `cannot be used: ${(error as Error).message}`;
+    if (error instanceof URIError) return ENCODED;
+    const { syscall, code, message } = error as NodeJS.ErrnoException;
+    if (syscall !== undefined) return `must name files that can be read as sslrootcert, sslcert and sslkey: ${message}`;
+    if (code?.startsWith('ERR_OSSL')) return 'must have a PEM certificate as its sslcert, and its PEM key as sslkey';
+    return `cannot be used: ${message}`;
   }
 }
 
