@@ -1,6 +1,6 @@
 /*
  * What can go wrong at a database beside the errors of Postgres itself, which have a SQLSTATE. failures.ts says what each
- * one means for the caller.
+ * of these means for the caller.
  */
 
 /** The database is not set up as this code needs it; the message says what to do. */
@@ -44,7 +44,7 @@ type UnknownOutcomeReason = 'lost_connection' | 'no_response' | 'unconfirmed' | 
 
 /** The error of a connection that could not be opened. */
 export function connectionError(cause: unknown): ConnectionError {
-  // Node.js throws one without a message if a host has several addresses and none responds.
+  // Node.js throws an error without a message if a host has several addresses and none responds.
   const errors = cause instanceof AggregateError && cause.message === '' ? cause.errors : [cause];
   const message = errors.map((error) => (error instanceof Error ? error.message : String(error))).join(', ');
   return new ConnectionError(message, { cause });

@@ -34,7 +34,7 @@ const READ_ONLY = /^(25006|55000)/;
 const CLOSED = /^(57P|25P04)/;
 /** A connection was lost behind a pooler or Citus, or was closed by the server, perhaps after the commit. */
 const OUTCOME_UNKNOWN = /^(08|57P|25P04)/;
-/** From a server: of its own connection to another one. */
+/** A server's report of its own connection to another server. */
 const CONNECTION_FAILURE = '08006';
 /** No such table, column, database or role, a wrong password, no privilege: only an operator can help. */
 const NOT_SET_UP = /^(42P01|42703|42501|3D|28)/;

@@ -8,8 +8,8 @@ import { sharedRun } from '../calls/shared-run.ts';
  * statements that have ended, or whose server is gone, no longer count.
  *
  * @param limit how many there may be
- * @param open the process ids of the backends of open connections, which may wait but are not abandoned; `tryAdd` takes
- * one out. Behind PgBouncer they match no backend, so every waiting backend counts.
+ * @param open the process ids of the backends of open connections, which may wait but are not abandoned; `tryAdd` removes
+ * its backend. Behind PgBouncer they match no backend, so every waiting backend counts.
  * @param config how to connect to the server, including timeouts in milliseconds
  */
 export function abandonedStatements(limit: number, open: Set<number>, config: () => ClientConfig) {

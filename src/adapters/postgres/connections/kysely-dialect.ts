@@ -14,8 +14,8 @@ export interface PooledConnection extends DatabaseConnection {
 }
 
 /**
- * Kysely's dialect of Postgres over a pool whose connections know whether they are broken: its own driver for pg returns
- * every one to the pool as healthy.
+ * Kysely's dialect of Postgres over a pool whose connections know whether they are broken: Kysely's own driver for pg
+ * returns every connection to the pool as healthy.
  */
 export function kyselyDialect(acquire: () => Promise<PooledConnection>, close: () => Promise<void>): Dialect {
   const run = (text: string) => async (connection: DatabaseConnection) => {

@@ -67,8 +67,8 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
   });
   pool.on('error', () => {});
 
-  // poolSize - 2, so that with the counting connection and one being closed there are at most twice poolSize backends.
-  // At least one even so: a silent connection that is kept would take all or half of a smaller pool for minutes.
+  // poolSize - 2, so that with the counting connection and a connection being closed there are at most twice poolSize
+  // backends. At least 1: a silent connection that is kept would take all or half of a smaller pool for minutes.
   const abandoned = abandonedStatements(Math.max(1, poolSize - 2), backends, () => ({
     ...common,
     ...current(),

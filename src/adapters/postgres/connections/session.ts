@@ -18,10 +18,10 @@ const BEGIN = `select pg_backend_pid() as backend, set_config('jit', 'off', fals
  * Sets what each session needs.
  *
  * @param timeout milliseconds to wait for the response
- * @returns the process id of its backend, which behind PgBouncer may be another one for each statement
+ * @returns the process id of its backend, which behind PgBouncer may differ from statement to statement
  */
 export async function beginSession(client: ClientBase, timeout: number): Promise<number> {
-  // The timeout is not in pg's types for one query.
+  // pg's types have no timeout for a single query.
   const query: QueryConfig & ClientConfig = { text: BEGIN, query_timeout: timeout };
   const { rows } = await client.query<{ backend: number }>(query);
   return Number(rows[0]?.backend);

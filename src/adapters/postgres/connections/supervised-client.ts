@@ -30,8 +30,8 @@ const SYNC_WAIT = 'SyncRepWaitForLSN';
 const UNCONFIRMED = 'Postgres warned that the commit may not be on the synchronous standby';
 
 /**
- * A client for Kysely that closes a broken connection. There is one for each connection, since what is made for each
- * statement outlives it.
+ * A client for Kysely that closes a broken connection. It is made once for each connection, since objects made for each
+ * statement outlive the statement.
  *
  * It never sends a cancel request: a commit that waits for its synchronous standby would then report success. The
  * server's own limits cancel statements; the deadline here only stops waiting and closes the connection.
@@ -70,7 +70,7 @@ export function supervised(client: ClientBase, backend: number, supervisor: Supe
   async function explained(thrown: unknown): Promise<unknown> {
     if (thrown instanceof UnknownOutcomeError) return thrown;
     if (sqlState(thrown) !== undefined) return explainInternalError(thrown, send);
-    // What is not Postgres's own, pg says of a connection that is lost, or that sends what no Postgres does.
+    // An error that is not Postgres's own is pg's, of a connection that is lost or breaks the protocol.
     return new UnknownOutcomeError('lost_connection', (thrown as Error).message, { cause: thrown });
   }
 
@@ -81,14 +81,14 @@ export function supervised(client: ClientBase, backend: number, supervisor: Supe
       throw new TypeError('no statement is streamed');
     },
     release() {
-      // It is one of the pool by now, which closes a broken one.
+      // The pool has made the client by now, and closes it if it is broken.
       (client as PoolClient).release(isBroken);
     },
   };
 }
 
 /**
- * By pg's callback: with the promises that pg makes itself, the statement and its result outlive the next collection of
+ * Sends by pg's callback: with the promises that pg makes itself, the statement and its result outlive the next collection of
  * V8's young generation (docs/performance.md).
  */
 function queried(client: ClientBase, sql: string, parameters: readonly unknown[]): Promise<QueryResult> {

@@ -48,7 +48,7 @@ const UNENCODED = /^\w+:\/\/([^?]*[@/][^?]*@|.*#)/s;
  */
 export function postgresUrlProblem(url: string): string | undefined {
   const { searchParams } = URL.parse(url) ?? {};
-  // URL.parse also takes one without slashes, or with a space before it.
+  // URL.parse also takes a URL without slashes, or with a space before it.
   if (!/^postgres(ql)?:\/\//i.test(url)) return EXAMPLE;
   if (UNENCODED.test(url)) return ENCODED;
   if (SEVERAL_HOSTS.test(url) || searchParams?.has('target_session_attrs')) return ONE_HOST;
@@ -59,7 +59,7 @@ export function postgresUrlProblem(url: string): string | undefined {
     if (url.slice(url.indexOf('?')).includes('@')) return ENCODED;
     return `must not have the parameter ${unknown}: only ${PARAMETERS.join(', ')} are known`;
   }
-  // As in pg, the last one counts.
+  // As in pg, the last value counts.
   const { sslmode } = Object.fromEntries(searchParams);
   if (sslmode !== undefined && !SSL_MODES.includes(sslmode)) return `must have an sslmode of ${SSL_MODES.join(', ')}`;
   try {
@@ -67,12 +67,12 @@ export function postgresUrlProblem(url: string): string | undefined {
       readonly host: string;
       readonly ssl?: boolean | ConnectionOptions;
     };
-    // libpq's other forms of several hosts. pg would look up `a,b`, and use one of two parameters.
+    // libpq's other forms of several hosts. pg would look up `a,b`, and use a single parameter of two.
     const named = [host, ...['host', 'port'].map((name) => searchParams.getAll(name).join())];
     if (named.some((name) => name.includes(','))) return ONE_HOST;
     if (typeof ssl !== 'object') return undefined;
     createSecureContext(ssl);
-    // It ignores what is not a certificate, and the usual authorities would be trusted instead.
+    // It ignores a file that is not a certificate, and the usual authorities would be trusted instead.
     if (ssl.ca !== undefined && !isCertificate(String(ssl.ca))) return 'must have a PEM certificate as its sslrootcert';
     return undefined;
   } catch (error) {

@@ -48,14 +48,14 @@ export async function migrateUp(database: Database): Promise<string[]> {
   });
 }
 
-/** Any number that no other program takes: an advisory lock has no name. Kysely's migrator has another one for itself. */
+/** Any number that no other program takes: an advisory lock has no name. Kysely's migrator has its own. */
 const LOCK_ID = 8_101_970_116_831_150_116n;
 
 /** Milliseconds between two attempts to take the lock. */
 const LOCK_INTERVAL = 200;
 
 /**
- * Does the work on one connection while no other migrator works. The lock is polled: a statement that waits for one, as
+ * Does the work on one connection while no other migrator works. The lock is polled: a statement that waits for a lock, as
  * Kysely's does, holds a snapshot, and CREATE INDEX CONCURRENTLY waits until all snapshots are gone.
  */
 function locked<T>({ sql: database }: Database, work: (one: Kysely<Tables>) => Promise<T>): Promise<T> {
