@@ -3,7 +3,7 @@ import { createServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { residentMemory } from '../tooling/linux-process.ts';
+import { cpuTime, cpuTimeOfFamily, residentMemory } from '../tooling/linux-process.ts';
 import { number } from '../tooling/markdown-table.ts';
 import { positive } from '../tooling/options.ts';
 import { plantStore, type Server, startServer } from '../tooling/server-process.ts';
@@ -21,8 +21,8 @@ import { claimTable } from './tables.ts';
  * npm run bench:webhooks [-- --rounds 5] [--seconds 10]
  *
  * What a webhook takes from creates at 64 connections, how many plants it delivers meanwhile, how fast it delivers what
- * has piled up, and what another endpoint in trouble takes from both. The receivers are in this process, on the same
- * cores. Ratios are made within a round; those beside trouble by one process, for which the endpoint is parked or not.
+ * has piled up, what another endpoint in trouble takes from both, and the CPU that idle endpoints take. The receivers are
+ * in this process, on the same cores. Ratios are made within a round; those beside trouble by one process, for which the endpoint is parked or not.
  */
 
 const { values } = parseArgs({ options: { rounds: { type: 'string' }, seconds: { type: 'string' } } });
@@ -32,6 +32,12 @@ const MIB = 1024 ** 2;
 
 /** Deliveries of the drain are counted until so many seconds bring none. */
 const SILENCE = 3;
+
+/** Milliseconds after which an idle service has compiled what it runs. */
+const WARM_UP = 5_000;
+
+/** As many as there may be. */
+const MANY = 100;
 
 /** Milliseconds after which an endpoint in trouble is made due again, so that its trouble goes on. */
 const HURRY = 500;
@@ -61,14 +67,19 @@ await session(async (session) => {
   const setTroubled = (set: string, where = 'true') =>
     database.query(`update webhooks set ${set} where endpoint like $1 and ${where} returning 1`, [troubledEndpoint]);
 
-  /** A service that has warmed up. It sends to these. */
-  async function started(...urls: readonly string[]): Promise<Server> {
+  /** A service that sends to these. */
+  async function startWith(urls: readonly string[]): Promise<Server> {
     await startAfresh(database);
     // The places of earlier ones.
     await database.query('delete from webhooks');
     const secret = { WEBHOOK_SECRET: `whsec_${Buffer.alloc(32).toString('base64')}` };
     const environment = urls.length === 0 ? {} : { WEBHOOK_URLS: urls.join(), ...secret };
-    const server = await startServer({ ...plantStore, environment }, database.url, session);
+    return startServer({ ...plantStore, environment }, database.url, session);
+  }
+
+  /** The same, once it has warmed up. */
+  async function started(...urls: readonly string[]): Promise<Server> {
+    const server = await startWith(urls);
     await runLoad(server.url, { ...load, seconds: 5 });
     return server;
   }
@@ -116,6 +127,22 @@ await session(async (session) => {
     return { creates, during, drain, growth };
   }
 
+  /** @returns the CPU of the service and of Postgres, in percent of a core, while nothing happens under all leases */
+  async function idle(endpoints: number): Promise<number> {
+    const server = await startWith(Array.from({ length: endpoints }, (_, n) => `${url}${n}`));
+    const held = async () =>
+      (await database.query('select from webhooks where holder is not null and expires > now()')).length;
+    while ((await held()) < endpoints) await sleep(50);
+    await sleep(WARM_UP);
+    const used = () => cpuTime(server.pid).own + cpuTimeOfFamily(database.postmaster);
+    const [start, before] = [performance.now(), used()];
+    await sleep(seconds * 1_000);
+    const percent = ((used() - before) * 100_000) / (performance.now() - start);
+    if ((await held()) < endpoints) throw new Error('a lease was lost meanwhile, which would look idle');
+    await server.stop();
+    return percent;
+  }
+
   async function withoutTroubled(server: Server) {
     // Also ends the lease of attempts that are still on their way.
     await setTroubled('parked = true, holder = null');
@@ -146,12 +173,13 @@ await session(async (session) => {
     return ratios;
   }
 
-  const all: { ratio: number; during: number; drain: number; growth: number }[] = [];
+  const all: { ratio: number; during: number; drain: number; growth: number; idle: number; more: number }[] = [];
   const beside: Awaited<ReturnType<typeof besideTroubles>> = [];
   for (let round = 1; round <= rounds; round++) {
     const without = await alone();
     const { creates, ...figures } = await announced();
-    const measured = { ratio: creates / without, ...figures };
+    const one = await idle(1);
+    const measured = { ratio: creates / without, ...figures, idle: one, more: (await idle(MANY)) - one };
     all.push(measured);
     const words = Object.entries(measured).map(([name, value]) => `${name} ${number(value)}`);
     console.error(`round ${round}/${rounds}: ${words.join(', ')}`);
@@ -163,6 +191,8 @@ await session(async (session) => {
     atLeast(500, 'plants delivered a second meanwhile', each('during')),
     atLeast(2_000, 'plants delivered a second afterwards, until none waits', each('drain')),
     atMost(100, 'MiB that the service has grown by then', each('growth')),
+    atMost(5, 'CPU that an idle webhook takes with service and Postgres, in % of a core', each('idle')),
+    atMost(5, `CPU that ${MANY} idle webhooks take beyond that of one, in % of a core`, each('more')),
     ...Object.keys(webhookTroubles).map((trouble) => {
       const ratios = beside.filter(({ name }) => name === trouble).map(({ creates }) => creates);
       return atLeast(0.95, `creates beside one more receiver that ${trouble}: throughput ÷ without it`, ratios);

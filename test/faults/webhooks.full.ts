@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { storeCalls } from '../../src/adapters/postgres/calls/store-call.ts';
+import { webhookEndpoints } from '../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { markdownTable } from '../../tooling/markdown-table.ts';
@@ -9,14 +11,16 @@ import { embeddedFolder, storedPlantsIn } from '../support/embedded-template.ts'
 import { eventually } from '../support/eventually.ts';
 import { type MortalService, startMortalService } from '../support/faults/crash-rounds.ts';
 import { type Activity, chance, endBackend, fire, pick } from '../support/faults/fire.ts';
+import { jumpingClock } from '../support/faults/jumping-clock.ts';
+import { restorer } from '../support/faults/restores.ts';
 import { sorted } from '../support/plants/changes.ts';
 import { migratedPostgres } from '../support/servers/own-postgres.ts';
-import { storedPlantsAt } from '../support/test-database.ts';
+import { connect, storedPlantsAt } from '../support/test-database.ts';
 import { agrees, living, type Receiver, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 
 /*
- * Webhooks under fire: whatever is killed, frozen and cut off, the copies of two receivers agree with the table in the
- * end, and have never gone backwards. A round in npm run test:full, twenty in npm run test:faults.
+ * Webhooks under fire: whatever is killed, frozen and cut off, and however clocks jump, the copies of two receivers agree
+ * with the table in the end, and have never gone backwards. A round in npm run test:full, twenty in npm run test:faults.
  */
 
 /** npm run test:faults has more of everything. */
@@ -39,7 +43,7 @@ const startInstance = (environment: Record<string, string>) =>
 
 /** What has happened in all rounds. */
 function counters() {
-  return { rounds: 0, writes: 0, attempts: 0, troubles: 0 };
+  return { rounds: 0, writes: 0, attempts: 0, troubles: 0, jumps: 0, restores: 0 };
 }
 type Counters = ReturnType<typeof counters>;
 
@@ -89,10 +93,19 @@ function instanceTrouble(instances: readonly MortalService[], count: Counters): 
       await instance.restart();
     } else {
       instance.signal('SIGSTOP');
-      await delay(randomInt(14_000));
+      await delay(randomInt(isLong && chance(20) ? 45_000 : 6_000));
       instance.signal('SIGCONT');
     }
     count.troubles++;
+  };
+}
+
+/** Lets a clock jump. @param offsets from the real time */
+function clockJumps(jump: (to: string) => Promise<void>, offsets: readonly string[], count: Counters): Activity {
+  return async () => {
+    await delay(randomInt(3_000));
+    await jump(pick(offsets));
+    count.jumps++;
   };
 }
 
@@ -121,7 +134,7 @@ function receiverTrouble(count: Counters): Activity {
 }
 
 /** What must not be in all that a receiver has got. */
-function contradictions({ received }: Receiver): string[] {
+function contradictions({ received }: Receiver, isRestored = false): string[] {
   const states = new Map<string, { epoch: string; changed: bigint; version: number }>();
   const ids = new Map<string, string>();
   const wrong: string[] = [];
@@ -133,7 +146,9 @@ function contradictions({ received }: Receiver): string[] {
     const [changed, version] = [BigInt(digits), Number(/"name":"(\d+)"/.exec(body)?.[1])];
     const last = states.get(plant);
     if (last?.epoch === epoch && changed <= last.changed) continue;
-    if (last !== undefined && version <= last.version) wrong.push(`${plant} went from ${last.version} to ${version}`);
+    // After a restore, a receiver gets earlier states in another epoch.
+    if (last !== undefined && (last.epoch === epoch || !isRestored) && version <= last.version)
+      wrong.push(`${plant} went from ${last.version} to ${version}`);
     states.set(plant, { epoch, changed, version });
   }
   return wrong;
@@ -151,26 +166,28 @@ function expectTrue(count: Counters, table: readonly NewPlant[]): void {
 
 const report: string[][] = [];
 afterAll(() => {
-  const head = ['webhooks of', 'rounds', 'writes', 'troubles', 'received', 'repeated', 'contradictions'];
-  process.stdout.write(`\n${markdownTable(head, report)}\n\n`);
+  const head = ['webhooks of', 'rounds', 'writes', 'troubles', 'jumps', 'restores', 'received', 'repeated'];
+  process.stdout.write(`\n${markdownTable([...head, 'contradictions'], report)}\n\n`);
 });
 
-function addToReport(name: string, { rounds, writes, troubles }: Counters): void {
+function addToReport(name: string, { rounds, writes, troubles, jumps, restores }: Counters): void {
   const sum = (of: (one: Receiver) => number) => receivers.reduce((total, one) => total + of(one), 0);
   const [received, repeated] = [sum((one) => one.received.length), sum((one) => one.repeated())];
-  const wrong = sum((one) => contradictions(one).length);
-  report.push([name, ...[rounds, writes, troubles, received, repeated, wrong].map(String)]);
+  const wrong = sum((one) => contradictions(one, restores > 0).length);
+  report.push([name, ...[rounds, writes, troubles, jumps, restores, received, repeated, wrong].map(String)]);
 }
 
-/** Waits would take minutes; what is due is tried at the next poll. */
+/** Waits would take minutes; what is due is tried at the next turn. */
 const IS_DUE = `update webhooks set retry_at = '-infinity' where not parked`;
 
 test('two receivers of two instances on Postgres have what the table has', async () => {
-  const { url } = await migratedPostgres();
+  const clock = await jumpingClock();
+  const { url } = await migratedPostgres(clock.environment);
   const environment = { DATABASE_URL: url, ...webhooksTo(...receivers.map((one) => one.url)) };
   const instances = [await startInstance(environment), await startInstance(environment)];
   const clients = instances.map((instance) => apiClient(instance.url));
   const count = counters();
+  const jumps = clockJumps(clock.jump, ['+0', '-1h', '+3h', '+5d', '-5d', '+400d', '-400d'], count);
   const hurry = async () => {
     await execute(url, IS_DUE);
     await delay(300);
@@ -180,7 +197,7 @@ test('two receivers of two instances on Postgres have what the table has', async
     await endBackend(url);
     count.troubles++;
   };
-  const troubles = [instanceTrouble(instances, count), receiverTrouble(count), backends];
+  const troubles = [instanceTrouble(instances, count), receiverTrouble(count), backends, jumps];
   try {
     for (let round = 0; round < faultRounds; round++) {
       const writers = Array.from({ length: WRITERS }, (_, n) => writer(n, clients, count));
@@ -192,7 +209,7 @@ test('two receivers of two instances on Postgres have what the table has', async
         await execute(url, IS_DUE);
         await delay(500);
         return receivers.every((one) => agrees(one, table));
-      }, 60_000).catch(() => {});
+      }, 120_000).catch(() => {});
       expectTrue(count, table);
     }
   } finally {
@@ -200,11 +217,78 @@ test('two receivers of two instances on Postgres have what the table has', async
   }
 });
 
+/** Of each plant that a receiver was sent, the latest state. */
+function latestVersions({ received }: Receiver): Map<string, number> {
+  const versions = new Map<string, number>();
+  for (const { body } of received) {
+    const [, id = '', version] = /"id":(-?\d+),"name":"(\d+)"/.exec(body) ?? [];
+    versions.set(id, Math.max(versions.get(id) ?? 0, Number(version)));
+  }
+  return versions;
+}
+
+test('two receivers get every state or a later one while earlier states are restored, and agree once rewound', async () => {
+  const { url } = await migratedPostgres();
+  const environment = { DATABASE_URL: url, ...webhooksTo(...receivers.map((one) => one.url)) };
+  const instances = [await startInstance(environment), await startInstance(environment)];
+  const clients = instances.map((instance) => apiClient(instance.url));
+  const endpoints = webhookEndpoints(connect(url), storeCalls({ schemaReady: () => undefined, timeout: 10_000 }));
+  const names = (await endpoints.states()).map(({ endpoint }) => endpoint);
+  expect(names).toHaveLength(2);
+  const count = counters();
+  /** As an operator whom an alert calls. */
+  const rewindParked = async () => {
+    await delay(500);
+    // While the table is being restored there are none.
+    const states = await endpoints.states().catch(() => []);
+    for (const { endpoint, isParked } of states) if (isParked) await endpoints.rewind(endpoint);
+  };
+  const hurry = async () => {
+    await execute(url, IS_DUE).catch(() => {});
+    await delay(300);
+  };
+  const restores = restorer(url, () => count.writes, count);
+  try {
+    for (let round = 0; round < faultRounds; round++) {
+      const writers = Array.from({ length: WRITERS }, (_, n) => writer(n, clients, count));
+      await fire([...writers, restores, rewindParked, hurry], count, { writes: 500, restores: 4 });
+      count.rounds++;
+      const table = sorted(await storedPlantsAt(url));
+      const missing = (one: Receiver) => {
+        const versions = latestVersions(one);
+        return table.filter(({ id, name }) => (versions.get(`${id}`) ?? 0) < Number(name)).map(({ id }) => id);
+      };
+      const rounded = async (isDone: () => boolean) =>
+        eventually(async () => {
+          await rewindParked();
+          await hurry();
+          return isDone();
+        }, 120_000).catch(() => {});
+      await rounded(() => receivers.every((one) => missing(one).length === 0));
+      for (const one of receivers) expect(missing(one)).toEqual([]);
+      // The copies have states that are lost.
+      for (const name of names) await endpoints.rewind(name);
+      await rounded(() => receivers.every((one) => agrees(one, table)));
+      for (const one of receivers) {
+        expect(living(one, table)).toEqual(table);
+        expect(contradictions(one, true)).toEqual([]);
+        expect(one.forged()).toBe(0);
+      }
+    }
+  } finally {
+    addToReport('Postgres, with restores', count);
+  }
+});
+
 test('two receivers of an instance on the embedded database have what the table has', async () => {
   const folder = await embeddedFolder();
-  const instance = await startInstance({ DATA_DIR: folder, ...webhooksTo(...receivers.map(({ url }) => url)) });
+  const clock = await jumpingClock();
+  const environment = { DATA_DIR: folder, ...clock.environment, ...webhooksTo(...receivers.map(({ url }) => url)) };
+  const instance = await startInstance(environment);
   const clients = [apiClient(instance.url)];
   const count = counters();
+  // Receivers refuse what is five minutes old.
+  const jumps = clockJumps(clock.jump, ['+0', '-120s', '+120s'], count);
   const kills = async () => {
     await delay(2_000 + randomInt(4_000));
     await instance.restart();
@@ -213,10 +297,10 @@ test('two receivers of an instance on the embedded database have what the table 
   try {
     for (let round = 0; round < faultRounds; round++) {
       const writers = Array.from({ length: WRITERS }, (_, n) => writer(n, clients, count));
-      await fire([...writers, kills], count, { writes: 500, troubles: 2 });
+      await fire([...writers, kills, jumps], count, { writes: 500, troubles: 2 });
       count.rounds++;
       const table = await instance.whileDown(() => storedPlantsIn(folder));
-      await eventually(() => receivers.every((one) => agrees(one, table)), 60_000).catch(() => {});
+      await eventually(() => receivers.every((one) => agrees(one, table)), 120_000).catch(() => {});
       expectTrue(count, table);
     }
   } finally {
@@ -248,16 +332,16 @@ async function deliverer() {
   };
 }
 
-test('another instance delivers within 15 s of a kill of the one that did', async () => {
+test('another instance delivers within 36 s of a kill of the one that did', async () => {
   const { first, announces, isHeldByFirst } = await deliverer();
   await announces(5, 30_000);
   expect(await isHeldByFirst()).toBe(true);
   await first.kill();
   const start = performance.now();
-  await announces(5, 30_000);
+  await announces(5, 60_000);
   const took = performance.now() - start;
   process.stdout.write(`\nanother instance has delivered ${(took / 1_000).toFixed(1)} s after the kill\n`);
-  expect(took).toBeLessThan(15_000);
+  expect(took).toBeLessThan(36_000);
   // The page that it had sent, if it was killed before it had stored that.
   expect(receivers[0].repeated()).toBeLessThanOrEqual(5);
 });
@@ -274,15 +358,15 @@ test('an instance that was frozen while it delivered repeats a page at most', as
     response.writeHead(500).end();
     return true;
   });
-  await announces(300, 40_000);
+  await announces(300, 90_000);
   expect(await isHeldByFirst()).toBe(false);
   // Longer than its lease, by any clock.
-  await delay(isLong ? 60_000 : 15_000);
+  await delay(isLong ? 60_000 : 5_000);
   const before = receivers[0].received.length;
   first.signal('SIGCONT');
   await delay(5_000);
   expect(receivers[0].received.length - before).toBeLessThanOrEqual(32);
-  await announces(5, 40_000);
+  await announces(5, 60_000);
   expect(contradictions(receivers[0])).toEqual([]);
   expect(receivers[0].repeated()).toBeLessThanOrEqual(200 + 32);
 });

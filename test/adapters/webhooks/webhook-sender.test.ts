@@ -102,6 +102,21 @@ test('uses connections again, and as many as it may at once', async () => {
   expect(ports.size).toBe(4);
 });
 
+test('an endpoint that does not respond delays no other one of its host', async () => {
+  const hanging: string[] = [];
+  const url = await receiver((request, response) => {
+    if (request.url === '/hangs') hanging.push(request.url);
+    else response.end();
+  });
+  const secrets = [secret('a')];
+  const endpoints = ['/hangs', '/responds'].map((name) => ({ name, url: `${url}${name}`, secrets }));
+  const { send, close } = webhookSender(endpoints, { connections: 4, timeout: 60_000 });
+  atEnd(close);
+  for (let n = 0; n < 8; n++) void send('/hangs', message);
+  for (let n = 0; n < 20; n++) expect(await send('/responds', message)).toBeUndefined();
+  expect(hanging).toHaveLength(4);
+});
+
 test.each([200, 201, 202, 204, 299])('takes %d for an acknowledgement', async (status) => {
   const url = await receiver((_, response) => response.writeHead(status).end());
   expect(await sender(url).send()).toBeUndefined();

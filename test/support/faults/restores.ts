@@ -12,7 +12,7 @@ const KEPT = 3;
 const AHEAD = 1_000_000_000n;
 
 /**
- * Restores an earlier state of the plants, of the table change_feed or of both, step by step as pg_restore --clean does,
+ * Restores an earlier state of the plants, of the table change_feed, or of both and of the endpoints of webhooks, step by step as pg_restore --clean does,
  * and repairs it after a while. npm's Postgres brings no pg_restore, and one server has one count of transactions: that a
  * dump comes from another server is made by adding to them.
  *
@@ -28,7 +28,8 @@ export function restorer(url: string, written: () => number, count: { restores: 
       url,
       `begin isolation level repeatable read; create schema ${name};
         create table ${name}.plants as select * from plants;
-        create table ${name}.change_feed as select * from change_feed; commit`,
+        create table ${name}.change_feed as select * from change_feed;
+        create table ${name}.webhooks as select * from webhooks; commit`,
     );
     dumps.push(name);
     if (dumps.length > KEPT) await execute(url, `drop schema ${dumps.shift()} cascade`);
@@ -63,7 +64,20 @@ export function restorer(url: string, written: () => number, count: { restores: 
     );
   }
 
-  const restoreBoth = () => restoreFeed(dumps.at(-1), AHEAD).then(() => restorePlants(dumps.at(-1), AHEAD));
+  /** A dump has the table by name. */
+  const restoreWebhooks = (name: string | undefined) =>
+    inSteps(
+      'delete from webhooks',
+      `insert into webhooks (endpoint, plants, changed, id, holder, expires)
+        select endpoint, 'plants'::regclass, changed + ${AHEAD}, id, holder, expires from ${name}.webhooks`,
+    );
+
+  async function restoreBoth(): Promise<void> {
+    const last = dumps.at(-1);
+    await restoreFeed(last, AHEAD);
+    await restorePlants(last, AHEAD);
+    await restoreWebhooks(last);
+  }
 
   /** In turn, so that one table alone comes from a time before the transactions were raised. */
   const kinds = [restoreBoth, () => restoreFeed(dumps[0], 0n), restoreBoth, () => restorePlants(dumps[0], 0n)];

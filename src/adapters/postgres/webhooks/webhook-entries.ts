@@ -27,15 +27,24 @@ export function webhookEntries(
   const page = selectEntries(database);
   const pageStatement = semaphore(database, 'webhooks');
   const rowsOf = feedReader(database);
+  const inProgress = new Map<string, ReturnType<ReadEntries['readEntries']>>();
+
+  const read: ReadEntries['readEntries'] = ({ changed, id }) =>
+    callStore((call) =>
+      pageStatement(async () => {
+        const rows = await rowsOf(page({ changed, id }));
+        return { epoch: rows[0].epoch, entries: rows.flatMap(entryOf) };
+      }, call),
+    );
+
   return {
     awaitEntries,
-    async readEntries({ changed, id }) {
-      return callStore((call) =>
-        pageStatement(async () => {
-          const rows = await rowsOf(page({ changed, id }));
-          return { epoch: rows[0].epoch, entries: rows.flatMap(entryOf) };
-        }, call),
-      );
+    /** Endpoints at one position share a statement. */
+    readEntries(after) {
+      const key = `${after.changed}/${after.id}`;
+      const running = inProgress.get(key) ?? read(after).finally(() => inProgress.delete(key));
+      inProgress.set(key, running);
+      return running;
     },
   };
 }
