@@ -47,7 +47,15 @@ test.each<Crash>([
     crash: (service) => Promise.all([service.restart(), killPostgres('SIGKILL')]),
   },
 ])('loses nothing and serves again: $killed', async ({ killed, serviceLives, crash }) => {
-  const service = await startMortalService(() => ({ DATABASE_URL: postgres.url }));
+  const service = await startMortalService(() => ({ DATABASE_URL: postgres.url, STORE_TIMEOUT: '60s' }));
   const rows = () => storedPlantsAt(postgres.url);
-  await crashRounds({ killed, urls: [service.url], serviceLives, crash: () => crash(service), rows, history });
+  await crashRounds({
+    killed,
+    urls: [service.url],
+    serviceLives,
+    isPatient: serviceLives,
+    crash: () => crash(service),
+    rows,
+    history,
+  });
 });

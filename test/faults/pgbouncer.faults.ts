@@ -19,13 +19,14 @@ const database = forAllTests(() => migratedDatabase());
 
 test('loses nothing when it is restarted under load', async () => {
   const pooler = await startPgBouncer(pgbouncer, database.directUrl);
-  const service = await startMortalService(() => ({ DATABASE_URL: pooler.url }));
+  const service = await startMortalService(() => ({ DATABASE_URL: pooler.url, STORE_TIMEOUT: '60s' }));
   const direct = connect(database.directUrl);
   await crashRounds({
     killed: 'PgBouncer, SIGTERM',
     urls: [service.url],
     crash: pooler.restart,
     serviceLives: true,
+    isPatient: true,
     rows: () => storedPlants(direct),
     history: emptyHistory(),
   });

@@ -81,7 +81,8 @@ export function* naturals(): Iterator<number> {
   for (let n = 0; ; n++) yield n;
 }
 
-const CLIENTS = 16;
+/** Of each load; one sends a request at a time. */
+export const CLIENTS = 16;
 
 /**
  * Starts clients that send mixed plants as fast as they are answered, and each again until its outcome is known.
