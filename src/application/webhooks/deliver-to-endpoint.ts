@@ -28,7 +28,7 @@ type DeliverToEndpoint = (lease: Lease, mayBegin: () => boolean, signal: AbortSi
 const RENEWAL_CHECK = 500;
 
 /** Milliseconds of pause for each plant, for all endpoints together, while plants are being written. */
-const PAUSE = 0.5;
+const PAUSE = 0.75;
 
 export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
   const { feed, positions, send, observer, isWriting, now, sleep, random } = delivery;

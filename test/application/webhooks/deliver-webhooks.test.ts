@@ -124,10 +124,10 @@ test('pauses while plants are written, in proportion to what is sent to all endp
   start();
   const counts: number[][] = [];
   for (let n = 0; n < 7; n++) {
-    await time.pass(16);
+    await time.pass(24);
     counts.push([sent.length, sentToOther.length]);
   }
-  // Half a millisecond for each of 32 plants, twice.
+  // Three quarters of a millisecond for each of 32 plants, twice.
   expect(counts).toEqual([
     [32, 0],
     [32, 32],
