@@ -13,12 +13,13 @@ const isReady = async ({ managementUrl }: Service) => (await fetch(`${management
 
 test('eight instances that start at once on an empty database are ready once one job has migrated it', async () => {
   const database = await emptyDatabase();
-  const starting = Promise.all(Array.from({ length: 8 }, () => start(database)));
+  const services = await Promise.all(Array.from({ length: 8 }, () => start(database)));
+  for (const service of services) expect(await isReady(service)).toBe(false);
   const migration = startNode([projectFile('src/migrate.ts')], await temporaryFolder(), {
     DATABASE_URL: database.directUrl,
   });
   expect(await migration.exited).toEqual({ code: 0, signal: null });
-  for (const service of await starting) await eventually(() => isReady(service));
+  for (const service of services) await eventually(() => isReady(service));
 }, 120_000);
 
 test('old instances serve on, and start, while a newer version has migrated the database', async () => {

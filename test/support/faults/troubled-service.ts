@@ -115,6 +115,12 @@ export async function management(path: '/live' | '/ready'): Promise<number> {
   return (await fetch(`${service.managementUrl}${path}`, { headers: { Connection: 'close' } })).status;
 }
 
+/** What /ready says of the database. */
+export async function databaseCheck(): Promise<string> {
+  const response = await fetch(`${service.managementUrl}/ready`, { headers: { Connection: 'close' } });
+  return ((await response.json()) as { checks: { database: string } }).checks.database;
+}
+
 /**
  * Shows that all is over: the service is ready, what it refused is settled by sending it again, the table bears out
  * every answer, and no connection is left.
