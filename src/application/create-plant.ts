@@ -13,12 +13,18 @@ export type CreatePlant = (newPlant: NewPlant) => Promise<Plant>;
 export function createPlant(plants: AddPlant): CreatePlant {
   return async (newPlant) => {
     checkNewPlant(newPlant);
-    const stored = await plants.add(newPlant);
-    if (stored === 'deleted') throw new PlantStoreError('id_retired', `id ${newPlant.id} belongs to a deleted plant`);
-    if (!isSamePlant(stored, newPlant)) {
-      throw new PlantStoreError('id_taken', `id ${newPlant.id} belongs to a different plant`);
+    const found = await plants.add(newPlant);
+    if (found === 'deleted') throw new PlantStoreError('id_retired', holderMessages.id_retired(newPlant.id));
+    if (found !== 'created' && !isSamePlant(found, newPlant)) {
+      throw new PlantStoreError('id_taken', holderMessages.id_taken(newPlant.id));
     }
-    const { id: _, ...plant } = stored;
+    const { id: _, ...plant } = newPlant;
     return plant;
   };
 }
+
+/** Why a plant cannot have its id. */
+const holderMessages = {
+  id_taken: (id: bigint) => `id ${id} belongs to a different plant`,
+  id_retired: (id: bigint) => `id ${id} belongs to a deleted plant`,
+};

@@ -2,16 +2,16 @@ import type { NewPlant, Stored } from '../domain/plant.ts';
 
 export interface AddPlant {
   /**
-   * Stores the plant unless its id is taken. Resolves, once durable, to what holds the id: the given record, or the
-   * existing one, unchanged, or `deleted` if that plant was deleted. Of concurrent calls with one id exactly one stores
-   * its plant, and all resolve to that record. Calling it again with the same plant is safe, whatever the outcome of the
-   * first call.
+   * Stores the plant unless its id is taken. Resolves, once durable, to `created`, or to what holds the id: an existing
+   * record, unchanged, or `deleted` if that plant was deleted. Of concurrent calls with one id exactly one stores its
+   * plant, and the others resolve to that record. Calling it again with the same plant is safe, whatever the outcome of
+   * the first call.
    *
    * MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now, or if this call may have
    * stored the plant and something else holds the id since; the plant may or may not have been stored. Any other
    * rejection is a defect.
    */
-  add(plant: NewPlant): Promise<NewPlant | 'deleted'>;
+  add(plant: NewPlant): Promise<'created' | NewPlant | 'deleted'>;
 }
 
 export interface LoadPlant {

@@ -2,6 +2,7 @@ import { changePlant } from './change-plant.ts';
 import { createPlant } from './create-plant.ts';
 import { deletePlant } from './delete-plant.ts';
 import { findPlant } from './find-plant.ts';
+import { importPlants } from './import-plants.ts';
 import { listPlants } from './list-plants.ts';
 import type * as ports from './ports.ts';
 
@@ -10,11 +11,17 @@ export type Ports = ports.AddPlant & ports.LoadPlant & ports.UpdatePlant & ports
 
 /** Everything the application does, for the driving adapters. */
 export function useCases(plants: Ports) {
+  let writes = 0;
+  const add: ports.AddPlant['add'] = (plant) => {
+    writes++;
+    return plants.add(plant);
+  };
   return {
-    createPlant: createPlant(plants),
+    createPlant: createPlant({ add }),
     findPlant: findPlant(plants),
     changePlant: changePlant(plants),
     deletePlant: deletePlant(plants),
+    importPlants: importPlants(plants, () => writes),
     listPlants: listPlants(plants),
     readChanges: (query: ports.ChangesQuery) => plants.readChanges(query),
   };

@@ -40,7 +40,11 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
   }
 
   return {
-    add: async (plant) => stored.get(plant.id) ?? set(plant.id, plant),
+    async add(plant) {
+      const now = stored.get(plant.id);
+      if (now === undefined) set(plant.id, plant);
+      return now ?? 'created';
+    },
     find: async (id) => stored.get(id),
     async replace(plant, condition) {
       const now = stored.get(plant.id);

@@ -17,8 +17,11 @@ interface InsertOptions {
   readonly onInsert: (plants: number, rows: number) => void;
 }
 
-/** The holder of an id; rejects if the look-up has failed. */
-type Holder = NewPlant | 'deleted' | Promise<NewPlant | 'deleted'>;
+/** What an addition finds. */
+type Found = Awaited<ReturnType<AddPlant['add']>>;
+
+/** The same; rejects if the look-up has failed. */
+type Holder = Found | Promise<Found>;
 
 /** UTF-16 units of text in one statement: enough to fill a batch, little enough for Postgres to parse quickly. */
 const BATCH_TEXT = 1_000_000;
@@ -30,7 +33,7 @@ export function plantInserts(
   { callStore, batchRows, onInsert }: InsertOptions,
 ) {
   const insert = insertInto(database);
-  const addInBatch = batcher<NewPlant, NewPlant | 'deleted'>({
+  const addInBatch = batcher<NewPlant, Found>({
     run: (plants) => insertBatch(plants),
     shouldRetryAlone,
     maxItems: batchRows,
@@ -43,11 +46,11 @@ export function plantInserts(
   const add: AddPlant['add'] = (plant) =>
     callStore(
       (call) => addInBatch(plant, call),
-      (holder) => holder !== 'deleted' && isSamePlant(holder, plant),
+      (found) => found === 'created' || (found !== 'deleted' && isSamePlant(found, plant)),
     );
   return { add, waiting: addInBatch.waiting, running: addInBatch.running };
 
-  /** Inserts the first plant of each id that is free, and returns for every plant the holder of its id. */
+  /** Inserts the first plant of each id that is free, and returns for every plant what it found. */
   async function insertBatch(plants: readonly NewPlant[], isRepeated = false): Promise<readonly Holder[]> {
     const firsts = new Map<bigint, NewPlant>();
     for (const plant of plants) if (!firsts.has(plant.id)) firsts.set(plant.id, plant);
@@ -57,7 +60,8 @@ export function plantInserts(
       insert(sorted.map(({ id, name, tag }) => [id, name, tag ?? null])),
     );
     onInsert(plants.length, rows.length);
-    if (rows.length === plants.length) return plants;
+    if (rows.length === plants.length) return plants.map(() => 'created');
+    const created = new Set(rows.map(({ id }) => id));
     // A plant that this INSERT has stored holds its id, whatever has become of it since.
     const holders = new Map<bigint, Holder>(rows.map(({ id }) => [id, firsts.get(id) as NewPlant]));
     try {
@@ -69,14 +73,19 @@ export function plantInserts(
           throw new MissingRowError(`plant ${missing[0]?.id} was not stored: a trigger or a rule may drop it`);
         // A deleted plant held the id, and was purged before the look-up.
         const repeated = await insertBatch(missing, true);
-        for (const [index, { id }] of missing.entries()) holders.set(id, repeated[index] as Holder);
+        for (const [index, plant] of missing.entries()) {
+          const found = repeated[index] as Holder;
+          if (found === 'created') created.add(plant.id);
+          holders.set(plant.id, found === 'created' ? plant : found);
+        }
       }
     } catch (error) {
       if (rows.length === 0) throw error;
       // What was inserted is not inserted again: by then another plant may hold the id.
       for (const id of firsts.keys()) if (!holders.has(id)) holders.set(id, Promise.reject(error));
     }
-    return plants.map(({ id }) => holders.get(id) as Holder);
+    // Of several plants with one id, the first was inserted.
+    return plants.map(({ id }) => (created.delete(id) ? 'created' : (holders.get(id) as Holder)));
   }
 }
 

@@ -57,7 +57,7 @@ test('tells each plant of a batch its own outcome: new, replayed, conflicting, t
   ]);
   await first;
   const two = { id: 2n, name: 'new' };
-  expect(outcomes).toEqual([held, held, two, two, { id: 3n, name: 'new', tag: 'tag' }]);
+  expect(outcomes).toEqual([held, held, 'created', two, 'created']);
   // Those that its own statements have stored, for the import.
   expect([plants.inserted(), plantsIn(database).inserted()]).toEqual([4, 0]);
 });
@@ -143,7 +143,10 @@ test('never deadlocks with another instance that adds the same plants in the opp
   for (let round = 0; round < 30; round++) {
     const all = many(200).map((plant) => ({ ...plant, id: plant.id + BigInt(1_000 * round) }));
     const added = [...all.map((plant) => one.add(plant)), ...all.toReversed().map((plant) => two.add(plant))];
-    expect(await Promise.all(added)).toEqual([...all, ...all.toReversed()]);
+    const found = await Promise.all(added);
+    const wanted = [...all, ...all.toReversed()];
+    expect(found.map((one, n) => (one === 'created' ? wanted[n] : one))).toEqual(wanted);
+    expect(found.filter((one) => one === 'created')).toHaveLength(all.length);
   }
   // A backend tells its last statistics when it ends.
   for (const each of databases) await each.close();
@@ -167,7 +170,7 @@ test('keeps its connections though a trigger warns at every row', async () => {
   const plants = plantsIn(database);
   const backends = new Set<string | null | undefined>();
   for (const plant of many(10)) {
-    expect(await plants.add(plant)).toEqual(plant);
+    expect(['created', plant]).toContainEqual(await plants.add(plant));
     const pids =
       "select pid from pg_stat_activity where application_name = 'plant-store' and datname = current_database()";
     for (const { pid } of await server.query(pids)) backends.add(pid);
@@ -183,6 +186,5 @@ test('takes a transaction that outlasts transaction_timeout, which Postgres 17 b
     code: 'store_unavailable',
     cause: { code: '25P04' },
   });
-  const other = { id: 6n, name: 'another' };
-  expect(await plantsIn(limited).add(other)).toEqual(other);
+  expect(await plantsIn(limited).add({ id: 6n, name: 'another' })).toBe('created');
 });

@@ -1,0 +1,119 @@
+import { PlantStoreError } from '../domain/errors.ts';
+import { isSamePlant, type NewPlant } from '../domain/plant.ts';
+import type { AddPlant, UpdatePlant } from './ports.ts';
+
+/** What became of a plant of a list. */
+type ImportOutcome = 'created' | 'changed' | 'unchanged' | 'id_taken' | 'id_retired';
+
+interface ImportOptions {
+  /** Whether a plant replaces a different one with its id. */
+  readonly replaces: boolean;
+  /** Aborts when nobody waits for the outcomes any more. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Stores a list of plants that meet the rules of their fields, and resolves to the outcome of each once all are durable.
+ * It is as if they were created, or changed, one after another. Of plants with one id only the first is stored, or the
+ * last if it replaces others.
+ *
+ * @throws PlantStoreError `store_unavailable` once nothing of it runs any more, whatever part of it was done, if the
+ * outcome of a plant is not known or the signal has aborted
+ */
+export type ImportPlants = (list: readonly NewPlant[], options: ImportOptions) => Promise<ImportOutcome[]>;
+
+/** Plants that are given to the store together. */
+const GROUP = 256;
+
+/** @param writes counts what others have begun to write */
+export function importPlants(plants: AddPlant & UpdatePlant, writes: () => number): ImportPlants {
+  const inTurn = groupTurns(writes);
+
+  /** The outcomes of plants with one id, in their order. */
+  async function keep([first, ...others]: readonly [NewPlant, ...NewPlant[]]): Promise<ImportOutcome[]> {
+    const found = await plants.add(first);
+    const holder = found === 'created' ? first : found;
+    const outcomeOf = (plant: NewPlant) => {
+      if (holder === 'deleted') return 'id_retired';
+      return isSamePlant(holder, plant) ? 'unchanged' : 'id_taken';
+    };
+    return [found === 'created' ? found : outcomeOf(first), ...others.map(outcomeOf)];
+  }
+
+  async function replace(list: readonly [NewPlant, ...NewPlant[]]): Promise<ImportOutcome[]> {
+    const last = list.at(-1) ?? list[0];
+    const found = await plants.add(last);
+    const isReplaced = typeof found === 'object' && !isSamePlant(found, last);
+    const stored = isReplaced ? await plants.replace(last) : found;
+    if (stored === undefined) throw new PlantStoreError('store_unavailable', `plant ${last.id} was purged meanwhile`);
+    if (stored === 'deleted') return list.map(() => 'id_retired');
+    return list.map((plant, index) => {
+      const before = list[index - 1] ?? found;
+      if (typeof before === 'string') return 'created';
+      return isSamePlant(before, plant) ? 'unchanged' : 'changed';
+    });
+  }
+
+  return async (list, { replaces, signal }) => {
+    const store = replaces ? replace : keep;
+    const outcomes: ImportOutcome[] = [];
+    const withOneId = [...Map.groupBy(list.keys(), (index) => (list[index] as NewPlant).id).values()];
+    const failures: unknown[] = [];
+    const isOver = () => withOneId.length === 0 || failures.length > 0 || signal.aborted;
+
+    async function storeOf(indexes: readonly number[]): Promise<void> {
+      try {
+        const own = await store(indexes.map((index) => list[index]) as [NewPlant, ...NewPlant[]]);
+        for (const [position, index] of indexes.entries()) outcomes[index] = own[position] as ImportOutcome;
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    async function storeGroups(): Promise<void> {
+      while (!isOver()) await inTurn(() => (isOver() ? [] : withOneId.splice(0, GROUP).map(storeOf)));
+    }
+
+    // While a group is with the store, the service prepares another one.
+    await Promise.all([storeGroups(), storeGroups()]);
+    if (failures.length > 0) throw failures[0];
+    if (signal.aborted) throw new PlantStoreError('store_unavailable', 'the client has left');
+    return outcomes;
+  };
+}
+
+/**
+ * Lets groups of all imports into the store in turn: two at once or, while others write, one, with a pause after it that
+ * takes as long. With two groups, or without the pause, creates of others keep a fifth to a half of their rate.
+ *
+ * @param writes counts what others have begun to write
+ */
+function groupTurns(writes: () => number) {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  let isShared = false;
+
+  function begin(): void {
+    while (waiting.length > 0 && running < (isShared ? 1 : 2)) {
+      running++;
+      waiting.shift()?.();
+    }
+  }
+
+  return async (work: () => readonly Promise<void>[]): Promise<void> => {
+    // Before it waits: others may have their turn in the pause of another group.
+    const before = writes();
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve);
+      begin();
+    });
+    const start = performance.now();
+    const stores = work();
+    if (stores.length > 0) {
+      await Promise.all(stores);
+      isShared = writes() !== before;
+      if (isShared) await new Promise((resolve) => setTimeout(resolve, performance.now() - start));
+    }
+    running--;
+    begin();
+  };
+}
