@@ -14,11 +14,14 @@ const CODE_ESCAPE = 6;
 /** Arrays and objects within each other: the brackets of a megabyte of them would block the event loop for 75 ms. */
 export const MAX_DEPTH = 1_000;
 
+/** Of other members. */
+const MAX_OTHER_KEYS = 20;
+
 interface JsonMembers {
   /** The source text of each requested member that is there. */
   readonly requested: ReadonlyMap<string, string>;
-  /** The first key of another member, as it was written. */
-  readonly otherKey: string | undefined;
+  /** The first keys of other members, as they were written. */
+  readonly otherKeys: readonly string[];
 }
 
 /**
@@ -30,7 +33,7 @@ interface JsonMembers {
  */
 export function jsonMembers(json: string, names: readonly string[]): JsonMembers | undefined {
   const requested = new Map<string, string>();
-  let otherKey: string | undefined;
+  const otherKeys: string[] = [];
   /** The closing brackets still expected, the innermost last. */
   const closings: string[] = [];
   let at = skipSpace(json, 0);
@@ -58,7 +61,7 @@ export function jsonMembers(json: string, names: readonly string[]): JsonMembers
     }
     if (closings.length === 0) {
       if (at !== json.length) throw new SyntaxError();
-      return isObject ? { requested, otherKey } : undefined;
+      return isObject ? { requested, otherKeys } : undefined;
     }
     at = skipSpace(json, at + 1);
     if (closings.at(-1) === '}') readKey();
@@ -72,7 +75,7 @@ export function jsonMembers(json: string, names: readonly string[]): JsonMembers
       name = undefined;
       // `find` would need a new function for each key.
       for (const one of names) if (isName(json, at, end, one)) name = one;
-      if (name === undefined) otherKey ??= json.slice(at, end);
+      if (name === undefined && otherKeys.length < MAX_OTHER_KEYS) otherKeys.push(json.slice(at, end));
     }
     at = skipSpace(json, end);
     if (json[at] !== ':') throw new SyntaxError();

@@ -4,21 +4,21 @@ import { Compile } from 'typebox/compile';
 import { PlantStoreError } from '../domain/errors.ts';
 import { exactInteger } from './json-integer.ts';
 import { jsonMembers, MAX_DEPTH } from './json-members.ts';
-
-/** Characters of an unknown member's name that a message shows. */
-const SHOWN_NAME = 100;
+import { shown } from './shown.ts';
 
 /**
  * Creates a parser from bytes to a value of the schema, with every member of `format: int64` as a bigint of exactly the
  * number that was sent. Unknown members are dropped, or refused if the schema has `additionalProperties: false`.
  *
  * @param subject the input's name in error messages
- * @returns a function that throws PlantStoreError `malformed_json` if the input is not JSON in UTF-8 or nested too
- * deep, and `invalid_plant`, naming the member and what it must be, if it does not match the schema.
+ * @param noteUnknown called with the names of the first unknown members
+ * @returns a function that throws PlantStoreError `malformed_json` if the input is not JSON in UTF-8 or nested too deep,
+ * and `invalid_plant`, naming the member and what it must be, if it does not match the schema.
  */
 export function jsonParser<Schema extends TObject>(
   schema: Schema,
   subject = 'the body',
+  noteUnknown?: (names: readonly string[]) => void,
 ): (bytes: Buffer) => Static<Schema> {
   const validator = Compile(schema);
   const { description: rule, additionalProperties } = schema as {
@@ -35,13 +35,19 @@ export function jsonParser<Schema extends TObject>(
     return invalid(`${name} must be ${property(name)?.description}`);
   }
 
+  const isClosed = additionalProperties === false;
+  const mindsUnknown = isClosed || noteUnknown !== undefined;
+
+  function refuseUnknown(unknown: readonly string[]): void {
+    noteUnknown?.(unknown);
+    if (isClosed) throw invalid(`${shown(unknown[0] ?? '')} is unknown: ${subject} may have only ${names.join(', ')}`);
+  }
+
   return (bytes) => {
     const members = membersOf(decode(bytes, subject), names, subject);
     if (members === undefined) throw invalid(`${subject} must be ${rule}`);
-    const { requested, otherKey } = members;
-    if (otherKey !== undefined && additionalProperties === false) {
-      throw invalid(`${shownName(otherKey)} is unknown: ${subject} may have only ${names.join(', ')}`);
-    }
+    const { requested, otherKeys } = members;
+    if (otherKeys.length > 0 && mindsUnknown) refuseUnknown(otherKeys.map((key): string => JSON.parse(key)));
     const value: Record<string, unknown> = {};
     for (const [name, source] of requested) value[name] = scalar(source);
     if (!validator.Check(value as unknown)) {
@@ -62,12 +68,6 @@ export function jsonParser<Schema extends TObject>(
 
 function invalid(message: string): PlantStoreError {
   return new PlantStoreError('invalid_plant', message);
-}
-
-/** In quotes, like everything that clients choose. */
-function shownName(key: string): string {
-  const name: string = JSON.parse(key);
-  return JSON.stringify(name.length > SHOWN_NAME ? `${name.slice(0, SHOWN_NAME)}…` : name);
 }
 
 function decode(bytes: Buffer, subject: string): string {

@@ -36,13 +36,13 @@ const objects = fc.tuple(fc.array(members, { maxLength: 6 }), space).map(([list,
 });
 
 // What JSON.parse makes of the object is no measure: V8 may read an escaped key as another one (nodejs/node#63785).
-test('finds the last member of that name and the first other key, as they were written, whatever else is in the object', () => {
+test('finds the last member of that name and the other keys, as they were written, whatever else is in the object', () => {
   fc.assert(
     fc.property(objects, fc.constantFrom(NAME, 'i', 'ID', 'absent'), ({ json, list }, name) => {
       expect(() => JSON.parse(json)).not.toThrow();
-      const { requested, otherKey } = jsonMembers(json, [name]) ?? {};
+      const { requested, otherKeys = [] } = jsonMembers(json, [name]) ?? {};
       expect(requested?.get(name)).toBe(list.findLast(({ key }) => key === name)?.source);
-      expect(otherKey && JSON.parse(otherKey)).toBe(list.find(({ key }) => key !== name)?.key);
+      expect(otherKeys.map((key) => JSON.parse(key))).toEqual(list.map(({ key }) => key).filter((key) => key !== name));
     }),
     { numRuns: 5_000 },
   );

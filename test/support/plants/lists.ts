@@ -1,9 +1,14 @@
-/* Lists as streams, in the chunks that a test wants. */
+import { readPlantList } from '../../../src/wire/lists/plant-list.ts';
 
-export async function* chunks(...parts: readonly (string | Buffer)[]): AsyncGenerator<Buffer> {
-  for (const part of parts) yield Buffer.from(part);
+/* Lists as the import reads them. */
+
+type Options = Partial<Parameters<typeof readPlantList>[1]>;
+
+export const readList = (body: string | Buffer, options: Options = {}) =>
+  readPlantList(Buffer.from(body), { format: 'csv', replaces: false, more: false, ...options });
+
+/** What each record was read as: its first line, and the plant or why it is none. */
+export async function recordsOf(body: string | Buffer, options: Options = {}) {
+  const { records } = await readList(body, options);
+  return records.map(({ line, plant, refusal }) => [line, plant ?? refusal?.message]);
 }
-
-/** All the items of batches. */
-export const collected = async <Item>(batches: AsyncIterable<readonly Item[]>): Promise<Item[]> =>
-  (await Array.fromAsync(batches)).flat() as Item[];

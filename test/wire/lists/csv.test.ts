@@ -1,103 +1,138 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { csvEntries } from '../../../src/adapters/import/csv.ts';
-import { linesOf, MAX_LINE } from '../../../src/adapters/import/lines.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 import { int64 } from '../../support/plants/json-forms.ts';
-import { chunks, collected } from '../../support/plants/lists.ts';
+import { readList, recordsOf } from '../../support/plants/lists.ts';
 
 const ID_RULE = 'id must be an integer from -9223372036854775808 to 9223372036854775807';
 
 const SAVE = 'save the list as "CSV UTF-8"';
-
-/** What was read: the line, and the plant or why it is none. */
-async function read(...parts: (string | Buffer)[]) {
-  const entries = await collected(csvEntries(linesOf(chunks(...parts))));
-  return entries.map(({ line, content }) => [
-    line.number,
-    content instanceof PlantStoreError ? content.message : content,
-  ]);
-}
 
 test.each([
   ['Id;"NAME";tag\r\n1;"a;b";\r\n2;c,d;e\r\n'],
   ['\uFEFFid\tName\tTAG\r\n1\ta;b\t\r\n2\t"c,d"\te\r\n'],
   ['colour,tag,name,ID\r\nred,,a;b,1\r\n,e,"c,d",2'],
 ])('recognizes the separators in %j, and the columns by their names, in any order and case', async (list) => {
-  expect(await read(list)).toEqual([
+  expect(await recordsOf(list)).toEqual([
     [2, { id: 1n, name: 'a;b' }],
     [3, { id: 2n, name: 'c,d', tag: 'e' }],
   ]);
 });
 
+test('says what the columns are, what separates them, and which mean nothing', async () => {
+  const list = 'Colour;ID;Name;;colour;COLOUR\n';
+  expect(await readList(list)).toMatchObject({
+    layout: { columns: ['', 'id', 'name', '', '', ''], separator: ';' },
+    ignored: ['Colour', 'colour', 'COLOUR'],
+  });
+  const many = Array.from({ length: 500 }, (_, n) => `${'x'.repeat(200)}${n}`);
+  const { ignored } = await readList(`id,name,${many}\n`);
+  expect(ignored).toEqual([`${'x'.repeat(100)}…`]);
+  const numbered = Array.from({ length: 500 }, (_, n) => `column ${n}`);
+  expect((await readList(`id,name,${numbered}\n`)).ignored).toEqual(numbered.slice(0, 20));
+});
+
+test('takes the columns and the separator that are given in place of a line of names', async () => {
+  const columns = ['id', '', 'name', 'tag'] as const;
+  expect(await recordsOf('1\tred\ta\n', { columns, separator: '\t' })).toEqual([[1, { id: 1n, name: 'a' }]]);
+  expect(await recordsOf('id,name\n', { columns: ['id', 'name'] })).toEqual([[1, `${ID_RULE}, not "id"`]]);
+  expect(await recordsOf('id;name\n1;a\n', { separator: ';' })).toEqual([[2, { id: 1n, name: 'a' }]]);
+});
+
 // https://www.stata.com/support/faqs/data-management/how-excel-writes-empty-cells/
 test('takes cells that Excel leaves out at the end of a line as empty, and skips rows without any value', async () => {
-  expect(await read('id;name;tag\n;;\n1;a\n;;\n\n2;b;\n')).toEqual([
+  expect(await recordsOf('id;name;tag\n;;\n1;a\n;;\n\n2;b;\n')).toEqual([
     [3, { id: 1n, name: 'a' }],
     [6, { id: 2n, name: 'b' }],
   ]);
 });
 
+const NO_CELL = 'quotes must enclose a whole cell, and be doubled within it';
+const ROUNDED = ': a spreadsheet has rounded it; format the column as text before you enter ids';
+const SEPARATED = ': write digits only, without a separator';
+
 test.each([
-  ['1,Rosa "Peace"', 'quotes must enclose a whole cell, and be doubled within it'],
-  ['1,"Rosa" Peace', 'quotes must enclose a whole cell, and be doubled within it'],
-  ['1,a,b', 'there are 3 cells, but the first line names 2 columns'],
+  ['1,Rosa "Peace"', NO_CELL],
+  ['1,"Rosa" Peace', NO_CELL],
+  ['1,a,b', 'there are more cells than columns, of which there are 2'],
   ['1', 'name is missing; write "" for an empty name'],
   ['1,', 'name is missing; write "" for an empty name'],
   [',a', 'id is missing'],
-  ['1.0,a', ID_RULE],
-  ['9.22337E+18,a', `${ID_RULE}; a spreadsheet has rounded this one: format the column as text before you enter ids`],
-  ['"9,22337E+18",a', `${ID_RULE}; a spreadsheet has rounded this one: format the column as text before you enter ids`],
-  [' 1,a', ID_RULE],
+  ['"",a', 'id is missing'],
+  ['1.0,a', `${ID_RULE}, not "1.0"${SEPARATED}`],
+  ['"1,5",a', `${ID_RULE}, not "1,5"${SEPARATED}`],
+  ['1.017,a', `${ID_RULE}, not "1.017"${SEPARATED}`],
+  [' 13 ,a', `${ID_RULE}, not " 13 ": remove the spaces`],
+  ['\u200b7\u00a0,a', `${ID_RULE}, not "\\u200b7\\u00a0"`],
+  ['9.22337E+18,a', `${ID_RULE}, not "9.22337E+18"${ROUNDED}`],
+  ['"9,22337E+18",a', `${ID_RULE}, not "9,22337E+18"${ROUNDED}`],
+  ['9223372036854775808,a', ID_RULE],
+  [`${'x'.repeat(5_000)},a`, `${ID_RULE}, not "${'x'.repeat(100)}…"`],
+  ['1,"\0"', 'name must be a string without U+0000 and without lone surrogates'],
   [Buffer.from([0x31, 0x2c, 0xff]), `the line must be valid UTF-8; in Excel, ${SAVE}`],
-  [`1,${'x'.repeat(MAX_LINE)}`, 'the line is larger than 1048576 bytes'],
 ])('refuses the record %.20s only', async (record, message) => {
-  expect(await read('id,name\n', record, '\n2,b\n')).toEqual([
+  const list = Buffer.concat([Buffer.from('id,name\n'), Buffer.from(record), Buffer.from('\n2,b\n')]);
+  expect(await recordsOf(list)).toEqual([
     [2, message],
     [3, { id: 2n, name: 'b' }],
   ]);
 });
 
-test('gives up on a quote that is not closed within the limit, and goes on after that', async () => {
-  const line = `${'x'.repeat(99)}\n`;
-  const entries = await read('id,name\n1,"a\n', line.repeat(20_000), '2,b\n3,"c\n4,d\n');
-  expect(entries[0]).toEqual([2, 'a quote is not closed within 1048576 bytes']);
-  expect(entries.slice(-2)).toEqual([
-    [20_003, { id: 2n, name: 'b' }],
-    [20_004, 'a quote is never closed'],
+test('knows which lines a stray quote has joined into one record, and the id of what it refuses', async () => {
+  const list = 'id,name\n1,12" pot\n2,b\n3,c\n4,12" pot\n5,\n6,"f\n\n"\n';
+  const { records } = await readList(list);
+  expect(records.map(({ line, lastLine, id, refusal }) => [line, lastLine, id, refusal?.message])).toEqual([
+    [2, 5, undefined, NO_CELL],
+    [6, 6, 5n, 'name is missing; write "" for an empty name'],
+    [7, 9, 6n, undefined],
   ]);
 });
 
-test('knows which lines a stray quote has joined into one record, up to the next quote or the end', async () => {
-  const list = 'id,name\n1,12" pot\n2,b\n3,c\n4,12" pot\n5,e\n6,"f\n\n7,g\n';
-  const entries = await collected(csvEntries(linesOf(chunks(list))));
-  expect(entries.map(({ line, content }) => [line.number, line.lastNumber, content instanceof Error])).toEqual([
-    [2, 5, true],
-    [6, 6, false],
-    [7, 9, true],
-  ]);
+const names = (line: number) => `line ${line} must name the columns, as in id,name,tag: `;
+
+test.each<[code: string, message: string, list: string | Buffer]>([
+  ['malformed_json', 'the list is empty', ''],
+  ['malformed_json', 'the list is empty', '\uFEFF'],
+  ['malformed_json', 'the list is empty', '\r\n \n\t'],
+  ['invalid_plant', `${names(1)}the columns id and name are missing; it is "1,Rosa"`, '1,Rosa\n'],
+  ['invalid_plant', `${names(3)}the column name is missing; it is "id"`, '\n\nid\n'],
+  ['invalid_plant', `${names(1)}the column id is missing; it is "title;Name"`, 'title;Name\n'],
+  ['invalid_plant', `${names(1)}the column id is there twice; it is "id\\tid\\tname"`, 'id\tid\tname\n'],
+  ['invalid_plant', `${names(1)}the column tag is there twice; it is "id,name,tag,Tag"`, 'id,name,tag,Tag\n'],
+  [
+    'invalid_plant',
+    `${names(1)}the line must be valid UTF-8; in Excel, ${SAVE}; it is "id,name,gr\uFFFD\uFFFDe"`,
+    Buffer.from('id,name,größe\n', 'latin1'),
+  ],
+  ['invalid_plant', `${names(1)}${NO_CELL}; it is "id,na\\"m\\"e"`, 'id,na"m"e\n'],
+  ['invalid_plant', `${names(1)}${NO_CELL}; it is "id,\\"name"`, 'id,"name\n1,a"\n'],
+  [
+    'invalid_plant',
+    `${names(1)}lines must end with LF or CR LF, not with CR alone; in Excel, ${SAVE}; it is "id,name\\r1,a"`,
+    'id,name\r1,a\r',
+  ],
+  [
+    'invalid_plant',
+    `${names(1)}there are more cells than columns, of which there are 1000; it is "id,name${','.repeat(93)}…"`,
+    `id,name${','.repeat(1_000)}\n`,
+  ],
+  ['invalid_plant', 'line 3: a quote is never closed', 'id,name\n1,a\n2,"b\n3,c\n'],
+])('refuses a list as a whole, %s: %s', async (code, message, list) => {
+  await expect(readList(list)).rejects.toEqual(new PlantStoreError(code as PlantStoreError['code'], message));
+  await expect(readList(list)).rejects.toMatchObject({ code });
 });
 
-const columns = 'the first line must name the columns, as in id,name,tag';
-const unreadable = (why: string) =>
-  `the first line cannot be read (${why}): it must name the columns, as in id,name,tag`;
+test.each([
+  ['id;name\n1;a\n', 'the column tag is missing: existing=replace would delete tags'],
+  ['id;name;tag\n1;a\n', undefined],
+])('of a list %j that replaces plants, says: %s', async (list, message) => {
+  const reading = recordsOf(list, { replaces: true });
+  if (message === undefined) expect(await reading).toEqual([[2, { id: 1n, name: 'a' }]]);
+  else await expect(reading).rejects.toThrow(message);
+});
 
-test.each<[message: string, list: string | Buffer]>([
-  ['the list is empty', ''],
-  ['the list is empty', '\uFEFF'],
-  ['the list is empty', '\r\n\n'],
-  [`the columns id and name are missing: ${columns}; it is 1,rosa`, '1,Rosa\n'],
-  [`the column name is missing: ${columns}; it is id`, 'id\n'],
-  [`the column id is missing: ${columns}; it is title;name`, 'title;Name\n'],
-  [`the column id is there twice: ${columns}; it is id\tid\tname`, 'id\tid\tname\n'],
-  [`the column tag is there twice: ${columns}; it is id,name,tag,tag`, 'id,name,tag,Tag\n'],
-  [unreadable(`the line must be valid UTF-8; in Excel, ${SAVE}`), Buffer.from('id,name,größe\n', 'latin1')],
-  [unreadable('quotes must enclose a whole cell, and be doubled within it'), 'id,na"m"e\n'],
-  [unreadable('a quote is never closed'), 'id,"name\n'],
-  [unreadable(`lines must end with LF or CR LF, not with CR alone; in Excel, ${SAVE}`), 'id,name\r1,a\r'],
-  [unreadable('the line is larger than 1048576 bytes'), `id,name,${'x'.repeat(MAX_LINE)}\n`],
-])('refuses a list, and says why: %s', async (message, list) => {
-  await expect(read(list)).rejects.toEqual(new Error(message));
+test('a list of names alone has no records', async () => {
+  for (const list of ['id,name', '\uFEFFid,name\r\n', 'id,name\n\n,\n']) expect(await recordsOf(list)).toEqual([]);
 });
 
 /** A text as a cell, in quotes where it must be or by chance; undefined as an empty one. */
@@ -106,23 +141,31 @@ function cell(text: string | undefined, quoted: boolean): string {
   return quoted || text === '' || /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-test('reads every plant that RFC 4180 can write exactly, and gives the line where it begins, wherever the chunks end', async () => {
-  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom(...'",;\t\r\nx') }));
+test('reads every plant that RFC 4180 can write exactly, and gives its lines, with the names or without', async () => {
+  const text = fc
+    .oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({ unit: fc.constantFrom(...'",;\t\r\nx') }),
+      fc.string({ unit: 'binary' }).map((end) => `\uFEFF${end}`),
+    )
+    .filter((text) => !text.includes('\0'));
   const row = fc.record({ id: int64, name: text, tag: fc.option(text, { nil: undefined }), quoted: fc.boolean() });
-  const format = { separator: fc.constantFrom(',', ';', '\t'), end: fc.constantFrom('\n', '\r\n') };
-  const list = fc.record({ rows: fc.array(row), cut: fc.nat(), ...format });
+  const format = { separator: fc.constantFrom(...([',', ';', '\t'] as const)), end: fc.constantFrom('\n', '\r\n') };
+  const order = fc.shuffledSubarray(['id', 'name', 'tag'] as const, { minLength: 3 });
+  const list = fc.record({ rows: fc.array(row), order, ...format });
   await fc.assert(
-    fc.asyncProperty(list, async ({ rows, cut, separator, end }) => {
-      const cells = rows.map(({ id, name, tag, quoted }) => [`${id}`, cell(tag, quoted), cell(name, quoted)]);
-      const records = [['id', 'tag', 'name'], ...cells].map((row) => row.join(separator) + end);
-      const file = Buffer.from(records.join(''));
-      const middle = cut % file.length;
-      const linesBefore = (n: number) => records.slice(0, n).join('').split('\n').length;
-      const plants = rows.map(({ id, name, tag }, n) => [
-        linesBefore(n + 1),
-        { id, name, ...(tag !== undefined && { tag }) },
-      ]);
-      expect(await read(file.subarray(0, middle), file.subarray(middle))).toEqual(plants);
+    fc.asyncProperty(list, async ({ rows, order, separator, end }) => {
+      const cells = rows.map(({ id, name, tag, quoted }) => {
+        const texts = { id: `${id}`, name: cell(name, quoted), tag: cell(tag, quoted) };
+        return order.map((column) => texts[column]);
+      });
+      const lines = cells.map((row) => row.join(separator) + end);
+      const linesBefore = (n: number) => lines.slice(0, n).join('').split('\n').length;
+      const plants = (first: number) =>
+        rows.map(({ id, name, tag }, n) => [linesBefore(n) + first, { id, name, ...(tag !== undefined && { tag }) }]);
+      expect(await recordsOf([order.join(separator) + end, ...lines].join(''))).toEqual(plants(1));
+      if (rows.length === 0) return;
+      expect(await recordsOf(lines.join(''), { columns: order, separator })).toEqual(plants(0));
     }),
   );
 });

@@ -1,57 +1,48 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { linesOf, MAX_LINE } from '../../../src/adapters/import/lines.ts';
-import { chunks, collected } from '../../support/plants/lists.ts';
+import { linesOf } from '../../../src/wire/lists/lines.ts';
 
-const read = async (...parts: (string | Buffer)[]) =>
-  (await collected(linesOf(chunks(...parts)))).map(({ number, bytes }) => [number, bytes.toString()]);
+const read = (body: string | Buffer, keepsMark = false, joinsLines = false) => [
+  ...linesOf(Buffer.from(body), keepsMark, () => joinsLines),
+];
 
-test('splits at line feeds, wherever the chunks end, and numbers the lines', async () => {
-  // No byte above 0xee: two of them at the start would be a byte order mark, which the tests below are about.
+test('splits at line feeds, numbers the lines, and knows where each ends', () => {
+  // No octet above 0xee: two of them at the start would be a byte order mark, which the tests below are about.
   const bytes = fc
-    .uint8Array({ maxLength: 60, max: 0xee })
+    .uint8Array({ maxLength: 60, min: 0x01, max: 0xee })
     .map((array) => array.map((byte) => (byte % 4 === 0 ? 0x0a : byte)));
-  await fc.assert(
-    fc.asyncProperty(bytes, fc.array(fc.nat(60)), async (array, cuts) => {
+  fc.assert(
+    fc.property(bytes, (array) => {
       const whole = Buffer.from(array);
-      const ends = [...cuts, whole.length].toSorted((a, b) => a - b);
-      const parts = ends.map((end, index) => whole.subarray(ends[index - 1] ?? 0, end));
-      const lines = await collected(linesOf(chunks(...parts)));
+      const lines = read(whole);
       const expected = whole.toString('latin1').replace(/\n$/, '').split('\n');
-      expect(lines.map((line) => line.bytes.toString('latin1'))).toEqual(whole.length === 0 ? [] : expected);
+      const texts = lines.map((line) => line.bytes.toString('latin1'));
+      expect(texts).toEqual(whole.length === 0 ? [] : expected.map((line) => line.replace(/\r$/, '')));
       expect(lines.map(({ number }) => number)).toEqual(lines.map((_, index) => index + 1));
+      expect(lines.map(({ end, hasEnd }) => hasEnd === (whole[end - 1] === 0x0a))).not.toContain(false);
+      expect(lines.at(-1)?.end ?? 0).toBe(whole.length);
     }),
   );
 });
 
-test('leaves out a byte order mark at the start only', async () => {
-  expect(await read('\uFEFFa\n\uFEFFb')).toEqual([
-    [1, 'a'],
-    [2, '\uFEFFb'],
-  ]);
-  expect(await read(Buffer.from([0xef]), Buffer.from([0xbb, 0xbf]), 'a')).toEqual([[1, 'a']]);
+test('leaves out a byte order mark at the start only, unless it is text', () => {
+  const texts = (...args: Parameters<typeof read>) => read(...args).map(({ bytes }) => bytes.toString());
+  expect(texts('\uFEFFa\n\uFEFFb')).toEqual(['a', '\uFEFFb']);
+  expect(texts('\uFEFFa\n\uFEFFb', true)).toEqual(['\uFEFFa', '\uFEFFb']);
 });
 
-test.each(['\uFEFFid,name\n1,a\n', '{"id":1}\n'])(
-  'refuses the list %j in UTF-16 of either byte order',
-  async (list) => {
-    const message = 'the list must be in UTF-8, but it is in UTF-16; in Excel, save the list as "CSV UTF-8"';
-    for (const bytes of [Buffer.from(list, 'utf16le'), Buffer.from(list, 'utf16le').swap16()]) {
-      await expect(read(bytes)).rejects.toThrow(new Error(message));
-    }
-  },
-);
-
-test('keeps no more than the beginning of a line that is too long, and goes on after it', async () => {
-  const chunk = 'x'.repeat(100_000);
-  const lines = await collected(linesOf(chunks('a\n', ...Array(50).fill(chunk), '\nb')));
-  expect(lines.map(({ bytes, problem }) => [bytes.length, problem])).toEqual([
-    [1, undefined],
-    [MAX_LINE, 'the line is larger than 1048576 bytes'],
-    [1, undefined],
+test('joins the lines of an open quote, if it is asked to', () => {
+  const body = '1,"a\nb"\n2,"c\n';
+  expect(read(body, false, true)).toMatchObject([
+    { number: 1, lastNumber: 2, end: 8, hasEnd: true, isOpen: false },
+    { number: 3, lastNumber: 4, end: 13, hasEnd: false, isOpen: true },
   ]);
+  expect(read(body)).toHaveLength(3);
 });
 
-test('takes a line of exactly the limit', async () => {
-  expect(await collected(linesOf(chunks('x'.repeat(MAX_LINE), '\n')))).toMatchObject([{ problem: undefined }]);
+test.each(['\uFEFFid,name\n1,a\n', '{"id":1}\n'])('refuses the list %j in UTF-16 of either byte order', (list) => {
+  const message = 'line 1: the list must be in UTF-8, but it is in UTF-16; in Excel, save the list as "CSV UTF-8"';
+  for (const bytes of [Buffer.from(list, 'utf16le'), Buffer.from(list, 'utf16le').swap16()]) {
+    expect(() => read(bytes)).toThrow(message);
+  }
 });

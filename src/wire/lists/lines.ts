@@ -1,0 +1,70 @@
+import { PlantStoreError } from '../../domain/errors.ts';
+
+/** A line of a list, or several lines that a quoted cell of CSV joins. */
+export interface Line {
+  /** Its first and its last physical line, from 1. */
+  readonly number: number;
+  readonly lastNumber: number;
+  /** Without the end of the line. */
+  readonly bytes: Buffer;
+  /** Where it ends in the body, in octets. */
+  readonly end: number;
+  /** False if the body ends before the line does. */
+  readonly hasEnd: boolean;
+  /** Whether a quote in it is still open at the end of the body. */
+  readonly isOpen: boolean;
+}
+
+/** What to do about a list that another format of Excel has spoiled. */
+export const IN_EXCEL = 'in Excel, save the list as "CSV UTF-8"';
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const QUOTE = 0x22;
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
+
+/**
+ * Splits a list into lines, in one pass over its octets.
+ *
+ * @param keepsMark whether a byte order mark at the beginning is part of the first line
+ * @param joinsLines asked before each line: whether an open quote joins it with the lines that follow
+ * @throws PlantStoreError `invalid_plant` if the list seems to be in UTF-16
+ */
+export function* linesOf(body: Buffer, keepsMark: boolean, joinsLines: () => boolean): Generator<Line> {
+  requireUtf8(body);
+  const hasMark = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+  let start = hasMark && !keepsMark ? BYTE_ORDER_MARK.length : 0;
+  for (let number = 1; start < body.length; ) {
+    const countsQuotes = joinsLines();
+    let lastNumber = number;
+    let isOpen = false;
+    let at = start;
+    for (; at < body.length; at++) {
+      const byte = body[at];
+      if (byte === QUOTE && countsQuotes) isOpen = !isOpen;
+      else if (byte === LINE_FEED) {
+        if (!isOpen) break;
+        lastNumber++;
+      }
+    }
+    const hasEnd = at < body.length;
+    const end = hasEnd ? at + 1 : at;
+    const bytes = body.subarray(start, body[at - 1] === CARRIAGE_RETURN && at > start ? at - 1 : at);
+    yield { number, lastNumber, bytes, end, hasEnd, isOpen };
+    number = lastNumber + 1;
+    start = end;
+  }
+}
+
+/** Lists begin with an ASCII character, so UTF-16 shows by its byte order mark or a zero among the first two octets. */
+function requireUtf8(body: Buffer): void {
+  const start = body.subarray(0, 2);
+  if (!start.includes(0) && !['fffe', 'feff'].includes(start.toString('hex'))) return;
+  const message = `line 1: the list must be in UTF-8, but it is in UTF-16; ${IN_EXCEL}`;
+  throw new PlantStoreError('invalid_plant', message);
+}
+
+/** Whether there is nothing but white space. */
+export function isBlank({ bytes }: Line): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === CARRIAGE_RETURN);
+}

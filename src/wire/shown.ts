@@ -1,0 +1,17 @@
+/** Characters of a text from a client that a message shows. */
+const MOST = 100;
+
+/** The beginning of a text from a client. */
+export function bounded(text: string): string {
+  return text.length > MOST ? `${text.slice(0, MOST).toWellFormed()}…` : text;
+}
+
+/** Characters that nobody would see, except a plain space. */
+const INVISIBLE = /[\p{Cf}\p{Z}]/gu;
+
+/** The same in quotes, with escapes for what nobody would see. */
+export function shown(text: string): string {
+  return JSON.stringify(bounded(text)).replace(INVISIBLE, (sign) =>
+    sign === ' ' ? sign : `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

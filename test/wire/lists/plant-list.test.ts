@@ -1,0 +1,125 @@
+import { describe, expect, test } from '@jest/globals';
+import { MAX_INT64 } from '../../../src/domain/plant.ts';
+import { readList, recordsOf } from '../../support/plants/lists.ts';
+
+const ndjson = { format: 'ndjson' } as const;
+
+describe('of NDJSON', () => {
+  test('reads a plant from each line that is not blank, and refuses what POST refuses', async () => {
+    const lines = [
+      '\uFEFF{"id":1,"name":"Rosa"}\r',
+      '',
+      '{"id":1.5,"name":"a"}',
+      'no',
+      '[]',
+      '{"id":2}',
+      '{"name":"a"}',
+    ];
+    const body = Buffer.concat([Buffer.from(`${lines.join('\n')}\n`), Buffer.from('{"id":5,"name":"\xff"}', 'latin1')]);
+    const { records } = await readList(body, ndjson);
+    const name = 'a string without U+0000 and without lone surrogates';
+    const id = 'an integer from -9223372036854775808 to 9223372036854775807';
+    expect(
+      records.map(({ line, id, plant, refusal }) => [line, id, plant ?? [refusal?.code, refusal?.message]]),
+    ).toEqual([
+      [1, 1n, { id: 1n, name: 'Rosa' }],
+      [3, undefined, ['invalid_plant', `id must be ${id}`]],
+      [4, undefined, ['malformed_json', 'the line must be valid JSON']],
+      [5, undefined, ['invalid_plant', 'the line must be an object with an id, a name and an optional tag']],
+      [6, 2n, ['invalid_plant', `name is missing: it must be ${name}`]],
+      [7, undefined, ['invalid_plant', `id is missing: it must be ${id}`]],
+      [8, 5n, ['malformed_json', 'the line must be valid UTF-8']],
+    ]);
+  });
+
+  test('says which members mean nothing, and refuses them in a list that replaces plants', async () => {
+    const body = '{"id":1,"name":"a","colour":"red","tags":"x"}\n{"id":2,"name":"b","tags":"y"}\n';
+    expect((await readList(body, ndjson)).ignored).toEqual(['colour', 'tags']);
+    expect(await recordsOf(body, { ...ndjson, replaces: true })).toEqual([
+      [1, '"colour" is unknown: the line may have only id, name, tag'],
+      [2, '"tags" is unknown: the line may have only id, name, tag'],
+    ]);
+    expect((await readList('{"id":1,"name":"a"}', ndjson)).ignored).toEqual([]);
+  });
+});
+
+describe('numbered', () => {
+  test.each([
+    ['csv', 'name;tag\na;\n;x\n\n"b";y\n'],
+    ['ndjson', '{"name":"a"}\n{"tag":"x"}\n\n{"name":"b","tag":"y"}\n'],
+  ] as const)('its n-th record has the n-th id, refused ones counted: %s', async (format, list) => {
+    const { records } = await readList(list, { format, idsFrom: MAX_INT64 - 1n });
+    expect(records.map(({ id, plant, refusal }) => [id, plant ?? refusal?.message.slice(0, 15)])).toEqual([
+      [MAX_INT64 - 1n, { id: MAX_INT64 - 1n, name: 'a' }],
+      [MAX_INT64, 'name is missing'],
+      [undefined, 'id must be an i'],
+    ]);
+  });
+
+  test.each([
+    ['csv', 'id;name\n1;a\n', 'line 1 must name the columns, as in id,name,tag: the column id is there, but idsFrom'],
+    ['ndjson', '{"name":"a"}\n{"\\u0069d":1,"name":"a"}\n', 'line 2 has an id: idsFrom is for lists without ids'],
+    ['ndjson', '{"name":1,"id":"x"}\n', 'line 1 has an id: idsFrom is for lists without ids'],
+  ] as const)('it must have no ids: %s', async (format, list, message) => {
+    await expect(readList(list, { format, idsFrom: 1n })).rejects.toThrow(message);
+    await expect(readList(list, { format, idsFrom: 1n })).rejects.toMatchObject({ code: 'invalid_plant' });
+  });
+});
+
+test('of more than 20,000 records, leaves those beyond alone', async () => {
+  const line = (n: number) => `{"id":${n},"name":"a"}\n`;
+  const body = Array.from({ length: 20_001 }, (_, n) => line(n)).join('');
+  const list = await readList(`${body}\n\n`, { ...ndjson, more: true });
+  expect([list.records.length, list.hasTooMany, list.consumed]).toEqual([
+    20_000,
+    true,
+    body.length - line(20_000).length,
+  ]);
+  const whole = await readList(body.slice(0, -line(20_000).length), ndjson);
+  expect([whole.records.length, whole.hasTooMany]).toEqual([20_000, false]);
+});
+
+describe('of a list in parts', () => {
+  const CSV = '\uFEFFName;id;tag\r\n"a\r\nb";1;\r\n\r\n;;\r\n"c""\n";2;"ä"\r\n\uFEFFd;3;"\n\n"\r\n"e;";4;\uFEFF';
+  const NDJSON = '\uFEFF{"id":1,"name":"ä"}\r\n\r\n{"id":2,"name":"\\n"}\n{"id":3,"name":"c"}';
+
+  /** Reads a list part by part, of which the first ends at an octet. */
+  async function inParts(list: string, cut: number, format: 'csv' | 'ndjson') {
+    const body = Buffer.from(list);
+    const first = await readList(body.subarray(0, cut), { format, more: true });
+    const rest = body.subarray(first.consumed);
+    const linesBefore = body.subarray(0, first.consumed).toString().split('\n').length - 1;
+    const { records, consumed } = await readList(rest, { format, ...first.layout });
+    expect(consumed).toBe(rest.length);
+    const moved = records.map((record) => ({
+      ...record,
+      line: record.line + linesBefore,
+      lastLine: record.lastLine + linesBefore,
+    }));
+    return [...first.records, ...moved];
+  }
+
+  test.each([
+    ['csv', CSV, 4],
+    ['ndjson', NDJSON, 3],
+  ] as const)('gives the same plants and lines at whichever octet a part ends: %s', async (format, list, count) => {
+    const { records } = await readList(list, { format });
+    expect(records.filter(({ plant }) => plant !== undefined)).toHaveLength(count);
+    for (let cut = 0; cut <= Buffer.byteLength(list); cut++) expect(await inParts(list, cut, format)).toEqual(records);
+  });
+
+  test.each([
+    ['id,name', 0],
+    ['id,name\n', 8],
+    ['id,name\n\n', 9],
+    ['id,name\n1,a', 8],
+    ['id,name\n1,a\r', 8],
+    ['id,name\n1,a\r\n', 13],
+    ['id,name\n1,"a\n', 8],
+    ['id,name\n1,"a\n2,b\n', 8],
+    ['\n \r\n', 4],
+    ['\uFEFF', 0],
+  ])('of %j, takes what is complete, and no more', async (list, consumed) => {
+    expect(await readList(list, { more: true })).toMatchObject({ consumed });
+  });
+});
