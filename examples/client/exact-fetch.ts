@@ -6,8 +6,8 @@ import { exactJson, parseExactly } from './exact-json.ts';
  */
 export async function exactFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const request = new Request(input, init);
-  const body = request.body && integerIds(await request.text());
-  const response = await fetch(request, body === null ? {} : { body });
+  const isJson = request.body && request.headers.get('Content-Type') === 'application/json';
+  const response = await fetch(request, isJson ? { body: integerIds(await request.text()) } : {});
   if (response.headers.get('Content-Type') !== 'application/json') return response;
   return new Response(stringIds(await response.text()), response);
 }

@@ -53,6 +53,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import a list of plants
+         * @description Up to 20000 plants in one request, as if each was sent alone, in order. 200 says what became of them, also if all are refused. After 503, part of the list may be stored: sending it again is safe. With `existing=replace`, the token must permit changing plants.
+         */
+        post: operations["importPlants"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/changes": {
         parameters: {
             query?: never;
@@ -173,6 +193,103 @@ export interface components {
              * @example houseplant
              */
             tag?: string;
+        };
+        /**
+         * Refusal
+         * @description a record of a list that was refused
+         */
+        Refusal: {
+            /**
+             * Format: int32
+             * @description the first line of the record in this body, from 1
+             * @example 7
+             */
+            line: number;
+            /**
+             * Format: int32
+             * @description its last line: a quoted cell of CSV may have several
+             * @example 7
+             */
+            lastLine: number;
+            /**
+             * Format: int64
+             * @description its id, if that is known. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md)
+             * @example 1006
+             */
+            id?: bigint;
+            /**
+             * Format: int32
+             * @description as in Error
+             * @example 40009
+             */
+            error: number;
+            /**
+             * @description what is wrong and how to fix it, for people
+             * @example id 1006 belongs to a different plant
+             */
+            message: string;
+        };
+        /**
+         * ImportResult
+         * @description what became of the records of a list
+         */
+        ImportResult: {
+            /**
+             * Format: int32
+             * @description how many plants are new
+             * @example 2
+             */
+            created: number;
+            /**
+             * Format: int32
+             * @description how many were replaced
+             * @example 0
+             */
+            changed: number;
+            /**
+             * Format: int32
+             * @description how many were there already
+             * @example 1
+             */
+            unchanged: number;
+            /** @description the records that were refused, in their order */
+            refused: components["schemas"]["Refusal"][];
+            /**
+             * @description the first names of columns or members that mean nothing
+             * @example [
+             *       "colour"
+             *     ]
+             */
+            ignored: string[];
+            /**
+             * @description what the columns of CSV are, empty if nothing; join them by commas for the parameter `columns`
+             * @example [
+             *       "id",
+             *       "name",
+             *       "",
+             *       "tag"
+             *     ]
+             */
+            columns?: ("id" | "name" | "tag" | "")[];
+            /**
+             * @description what separates the cells of CSV
+             * @example ;
+             */
+            separator?: string;
+            /**
+             * Format: int32
+             * @description how many records were read
+             * @example 4
+             */
+            records: number;
+            /**
+             * Format: int32
+             * @description where the last complete record, blank line or line of names ends in this body, in bytes
+             * @example 120
+             */
+            consumed: number;
+            /** @description with `check`, the first plants as they would be stored */
+            sample?: components["schemas"]["NewPlant"][];
         };
         /**
          * Deletion
@@ -1063,6 +1180,167 @@ export interface operations {
                          * @enum {integer}
                          */
                         error: 41200;
+                    };
+                };
+            };
+            /** @description 41700 expectation failed */
+            417: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 41700
+                         * @enum {integer}
+                         */
+                        error: 41700;
+                    };
+                };
+            };
+            /** @description 43100 headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 43100
+                         * @enum {integer}
+                         */
+                        error: 43100;
+                    };
+                };
+            };
+            /** @description 50000 unexpected */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 50000
+                         * @enum {integer}
+                         */
+                        error: 50000;
+                    };
+                };
+            };
+            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable */
+            503: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 50300
+                         * @enum {integer}
+                         */
+                        error: 50300;
+                    };
+                };
+            };
+        };
+    };
+    importPlants: {
+        parameters: {
+            query?: {
+                /** @description what becomes of a plant that exists and differs: it is kept, and the record refused, or it is replaced */
+                existing?: "keep" | "replace";
+                /** @description for a list without ids: the id of its first record; each record gets one more than the record before. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md) */
+                idsFrom?: bigint;
+                /** @description whether the list goes on after this body; what is not complete is left for the next part */
+                more?: boolean;
+                /** @description what the columns of CSV are, in place of a line that names them; empty for a column to ignore */
+                columns?: string;
+                /** @description what separates the cells of CSV; without it, the line that names the columns shows it */
+                separator?: "," | ";" | "\t";
+                /** @description whether to store nothing, and only say what is refused by its form */
+                check?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-ndjson": string;
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description ImportResult response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportResult"];
+                };
+            };
+            /** @description 40000 malformed json, 40001 malformed request, 40013 body too large, 40015 unsupported media type, 40022 invalid plant */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40000
+                         * @enum {integer}
+                         */
+                        error: 40000 | 40001 | 40013 | 40015 | 40022;
+                    };
+                };
+            };
+            /** @description 40100 token missing, 40101 token refused */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40100
+                         * @enum {integer}
+                         */
+                        error: 40100 | 40101;
+                    };
+                };
+            };
+            /** @description 40300 insufficient scope */
+            403: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40300
+                         * @enum {integer}
+                         */
+                        error: 40300;
+                    };
+                };
+            };
+            /** @description 40800 request too slow */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"] & {
+                        /**
+                         * @example 40800
+                         * @enum {integer}
+                         */
+                        error: 40800;
                     };
                 };
             };

@@ -24,7 +24,7 @@ export function createPlant(plants: AddPlant): CreatePlant {
 }
 
 /** Why a plant cannot have its id. */
-const holderMessages = {
+export const holderMessages = {
   id_taken: (id: bigint) => `id ${id} belongs to a different plant`,
   id_retired: (id: bigint) => `id ${id} belongs to a deleted plant`,
 };

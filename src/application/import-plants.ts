@@ -3,7 +3,7 @@ import { isSamePlant, type NewPlant } from '../domain/plant.ts';
 import type { AddPlant, UpdatePlant } from './ports.ts';
 
 /** What became of a plant of a list. */
-type ImportOutcome = 'created' | 'changed' | 'unchanged' | 'id_taken' | 'id_retired';
+export type ImportOutcome = 'created' | 'changed' | 'unchanged' | 'id_taken' | 'id_retired';
 
 interface ImportOptions {
   /** Whether a plant replaces a different one with its id. */

@@ -1,4 +1,11 @@
-import type { TObject } from 'typebox';
+import type { TSchema } from 'typebox';
+
+/** What this encoder knows of schemas. */
+interface Described {
+  readonly format?: string;
+  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly items?: TSchema;
+}
 
 /**
  * Creates the encoder of values that the schema describes. Every int64, a bigint in code, becomes a JSON number with
@@ -6,11 +13,18 @@ import type { TObject } from 'typebox';
  *
  * @returns a function from the value to JSON text
  */
-export function jsonEncoder(schema: TObject): (value: unknown) => string {
-  const members = Object.entries<{ format?: string }>(schema.properties).map(([name, { format }]) => ({
+export function jsonEncoder(schema: TSchema): (value: unknown) => string {
+  const { format, properties, items } = schema as Described;
+  if (format === 'int64') return String;
+  if (items !== undefined) {
+    const encode = jsonEncoder(items);
+    return (values) => `[${(values as readonly unknown[]).map((value) => encode(value)).join()}]`;
+  }
+  if (properties === undefined) return JSON.stringify;
+  const members = Object.entries(properties).map(([name, member]) => ({
     name,
     label: `${JSON.stringify(name)}:`,
-    encode: format === 'int64' ? String : JSON.stringify,
+    encode: jsonEncoder(member),
   }));
   return (value) => {
     const object = value as Readonly<Record<string, unknown>>;

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { fieldRules } from '../domain/plant.ts';
+import type { Column } from './lists/line-reader.ts';
 
 /*
  * The wire contract, written once: these schemas validate requests, type the handlers and are the components of the
@@ -69,6 +70,50 @@ export const Changes = Type.Object(
     }),
   },
   { title: 'Changes', description: 'a part of the feed of changes' },
+);
+
+/** A whole number that counts something. */
+const Count = (description: string, example: number) =>
+  Type.Integer({ format: 'int32', minimum: 0, description, examples: [example] });
+
+const Refusal = Type.Object(
+  {
+    line: Count('the first line of the record in this body, from 1', 7),
+    lastLine: Count('its last line: a quoted cell of CSV may have several', 7),
+    id: Type.Optional(Int64({ description: 'its id, if that is known', examples: [1006] })),
+    error: Type.Integer({ format: 'int32', description: 'as in Error', examples: [40009] }),
+    message: Type.String({
+      description: 'what is wrong and how to fix it, for people',
+      examples: ['id 1006 belongs to a different plant'],
+    }),
+  },
+  { title: 'Refusal', description: 'a record of a list that was refused' },
+);
+
+export const ImportResult = Type.Object(
+  {
+    created: Count('how many plants are new', 2),
+    changed: Count('how many were replaced', 0),
+    unchanged: Count('how many were there already', 1),
+    refused: Type.Array(Refusal, { description: 'the records that were refused, in their order' }),
+    ignored: Type.Array(Type.String(), {
+      description: 'the first names of columns or members that mean nothing',
+      examples: [['colour']],
+    }),
+    columns: Type.Optional(
+      Type.Array(Type.Unsafe<Column>({ type: 'string', enum: ['id', 'name', 'tag', ''] }), {
+        description: 'what the columns of CSV are, empty if nothing; join them by commas for the parameter `columns`',
+        examples: [['id', 'name', '', 'tag']],
+      }),
+    ),
+    separator: Type.Optional(Type.String({ description: 'what separates the cells of CSV', examples: [';'] })),
+    records: Count('how many records were read', 4),
+    consumed: Count('where the last complete record, blank line or line of names ends in this body, in bytes', 120),
+    sample: Type.Optional(
+      Type.Array(NewPlant, { description: 'with `check`, the first plants as they would be stored' }),
+    ),
+  },
+  { title: 'ImportResult', description: 'what became of the records of a list' },
 );
 
 export const ErrorBody = Type.Object(

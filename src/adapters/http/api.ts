@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { TokenVerifier } from '../../application/permissions.ts';
 import type { UseCases } from '../../application/use-cases.ts';
 import { changeOperations } from './contract/change-operations.ts';
+import { importOperation } from './contract/import-operation.ts';
 import { openApiDocument } from './contract/openapi.ts';
 import { plantOperations } from './contract/plant-operations.ts';
 import { docsRoutes } from './docs/docs-page.ts';
@@ -42,14 +43,19 @@ interface ApiOptions {
 export function api(options: ApiOptions) {
   const { cases, verifyToken, bodyLimit, limits, maxStreams, maxFollowers } = options;
   const { baseUrl, corsOrigins = [], pages, log, writeLine, observer } = options;
-  const operations = [...plantOperations(cases), ...changeOperations(cases)];
+  const operations = [...plantOperations(cases), importOperation(cases), ...changeOperations(cases)];
   const admissions = {
     read: admission(limits),
     write: admission(limits),
     wait: admission({ ...limits, maxRequests: maxFollowers }),
   };
   const responses = responseLimits({ maxBytes: limits.maxRequestBytes, maxStreams });
-  const gates = { verifyToken, admissions, body: bodyReader(bodyLimit), countResponse: responses.count };
+  const gates = {
+    verifyToken,
+    admissions,
+    body: (types: readonly string[]) => bodyReader(bodyLimit, types),
+    countResponse: responses.count,
+  };
   let document: string | undefined;
   function sendDocument(ctx: ExchangeContext): void {
     document ??= JSON.stringify(openApiDocument(operations, baseUrl()));

@@ -20,6 +20,11 @@ const challenge = (error = '') => ({ 'WWW-Authenticate': `Bearer${error && ` err
 const RETRY_SOON = { 'Retry-After': '1' };
 const SAFE = 'sending the same request again is safe';
 
+/** What a request must have whose body may be of these media types. */
+export function mediaTypeRule(types: readonly string[]): string {
+  return `Content-Type must be ${types.join(' or ')} in utf-8, without a Content-Encoding`;
+}
+
 /** Every error response. A code of the domain without a row does not compile; the others are those of HTTP itself. */
 export const errorKinds = {
   malformed_json: kind(40000, 'the body must be JSON in valid UTF-8'),
@@ -27,7 +32,7 @@ export const errorKinds = {
   id_taken: kind(40009, 'id 1 belongs to a different plant'),
   id_retired: kind(40010, 'id 1 belongs to a deleted plant'),
   body_too_large: kind(40013, 'the body is larger than the limit'),
-  unsupported_media_type: kind(40015, 'Content-Type must be application/json in utf-8, without a Content-Encoding'),
+  unsupported_media_type: kind(40015, mediaTypeRule(['application/json'])),
   invalid_plant: kind(40022, `name must be ${fieldRules.name}`),
   token_missing: kind(40100, 'send the header Authorization: Bearer <ACCESS_TOKEN>', challenge()),
   token_refused: kind(40101, 'the access token is not accepted', challenge('invalid_token')),

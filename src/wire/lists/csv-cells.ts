@@ -6,7 +6,7 @@ import { IN_EXCEL } from './lines.ts';
 export type Cell = string | undefined;
 
 /** What separates the cells: spreadsheets write semicolons where a comma is the decimal sign, and tabs in "text". */
-const separators = [',', ';', '\t'] as const;
+export const separators = [',', ';', '\t'] as const;
 
 export type Separator = (typeof separators)[number];
 

@@ -12,15 +12,16 @@ export interface CsvLayout {
 }
 
 /** A record of a list: a plant, or why it is none. */
-export interface ListRecord {
+export type ListRecord = {
   /** Its first and its last physical line in the body, from 1. */
   readonly line: number;
   readonly lastLine: number;
   /** If it is known. */
   readonly id: bigint | undefined;
-  readonly plant?: NewPlant;
-  readonly refusal?: Pick<PlantStoreError, 'code' | 'message'>;
-}
+} & (
+  | { readonly plant: NewPlant; readonly refusal?: undefined }
+  | { readonly plant?: undefined; readonly refusal: Pick<PlantStoreError, 'code' | 'message'> }
+);
 
 /** Gives the plant in a line; calls `noteId` as soon as it knows the id. @throws PlantStoreError if there is none */
 export type ReadPlant = (noteId: (id: bigint) => void) => Plant;

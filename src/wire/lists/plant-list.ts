@@ -23,12 +23,12 @@ export interface PlantList {
   /** Whether there are more records than MOST_RECORDS, which are left alone. */
   readonly hasTooMany: boolean;
   /** The first names of columns or members that mean nothing, bounded. */
-  readonly ignored: readonly string[];
+  readonly ignored: string[];
   /** Of CSV, once its line of names has been read. */
   readonly layout: CsvLayout | undefined;
 }
 
-const MOST_RECORDS = 20_000;
+export const MOST_RECORDS = 20_000;
 
 const MOST_IGNORED = 20;
 

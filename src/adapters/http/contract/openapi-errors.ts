@@ -1,4 +1,4 @@
-import { type AnyErrorCode, errorKinds } from '../http-errors.ts';
+import { type AnyErrorCode, errorKinds, mediaTypeRule } from '../http-errors.ts';
 import type { Operation } from './operation.ts';
 
 /** The errors of every request, of every request with a body, and of every read. */
@@ -18,9 +18,13 @@ const ANY_REQUEST = [
 const ANY_BODY = ['malformed_json', 'body_too_large', 'unsupported_media_type', 'invalid_plant'] as const;
 const ANY_READ = ['not_acceptable'] as const;
 
-function errorsOf({ method, requestBody, parameters, query, errors }: Operation): AnyErrorCode[] {
+function errorsOf({ method, requestContent, parameters, query, errors }: Operation): AnyErrorCode[] {
   const invalid = parameters || query ? (['invalid_plant'] as const) : [];
-  const own = [...(requestBody ? ANY_BODY : invalid), ...(method === 'GET' ? ANY_READ : []), ...errors];
+  const own = [
+    ...(Object.keys(requestContent).length > 0 ? ANY_BODY : invalid),
+    ...(method === 'GET' ? ANY_READ : []),
+    ...errors,
+  ];
   return [...new Set([...ANY_REQUEST, ...own])];
 }
 
@@ -36,7 +40,7 @@ export function errorResponses(operation: Operation): Record<number, object> {
       .toReversed()
       .map(([code, { error, message }]) => [
         code,
-        { value: { error, message: code === 'invalid_plant' ? firstRule(operation) : message } },
+        { value: { error, message: ownMessage(code, operation) ?? message } },
       ]);
     const headers = new Set(kinds.flatMap(([, kind]) => Object.keys(kind.headers)));
     responses[status] = {
@@ -55,9 +59,16 @@ export function errorResponses(operation: Operation): Record<number, object> {
   return responses;
 }
 
+function ownMessage(code: AnyErrorCode, operation: Operation): string | undefined {
+  if (code === 'unsupported_media_type') return mediaTypeRule(Object.keys(operation.requestContent));
+  return code === 'invalid_plant' ? firstRule(operation) : undefined;
+}
+
 /** The rule of the operation's first field or parameter. */
-function firstRule({ requestBody, parameters, query }: Operation): string | undefined {
-  const fields = Object.entries<{ description?: string }>(requestBody?.properties ?? {});
+function firstRule({ requestContent, parameters, query }: Operation): string | undefined {
+  const [schema = {}] = Object.values(requestContent);
+  const { properties = {} } = schema as { properties?: Record<string, { description?: string }> };
+  const fields = Object.entries(properties);
   const [first] = [
     ...fields.map(([name, { description }]) => [name, description]),
     ...Object.entries({ ...query, ...parameters }).map(([name, { mustBe }]) => [name, mustBe]),

@@ -10,7 +10,7 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
   const schemas: Record<string, object> = {};
   const tags = new Set<Operation['tag']>();
   for (const operation of operations) {
-    const { method, path, operationId, tag, summary, description, requestBody, response } = operation;
+    const { method, path, operationId, tag, summary, description, requestContent, response } = operation;
     tags.add(tag);
     paths[path] = {
       ...paths[path],
@@ -20,14 +20,14 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
         summary,
         description,
         ...parametersOf(operation),
-        ...(requestBody && {
-          requestBody: { required: true, content: contentOf({ 'application/json': requestBody }) },
+        ...(Object.keys(requestContent).length > 0 && {
+          requestBody: { required: true, content: contentOf(requestContent) },
         }),
         responses: { ...successResponses(operation), ...errorResponses(operation) },
       },
     };
-    for (const schema of [requestBody, ...Object.values(response.content), ErrorBody]) {
-      if (schema !== undefined) addComponent(schema, schemas);
+    for (const schema of [...Object.values(requestContent), ...Object.values(response.content), ErrorBody]) {
+      if (schema !== undefined && isTitled(schema)) addComponent(schema, schemas);
     }
   }
   return {
@@ -104,7 +104,7 @@ function exactness(schema: object): string {
 }
 
 function contentOf(schemas: Readonly<Record<string, object | undefined>>): object {
-  const described = (schema?: object) => (schema ? { schema: reference(schema) } : {});
+  const described = (schema?: object) => (schema ? { schema: isTitled(schema) ? reference(schema) : schema } : {});
   return Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, described(schema)]));
 }
 

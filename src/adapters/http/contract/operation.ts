@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Static, TObject } from 'typebox';
-import type { Permission } from '../../../application/permissions.ts';
+import type { Static, TObject, TSchema } from 'typebox';
+import type { Permission, Permissions } from '../../../application/permissions.ts';
 import { jsonParser } from '../../../wire/object-parser.ts';
 import { type AnyErrorCode, HttpError } from '../http-errors.ts';
 import { preferredType } from './accept.ts';
@@ -38,23 +38,25 @@ interface RequestHead {
   /** Without the question mark. */
   readonly query: string;
   readonly headers: IncomingHttpHeaders;
+  /** What its token permits. */
+  readonly permissions: Permissions;
   /** Aborts when the client has left. */
   signal(): AbortSignal;
 }
 
 /** One operation of the API: all that the router, log, metrics and OpenAPI document need. */
 export interface Operation extends Description {
-  /** Undefined if it takes no body. */
-  readonly requestBody: TObject | undefined;
+  /** The schema of each media type that its body may have; none if it takes no body. */
+  readonly requestContent: Readonly<Record<string, TSchema>>;
   readonly response: Pick<ResponseKind<unknown>, 'content' | 'headers'>;
   /**
    * Checks parameters and headers, before the body is read.
    *
-   * @returns a function that does the operation, given the body, which is empty if it takes none; it rejects with a
-   * PlantStoreError with one of the documented codes
-   * @throws PlantStoreError `invalid_plant`, HttpError `not_acceptable`
+   * @returns a function that does the operation, given the body and its media type, both empty if it takes none; it
+   * rejects with a PlantStoreError or HttpError with one of the documented codes
+   * @throws PlantStoreError `invalid_plant`, HttpError `insufficient_scope` or `not_acceptable`
    */
-  prepare(head: RequestHead): (body: Buffer) => Promise<Reply>;
+  prepare(head: RequestHead): (body: Buffer, type: string) => Promise<Reply>;
 }
 
 /** The parsed input of a handler. */
@@ -68,45 +70,52 @@ interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> 
 
 /** The body that an operation takes: its documentation and its parser. */
 interface RequestBody<Body> {
-  readonly schema: TObject | undefined;
-  readonly parse: (bytes: Buffer) => Body;
+  /** The schema of each media type that it may have. */
+  readonly content: Readonly<Record<string, TSchema>>;
+  /** @param type that of its media types which the request has */
+  readonly parse: (bytes: Buffer, type: string) => Body;
 }
 
 /** A JSON object that the schema describes. */
 export function jsonBody<Schema extends TObject>(schema: Schema): RequestBody<Static<Schema>> {
-  return { schema, parse: jsonParser(schema) };
+  return { content: { 'application/json': schema }, parse: jsonParser(schema) };
 }
 
 /** For operations without a body: if a client sends a body nevertheless, it is ignored. */
-export const noBody: RequestBody<undefined> = { schema: undefined, parse: () => undefined };
+export const noBody: RequestBody<undefined> = { content: {}, parse: () => undefined };
 
 /** Creates an operation from its handler, whose types must match the schemas. */
 export function operation<Body, Result, Path extends Parameters, Query extends Parameters>({
-  body: { schema, parse },
+  body: { content, parse },
   response,
+  alsoNeeds = () => undefined,
   handle,
   ...description
 }: Description<Path, Query> & {
   readonly body: RequestBody<Body>;
   readonly response: ResponseKind<Result>;
+  /** A permission that some of its parameters need beside its own. */
+  readonly alsoNeeds?: (query: Partial<Values<Query>>) => Permission | undefined;
   readonly handle: (input: HandlerInput<Body, Path, Query>) => Promise<Result>;
 }): Operation {
   const { method, parameters, query: known, isConditional } = description;
   const types = Object.keys(response.content);
   return {
     ...description,
-    requestBody: schema,
+    requestContent: content,
     response,
-    prepare({ path: texts, query: encoded, headers, signal }) {
+    prepare({ path: texts, query: encoded, headers, permissions, signal }) {
       const path = parseParameters(parameters, texts);
       const query = parseParameters(known, known === undefined ? {} : decodeQuery(encoded, known));
+      const needed = alsoNeeds(query);
+      if (needed !== undefined && !permissions.has(needed)) throw new HttpError('insufficient_scope');
       const preconditions = isConditional ? preconditionsOf(headers['if-match'], headers['if-none-match']) : undefined;
       const type = method === 'GET' ? preferredType(headers.accept, types) : undefined;
       if (method === 'GET' && type === undefined) {
         throw new HttpError('not_acceptable', `Accept must allow ${types.join(' or ')}`);
       }
-      return async (bytes) =>
-        response.reply(await handle({ body: parse(bytes), path, query, preconditions, signal }), type);
+      return async (bytes, bodyType) =>
+        response.reply(await handle({ body: parse(bytes, bodyType), path, query, preconditions, signal }), type);
     },
   };
 }

@@ -37,6 +37,25 @@ export function decimal(
   };
 }
 
+/** One of some texts. */
+export function choice<Text extends string>(description: string, texts: readonly Text[]): Parameter<Text> {
+  return {
+    description,
+    mustBe: texts.map((text) => (text === '\t' ? 'a tab' : text)).join(' or '),
+    schema: Type.Unsafe<Text>({ type: 'string', enum: texts }),
+    parse: (text) => texts.find((one) => one === text),
+  };
+}
+
+export function flag(description: string): Parameter<boolean> {
+  const values = new Map([
+    ['false', false],
+    ['true', true],
+  ]);
+  const mustBe = [...values.keys()].join(' or ');
+  return { description, mustBe, schema: Type.Boolean(), parse: (text) => values.get(text) };
+}
+
 /** Decoded parameters of a request, by name. */
 type Texts = Readonly<Record<string, string | undefined>>;
 

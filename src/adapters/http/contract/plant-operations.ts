@@ -11,7 +11,7 @@ import { jsonBody, noBody, type Operation, operation } from './operation.ts';
 import { decimal, type Parameter } from './parameters.ts';
 import { cacheableResponse, emptyResponse, jsonResponse, listResponse, taggedResponse } from './responses.ts';
 
-const tag = { name: 'Plants', description: 'What the store keeps.' };
+export const plantsTag = { name: 'Plants', description: 'What the store keeps.' };
 
 const id = { mustBe: plantIdRule, schema: PlantId, parse: parsePlantId };
 const plantId: Parameter<bigint> = { ...id, description: 'the id of the plant' };
@@ -35,7 +35,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       method: 'GET',
       path: '/plants',
       permission: 'read',
-      tag,
+      tag: plantsTag,
       summary: 'List plants',
       description:
         'In ascending order of id. With a `limit` of up to 1000, the header `Link` has the next page. More are sent ' +
@@ -59,7 +59,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       method: 'POST',
       path: '/plants',
       permission: 'create',
-      tag,
+      tag: plantsTag,
       summary: 'Create a plant',
       description: 'The same record sent again answers 200 again and changes nothing. Unknown members are ignored.',
       body: jsonBody(NewPlant),
@@ -72,7 +72,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       method: 'GET',
       path: '/plants/{id}',
       permission: 'read',
-      tag,
+      tag: plantsTag,
       summary: 'Read a plant',
       description: 'The whole record, as it was sent to create it.',
       parameters: { id: plantId },
@@ -87,7 +87,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       method: 'PUT',
       path: '/plants/{id}',
       permission: 'change',
-      tag,
+      tag: plantsTag,
       summary: 'Change a plant',
       description:
         'Replaces the name and the tag of a plant that exists; without `tag` it has none then. So a member that ' +
@@ -124,7 +124,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       method: 'DELETE',
       path: '/plants/{id}',
       permission: 'change',
-      tag,
+      tag: plantsTag,
       summary: 'Delete a plant',
       description:
         'Its id stays taken, so that a late retry of its creation cannot bring it back. Deleting it again answers ' +

@@ -14,17 +14,19 @@ interface Gates {
   readonly verifyToken: TokenVerifier;
   /** Reads, writes and requests that wait have limits of their own, so that no kind keeps another out. */
   readonly admissions: Readonly<Record<'read' | 'write' | 'wait', Admission>>;
-  readonly body: BodyReader;
+  /** The reader of bodies of these media types. */
+  readonly body: (types: readonly string[]) => BodyReader;
   readonly countResponse: ResponseCount;
 }
 
 const EMPTY = Buffer.alloc(0);
-const noBodyReader: BodyReader = { check: () => 0, read: () => EMPTY };
+const noBodyReader: BodyReader = { check: () => ({ size: 0, type: '' }), read: () => EMPTY };
 
 /** The route of an operation. The order of the checks is documented. */
 export function operationRoute(operation: Operation, { verifyToken, admissions, body, countResponse }: Gates): Route {
-  const { method, permission, mayWait, requestBody } = operation;
-  const { check, read } = requestBody ? body : noBodyReader;
+  const { method, permission, mayWait, requestContent } = operation;
+  const types = Object.keys(requestContent);
+  const { check, read } = types.length > 0 ? body(types) : noBodyReader;
   const kind = permission === 'read' ? 'read' : 'write';
   const { enter, awaitBody, leave } = admissions[mayWait ? 'wait' : kind];
 
@@ -32,16 +34,17 @@ export function operationRoute(operation: Operation, { verifyToken, admissions, 
     const { req, res } = ctx;
     const { exchange } = ctx.state;
     exchange.operation = operation.operationId;
-    requirePermission(await verifyToken(bearerToken(req)), permission);
+    const permissions = requirePermission(await verifyToken(bearerToken(req)), permission);
     exchange.connection.isAuthenticated = true;
     const signal = () => leaving(req, res);
-    const invoke = operation.prepare({ path, query: ctx.querystring, headers: req.headers, signal });
-    const slot = enter(check(req));
+    const invoke = operation.prepare({ path, query: ctx.querystring, headers: req.headers, permissions, signal });
+    const { size, type } = check(req);
+    const slot = enter(size);
     try {
       const reading = read(ctx);
       const bytes = Buffer.isBuffer(reading) ? reading : await awaitBody(slot, reading);
       exchange.next = 'at once';
-      const { headers, body, needsChunks } = await invoke(bytes);
+      const { headers, body, needsChunks } = await invoke(bytes, type);
       // Meanwhile the parser has refused its body, and that response was sent (parser-refusals.ts).
       if (res.headersSent) return;
       if (needsChunks && req.httpVersion === '1.0') throw new HttpError('not_acceptable', NEEDS_CHUNKS);
@@ -74,9 +77,10 @@ function bearerToken({ headers }: IncomingMessage): string {
 }
 
 /** @throws HttpError `token_refused` or, if the token is accepted but does not permit this, `insufficient_scope` */
-function requirePermission(permissions: Permissions | undefined, permission: Permission): void {
+function requirePermission(permissions: Permissions | undefined, permission: Permission): Permissions {
   if (permissions === undefined) throw new HttpError('token_refused');
   if (!permissions.has(permission)) throw new HttpError('insufficient_scope');
+  return permissions;
 }
 
 /**

@@ -1,0 +1,257 @@
+import { describe, expect, test } from '@jest/globals';
+import { staticTokens } from '../../../../src/adapters/tokens/static-tokens.ts';
+import type { Permissions } from '../../../../src/application/permissions.ts';
+import type { Ports } from '../../../../src/application/use-cases.ts';
+import { PlantStoreError } from '../../../../src/domain/errors.ts';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
+import { type ApiServer, CLOSE, get, refusalOf, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { fakePlants } from '../../../support/fake-plants.ts';
+import { forEachTest } from '../../../support/lifetimes.ts';
+import { connectTo, rawRequest } from '../../../support/raw-request.ts';
+
+/* POST /import on a store in memory: its response, its query, its limits and who may use it. */
+
+const stored = new Map<bigint, NewPlant | 'deleted'>();
+let own: Partial<Ports> = {};
+
+const server = forEachTest(() => {
+  stored.clear();
+  own = {};
+  const { add, replace, ...plants } = fakePlants(stored);
+  return startApiServer({
+    plants: {
+      ...plants,
+      add: (plant) => (own.add ?? add)(plant),
+      replace: (plant, condition) => (own.replace ?? replace)(plant, condition),
+    },
+    bodyLimit: 100_000,
+  });
+});
+
+const NDJSON = 'application/x-ndjson';
+const CSV = 'text/csv';
+
+function send(
+  query: string,
+  body: BodyInit,
+  type: string = CSV,
+  { url }: Pick<ApiServer, 'url'> = server,
+  token = TOKEN,
+) {
+  const headers = { ...CLOSE, Authorization: `Bearer ${token}`, 'Content-Type': type };
+  return fetch(`${url}/import${query}`, { method: 'POST', headers, body });
+}
+
+/** The result of an import that succeeds. */
+async function result(...args: Parameters<typeof send>) {
+  const response = await send(...args);
+  const text = await response.text();
+  expect([response.status, text]).toEqual([200, text]);
+  return text;
+}
+
+const refusal = async (...args: Parameters<typeof send>) => refusalOf(await send(...args));
+
+describe('responds with', () => {
+  test('what became of each record, to the letter', async () => {
+    stored.set(9_007_199_254_740_993n, { id: 9_007_199_254_740_993n, name: 'there' });
+    stored.set(2n, 'deleted');
+    const list = 'id;name;colour;tag\r\n1;a;red;\r\n9007199254740993;"b\nc";;\r\n2;c\r\n1;a\r\n\r\n1,5;d\r\n';
+    const invalid = 'id must be an integer from -9223372036854775808 to 9223372036854775807, not \\"1,5\\"';
+    expect(await result('', list)).toBe(
+      '{"created":1,"changed":0,"unchanged":1,"refused":[' +
+        '{"line":3,"lastLine":4,"id":9007199254740993,"error":40009,' +
+        '"message":"id 9007199254740993 belongs to a different plant"},' +
+        '{"line":5,"lastLine":5,"id":2,"error":40010,"message":"id 2 belongs to a deleted plant"},' +
+        `{"line":8,"lastLine":8,"error":40022,"message":"${invalid}: write digits only, without a separator"}],` +
+        '"ignored":["colour"],"columns":["id","name","","tag"],"separator":";","records":5,"consumed":75}',
+    );
+    expect(stored.get(1n)).toEqual({ id: 1n, name: 'a' });
+  });
+
+  test('no columns for NDJSON, and numbers for what is no JSON', async () => {
+    expect(await result('', '{"id":1,"name":"a","tags":""}\nno\n', NDJSON)).toBe(
+      '{"created":1,"changed":0,"unchanged":0,"refused":[{"line":2,"lastLine":2,"error":40000,' +
+        '"message":"the line must be valid JSON"}],"ignored":["tags"],"records":2,"consumed":33}',
+    );
+  });
+
+  test('200 if all are refused, and for a list of names alone', async () => {
+    expect(JSON.parse(await result('', 'id,name\n,a\n'))).toMatchObject({
+      created: 0,
+      refused: [{ line: 2 }],
+      records: 1,
+    });
+    expect(JSON.parse(await result('', 'id,name\n'))).toMatchObject({
+      created: 0,
+      refused: [],
+      records: 0,
+      consumed: 8,
+    });
+  });
+
+  test('a sample, and stores nothing, if it is only to check', async () => {
+    stored.set(1n, { id: 1n, name: 'there' });
+    const list = `id,name,tag\n0,""\nx,y\n${Array.from({ length: 9 }, (_, n) => `${n + 1},"a",\n`).join('')}`;
+    const { refused, sample, ...counts } = JSON.parse(await result('?check=true', list));
+    expect(refused).toMatchObject([{ line: 3 }]);
+    expect(sample).toEqual([{ id: 0, name: '' }, ...[1, 2, 3, 4].map((id) => ({ id, name: 'a' }))]);
+    expect(counts).toMatchObject({ created: 0, changed: 0, unchanged: 0, records: 11 });
+    expect([...stored.keys()]).toEqual([1n]);
+  });
+});
+
+test('replaces plants that exist, if it is asked to', async () => {
+  stored.set(1n, { id: 1n, name: 'there' });
+  stored.set(2n, { id: 2n, name: 'same' });
+  const counts = { created: 1, changed: 1, unchanged: 1, refused: [] };
+  expect(JSON.parse(await result('?existing=replace', 'id,name,tag\n1,a,x\n2,same\n3,c\n'))).toMatchObject(counts);
+  expect(stored.get(1n)).toEqual({ id: 1n, name: 'a', tag: 'x' });
+});
+
+test('goes on with the parts of a list, numbered, by what the response to the first says', async () => {
+  const list = 'Nr;Name\n1;"a\n2;b"\n3;c\n';
+  const first = JSON.parse(await result('?idsFrom=9007199254740993&more=true', list.slice(0, -2)));
+  expect(first).toMatchObject({ created: 1, ignored: ['Nr'], columns: ['', 'name'], separator: ';', records: 1 });
+  const rest = list.slice(first.consumed);
+  expect(rest).toBe('3;c\n');
+  const query = `?idsFrom=9007199254740994&columns=${first.columns}&separator=${first.separator}`;
+  expect(JSON.parse(await result(query, rest))).toMatchObject({ created: 1, records: 1 });
+  expect([...stored.values()]).toEqual([
+    { id: 9_007_199_254_740_993n, name: 'a\n2;b' },
+    { id: 9_007_199_254_740_994n, name: 'c' },
+  ]);
+});
+
+describe('refuses', () => {
+  test.each<[string, string, string | undefined, number, string]>([
+    ['?exsting=keep', '', CSV, 40022, '"exsting" is unknown: the query may have only existing, idsFrom, more, '],
+    ['?existing=', '', CSV, 40022, 'existing must be keep or replace'],
+    ['?more=yes', '', CSV, 40022, 'more must be false or true'],
+    ['?idsFrom=01', '', CSV, 40022, 'idsFrom must be an integer from'],
+    ['?columns=id,Name', '', CSV, 40022, 'columns must be id, name and tag, each at most once, or nothing'],
+    ['?columns=id,name,id', '', CSV, 40022, 'columns must be id, name and tag, each at most once, or nothing'],
+    ['?separator=|', '', CSV, 40022, 'separator must be , or ; or a tab'],
+    ['?columns=name', '1\n', CSV, 40022, 'the column id is missing'],
+    ['?columns=id,name&existing=replace', '1,a\n', CSV, 40022, 'the column tag is missing'],
+    ['?columns=id,name', '{}', NDJSON, 40022, 'columns and separator are for text/csv only'],
+    ['?separator=%09', '{}', NDJSON, 40022, 'columns and separator are for text/csv only'],
+    ['', '{}', 'application/json', 40015, 'Content-Type must be application/x-ndjson or text/csv in utf-8'],
+    ['', 'id,name\n', `${CSV};charset=latin1`, 40015, 'Content-Type must be application/x-ndjson or text/csv in utf-8'],
+    ['', '', CSV, 40000, 'a body is required: application/x-ndjson or text/csv in valid UTF-8'],
+    ['', '\n\n', CSV, 40000, 'the list is empty'],
+    ['', 'id,name\n1,"a\n', CSV, 40022, 'line 2: a quote is never closed'],
+    ['', `id,name\n${'1,a\n'.repeat(20_001)}`, CSV, 40013, 'the list must not have more than 20000 records'],
+    ['?more=true', 'x'.repeat(100_001), CSV, 40013, 'the body must not be larger than 100000 bytes'],
+  ])('the query %j', async (query, body, type, error, message) => {
+    const [status, ...rest] = await refusal(query, body, type);
+    expect([status, ...rest]).toEqual([400, error, expect.stringContaining(message)]);
+    expect(stored.size).toBe(0);
+  });
+
+  test('nothing that RFC 7111 and RFC 4180 let Content-Type say of CSV', async () => {
+    await result('', 'id,name\n', 'Text/CSV; charset=UTF-8; header=present');
+  });
+
+  test('the other methods of its path', async () => {
+    const response = await fetch(`${server.url}/import`);
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+});
+
+describe('a token', () => {
+  const limited = (...permissions: ('read' | 'create' | 'change')[]) =>
+    startApiServer({ verifyToken: (): Permissions => new Set(permissions) });
+
+  /** Sends only the head of a request with a body, which would never come. */
+  const head = (url: string, query: string) =>
+    rawRequest(
+      url,
+      `POST /import${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nContent-Type: ${CSV}\r\nContent-Length: 9\r\nConnection: close\r\n\r\n`,
+    );
+
+  test('that may only read is refused before the body is read', async () => {
+    const { url } = await startApiServer({ verifyToken: staticTokens({ full: [], reading: ['x'] }) });
+    expect(await head(url, '?existing=nonsense')).toMatch(/^HTTP\/1.1 403 /);
+  });
+
+  test('that may create may not replace, which is refused after the query and before the body', async () => {
+    const { url } = await limited('read', 'create');
+    expect(await head(url, '?existing=replace')).toMatch(/^HTTP\/1.1 403 /);
+    expect(await head(url, '?existing=replace&more=maybe')).toMatch(/^HTTP\/1.1 400 /);
+    expect(JSON.parse(await result('?existing=keep', 'id,name\n1,a\n', CSV, { url }))).toMatchObject({ created: 1 });
+    const all = await limited('create', 'change');
+    expect(JSON.parse(await result('?existing=replace', 'id,name,tag\n', CSV, all))).toMatchObject({ records: 0 });
+  });
+});
+
+describe('at once', () => {
+  test('four are served, others get 503, and creates go on', async () => {
+    const held: (() => void)[] = [];
+    own.add = async ({ name }) => {
+      if (name !== 'of a create') await new Promise<void>((resolve) => held.push(resolve));
+      return 'created';
+    };
+    const imports = Array.from({ length: 64 }, (_, n) => send('', `id,name\n${n},a\n`));
+    const statuses: number[] = [];
+    for (const each of imports) void each.then(({ status }) => statuses.push(status));
+    while (statuses.length < 60) await new Promise(setImmediate);
+    expect(new Set(statuses)).toEqual(new Set([503]));
+    const headers = { ...CLOSE, Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+    const body = '{"id":1000,"name":"of a create"}';
+    expect((await fetch(`${server.url}/plants`, { method: 'POST', headers, body })).status).toBe(200);
+    while (statuses.length < 64) {
+      for (const go of held.splice(0)) go();
+      await new Promise(setImmediate);
+    }
+    expect(statuses.toSorted()).toEqual([...Array(4).fill(200), ...Array(60).fill(503)]);
+  });
+
+  test('bodies that are still arriving take no place', async () => {
+    const head = `POST /import HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: ${CSV}\r\n`;
+    const sockets = Array.from({ length: 8 }, () => connectTo(server.url));
+    for (const socket of sockets) socket.write(`${head}Content-Length: 99\r\n\r\nid,name\n`);
+    await result('', 'id,name\n1,a\n');
+    for (const socket of sockets) socket.destroy();
+  });
+});
+
+test('an outcome that is not known is 503 for the whole, after which the same list completes it', async () => {
+  let calls = 0;
+  const { add } = fakePlants(stored);
+  own.add = async (plant) => {
+    if (++calls > 300) throw new PlantStoreError('store_unavailable', 'the store is unavailable');
+    return add(plant);
+  };
+  const list = `id,name\n${Array.from({ length: 1_000 }, (_, n) => `${n},a\n`).join('')}`;
+  expect(await refusal('', list)).toEqual([503, 50300, 'the store is unavailable']);
+  expect(stored.size).toBe(300);
+  own = {};
+  expect(JSON.parse(await result('', list))).toMatchObject({ created: 700, unchanged: 300 });
+});
+
+test('stops if its client leaves', async () => {
+  let begun = 0;
+  const held: (() => void)[] = [];
+  own.add = async () => {
+    begun++;
+    await new Promise<void>((resolve) => held.push(resolve));
+    return 'created';
+  };
+  const abort = new AbortController();
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': CSV };
+  const body = `id,name\n${Array.from({ length: 5_000 }, (_, n) => `${n},a\n`).join('')}`;
+  const sending = fetch(`${server.url}/import`, { method: 'POST', headers, body, signal: abort.signal });
+  while (begun < 512) await new Promise(setImmediate);
+  abort.abort();
+  await expect(sending).rejects.toThrow();
+  // By then the service has heard of it.
+  for (let n = 0; n < 10; n++) await (await get(server.url, '/plants/1', CLOSE)).text();
+  const isLogged = () => server.lines.some((line) => line.includes('importPlants'));
+  while (!isLogged()) {
+    for (const go of held.splice(0)) go();
+    await new Promise(setImmediate);
+  }
+  expect(begun).toBe(512);
+  expect(server.lines.filter((line) => line.includes('unexpected'))).toEqual([]);
+});
