@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 
 /** What this encoder knows of schemas. */
 interface Described {
-  readonly format?: string;
+  readonly type?: string;
   readonly properties?: Readonly<Record<string, TSchema>>;
   readonly items?: TSchema;
 }
@@ -14,8 +14,8 @@ interface Described {
  * @returns a function from the value to JSON text
  */
 export function jsonEncoder(schema: TSchema): (value: unknown) => string {
-  const { format, properties, items } = schema as Described;
-  if (format === 'int64') return String;
+  const { type, properties, items } = schema as Described;
+  if (type === 'integer') return String;
   if (items !== undefined) {
     const encode = jsonEncoder(items);
     return (values) => `[${(values as readonly unknown[]).map((value) => encode(value)).join()}]`;

@@ -25,14 +25,15 @@ const ATTEMPTS = 3;
 
 const CLIENT = `
   const { parentPort, workerData } = require('node:worker_threads');
-  parentPort.on('message', async ({ url, body }) => {
-    const response = await fetch(url, { method: 'POST', headers: workerData, body });
+  parentPort.on('message', async ({ url, type, body }) => {
+    const headers = { Authorization: workerData, 'Content-Type': type };
+    const response = await fetch(url, { method: 'POST', headers, body });
     await response.arrayBuffer();
     parentPort.postMessage(response.status);
   });
 `;
 
-const workerData = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+const workerData = `Bearer ${TOKEN}`;
 let client: Worker;
 beforeAll(() => {
   client = new Worker(CLIENT, { eval: true, workerData });
@@ -77,8 +78,12 @@ function watchLoop(): () => number {
   };
 }
 
-/** The statuses of the responses to a body sent again and again, and for how many units it held the loop. */
-async function hold(body: string, url = server.url) {
+/**
+ * The statuses of the responses to a body sent again and again, and for how many units it held the loop.
+ *
+ * @param type of the body, and where it is sent
+ */
+async function hold(body: string, url = server.url, [type, path] = ['application/json', '/plants']) {
   const bytes = Buffer.from(body);
   const statuses = new Set<number>();
   let longest = Number.POSITIVE_INFINITY;
@@ -86,7 +91,7 @@ async function hold(body: string, url = server.url) {
     const held: number[] = [];
     for (let round = 0; round <= ROUNDS; round++) {
       const end = watchLoop();
-      client.postMessage({ url: `${url}/plants`, body: bytes });
+      client.postMessage({ url: `${url}${path}`, type, body: bytes });
       const [status] = await once(client, 'message');
       statuses.add(status);
       const time = end();
@@ -147,6 +152,36 @@ test.each<[string, number, string]>([
   ['characters beyond Latin-1 in the name', 200, megabyte('{"id":6,"name":"', '\u{1F335}', '"}')],
 ])('a megabyte of %s holds the loop for no longer than ten times JSON.parse', async (_name, status, body) => {
   const { statuses, longest } = await hold(body);
+  expect(statuses).toEqual([status]);
+  expect(longest).toBeLessThan(LIMIT);
+});
+
+const CSV = ['text/csv', '/import'] as const;
+const NDJSON = ['application/x-ndjson', '/import'] as const;
+const RECORDS = 20_000;
+const lines = (line: (n: number) => string) => Array.from({ length: RECORDS }, (_, n) => line(n)).join('');
+
+test.each<[string, number, string, readonly [type: string, path: string]]>([
+  ['quotes in a cell', 200, megabyte('id,name\n1,"', '""', '"\n'), CSV],
+  ['quotes that never close', 400, megabyte('id,name\n1,"', '""', ''), CSV],
+  ['line ends in a cell', 200, megabyte('id,name\n1,"', '\n', '"\n'), CSV],
+  ['commas in a record', 200, megabyte('id,name\n1,a', ',', '\n'), CSV],
+  ['commas in the line of names', 400, megabyte('id,name', ',', '\n'), CSV],
+  ['blank lines', 200, megabyte('id,name\n', '\n', ''), CSV],
+  ['rows without a value', 200, megabyte('id,name\n', ',\n', ''), CSV],
+  ['spaces', 400, megabyte(' ', ' ', ''), CSV],
+  ['digits as an id', 200, megabyte('id,name\n', '9', ',a\n'), CSV],
+  ['columns that mean nothing', 400, megabyte('id,name', (n) => `,${n}`, '\n'), CSV],
+  ['20,000 plants', 200, `id,name\n${lines((n) => `${n},a\n`)}`, CSV],
+  ['20,000 refusals', 200, `id,name\n${lines(() => '1;5,a\n')}`, CSV],
+  ['20,000 conflicts', 200, `id,name\n${lines((n) => `1,${n}\n`)}`, CSV],
+  ['20,000 records of one id', 200, `id,name\n${lines(() => '1,a\n')}`, CSV],
+  ['20,000 lines that are no JSON', 200, lines(() => 'no\n'), NDJSON],
+  ['20,000 lines without a name', 200, lines((n) => `{"id":${n}}\n`), NDJSON],
+  ['20,000 lines with an unknown member', 200, lines((n) => `{"id":${n},"name":"a","x${n}":0}\n`), NDJSON],
+  ['a line of unknown members', 200, megabyte('{"id":2,"name":"x"', (n) => `,${key(n)}:0`, '}'), NDJSON],
+])('an import of %s holds the loop for no longer than ten times JSON.parse', async (_name, status, body, target) => {
+  const { statuses, longest } = await hold(body, server.url, [...target]);
   expect(statuses).toEqual([status]);
   expect(longest).toBeLessThan(LIMIT);
 });
