@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { residentMemory } from '../tooling/linux-process.ts';
 import { markdownTable, number } from '../tooling/markdown-table.ts';
 import { positive } from '../tooling/options.ts';
+import { plantStore, type Server, startServer, TOKEN } from '../tooling/server-process.ts';
 import { type Session, session } from '../tooling/session.ts';
 import { type BenchDatabase, createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
 import { median } from '../tooling/statistics.ts';
@@ -17,10 +18,10 @@ import { writeJson } from './output.ts';
 /*
  * npm run bench:import [-- --plants 500000] [--rounds 3] [--long 5000000]
  *
- * How fast is npm run import beside COPY, which takes no care of conflicts, and does its memory stay flat? In each round
+ * How fast is npm run import beside COPY, which takes no care of conflicts, and does memory stay flat? In each round
  * COPY, an import of CSV and one of NDJSON bring the same plants into the same table, emptied, just after a checkpoint;
- * the imports as a process of their own, its start included, COPY from a file on the server. Then comes one long NDJSON
- * file: resident memory of the last tenth of the time against that of the second tenth.
+ * the imports as a process of their own, its start included, to a service that runs, COPY from a file on the server. Then
+ * comes one long NDJSON file: resident memory of both processes in the last tenth of the time against the second tenth.
  */
 
 const { values } = parseArgs({
@@ -35,13 +36,14 @@ type Format = 'csv' | 'ndjson';
 
 await session(async (session) => {
   const database = await createDatabase(await findPostgres(session), session);
+  const server = await startServer(plantStore, database.url, session);
   const csv = await writeList('csv', plants, session);
   const ndjson = await writeList('ndjson', plants, session);
 
   const ways = {
     copy: () => timed(() => database.query(`copy plants (id, name, tag) from '${csv}' with (format csv, header)`)),
-    csv: () => timed(() => runImport(csv, database, session)),
-    ndjson: () => timed(() => runImport(ndjson, database, session)),
+    csv: () => timed(() => runImport(csv, server, session)),
+    ndjson: () => timed(() => runImport(ndjson, server, session)),
   };
   const runs: { round: number; copy: number; csv: number; ndjson: number }[] = [];
   for (let round = 1; round <= rounds; round++) {
@@ -66,7 +68,7 @@ await session(async (session) => {
   const samples: { time: number; residentMib: number }[] = [];
   const list = await writeList('ndjson', long, session);
   const seconds = await timed(() =>
-    runImport(list, database, session, (time, bytes) => {
+    runImport(list, server, session, (time, bytes) => {
       samples.push({ time, residentMib: bytes / MIB });
     }),
   );
@@ -91,7 +93,7 @@ await session(async (session) => {
     ),
   );
   console.log(
-    `${number(long, 0)} plants at ${number(longRun.plantsPerSecond, 0)}/s: resident memory ${number(early, 0)} MiB in the ` +
+    `${number(long, 0)} plants at ${number(longRun.plantsPerSecond, 0)}/s: resident memory of both processes ${number(early, 0)} MiB in the ` +
       `second tenth of the time, ${number(late, 0)} MiB in the last, ${number(peak, 0)} MiB at most`,
   );
   writeJson('import.json', {
@@ -113,14 +115,14 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 async function runImport(
   list: string,
-  database: BenchDatabase,
+  { url, pid }: Server,
   { folder, signal }: Session,
   onSample = (_time: number, _bytes: number) => {},
 ): Promise<void> {
   const script = join(import.meta.dirname, '../src/import.ts');
   const child = spawn(process.execPath, [script, list], {
     cwd: folder,
-    env: { DATABASE_URL: database.url },
+    env: { PLANT_STORE_URL: url, PLANT_STORE_TOKEN: TOKEN },
     stdio: ['ignore', 'ignore', 'pipe'],
     signal,
   });
@@ -128,7 +130,7 @@ async function runImport(
   const start = performance.now();
   while (child.exitCode === null && child.signalCode === null) {
     await Promise.race([ended, sleep(500)]);
-    const bytes = residentMemory(child.pid ?? 0, 'now');
+    const bytes = residentMemory(child.pid ?? 0, 'now') + residentMemory(pid, 'now');
     if (!Number.isNaN(bytes)) onSample((performance.now() - start) / 1_000, bytes);
   }
   const [code] = await ended;

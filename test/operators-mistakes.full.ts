@@ -211,7 +211,7 @@ describe('an address', () => {
     ['where nothing listens', 'postgres://127.0.0.1:1/plants', 'connect ECONNREFUSED 127.0.0.1:1: '],
     ['of a socket that is not there', 'postgres:///plants?host=/no', 'connect ENOENT /no/.s.PGSQL.5432: '],
   ])('%s is reported with advice, by every command and by the service', async (_what, url, problem) => {
-    for (const command of [['migrate.ts'], ['export.ts', 'plants.csv'], ['purge.ts', '--id', '1']]) {
+    for (const command of [['migrate.ts'], ['purge.ts', '--id', '1']]) {
       expect(await runProgram(command, { DATABASE_URL: url })).toEqual({
         code: 1,
         stdout: '',

@@ -1,5 +1,4 @@
 import { clearLine, cursorTo } from 'node:readline';
-import { entryCount, type Tally } from '../adapters/import/import-plants.ts';
 
 export interface Progress {
   readonly plants: number;
@@ -15,7 +14,7 @@ const BAR_WIDTH = 24;
 const DEFAULT_COLUMNS = 80;
 
 /**
- * Shows the progress of an import or export: a bar that is redrawn on a terminal, a line every few seconds elsewhere.
+ * Shows the progress of a command: a bar that is redrawn on a terminal, a line every few seconds elsewhere.
  *
  * @returns a function that stops it and removes the bar
  */
@@ -59,24 +58,13 @@ export function progressText({ plants, part }: Progress, seconds: number, idleSe
   return parts.join(', ');
 }
 
-/** What was done in all. @param seconds that it took */
-export function totalText(plants: number, seconds: number): string {
-  return `${formatCount(plants)} plants in ${seconds.toFixed(1)} s, ${formatCount(plants / seconds)}/s`;
-}
-
-/** The result of an import as a table for people. @param seconds its duration */
-export function summary(tally: Tally, created: number, seconds: number): string {
-  const { stored, conflicting, invalid } = tally;
-  const rows: [name: string, count: number][] = [
-    ['created', created],
-    // A plant created after its call timed out does not count as stored.
-    ['already there', Math.max(stored - created, 0)],
-    ['conflicting', conflicting],
-    ['invalid', invalid],
-  ];
-  const width = Math.max(...rows.map(([, count]) => formatCount(count).length));
-  const table = rows.map(([name, count]) => `${name.padEnd(13)}  ${formatCount(count).padStart(width)}`);
-  return [totalText(entryCount(tally), seconds), ...table].join('\n');
+/** What was done in all, and the counts by name as a table for people. @param seconds that it took */
+export function summary(plants: number, counts: Readonly<Record<string, number>>, seconds: number): string {
+  const rows = Object.entries(counts).map(([name, count]) => [name, formatCount(count)] as const);
+  const width = Math.max(...rows.map(([, count]) => count.length));
+  const table = rows.map(([name, count]) => `${name.padEnd(9)}  ${count.padStart(width)}`);
+  const total = `${formatCount(plants)} plants in ${seconds.toFixed(1)} s, ${formatCount(plants / seconds)}/s`;
+  return [total, ...table].join('\n');
 }
 
 export function formatCount(value: number): string {

@@ -1,207 +1,273 @@
-import { once } from 'node:events';
-import { readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { lockFolder } from '../../src/adapters/postgres/embedded/folder-lock.ts';
-import { execute } from '../../tooling/execute.ts';
-import { startPostgresServer } from '../../tooling/postgres-server.ts';
-import { openTransaction } from '../support/disturbances.ts';
-import { atEnd, forEachTest } from '../support/lifetimes.ts';
+import type { Ports } from '../../src/application/use-cases.ts';
+import type { NewPlant } from '../../src/domain/plant.ts';
+import { type ApiServer, startApiServer, TOKEN } from '../support/api-server.ts';
+import { fakePlants } from '../support/fake-plants.ts';
 import { counts, runImport, startImport } from '../support/programs/import-process.ts';
 import { makePipe } from '../support/programs/named-pipe.ts';
-import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
-import { emptyDatabase, migratedDatabase } from '../support/test-database.ts';
+import { listening } from '../support/servers/local-server.ts';
+import { projectFile, temporaryFolder } from '../support/service-process.ts';
 
-/* npm run import as its own process, as people meet it. */
+/* npm run import as its own process, as people meet it, and a service on a store in memory. */
 
 const EXAMPLES = projectFile('examples/plants.ndjson');
 
 let folder: string;
+let stored: Map<bigint, NewPlant | 'deleted'>;
+let server: ApiServer;
+
+async function serve(bodyLimit = 1024 ** 2, own: Partial<Ports> = {}): Promise<void> {
+  server = await startApiServer({ plants: { ...fakePlants(stored), ...own }, bodyLimit });
+}
+
 beforeEach(async () => {
   folder = await temporaryFolder();
+  stored = new Map();
+  await serve();
 });
 
-const run = (args: readonly string[], environment?: Record<string, string>) => runImport(args, folder, environment);
+const environment = (url = server.url) => ({ PLANT_STORE_URL: url, PLANT_STORE_TOKEN: TOKEN });
+const run = (...args: string[]) => runImport(args, folder, environment());
 
 const list = async (name: string, content: string | Buffer) => {
   await writeFile(join(folder, name), content);
   return name;
 };
+const rejected = (name: string) => readFile(join(folder, `${name}.rejected.${name.split('.')[1]}`), 'utf8');
+const requests = () => server.lines.filter((line) => line.includes('importPlants')).map((line) => JSON.parse(line));
 
-const rejected = async (name: string) =>
-  (await readFile(join(folder, name), 'utf8'))
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-    .toSorted((a, b) => a.line - b.line);
-
-describe('into Postgres', () => {
-  const database = forEachTest(migratedDatabase);
-
-  const start = () => startImport(['-', '--format', 'ndjson'], folder, { DATABASE_URL: database.url });
-  const run = (...args: string[]) => runImport(args, folder, { DATABASE_URL: database.url });
-
-  test('creates every plant of a list, and finds all of them there the second time', async () => {
-    const first = await run(EXAMPLES, '--rejected', 'rejected');
-    expect(first).toMatchObject({ code: 0, stderr: '' });
+describe('of a list', () => {
+  test('creates every plant, and finds all of them there the second time', async () => {
     const { length } = (await readFile(EXAMPLES, 'utf8')).trimEnd().split('\n');
     expect(length).toBeGreaterThanOrEqual(100);
-    expect(counts(first.stdout)).toEqual({ created: length, 'already there': 0, conflicting: 0, invalid: 0 });
+    const first = await run(EXAMPLES);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(counts(first.stdout)).toEqual({ created: length, changed: 0, unchanged: 0, refused: 0 });
     // The examples show what the ids are.
-    const edges = [-(2n ** 63n), 0n, 2n ** 53n + 1n, 2n ** 63n - 1n];
-    expect(await database.query(`select from plants where id in (${edges})`)).toHaveLength(edges.length);
-
-    const second = await run(EXAMPLES, '--rejected', 'rejected');
-    expect(counts(second.stdout)).toEqual({ created: 0, 'already there': length, conflicting: 0, invalid: 0 });
-    expect(await readdir(folder)).toEqual([]);
+    for (const id of [-(2n ** 63n), 0n, 2n ** 53n + 1n, 2n ** 63n - 1n]) expect(stored.has(id)).toBe(true);
+    expect(counts((await run(EXAMPLES)).stdout)).toMatchObject({ created: 0, unchanged: length });
   });
 
-  test('keeps what it refuses, with its line and the reason, for this run only', async () => {
-    const invalid = Buffer.from('{"id":5,"name":"\xff"}', 'latin1');
-    const lines = ['\uFEFF{"id":1,"name":"Rosa"}\r', '', '{"id":1,"name":"Acer"}', '{"id":1.5,"name":"a"}', 'no', '[]'];
-    const file = await list('plants.jsonl', Buffer.concat([Buffer.from(`${lines.join('\n')}\n`), invalid]));
-    const { code, stdout } = await run(file);
-    expect(code).toBe(2);
-    expect(counts(stdout)).toEqual({ created: 1, 'already there': 0, conflicting: 1, invalid: 4 });
-    expect(stdout).toContain(
-      'Refused plants and the reasons are in plants.jsonl.rejected.ndjson. Correct their lines in plants.jsonl, and run the ' +
-        'same command again: plants that are stored stay as they are.\n',
-    );
-    const id = 'id must be an integer from -9223372036854775808 to 9223372036854775807';
-    const isObject = 'the line must be an object with an id, a name and an optional tag';
-    const [conflicting, ...others] = await rejected('plants.jsonl.rejected.ndjson');
-    // Either of the two with one id may come first.
-    expect(conflicting).toMatchObject({ outcome: 'conflicting', reason: 'id 1 belongs to a different plant' });
-    expect(others).toEqual([
-      { line: 4, outcome: 'invalid', reason: id, text: lines[3] },
-      { line: 5, outcome: 'invalid', reason: 'the line must be valid JSON', text: 'no' },
-      { line: 6, outcome: 'invalid', reason: isObject, text: '[]' },
-      { line: 7, outcome: 'invalid', reason: 'the line must be valid UTF-8', text: '{"id":5,"name":"\uFFFD"}' },
-    ]);
-
-    await list('plants.jsonl', '{"id":9,"name":"Acer"}');
-    expect(await run(file)).toMatchObject({ code: 0 });
-    expect(await readdir(folder)).toEqual(['plants.jsonl']);
+  test('replaces plants, or only checks, if it is asked to', async () => {
+    stored.set(1n, { id: 1n, name: 'there' });
+    const file = await list('plants.csv', 'id,name,tag\n1,other,\n2,,\n');
+    expect(counts((await run(file, '--check')).stdout)).toMatchObject({ changed: 0, refused: 1 });
+    expect(stored.get(1n)).toMatchObject({ name: 'there' });
+    const { code, stdout, stderr } = await run(file, '--replace');
+    expect([code, counts(stdout)]).toEqual([2, { created: 0, changed: 1, unchanged: 0, refused: 1 }]);
+    expect(stderr).toBe('line 3: name is missing; write "" for an empty name\n');
+    expect(stored.get(1n)).toMatchObject({ name: 'other' });
   });
 
-  test('says which lines of CSV a stray quote has taken with it', async () => {
-    await database.query(`insert into plants values (1, 'Rosa')`);
-    const file = await list('plants.csv', 'id,name\n2,12" pot\n3,Acer\n4,12" pot\n1,"Rosa\nPeace"\n5,"Ficus\n');
-    expect(await run(file)).toMatchObject({ code: 2 });
-    const reasons = (await rejected('plants.csv.rejected.ndjson')).map(({ line, reason }) => [line, reason]);
-    const joined = (lines: string) => `; lines ${lines} are one record, joined by a quote`;
-    expect(reasons).toEqual([
-      [2, `quotes must enclose a whole cell, and be doubled within it${joined('2 to 4')}`],
-      [5, `id 1 belongs to a different plant${joined('5 to 6')}`],
-      [7, 'a quote is never closed'],
-    ]);
+  test('shows what is refused and ignored, and keeps what is refused as it was, to be corrected and imported', async () => {
+    const file = await list('plants.csv', '\uFEFFid;name;colour\r\n1;a;\r\n1;"b\n""c""";red\r\n1,5;d\r\n2;e');
+    const { code, stdout, stderr } = await run(file);
+    expect([code, counts(stdout)]).toEqual([2, { created: 2, changed: 0, unchanged: 0, refused: 2 }]);
+    expect(stderr).toMatch(/^ignored: colour\nlines 3 to 4: id 1 belongs to a different plant\nline 5: id must be /);
+    expect(stdout).toContain('Refused records are in plants.csv.rejected.csv. Correct them, and import that file.\n');
+    expect(await rejected(file)).toBe('\uFEFFid;name;colour\r\n1;"b\n""c""";red\r\n1,5;d\r\n');
+
+    const corrected = (await rejected(file)).replace('\n1;', '\n3;').replace('1,5', '4');
+    expect(await run(await list('corrected.csv', corrected))).toMatchObject({ code: 0 });
+    expect(stored.get(3n)).toEqual({ id: 3n, name: 'b\n"c"' });
+    await run(await list('plants.csv', 'id,name\n1,a\n'));
+    expect(await readdir(folder)).toEqual(['corrected.csv', 'plants.csv']);
   });
 
-  test('refuses an empty list in either format, since it is hardly what was meant', async () => {
+  test('numbers its plants, those beyond the first part too, and puts the ids in front of what is refused', async () => {
+    await serve(100);
+    const file = await list('plants.csv', `\uFEFFname;tag\n${';x\n'.repeat(50)}a;b\n`);
+    expect(counts((await run(file, '--ids-from', '9007199254740993')).stdout)).toMatchObject({
+      created: 1,
+      refused: 50,
+    });
+    expect(stored.get(9_007_199_254_741_043n)).toMatchObject({ name: 'a' });
+    expect(await rejected(file)).toMatch(/^\uFEFFid;name;tag\n9007199254740993;;x\n9007199254740994;;x\n/);
+    const lines = await list('plants.ndjson', '{"tag":"x"}\nno\n{"name":"b"}');
+    expect(counts((await run(lines, '--ids-from=-5')).stdout)).toMatchObject({ created: 1, refused: 2 });
+    expect(stored.get(-3n)).toMatchObject({ name: 'b' });
+    expect(await rejected(lines)).toBe('{"id":-5,"tag":"x"}\nno\n');
+  });
+
+  test('shows the first ten refusals only', async () => {
+    const { stderr } = await run(await list('plants.csv', `id,name\n${',a\n'.repeat(50)}`));
+    expect(stderr.match(/id is missing/g)).toHaveLength(10);
+    expect((await rejected('plants.csv')).split('\n')).toHaveLength(52);
+  });
+
+  test('that is empty, or cannot be read as a whole, says so', async () => {
     for (const [name, content] of Object.entries({ 'a.csv': '', 'b.ndjson': '', 'c.ndjson': '\uFEFF\r\n \n' })) {
       expect(await run(await list(name, content))).toMatchObject({ code: 1, stderr: 'the list is empty\n' });
     }
-  });
-
-  test('finishes what is in flight when it is interrupted, and does the rest when it is run again', async () => {
-    const importing = start();
-    importing.stdin.write('{"id":1,"name":"Rosa"}\n{"id":2,"name":"Acer"}\n{"id":3,"na');
-    while ((await database.query('select from plants')).length < 2);
-    importing.kill('SIGINT');
-    expect(await importing.exited).toEqual({ code: 130, signal: null });
-    expect(counts(importing.stdout())).toEqual({ created: 2, 'already there': 0, conflicting: 0, invalid: 0 });
-    expect(importing.stderr()).toContain('Run the same command again to import the remaining plants.');
-
-    const file = await list('plants.ndjson', '{"id":1,"name":"Rosa"}\n{"id":2,"name":"Acer"}\n{"id":3,"name":"Ficus"}');
-    expect(counts((await run(file)).stdout)).toEqual({ created: 1, 'already there': 2, conflicting: 0, invalid: 0 });
-  });
-
-  test('ends at once at a second signal while the database does not respond', async () => {
-    await openTransaction(database.directUrl, 'lock table plants');
-    const importing = start();
-    importing.stdin.write('{"id":1,"name":"Rosa"}\n');
-    const waiting = `select from pg_locks where not granted and relation = 'plants'::regclass`;
-    while ((await database.query(waiting)).length === 0);
-    importing.kill('SIGINT');
-    await importing.until(() => importing.stderr().includes('a second signal stops at once'));
-    importing.kill('SIGINT');
-    // Which a shell reports as 130.
-    expect(await importing.exited).toEqual({ code: null, signal: 'SIGINT' });
-  });
-
-  test('stops when the database cannot go on, and says why and what to do, though there may be more to read', async () => {
-    const importing = start();
-    importing.stdin.write('{"id":1,"name":"Rosa"}\n');
-    while ((await database.query('select from plants')).length < 1);
-    await database.query('drop table plants');
-    importing.stdin.write('{"id":2,"name":"Acer"}\n');
-    expect(await importing.exited).toEqual({ code: 1, signal: null });
-    expect(counts(importing.stdout())).toMatchObject({ created: 1 });
-    expect(importing.stderr()).toMatch(
-      /^The database failed \(relation "plants" does not exist: .+\)\. Run the same command again to import the remaining plants\.\n$/,
-    );
-  });
-
-  test('stops before it reads anything while migrations are pending', async () => {
-    const { url: DATABASE_URL } = await emptyDatabase();
-    expect(await runImport([EXAMPLES, '--rejected', 'rejected'], folder, { DATABASE_URL })).toEqual({
+    expect(await run(await list('d.csv', 'id,name\n'))).toMatchObject({ code: 0, stderr: '' });
+    await serve(100);
+    const open = `id,name\n${'1,"\n"\n'.repeat(50)}2,"\n`;
+    expect(await run(await list('e.csv', open))).toMatchObject({
       code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/^migrations are pending \(0001_create_plants, .*\): run npm run migrate\n$/),
+      stderr: 'line 102: a quote is never closed\n',
     });
   });
 });
 
-test('goes on after the database was gone for a while', async () => {
-  let server = await startPostgresServer(['fsync=off']);
-  atEnd(() => server.stop());
-  const environment = { DATABASE_URL: server.url };
-  await startNode([projectFile('src/migrate.ts')], folder, environment).exited;
-  const importing = startImport(['-', '--format', 'ndjson'], folder, environment);
-  importing.stdin.write('{"id":1,"name":"Rosa"}\n');
-  const count = async () => (await execute(server.url, 'select from plants')).length;
-  while ((await count()) < 1);
-  server.process.kill('SIGKILL');
-  await once(server.process, 'exit');
-  importing.stdin.end('{"id":2,"name":"Acer"}\n');
-  server = await server.restart();
-  expect(await importing.exited).toEqual({ code: 0, signal: null });
-  expect(counts(importing.stdout())).toEqual({ created: 2, 'already there': 0, conflicting: 0, invalid: 0 });
-  expect(await count()).toBe(2);
-}, 120_000);
+describe('in parts', () => {
+  test('of a size that the service takes, imports every record, and says which lines of the list are refused', async () => {
+    await serve(1_000);
+    const records = Array.from({ length: 300 }, (_, n) => `${n % 100 === 99 ? 'x' : n},"plant\r\n${n}"\r\n`);
+    const { stdout, stderr } = await run(await list('plants.csv', `\r\nid,name\r\n${records.join('')}`));
+    expect(counts(stdout)).toMatchObject({ created: 297, refused: 3 });
+    expect(stderr.match(/^lines \d+ to \d+/gm)).toEqual(['lines 201 to 202', 'lines 401 to 402', 'lines 601 to 602']);
+    expect((await rejected('plants.csv')).match(/^x/gm)).toHaveLength(3);
+    expect(requests().filter(({ status }) => status === 200).length).toBeLessThan(20);
+  });
 
-describe('into the embedded database', () => {
-  test('makes it if need be', async () => {
-    const { code, stdout } = await run([EXAMPLES, '--rejected', 'rejected']);
-    expect([code, counts(stdout).created]).toEqual([0, 148]);
-  }, 120_000);
+  test('of NDJSON, keeps lines that are too large for one of their own, and goes on behind them', async () => {
+    await serve(10_000);
+    const line = (id: number, length: number) => `{"id":${id},"name":"${'x'.repeat(length)}"}\n`;
+    const lines = [line(1, 10), line(2, 9_900), line(3, 8_000), line(4, 50_000), line(5, 10)];
+    const { stdout, stderr } = await run(await list('plants.ndjson', lines.join('')));
+    expect(counts(stdout)).toMatchObject({ created: 3, refused: 2 });
+    expect(stderr).toMatch(/^line 2: the record is larger than the service takes\nline 4: /);
+    expect(await rejected('plants.ndjson')).toBe(`${lines[1]}${lines[3]}`);
+    expect([...stored.keys()]).toEqual([1n, 3n, 5n]);
+  });
 
-  test('refuses one that a running service holds', async () => {
-    atEnd(lockFolder(folder));
-    const stderr = `${folder} is in use by another process: stop that one, or set DATA_DIR to another folder\n`;
-    expect(await run([EXAMPLES], { DATA_DIR: folder })).toEqual({ code: 1, stdout: '', stderr });
+  test('of CSV, ends at a record that is too large for one of its own, naming its line', async () => {
+    await serve(10_000);
+    const { code, stderr } = await run(await list('plants.csv', `id,name\n1,"\n"\n2,"${'\n'.repeat(20_000)}"\n3,c\n`));
+    expect([code, stderr]).toEqual([1, 'line 4: the record is larger than the service takes\n']);
   });
 });
 
-test('refuses a file that is not there, and what is none', async () => {
-  expect(await run(['plants.csv'])).toMatchObject({
+test('sends a part again after 503, after a lost connection, and smaller after 413 of a proxy', async () => {
+  const responses: [number, string][] = [];
+  const sizes: number[] = [];
+  const proxy = createServer((request, response) => {
+    const body: Buffer[] = [];
+    request.on('data', (chunk) => body.push(chunk));
+    request.on('end', async () => {
+      sizes.push(Buffer.concat(body).length);
+      const [status, text] = responses.shift() ?? [0, ''];
+      if (status === 1) return response.destroy();
+      if (status > 0) return response.writeHead(status, { 'Content-Type': 'text/html' }).end(text);
+      const { authorization = '', 'content-type': type = '' } = request.headers;
+      const headers = { Authorization: authorization, 'Content-Type': type, Connection: 'close' };
+      const passed = await fetch(server.url + request.url, { method: 'POST', headers, body: Buffer.concat(body) });
+      return response.writeHead(passed.status, { 'Content-Type': 'application/json' }).end(await passed.text());
+    });
+  });
+  const url = `http://127.0.0.1:${await listening(proxy)}`;
+  responses.push([503, 'busy'], [1, ''], [413, '<h1>too large</h1>']);
+  const file = await list('plants.csv', `id,name\n${Array.from({ length: 1_000 }, (_, n) => `${n},a\n`).join('')}`);
+  const { code, stdout, stderr } = await runImport([file], folder, environment(`${url}/`));
+  expect([code, counts(stdout).created]).toEqual([0, 1_000]);
+  expect(stderr).toMatch(/^http\S+ responds with 503: trying again for a minute\n$/);
+  expect(sizes.slice(0, 4)).toEqual([5_898, 5_898, 5_898, 2_949]);
+});
+
+test('finishes the part that was sent when it is interrupted, and does the rest when it is run again', async () => {
+  const held: (() => void)[] = [];
+  let isHeld = true;
+  const { add } = fakePlants(stored);
+  await serve(1_000, {
+    async add(plant) {
+      if (isHeld) await new Promise<void>((resolve) => held.push(resolve));
+      return add(plant);
+    },
+  });
+  const file = await list('plants.csv', `id,name\n${Array.from({ length: 1_000 }, (_, n) => `${n},a\n`).join('')}`);
+  const importing = startImport([file], folder, environment());
+  while (held.length === 0) await new Promise(setImmediate);
+  importing.kill('SIGINT');
+  await importing.until(() => importing.stderr().includes('a second signal stops at once'));
+  isHeld = false;
+  for (const go of held) go();
+  expect(await importing.exited).toEqual({ code: 130, signal: null });
+  const { created = 0 } = counts(importing.stdout());
+  expect(created).toBe(stored.size);
+  expect(created).toBeLessThan(200);
+  expect(importing.stderr()).toContain('Run the same command again to import the remaining plants.');
+  expect(counts((await run(file)).stdout)).toMatchObject({ created: 1_000 - created, unchanged: created });
+});
+
+test('reads standard input, and can be interrupted while it waits for that', async () => {
+  const importing = startImport(['-', '--format', 'ndjson'], folder, environment());
+  importing.stdin.end('{"id":1,"name":"Rosa"}\n{"id":2}\n');
+  expect(await importing.outcome()).toMatchObject({ code: 2 });
+  expect(await readFile(join(folder, 'stdin.rejected.ndjson'), 'utf8')).toBe('{"id":2}\n');
+  const waiting = startImport(['-', '--format', 'ndjson'], folder, environment());
+  waiting.stdin.write('{"id":3,"name":"Acer"}\n');
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  waiting.kill('SIGTERM');
+  expect(await waiting.exited).toEqual({ code: 143, signal: null });
+});
+
+describe('the service', () => {
+  test('is the one of this folder, with its token, if none is named', async () => {
+    const { port } = new URL(server.url);
+    const own = { HOST: '0.0.0.0', PORT: port, ACCESS_TOKENS: `${TOKEN},another-${TOKEN}` };
+    expect(await runImport([EXAMPLES], folder, own)).toMatchObject({ code: 0 });
+    await mkdir(join(folder, 'data'));
+    await writeFile(join(folder, 'data/access-token'), `${TOKEN}\n`);
+    await writeFile(join(folder, '.env'), `PORT=${port}\n`);
+    expect(await runImport([EXAMPLES], folder)).toMatchObject({ code: 0 });
+  });
+
+  test.each<[Record<string, string>, string]>([
+    [{ PLANT_STORE_URL: 'http://127.0.0.1:1' }, 'set PLANT_STORE_URL and PLANT_STORE_TOKEN, or neither of them'],
+    [{}, 'this folder has no token that may create: start the service, or set PLANT_STORE_URL and PLANT_STORE_TOKEN'],
+    [{ PORT: '0', ACCESS_TOKENS: TOKEN }, 'PORT is 0, so only the service knows where it listens: set PLANT_STORE_URL'],
+    [{ PORT: 'x' }, 'PORT must be a port number from 0 to 65535'],
+  ])('that %j gives is refused: %s', async (variables, message) => {
+    const { code, stderr } = await runImport([EXAMPLES], folder, variables);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+  });
+
+  test('that does not take the token ends it at once', async () => {
+    const wrong = { ...environment(), PLANT_STORE_TOKEN: 'wrong' };
+    const { code, stderr } = await runImport([EXAMPLES], folder, wrong);
+    expect([code, stderr]).toEqual([1, 'the access token is not accepted\n']);
+  });
+});
+
+test('refuses a file that is not there, what is none, and a place where it cannot write', async () => {
+  expect(await run('plants.csv')).toMatchObject({
     code: 1,
-    stderr: `there is no file plants.csv in ${await realpath(folder)}: correct the path\n`,
+    stderr: `there is no file ${await realpath(folder)}/plants.csv: correct the path\n`,
   });
   await makePipe(join(folder, 'pipe'));
   for (const path of ['.', 'pipe']) {
     const stderr = `${path} is not a file: name one, or - for standard input\n`;
-    expect(await run([path, '--format', 'csv'])).toMatchObject({ code: 1, stderr });
+    expect(await run(path, '--format', 'csv')).toMatchObject({ code: 1, stderr });
   }
+  const file = await list('plants.csv', 'id,name\n1,a\n');
+  await mkdir(join(folder, 'plants.csv.rejected.csv'));
+  expect(await run(file)).toMatchObject({ code: 1, stderr: expect.stringContaining('plants.csv.rejected.csv') });
+  expect(stored.size).toBe(0);
 });
 
-test('shows how to use it when it is asked to, and where that is shown when it is used wrongly', async () => {
-  const help = await run(['a.csv', 'b.csv', '--help']);
+test.each([
+  [[], 'name one list: a file, or - for standard input'],
+  [['a.csv', 'b.csv'], 'name one list: a file, or - for standard input'],
+  [['plants.txt'], 'nothing says what plants.txt is: add --format csv or --format ndjson'],
+  [['-'], 'nothing says what - is: add --format csv or --format ndjson'],
+  [['a.csv', '--format', 'xml'], 'nothing says what a.csv is: add --format csv or --format ndjson'],
+  [['a.csv', '--ids-from', '01'], '--ids-from must be an integer from'],
+  [['a.csv', '--loud'], "Unknown option '--loud'"],
+])('refuses %j, and says why', async (args, why) => {
+  const stderr = expect.stringMatching(/\nFor help: npm run import -- --help\n$/);
+  const outcome = await run(...args);
+  expect(outcome).toMatchObject({ code: 1, stdout: '', stderr });
+  expect(outcome.stderr).toContain(why);
+});
+
+test('shows how to use it when it is asked to', async () => {
+  const help = await run('a.csv', 'b.csv', '--help');
   expect(help).toMatchObject({ code: 0, stderr: '' });
-  expect(await run(['-h'])).toEqual(help);
-  for (const part of ['Usage: npm run import -- FILE', '--format', '--rejected', 'Exit codes', '130', 'Example']) {
+  expect(await run('-h')).toEqual(help);
+  for (const part of ['Usage: npm run import -- FILE', '--format', '--replace', '--ids-from', '--check', '130']) {
     expect(help.stdout).toContain(part);
   }
-  const stderr = expect.stringMatching(/^plants\.txt ends with none of .*\nFor help: npm run import -- --help\n$/);
-  expect(await run(['plants.txt'])).toEqual({ code: 1, stdout: '', stderr });
 });

@@ -24,8 +24,6 @@ export interface PostgresPlants extends Ports, Pick<ReadEntries, 'awaitEntries'>
   waiting(): number;
   /** Whether statements that write are running. */
   isWriting(): boolean;
-  /** Plants stored by its INSERTs, except those of an INSERT whose connection was lost before its result came. */
-  inserted(): number;
   /** Ends every wait for changes, and begins no more, for shutdown. */
   stopWaiting(): void;
   /** Seconds for which a transaction that is still open has held back the feed of changes. */
@@ -38,13 +36,11 @@ export function postgresPlants(
   { callStore, callToWrite = callStore, batchRows, onInsert }: PlantsOptions,
 ): PostgresPlants {
   const feed = changeFeed(database, callStore);
-  let inserted = 0;
   const lookUp = plantLookup(database);
   const inserts = plantInserts(database, lookUp, {
     callStore: callToWrite,
     batchRows,
-    onInsert(plants, rows) {
-      inserted += rows;
+    onInsert(plants) {
       onInsert?.(plants);
       feed.announce();
     },
@@ -62,6 +58,5 @@ export function postgresPlants(
     changesLag: changesLag(database, callStore),
     waiting: inserts.waiting,
     isWriting,
-    inserted: () => inserted,
   };
 }

@@ -114,7 +114,7 @@ onOwnDisk(
     expect(writer.stderr()).toMatch(noRoomForLog);
 
     expect(await refused()).toBe(noSpace(disk));
-    for (const command of [['migrate.ts'], ['export.ts', '-', '--format', 'csv']]) {
+    for (const command of [['migrate.ts'], ['purge.ts', '--id', '1']]) {
       const [file = '', ...args] = command;
       const other = startNode([projectFile(`src/${file}`), ...args], '/', { DATA_DIR: disk });
       expect(await other.exited).toEqual({ code: 1, signal: null });

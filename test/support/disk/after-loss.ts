@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { apiClient } from '../api-client.ts';
 import { consumer, pagesOver } from '../plants/changes.ts';
-import { projectFile, startNode, startService } from '../service-process.ts';
+import { startService } from '../service-process.ts';
 import type { Loss } from './power-losses.ts';
 import type { History, State, Work } from './recorded-work.ts';
 
@@ -33,7 +31,7 @@ export async function problemsAfter(loss: Loss, work: Work, folder: string): Pro
     const client = apiClient(service.apiUrl, token);
     const list = await client.send('GET', '/plants');
     const plants = statesOf(JSON.parse(list.body));
-    problems.push(...wrongStates(plants, work, acknowledged, 'the list'));
+    problems.push(...wrongStates(plants, work, acknowledged));
     const follower = consumer();
     const pages = pagesOver(() => client, 0);
     while (!(await follower.step(pages, 1_000))) {
@@ -49,7 +47,6 @@ export async function problemsAfter(loss: Loss, work: Work, folder: string): Pro
     service.kill('SIGKILL');
     await service.exited;
   }
-  if (problems.length === 0 && loss.isExported) problems.push(...(await exportProblems(loss, work, folder)));
   return problems;
 }
 
@@ -62,31 +59,18 @@ function wrongFeed(followed: ReadonlyMap<number, State>, plants: ReadonlyMap<num
   return wrong.map((id) => `plant ${id} in the feed is not as stored`);
 }
 
-/** An export after the loss has what the list had, and the plant that was created then. */
-async function exportProblems({ dataDir, acknowledged }: Loss, work: Work, folder: string): Promise<string[]> {
-  const file = join(folder, 'exported.ndjson');
-  const args = [projectFile('src/export.ts'), file, '--force'];
-  const { code, stderr } = await startNode(args, folder, { DATA_DIR: dataDir }).outcome();
-  if (code !== 0) return [`the export fails: ${stderr}`];
-  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
-  const plants = statesOf(lines.map((line) => JSON.parse(line)));
-  if (!plants.delete(AFTERWARDS)) return ['the export lacks what was created after the loss'];
-  return wrongStates(plants, work, acknowledged, 'the export');
-}
-
 function wrongStates(
   plants: ReadonlyMap<number, State>,
   { histories }: Work,
   acknowledged: ReadonlySet<string>,
-  where: string,
 ): string[] {
   const wrong = [...histories].filter(
     ([id, history]) => !allowed(history, acknowledged).has(plants.get(id) ?? 'absent'),
   );
   const unknown = [...plants.keys()].filter((id) => !histories.has(id));
   return [
-    ...wrong.map(([id]) => `plant ${id} in ${where} is ${plants.get(id)?.slice(0, 30) ?? 'absent'}`),
-    ...unknown.map((id) => `nobody created plant ${id} in ${where}`),
+    ...wrong.map(([id]) => `plant ${id} is ${plants.get(id)?.slice(0, 30) ?? 'absent'}`),
+    ...unknown.map((id) => `nobody created plant ${id}`),
   ];
 }
 

@@ -14,8 +14,6 @@ export interface Loss {
   readonly dataDir: string;
   /** The operations whose responses had left. */
   readonly acknowledged: ReadonlySet<string>;
-  /** Whether an export is to be tried, too; takes a process more. */
-  readonly isExported: boolean;
   remove(): Promise<void>;
 }
 
@@ -64,7 +62,6 @@ export async function* powerLosses(work: Work, model: Model, count: number, seed
       description: `${model}, seed ${seed}, loss ${number} at entry ${moment} of ${entries.length}, ${JSON.stringify({ ...survival, sectorSize })}`,
       dataDir: join(target, relative(root, dataDir)),
       acknowledged: new Set(acknowledged),
-      isExported: number % 5 === 4,
       remove: () => rm(target, { recursive: true, force: true }),
     };
   }

@@ -1,8 +1,7 @@
-import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { exchange } from '../api-client.ts';
-import { runImport } from '../programs/import-process.ts';
 import { projectFile, type Service, startNode, startService } from '../service-process.ts';
 
 /* A service on a new embedded database that is recorded while it works, and what it has to keep. */
@@ -31,7 +30,7 @@ const PLANTS = 24;
 const LONG_NAME = 400_000;
 const IMPORTED = 3_000;
 
-/** Each round: the service starts, clients create, change and delete, it stops; then plants are imported, others purged. */
+/** Each round: the service starts, clients create, change and delete, plants are imported, it stops; then others are purged. */
 export async function recordedWork(
   folder: string,
   rounds: number,
@@ -79,17 +78,17 @@ export async function recordedWork(
     const service = await startService(folder, { DATA_DIR: dataDir, ...recorded });
     const token = /Bearer (\S+)'/.exec(await service.curl())?.[1] ?? '';
     await Promise.all(Array.from({ length: CLIENTS }, () => client(service, token)));
-    service.kill('SIGTERM');
-    await service.exited;
-
-    const list = join(folder, `${round}.ndjson`);
     const operation = `import ${round}`;
     const plants = Array.from({ length: IMPORTED }, () => ({ id: ++lastId, name: `imported ${lastId}` }));
-    await writeFile(list, plants.map((plant) => `${JSON.stringify(plant)}\n`).join(''));
     for (const { id, name } of plants) add(id, operation, name);
-    const imported = await runImport([list], folder, { DATA_DIR: dataDir, ...recorded });
-    if (imported.code !== 0) throw new Error(imported.stderr);
-    await appendFile(journal, `${JSON.stringify({ op: 'response', operation, status: 200 })}\n`);
+    const list = plants.map((plant) => `${JSON.stringify(plant)}\n`).join('');
+    const type = { 'Content-Type': 'application/x-ndjson' };
+    const headers = { Authorization: `Bearer ${token}`, ...type, 'X-Operation': operation };
+    const agent = new Agent();
+    const imported = await exchange(`${service.apiUrl}/import`, { method: 'POST', agent, headers }, list);
+    if (!imported.body.includes(`"created":${IMPORTED},`)) throw new Error(imported.body);
+    service.kill('SIGTERM');
+    await service.exited;
 
     const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--even-if-recent', '--yes'];
     const purge = await startNode(args, folder, { DATA_DIR: dataDir, ...recorded }).outcome();

@@ -16,6 +16,6 @@ export const runImport = (...run: Parameters<typeof startImport>) => startImport
 
 /** The counts of a summary. */
 export function counts(stdout: string): Record<string, number> {
-  const rows = [...stdout.matchAll(/^(created|already there|conflicting|invalid) +([\d,]+)$/gm)];
+  const rows = [...stdout.matchAll(/^(created|changed|unchanged|refused) +([\d,]+)$/gm)];
   return Object.fromEntries(rows.map(([, name, count]) => [name, Number(count?.replaceAll(',', ''))]));
 }

@@ -13,8 +13,8 @@ interface InsertOptions {
   readonly callStore: CallStore;
   /** The maximum number of rows in one statement. */
   readonly batchRows: number;
-  /** Called after each INSERT with the number of plants in it and the number of rows that it stored. */
-  readonly onInsert: (plants: number, rows: number) => void;
+  /** Called after each INSERT with the number of plants in it. */
+  readonly onInsert: (plants: number) => void;
 }
 
 /** What an addition finds. */
@@ -59,7 +59,7 @@ export function plantInserts(
     const { rows } = await database.sql.executeQuery(
       insert(sorted.map(({ id, name, tag }) => [id, name, tag ?? null])),
     );
-    onInsert(plants.length, rows.length);
+    onInsert(plants.length);
     if (rows.length === plants.length) return plants.map(() => 'created');
     const created = new Set(rows.map(({ id }) => id));
     // A plant that this INSERT has stored holds its id, whatever has become of it since.

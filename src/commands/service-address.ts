@@ -1,0 +1,19 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readConfig } from '../config/config.ts';
+import { environment } from '../config/environment.ts';
+
+/** The service of PLANT_STORE_URL, or else that of this folder, whose token goes nowhere else. @throws Error if none is known */
+export function serviceAddress(): { readonly url: string; readonly token: string } {
+  const { PLANT_STORE_URL: url, PLANT_STORE_TOKEN: token } = environment();
+  if (url && token) return { url: url.replace(/\/$/, ''), token };
+  const advice = 'set PLANT_STORE_URL and PLANT_STORE_TOKEN';
+  if (url || token) throw new Error(`${advice}, or neither of them`);
+  const { api, tokens, database } = readConfig();
+  const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[api.host] ?? api.host;
+  const file = database.kind === 'embedded' ? join(database.dataDir, 'access-token') : '';
+  const own = tokens.full[0] ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
+  if (own === undefined) throw new Error(`this folder has no token that may create: start the service, or ${advice}`);
+  if (api.port === 0) throw new Error(`PORT is 0, so only the service knows where it listens: ${advice}`);
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${api.port}`, token: own };
+}
