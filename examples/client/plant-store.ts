@@ -1249,9 +1249,9 @@ export interface operations {
     importPlants: {
         parameters: {
             query?: {
-                /** @description what becomes of a plant that exists and differs: it is kept, and the record refused, or it is replaced */
+                /** @description what becomes of a plant that exists and differs: it is kept, and the record refused, or replaced */
                 existing?: "keep" | "replace";
-                /** @description for a list without ids: the id of its first record; each record gets one more than the record before. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md) */
+                /** @description for a list without ids: the id of its first record; the others follow it. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md) */
                 idsFrom?: bigint;
                 /** @description whether the list goes on after this body; what is not complete is left for the next part */
                 more?: boolean;

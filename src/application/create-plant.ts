@@ -14,17 +14,11 @@ export function createPlant(plants: AddPlant): CreatePlant {
   return async (newPlant) => {
     checkNewPlant(newPlant);
     const found = await plants.add(newPlant);
-    if (found === 'deleted') throw new PlantStoreError('id_retired', holderMessages.id_retired(newPlant.id));
+    if (found === 'deleted') throw new PlantStoreError('id_retired', `id ${newPlant.id} belongs to a deleted plant`);
     if (found !== 'created' && !isSamePlant(found, newPlant)) {
-      throw new PlantStoreError('id_taken', holderMessages.id_taken(newPlant.id));
+      throw new PlantStoreError('id_taken', `id ${newPlant.id} belongs to a different plant`);
     }
     const { id: _, ...plant } = newPlant;
     return plant;
   };
 }
-
-/** Why a plant cannot have its id. */
-export const holderMessages = {
-  id_taken: (id: bigint) => `id ${id} belongs to a different plant`,
-  id_retired: (id: bigint) => `id ${id} belongs to a deleted plant`,
-};

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { fieldRules } from '../domain/plant.ts';
-import type { Column } from './lists/line-reader.ts';
+import type { Column } from './lists/csv.ts';
 
 /*
  * The wire contract, written once: these schemas validate requests, type the handlers and are the components of the

@@ -4,8 +4,9 @@ import { readPlantList } from '../../../src/wire/lists/plant-list.ts';
 
 type Options = Partial<Parameters<typeof readPlantList>[1]>;
 
+/** Of CSV, unless the options say otherwise. */
 export const readList = (body: string | Buffer, options: Options = {}) =>
-  readPlantList(Buffer.from(body), { format: 'csv', replaces: false, more: false, ...options });
+  readPlantList(Buffer.from(body), { isCsv: true, replaces: false, more: false, ...options });
 
 /** What each record was read as: its first line, and the plant or why it is none. */
 export async function recordsOf(body: string | Buffer, options: Options = {}) {

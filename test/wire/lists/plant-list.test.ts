@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { MAX_INT64 } from '../../../src/domain/plant.ts';
 import { readList, recordsOf } from '../../support/plants/lists.ts';
 
-const ndjson = { format: 'ndjson' } as const;
+const ndjson = { isCsv: false } as const;
 
 describe('of NDJSON', () => {
   test('reads a plant from each line that is not blank, and refuses what POST refuses', async () => {
@@ -48,7 +48,7 @@ describe('numbered', () => {
     ['csv', 'name;tag\na;\n;x\n\n"b";y\n'],
     ['ndjson', '{"name":"a"}\n{"tag":"x"}\n\n{"name":"b","tag":"y"}\n'],
   ] as const)('its n-th record has the n-th id, refused ones counted: %s', async (format, list) => {
-    const { records } = await readList(list, { format, idsFrom: MAX_INT64 - 1n });
+    const { records } = await readList(list, { isCsv: format === 'csv', idsFrom: MAX_INT64 - 1n });
     expect(records.map(({ id, plant, refusal }) => [id, plant ?? refusal?.message.slice(0, 15)])).toEqual([
       [MAX_INT64 - 1n, { id: MAX_INT64 - 1n, name: 'a' }],
       [MAX_INT64, 'name is missing'],
@@ -61,8 +61,10 @@ describe('numbered', () => {
     ['ndjson', '{"name":"a"}\n{"\\u0069d":1,"name":"a"}\n', 'line 2 has an id: idsFrom is for lists without ids'],
     ['ndjson', '{"name":1,"id":"x"}\n', 'line 1 has an id: idsFrom is for lists without ids'],
   ] as const)('it must have no ids: %s', async (format, list, message) => {
-    await expect(readList(list, { format, idsFrom: 1n })).rejects.toThrow(message);
-    await expect(readList(list, { format, idsFrom: 1n })).rejects.toMatchObject({ code: 'invalid_plant' });
+    await expect(readList(list, { isCsv: format === 'csv', idsFrom: 1n })).rejects.toThrow(message);
+    await expect(readList(list, { isCsv: format === 'csv', idsFrom: 1n })).rejects.toMatchObject({
+      code: 'invalid_plant',
+    });
   });
 });
 
@@ -84,12 +86,12 @@ describe('of a list in parts', () => {
   const NDJSON = '\uFEFF{"id":1,"name":"ä"}\r\n\r\n{"id":2,"name":"\\n"}\n{"id":3,"name":"c"}';
 
   /** Reads a list part by part, of which the first ends at an octet. */
-  async function inParts(list: string, cut: number, format: 'csv' | 'ndjson') {
+  async function inParts(list: string, cut: number, isCsv: boolean) {
     const body = Buffer.from(list);
-    const first = await readList(body.subarray(0, cut), { format, more: true });
+    const first = await readList(body.subarray(0, cut), { isCsv, more: true });
     const rest = body.subarray(first.consumed);
     const linesBefore = body.subarray(0, first.consumed).toString().split('\n').length - 1;
-    const { records, consumed } = await readList(rest, { format, ...first.layout });
+    const { records, consumed } = await readList(rest, { isCsv, ...first.layout });
     expect(consumed).toBe(rest.length);
     const moved = records.map((record) => ({
       ...record,
@@ -103,9 +105,10 @@ describe('of a list in parts', () => {
     ['csv', CSV, 4],
     ['ndjson', NDJSON, 3],
   ] as const)('gives the same plants and lines at whichever octet a part ends: %s', async (format, list, count) => {
-    const { records } = await readList(list, { format });
+    const isCsv = format === 'csv';
+    const { records } = await readList(list, { isCsv });
     expect(records.filter(({ plant }) => plant !== undefined)).toHaveLength(count);
-    for (let cut = 0; cut <= Buffer.byteLength(list); cut++) expect(await inParts(list, cut, format)).toEqual(records);
+    for (let cut = 0; cut <= Buffer.byteLength(list); cut++) expect(await inParts(list, cut, isCsv)).toEqual(records);
   });
 
   test.each([

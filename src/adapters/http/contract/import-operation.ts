@@ -1,24 +1,23 @@
 import Type from 'typebox';
-import { holderMessages } from '../../../application/create-plant.ts';
 import type { ImportOutcome } from '../../../application/import-plants.ts';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import type { ListRecord } from '../../../wire/lists/line-reader.ts';
-import { MOST_RECORDS, readPlantList } from '../../../wire/lists/plant-list.ts';
+import type { Column } from '../../../wire/lists/csv.ts';
+import { separators } from '../../../wire/lists/csv-cells.ts';
+import { type ListRecord, MOST_RECORDS, readPlantList } from '../../../wire/lists/plant-list.ts';
 import { ImportResult } from '../../../wire/schemas.ts';
 import { errorKinds, HttpError } from '../http-errors.ts';
-import { importParameters } from './import-parameters.ts';
 import { type Operation, operation } from './operation.ts';
-import { plantsTag } from './plant-operations.ts';
+import { choice, flag, type Parameter } from './parameters.ts';
+import { plantId, plantsTag } from './plant-operations.ts';
 import { jsonResponse } from './responses.ts';
 
-const NDJSON = 'application/x-ndjson';
 const CSV = 'text/csv';
 
 /** As octets: how they are read depends on the query. */
 const body = {
   content: {
-    [NDJSON]: Type.String({
+    'application/x-ndjson': Type.String({
       description: 'a NewPlant on each line',
       examples: ['{"id":1,"name":"Monstera deliciosa","tag":"houseplant"}\n'],
     }),
@@ -27,15 +26,40 @@ const body = {
       examples: ['id,name,tag\n1,Monstera deliciosa,houseplant\n'],
     }),
   },
-  parse: (bytes: Buffer, type: string) => ({ bytes, format: type === CSV ? ('csv' as const) : ('ndjson' as const) }),
+  parse: (bytes: Buffer, type: string) => ({ bytes, isCsv: type === CSV }),
 };
 
-/** Imports at once: each holds a list of plants in memory. */
+const columns: Parameter<readonly Column[]> = {
+  description: 'what the columns of CSV are, in place of a line that names them; empty for a column to ignore',
+  mustBe: 'id, name and tag, each at most once, or nothing for a column to ignore, separated by commas',
+  schema: Type.String(),
+  parse(text) {
+    const isSound = /^(id|name|tag|)(,(id|name|tag|))*$/.test(text) && !/\b(\w+)\b.*\b\1\b/.test(text);
+    return isSound ? (text.split(',') as Column[]) : undefined;
+  },
+};
+
+const query = {
+  existing: choice('what becomes of a plant that exists and differs: it is kept, and the record refused, or replaced', [
+    'keep',
+    'replace',
+  ]),
+  idsFrom: { ...plantId, description: 'for a list without ids: the id of its first record; the others follow it' },
+  more: flag('whether the list goes on after this body; what is not complete is left for the next part'),
+  columns,
+  separator: choice(
+    'what separates the cells of CSV; without it, the line that names the columns shows it',
+    separators,
+  ),
+  check: flag('whether to store nothing, and only say what is refused by its form'),
+};
+
+/** Imports at once: each holds a list of plants in memory. Bodies that are still arriving count as other writes do. */
 const MOST_RUNNING = 4;
 
 const TOO_MANY = `the list must not have more than ${MOST_RECORDS} records: send it in parts, with more=true`;
 
-/** Plants of a sample. */
+/** Plants that a check shows. */
 const SAMPLE = 5;
 
 /** The operation on lists of plants. */
@@ -53,23 +77,25 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
       `Up to ${MOST_RECORDS} plants in one request, as if each was sent alone, in order. 200 says what became of them, ` +
       'also if all are refused. After 503, part of the list may be stored: sending it again is safe. With ' +
       '`existing=replace`, the token must permit changing plants.',
-    query: importParameters,
+    query,
     alsoNeeds: ({ existing }) => (existing === 'replace' ? 'change' : undefined),
     body,
     response: jsonResponse(ImportResult),
     errors: [],
-    async handle({ body: { bytes, format }, query, signal }) {
-      // The memory of bodies that are still arriving is bounded by the limits of all writes.
+    async handle({ body: { bytes, isCsv }, query: { existing, more = false, check = false, ...given }, signal }) {
+      if (!isCsv && (given.columns ?? given.separator) !== undefined) {
+        throw new PlantStoreError('invalid_plant', `columns and separator are for ${CSV} only`);
+      }
       if (running === MOST_RUNNING) throw new HttpError('overloaded');
       running++;
       try {
-        const { existing, idsFrom, more = false, columns, separator, check = false } = query;
-        if (format === 'ndjson' && (columns ?? separator) !== undefined) {
-          throw new PlantStoreError('invalid_plant', `columns and separator are for ${CSV} only`);
-        }
         const replaces = existing === 'replace';
-        const options = { format, idsFrom, replaces, more, columns, separator };
-        const { records, hasTooMany, layout, ...list } = await readPlantList(bytes, options);
+        const { records, hasTooMany, layout, ...list } = await readPlantList(bytes, {
+          isCsv,
+          replaces,
+          more,
+          ...given,
+        });
         if (hasTooMany && !more) throw new HttpError('body_too_large', TOO_MANY);
         const plants = records.flatMap(({ plant }) => plant ?? []);
         const outcomes = check ? [] : await importPlants(plants, { replaces, signal: signal() });
@@ -97,12 +123,17 @@ function refusalsOf(records: readonly ListRecord[], outcomes: readonly ImportOut
   return records.flatMap(({ line, lastLine, id, plant, refusal }) => {
     const refused = refusal ?? conflictOf(plant.id, outcomes[plants++]);
     if (refused === undefined) return [];
-    const { code, message } = refused;
-    return { line, lastLine, ...(id !== undefined && { id }), error: errorKinds[code].error, message };
+    return {
+      line,
+      lastLine,
+      ...(id !== undefined && { id }),
+      error: errorKinds[refused.code].error,
+      message: refused.message,
+    };
   });
 }
 
-function conflictOf(id: bigint, outcome: ImportOutcome | undefined) {
-  if (outcome !== 'id_taken' && outcome !== 'id_retired') return undefined;
-  return { code: outcome, message: holderMessages[outcome](id) };
+function conflictOf(id: bigint, code: ImportOutcome | undefined) {
+  if (code !== 'id_taken' && code !== 'id_retired') return undefined;
+  return { code, message: `id ${id} belongs to a ${code === 'id_taken' ? 'different' : 'deleted'} plant` };
 }

@@ -14,7 +14,7 @@ import { cacheableResponse, emptyResponse, jsonResponse, listResponse, taggedRes
 export const plantsTag = { name: 'Plants', description: 'What the store keeps.' };
 
 const id = { mustBe: plantIdRule, schema: PlantId, parse: parsePlantId };
-const plantId: Parameter<bigint> = { ...id, description: 'the id of the plant' };
+export const plantId: Parameter<bigint> = { ...id, description: 'the id of the plant' };
 const afterId: Parameter<bigint> = { ...id, description: 'only plants with larger ids than this' };
 const tagFilter: Parameter<string> = {
   description: 'only plants with exactly this tag, which may be empty',
