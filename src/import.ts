@@ -1,12 +1,11 @@
 import { createReadStream, statSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { showProgress, summary } from './commands/progress.ts';
 import { rejectedFile } from './commands/rejected-file.ts';
 import { runCommand } from './commands/run-command.ts';
-import { type Query, type Response, type Result, sendList } from './commands/send-list.ts';
+import { type Send, sendList } from './commands/send-list.ts';
 import { serviceAddress } from './commands/service-address.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
@@ -31,11 +30,8 @@ the store; 1 the import could not start or could not go on; 2 some were refused;
 
 Example: npm run import -- examples/plants.ndjson`;
 
-const FORMATS = new Map([
-  ['csv', 'text/csv'],
-  ['ndjson', 'application/x-ndjson'],
-  ['jsonl', 'application/x-ndjson'],
-]);
+const NDJSON = 'application/x-ndjson';
+const TYPES = new Map(Object.entries({ csv: 'text/csv', ndjson: NDJSON, jsonl: NDJSON }));
 
 /** Milliseconds for which a part is sent again. */
 const PATIENCE = 60_000;
@@ -54,26 +50,19 @@ function importArguments(args: string[]) {
   const [text, flag] = [{ type: 'string' }, { type: 'boolean', default: false }] as const;
   const options = { format: text, replace: flag, 'ids-from': text, check: flag };
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
-  const { format, 'ids-from': idsFrom, replace, check } = values;
   const [path] = positionals;
   if (path === undefined || positionals.length > 1) throw new Error('name one list: a file, or - for standard input');
-  const name = (format ?? /\.(\w+)$/.exec(path)?.[1] ?? '').toLowerCase();
-  const type = FORMATS.get(name);
+  const type = TYPES.get((values.format ?? /\.(\w+)$/.exec(path)?.[1] ?? '').toLowerCase());
   if (type === undefined) throw new Error(`nothing says what ${path} is: add --format csv or --format ndjson`);
-  if (idsFrom !== undefined && parsePlantId(idsFrom) === undefined) {
-    throw new Error(`--ids-from must be ${plantIdRule}; write a negative one as --ids-from=-1`);
-  }
-  const query = {
-    ...(replace && { existing: 'replace' }),
-    ...(idsFrom && { idsFrom }),
-    ...(check && { check: 'true' }),
-  };
-  return { path, type, query };
+  const idsFrom = values['ids-from'];
+  if (idsFrom && parsePlantId(idsFrom) === undefined) throw new Error(`--ids-from must be ${plantIdRule}`);
+  const existing = values.replace ? 'replace' : 'keep';
+  return { path, type, query: { existing, check: `${values.check}`, ...(idsFrom && { idsFrom }) } };
 }
 
 /** @returns the exit code */
 async function run({ path, type, query }: ReturnType<typeof importArguments>): Promise<number> {
-  const isCsv = type === 'text/csv';
+  const isCsv = type !== NDJSON;
   const rejectedPath = `${path === '-' ? 'stdin' : path}.rejected.${isCsv ? 'csv' : 'ndjson'}`;
   const { stream, size } = source(path);
   const send = sender(serviceAddress(), type);
@@ -84,7 +73,7 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
   let [plants, bytes] = [0, 0];
   const hideProgress = showProgress(() => ({ plants, part: size && bytes / size }), process.stderr);
   try {
-    for await (const part of sendList(stream[Symbol.asyncIterator](), isCsv, query, send)) {
+    for await (const part of sendList(stream, isCsv, query, send)) {
       rejected.add(part);
       for (const name of part.ignored) if (!ignored.has(name)) say(`ignored: ${name}`);
       for (const name of part.ignored) ignored.add(name);
@@ -108,52 +97,39 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
     console.log(summary(plants, counts, (performance.now() - start) / 1_000));
     if (counts.refused > 0) console.log(`Refused records are in ${rejectedPath}. Correct them, and import that file.`);
   }
-  if (!stop.aborted) return counts.refused > 0 ? 2 : 0;
-  say(`Interrupted. ${RUN_AGAIN}`);
-  return stop.reason;
+  if (stop.aborted) say(`Interrupted. ${RUN_AGAIN}`);
+  return stop.aborted ? stop.reason : counts.refused > 0 ? 2 : 0;
 }
 
-/** A file, or standard input for `-`. @throws Error, saying what to do, if there is no such file */
+/** A file, or standard input for `-`. @throws Error if there is no such file */
 function source(path: string) {
-  if (path === '-') return { stream: addAbortSignal(stop, process.stdin), size: undefined };
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) throw new Error(`there is no file ${resolve(path)}: correct the path`);
+  const stats = path === '-' ? undefined : statSync(path);
   // Opening a pipe would wait for its writer.
-  if (!stats.isFile()) throw new Error(`${path} is not a file: name one, or - for standard input`);
-  return { stream: addAbortSignal(stop, createReadStream(path, { highWaterMark: 1024 ** 2 })), size: stats.size };
+  if (stats?.isFile() === false) throw new Error(`${path} is not a file: name one, or - for standard input`);
+  const stream = stats ? createReadStream(path, { highWaterMark: 1024 ** 2 }) : process.stdin;
+  return { stream: addAbortSignal(stop, stream), size: stats?.size };
 }
 
 /** Sends parts to the service, and again for a while if that may help. */
-function sender({ url, token }: ReturnType<typeof serviceAddress>, type: string) {
+function sender({ url, token }: ReturnType<typeof serviceAddress>, type: string): Send {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': type };
 
-  async function attempt(query: Query, body: Buffer<ArrayBuffer>): Promise<Response | string> {
-    const request = {
-      method: 'POST',
-      redirect: 'error',
-      headers,
-      body,
-      signal: AbortSignal.timeout(PATIENCE),
-    } as const;
-    const response = await fetch(`${url}/import?${new URLSearchParams(query)}`, request);
-    const text = await response.text();
-    if (response.status === 200) return { result: JSON.parse(text, exactId) as Result };
-    const isJson = response.headers.get('Content-Type') === 'application/json';
-    const { error, message } = isJson ? JSON.parse(text) : { message: `${url} responds with ${response.status}` };
-    if (response.status >= 500 || response.status === 408 || response.status === 429) return message;
-    return { isTooLarge: response.status === 413 || error === 40013, message };
-  }
-
-  return async (query: Query, body: Buffer<ArrayBuffer>): Promise<Response> => {
-    let isRepeated = false;
-    for (const start = performance.now(); ; await delay(1_000)) {
-      const outcome = await attempt(query, body).catch(
-        (error) => `${url} does not respond (${(error.cause ?? error).message})`,
+  return async (query, body) => {
+    const target = `${url}/import?${new URLSearchParams(query)}`;
+    for (let start = 0; ; await delay(1_000)) {
+      const signal = AbortSignal.timeout(PATIENCE);
+      const { status, text } = await fetch(target, { method: 'POST', redirect: 'error', headers, body, signal }).then(
+        async (response) => ({ status: response.status, text: await response.text() }),
+        (error) => ({ status: 503, text: `${error.cause ?? error}` }),
       );
-      if (typeof outcome !== 'string') return outcome;
-      if (stop.aborted || performance.now() - start > PATIENCE) throw new Error(`${outcome}. ${RUN_AGAIN}`);
-      if (!isRepeated) say(`${outcome}: trying again for a minute`);
-      isRepeated = true;
+      if (status === 200) return JSON.parse(text, exactId) as Awaited<ReturnType<Send>>;
+      // A proxy may respond with something else than JSON.
+      const { error = 0, message = `${status} ${text.slice(0, 200)}` } = text.startsWith('{') ? JSON.parse(text) : {};
+      if (status === 413 || error === 40013) return undefined;
+      if (status < 500 && status !== 408 && status !== 429) throw new Error(message);
+      if (start === 0) say(`${url} cannot be used now (${message}): trying again for a minute`);
+      start ||= performance.now();
+      if (stop.aborted || performance.now() - start > PATIENCE) throw new Error(`${url}: ${message}. ${RUN_AGAIN}`);
     }
   };
 }
