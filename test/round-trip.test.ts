@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc, { type Arbitrary } from 'fast-check';
 import { sql } from 'kysely';
 import type { Database } from '../src/adapters/postgres/database.ts';
-import { post, startApiServer } from './support/api-server.ts';
+import { CLOSE, get, post, startApiServer, TOKEN } from './support/api-server.ts';
 import { openEmbedded } from './support/embedded-template.ts';
 import { atEnd, forAllTests } from './support/lifetimes.ts';
 import { int64, writtenInteger, writtenString } from './support/plants/json-forms.ts';
@@ -14,6 +14,12 @@ async function openPostgres(): Promise<Database> {
   const database = connect((await migratedDatabase()).url);
   atEnd(database.close);
   return database;
+}
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly tag: string | null;
 }
 
 interface Sample {
@@ -81,5 +87,37 @@ describe.each<[string, () => Promise<Database>]>([
       }),
       { numRuns: 300 },
     );
+  });
+
+  /** The table, after an import into it. */
+  async function imported(list: string, type: string, count: number) {
+    const headers = { ...CLOSE, Authorization: `Bearer ${TOKEN}`, 'Content-Type': type };
+    const response = await fetch(`${server.url}/import`, { method: 'POST', headers, body: list });
+    const result = await response.text();
+    expect([result, response.status]).toEqual([expect.stringContaining(`"created":${count},"changed":0,`), 200]);
+    const { rows } = await sql<Row>`select id::text, name, tag from plants order by plants.id`.execute(database.sql);
+    return rows;
+  }
+
+  const clear = () => sql`delete from plants`.execute(database.sql);
+
+  test('a list, and then an import into an empty store, bring the same table back', async () => {
+    const lists = fc.uniqueArray(samples, { selector: ({ id }) => id, minLength: 1, maxLength: 30 });
+    const separators = fc.constantFrom(',', ';', '\t');
+    const property = fc.asyncProperty(lists, separators, async (list, separator) => {
+      const lines = list.map(({ body }) => `${body}\n`).join('');
+      const table = await imported(lines, 'application/x-ndjson', list.length);
+      const byId = list.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      expect(table).toEqual(byId.map(({ id, name, tag }) => ({ id: `${id}`, name, tag: tag ?? null })));
+      const streamed = await (await get(server.url, '/plants', { ...CLOSE, Accept: 'application/x-ndjson' })).text();
+      await clear();
+      expect(await imported(streamed, 'application/x-ndjson', list.length)).toEqual(table);
+      const cell = (text: string | null) => (text === null ? '' : `"${text.replaceAll('"', '""')}"`);
+      const rows = table.map(({ id, name, tag }) => [cell(tag), id, cell(name)].join(separator));
+      await clear();
+      const csv = [['tag', 'id', 'name'].join(separator), ...rows].join('\r\n');
+      expect(await imported(csv, 'text/csv', list.length)).toEqual(table);
+    });
+    await fc.assert(property.beforeEach(clear), { numRuns: 30 });
   });
 });
