@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * List plants
-         * @description In ascending order of id. With a `limit` of up to 1000, the header `Link` has the next page. More are sent as a stream, without it: go on `after` the last id until fewer than `limit` come. Without `limit`, all plants are sent. A response that ends early is broken off: go on `after` the last id that arrived. As application/x-ndjson, each line is one NewPlant.
+         * @description In ascending order of id. With a `limit` of up to 1000, the header `Link` has the next page. More are sent as a stream, without it: go on `after` the last id until fewer than `limit` come. Without `limit`, all plants are sent. A response that ends early is broken off: go on `after` the last id that arrived. As application/x-ndjson, each line is one NewPlant; text/csv has a line that names the columns id, name and tag.
          */
         get: operations["listPlants"];
         put?: never;
@@ -353,6 +353,8 @@ export interface operations {
                 after?: bigint;
                 /** @description only plants with exactly this tag, which may be empty */
                 tag?: string;
+                /** @description what separates the cells of CSV; a comma if it is not given */
+                separator?: "," | ";" | "\t";
             };
             header?: never;
             path?: never;
@@ -365,11 +367,14 @@ export interface operations {
                 headers: {
                     /** @description the next page, with rel="next"; left out on the last one (RFC 8288) */
                     Link?: string;
+                    /** @description what the token permits here: methods, separated by commas */
+                    Allow?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PlantList"];
                     "application/x-ndjson": unknown;
+                    "text/csv": unknown;
                 };
             };
             /** @description 40001 malformed request, 40022 invalid plant */
@@ -678,6 +683,8 @@ export interface operations {
                     ETag?: string;
                     /** @description private, no-cache */
                     "Cache-Control"?: string;
+                    /** @description what the token permits here: methods, separated by commas */
+                    Allow?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -691,6 +698,8 @@ export interface operations {
                     ETag?: string;
                     /** @description private, no-cache */
                     "Cache-Control"?: string;
+                    /** @description what the token permits here: methods, separated by commas */
+                    Allow?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1429,6 +1438,8 @@ export interface operations {
             /** @description Changes response */
             200: {
                 headers: {
+                    /** @description what the token permits here: methods, separated by commas */
+                    Allow?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -55,6 +55,7 @@ export function api(options: ApiOptions) {
     admissions,
     body: (types: readonly string[]) => bodyReader(bodyLimit, types),
     countResponse: responses.count,
+    operations,
   };
   let document: string | undefined;
   function sendDocument(ctx: ExchangeContext): void {

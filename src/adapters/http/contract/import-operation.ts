@@ -10,9 +10,7 @@ import { errorKinds, HttpError } from '../http-errors.ts';
 import { type Operation, operation } from './operation.ts';
 import { choice, flag, type Parameter } from './parameters.ts';
 import { plantId, plantsTag } from './plant-operations.ts';
-import { jsonResponse } from './responses.ts';
-
-const CSV = 'text/csv';
+import { CSV_TYPE, jsonResponse } from './responses.ts';
 
 /** As octets: how they are read depends on the query. */
 const body = {
@@ -21,12 +19,12 @@ const body = {
       description: 'a NewPlant on each line',
       examples: ['{"id":1,"name":"Monstera deliciosa","tag":"houseplant"}\n'],
     }),
-    [CSV]: Type.String({
+    [CSV_TYPE]: Type.String({
       description: 'a line that names the columns, and a record for each plant (RFC 4180)',
       examples: ['id,name,tag\n1,Monstera deliciosa,houseplant\n'],
     }),
   },
-  parse: (bytes: Buffer, type: string) => ({ bytes, isCsv: type === CSV }),
+  parse: (bytes: Buffer, type: string) => ({ bytes, isCsv: type === CSV_TYPE }),
 };
 
 const columns: Parameter<readonly Column[]> = {
@@ -84,7 +82,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
     errors: [],
     async handle({ body: { bytes, isCsv }, query: { existing, more = false, check = false, ...given }, signal }) {
       if (!isCsv && (given.columns ?? given.separator) !== undefined) {
-        throw new PlantStoreError('invalid_plant', `columns and separator are for ${CSV} only`);
+        throw new PlantStoreError('invalid_plant', `columns and separator are for ${CSV_TYPE} only`);
       }
       if (running === MOST_RUNNING) throw new HttpError('overloaded');
       running++;

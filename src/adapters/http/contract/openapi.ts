@@ -74,7 +74,11 @@ function parametersOf({ parameters = {}, query = {}, isConditional = false }: Op
 function successResponses({ method, response: { content, headers } }: Operation): Record<number, object> {
   const [schema] = Object.values(content);
   if (schema === undefined) return { 204: { description: 'done' } };
-  const described = Object.entries(headers).map(([name, description]) => [
+  const all = {
+    ...headers,
+    ...(method === 'GET' && { Allow: 'what the token permits here: methods, separated by commas' }),
+  };
+  const described = Object.entries(all).map(([name, description]) => [
     name,
     { description, schema: { type: 'string' } },
   ]);

@@ -66,6 +66,8 @@ interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> 
   readonly query: Partial<Values<Query>>;
   /** Undefined without `If-Match` and `If-None-Match`, and if the operation is not conditional. */
   readonly preconditions: Preconditions | undefined;
+  /** The media type of the response; undefined if the request is no read. */
+  readonly type: string | undefined;
 }
 
 /** The body that an operation takes: its documentation and its parser. */
@@ -115,7 +117,7 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
         throw new HttpError('not_acceptable', `Accept must allow ${types.join(' or ')}`);
       }
       return async (bytes, bodyType) =>
-        response.reply(await handle({ body: parse(bytes, bodyType), path, query, preconditions, signal }), type);
+        response.reply(await handle({ body: parse(bytes, bodyType), path, query, preconditions, type, signal }), type);
     },
   };
 }

@@ -1,6 +1,8 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Changes } from '../../../application/ports.ts';
 import { jsonEncoder } from '../../../wire/json-encoder.ts';
+import type { Separator } from '../../../wire/lists/csv-cells.ts';
+import { csvHeader, csvRecords } from '../../../wire/lists/csv-writer.ts';
 import { etagOf } from './etag.ts';
 
 /** A successful response, ready to be sent. */
@@ -24,6 +26,7 @@ export interface ResponseKind<Result> {
 
 const JSON_TYPE = 'application/json';
 const NDJSON_TYPE = 'application/x-ndjson';
+export const CSV_TYPE = 'text/csv';
 
 /** A JSON value. */
 export function jsonResponse<Schema extends TObject>(schema: Schema): ResponseKind<Static<Schema>> {
@@ -87,21 +90,25 @@ export interface ListResult {
   readonly others: AsyncIterable<string> | undefined;
   /** Relative to the URL of the request. */
   readonly nextUrl: string | undefined;
+  /** Between the cells of CSV. */
+  readonly separator: Separator;
 }
 
-/** A JSON array, or one JSON value a line; streamed if it is long. */
+/** A JSON array, one JSON value a line, or CSV; streamed if it is long. */
 export function listResponse(list: TSchema): ResponseKind<ListResult> {
   return {
     // With a schema, orval would make a client that returns no data, and Prism would hold all lines against it.
-    content: { [JSON_TYPE]: list, [NDJSON_TYPE]: undefined },
+    content: { [JSON_TYPE]: list, [NDJSON_TYPE]: undefined, [CSV_TYPE]: undefined },
     headers: { Link: 'the next page, with rel="next"; left out on the last one (RFC 8288)' },
-    reply({ first, others, nextUrl }, type) {
+    reply({ first, others, nextUrl, separator }, type) {
       const link = nextUrl !== undefined && { Link: `<${nextUrl}>; rel="next"` };
-      if (type === NDJSON_TYPE) {
-        const headers = { 'Content-Type': NDJSON_TYPE, ...link };
-        const start = first === '' ? '' : `${first}\n`;
+      if (type !== JSON_TYPE) {
+        const isCsv = type === CSV_TYPE;
+        const headers = { 'Content-Type': isCsv ? CSV_CONTENT_TYPE : NDJSON_TYPE, ...link };
+        const part = (lines: string) => (isCsv ? csvRecords(lines, separator) : lines && `${lines}\n`);
+        const start = (isCsv ? csvHeader(separator) : '') + part(first);
         if (others === undefined) return { headers, body: start };
-        return { headers, body: inParts(start, others, (lines) => `${lines}\n`, ''), needsChunks: true };
+        return { headers, body: inParts(start, others, part, ''), needsChunks: true };
       }
       const start = `[${commas(first)}`;
       return {
@@ -111,6 +118,9 @@ export function listResponse(list: TSchema): ResponseKind<ListResult> {
     },
   };
 }
+
+/** RFC 4180 section 3. */
+const CSV_CONTENT_TYPE = `${CSV_TYPE}; charset=utf-8; header=present`;
 
 /** JSON has line feeds only between values: within a string they are escaped. */
 function commas(lines: string): string {

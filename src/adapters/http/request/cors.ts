@@ -17,7 +17,7 @@ export function cors(origins: readonly string[], methods: readonly string[]): Mi
     origin: origins.includes('*') ? '*' : allowed,
     allowMethods: methods.join(', '),
     allowHeaders: 'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id',
-    exposeHeaders: 'ETag, Link, X-Request-Id, Retry-After, WWW-Authenticate',
+    exposeHeaders: 'Allow, ETag, Link, X-Request-Id, Retry-After, WWW-Authenticate',
     maxAge: MAX_AGE,
     // The response to an error has the headers already, and its own must not be modified.
     keepHeadersOnError: false,

@@ -59,12 +59,17 @@ function routing(routes: readonly Route[]): ExchangeMiddleware {
   return middlewareOf(router);
 }
 
+/** The header `Allow` for what these routes of a path respond to. */
+export function allowOf(own: readonly Pick<Route, 'method'>[]): string {
+  return own.flatMap(({ method }) => (method === 'GET' ? ['HEAD', 'GET'] : [method])).join(', ');
+}
+
 /** Refuses the methods that a path does not have. */
 function refusalOfMethods(routes: readonly Route[]): ExchangeMiddleware {
   const router: ExchangeRouter = new Router(exact);
   const shown = routes.filter(({ isHidden }) => !isHidden);
   for (const [path, own] of Map.groupBy(shown, ({ path }) => path)) {
-    const allow = own.flatMap(({ method }) => (method === 'GET' ? ['HEAD', 'GET'] : [method])).join(', ');
+    const allow = allowOf(own);
     router.all(path, () => {
       throw new HttpError('method_not_allowed', `use ${allow}`, { Allow: allow });
     });

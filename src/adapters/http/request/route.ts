@@ -5,7 +5,7 @@ import type { Operation } from '../contract/operation.ts';
 import { HttpError } from '../http-errors.ts';
 import type { Admission } from './admission.ts';
 import type { BodyReader } from './body-reader.ts';
-import type { Route } from './koa-app.ts';
+import { allowOf, type Route } from './koa-app.ts';
 import { type ResponseCount, respond } from './response.ts';
 import type { ExchangeContext } from './undocumented-koa.ts';
 
@@ -17,14 +17,18 @@ interface Gates {
   /** The reader of bodies of these media types. */
   readonly body: (types: readonly string[]) => BodyReader;
   readonly countResponse: ResponseCount;
+  /** All that there are. */
+  readonly operations: readonly Operation[];
 }
 
 const EMPTY = Buffer.alloc(0);
 const noBodyReader: BodyReader = { check: () => ({ size: 0, type: '' }), read: () => EMPTY };
 
 /** The route of an operation. The order of the checks is documented. */
-export function operationRoute(operation: Operation, { verifyToken, admissions, body, countResponse }: Gates): Route {
+export function operationRoute(operation: Operation, gates: Gates): Route {
+  const { verifyToken, admissions, body, countResponse } = gates;
   const { method, permission, mayWait, requestContent } = operation;
+  const onPath = gates.operations.filter(({ path }) => path === operation.path);
   const types = Object.keys(requestContent);
   const { check, read } = types.length > 0 ? body(types) : noBodyReader;
   const kind = permission === 'read' ? 'read' : 'write';
@@ -44,12 +48,15 @@ export function operationRoute(operation: Operation, { verifyToken, admissions, 
       const reading = read(ctx);
       const bytes = Buffer.isBuffer(reading) ? reading : await awaitBody(slot, reading);
       exchange.next = 'at once';
-      const { headers, body, needsChunks } = await invoke(bytes, type);
+      const { headers: own, body, needsChunks } = await invoke(bytes, type);
       // Meanwhile the parser has refused its body, and that response was sent (parser-refusals.ts).
       if (res.headersSent) return;
       if (needsChunks && req.httpVersion === '1.0') throw new HttpError('not_acceptable', NEEDS_CHUNKS);
       countResponse(res, body);
-      const { ETag } = headers;
+      // RFC 9110 section 10.2.1: what this token may do here.
+      const allowed = () => allowOf(onPath.filter(({ permission }) => permissions.has(permission)));
+      const headers = method === 'GET' ? { ...own, Allow: allowed() } : own;
+      const { ETag } = own;
       const noneMatch = req.headers['if-none-match'];
       const isKnown = method === 'GET' && noneMatch !== undefined && ETag !== undefined && ifNoneMatch(noneMatch, ETag);
       if (isKnown) respond(ctx, { status: 304, headers, body: undefined });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { get, refusalOf, startApiServer } from '../../../support/api-server.ts';
+import { get, refusalOf, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
 import { rawRequest, requestText } from '../../../support/raw-request.ts';
@@ -144,7 +144,7 @@ describe('the query', () => {
   const LIMIT = 'limit must be an integer from 1 to 2147483647 in decimal digits';
   const ID =
     'must be an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign';
-  const KNOWN = 'is unknown: the query may have only limit, after, tag';
+  const KNOWN = 'is unknown: the query may have only limit, after, tag, separator';
 
   test.each([
     ...['0', '-1', '2147483648', '1.0', '01', '+1', '1e3', '', 'all', '9'.repeat(400)].map((n) => [
@@ -183,5 +183,61 @@ describe('Accept', () => {
     const response = await list('?limit=5', { Accept: 'application/x-ndjson' });
     expect(nextOf(response)).toBe('?limit=5&after=9007199254740994');
     expect(await response.text()).toBe(linesOf(plants.slice(0, 5)));
+  });
+});
+
+describe('CSV', () => {
+  const csv = async (query: string) => list(query, { Accept: 'text/csv' });
+  const odd = '"a b&c=d>e""f,g;h%i+j\u00E9\u{1F33F}\uFEFF\n"';
+  const lines = [
+    'id,name,tag',
+    '-9223372036854775808,the smallest,',
+    `-5,one,${odd}`,
+    '0,two,""',
+    `9007199254740993,"three\n""quoted""",${odd}`,
+    '9007199254740994,four,\u00E0',
+    `9223372036854775807,the largest,${odd}`,
+  ];
+
+  test('has the columns id, name and tag, as RFC 4180 says', async () => {
+    const response = await csv('');
+    const type = response.headers.get('Content-Type');
+    expect([response.status, type]).toEqual([200, 'text/csv; charset=utf-8; header=present']);
+    expect(await response.text()).toBe(lines.map((line) => `${line}\r\n`).join(''));
+  });
+
+  test('has the line of names on every page, which leads to the next one with the same separator', async () => {
+    const next = nextOf(await csv('?limit=5&separator=;')) ?? '';
+    expect(next).toBe('?limit=5&after=9007199254740994&separator=%3B');
+    expect(await (await csv(next)).text()).toBe(`id;name;tag\r\n9223372036854775807;the largest;${odd}\r\n`);
+    expect(await (await csv('?tag=none&limit=1')).text()).toBe('id,name,tag\r\n');
+  });
+
+  test.each([',', ';', '\t'])('separated by %j is imported as the same plants', async (separator) => {
+    const texts = ['', ' ', '"', '""', ',', ';', '\t', '\r', '\n', '\r\n', '=1+1', '\uFEFF', 'null', '"'.repeat(9_000)];
+    const tags = [...texts.slice(1), undefined];
+    const ids = [-(2n ** 63n), 2n ** 63n - 1n, ...texts.slice(2).map((_, n) => BigInt(n))];
+    const stored = new Map<bigint, NewPlant | 'deleted'>();
+    for (const [n, id] of ids.entries()) {
+      const tag = tags[n];
+      stored.set(id, { id, name: texts[n] ?? '', ...(tag !== undefined && { tag }) });
+    }
+    const source = await startApiServer({ plants: fakePlants(stored) });
+    const copy = new Map<bigint, NewPlant | 'deleted'>();
+    const target = await startApiServer({ plants: fakePlants(copy) });
+    const query = `?separator=${encodeURIComponent(separator)}`;
+    const body = await (await get(source.url, `/plants${query}`, { Accept: 'text/csv' })).text();
+    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'text/csv' };
+    const imported = await fetch(`${target.url}/import`, { method: 'POST', headers, body });
+    expect(await imported.json()).toMatchObject({ created: ids.length, refused: [] });
+    expect(copy).toEqual(stored);
+  });
+
+  test.each([
+    ['text/csv', '?separator=|', 'separator must be , or ; or a tab'],
+    ['application/json', '?separator=;', 'separator must be left out unless Accept prefers text/csv'],
+    ['application/x-ndjson', '?separator=;', 'separator must be left out unless Accept prefers text/csv'],
+  ])('of %s refuses %s', async (Accept, query, message) => {
+    expect(await refusalOf(await list(query, { Accept }))).toEqual([400, 40022, message]);
   });
 });

@@ -73,7 +73,10 @@ const contradicted = {
   // An import is one, and its flags read like those of commands.
   'path-segment-plural': { severity: 'error', exceptions: ['import'] },
   'boolean-parameter-prefixes': 'off',
-  'response-mime-type': { severity: 'error', allowedValues: ['application/json', 'application/x-ndjson'] },
+  'response-mime-type': {
+    severity: 'error',
+    allowedValues: ['application/json', 'application/x-ndjson', 'text/csv'],
+  },
 } as const;
 
 test('satisfies every other rule of the linter', async () => {

@@ -21,6 +21,7 @@ const permissions: Record<string, Permission[]> = {
   [TOKEN]: ['read', 'create'],
   'a-token-that-reads': ['read'],
   'a-token-that-creates': ['create'],
+  'a-token-that-changes': ['read', 'change'],
   'a-token-that-may-nothing': [],
 };
 
@@ -38,6 +39,26 @@ const refusal = async (response: Promise<Response>) => refusalOf(await response)
 
 const jsonOf = ({ id, name, tag }: NewPlant) =>
   `{"id":${id},"name":${JSON.stringify(name)}${tag === undefined ? '' : `,"tag":${JSON.stringify(tag)}`}}`;
+
+test.each([
+  ['/plants', TOKEN, 'HEAD, GET, POST'],
+  ['/plants', 'a-token-that-reads', 'HEAD, GET'],
+  ['/plants/1', TOKEN, 'HEAD, GET'],
+  ['/plants/1', 'a-token-that-changes', 'HEAD, GET, PUT, DELETE'],
+  ['/changes', 'a-token-that-changes', 'HEAD, GET'],
+])('a read of %s says to %s that it may do %s there', async (path, token, allow) => {
+  const headers = { Authorization: `Bearer ${token}` };
+  const response = await read(path, headers);
+  expect([response.status, response.headers.get('Allow')]).toEqual([200, allow]);
+  const head = await read(path, headers, 'HEAD');
+  expect([head.status, head.headers.get('Allow')]).toEqual([200, allow]);
+});
+
+test('a response without a body says so, too', async () => {
+  const etag = (await read('/plants/1')).headers.get('ETag') ?? '';
+  const known = await read('/plants/1', { 'If-None-Match': etag });
+  expect([known.status, known.headers.get('Allow')]).toEqual([304, 'HEAD, GET']);
+});
 
 describe('a plant', () => {
   test.each(plants)('$id is read as the whole record, with every digit of its id', async (plant) => {

@@ -29,7 +29,7 @@ function corsHeaders({ headers }: Response): Record<string, string> {
 
 const readable = {
   'access-control-allow-origin': APP,
-  'access-control-expose-headers': 'ETag, Link, X-Request-Id, Retry-After, WWW-Authenticate',
+  'access-control-expose-headers': 'Allow, ETag, Link, X-Request-Id, Retry-After, WWW-Authenticate',
   vary: 'Origin',
 };
 
