@@ -102,7 +102,7 @@ describe('the gate before the schema', () => {
     const plants = plantsIn(database, { schemaReady: migrationGate(database, silent) });
     const cut = network.cutNext('server_encoding', 'half');
     const plant = { id: 1n, name: 'Monstera deliciosa' };
-    expect(await plants.add(plant)).toEqual(plant);
+    expect(await plants.add(plant)).toBe('created');
     await cut;
   });
 
