@@ -37,7 +37,7 @@ test('names the triggers and rules that may change a plant, or drop it', async (
     'triggers or rules on plants may change or drop a plant, whose response has what was sent: "Shout", kept',
   );
   const plant = { id: 1n, name: 'rose' };
-  expect(await plantsIn(database).add(plant)).toEqual(plant);
+  expect(await plantsIn(database).add(plant)).toBe('created');
   expect(await storedPlants(database)).toEqual([{ id: 1n, name: 'ROSE' }]);
 
   await query('create rule dropped as on insert to plants do instead nothing');
