@@ -42,7 +42,8 @@ test('takes what connecting fails with for transient, what was refused for good 
   expect(classify(connectionError(postgres('28P01')))).toBe('unavailable');
   expect(classify(new PlantStoreError('store_unavailable', 'migrations are pending'))).toBe('unavailable');
   // Limits of Postgres and Supavisor, a setting that the server does not have, and Postgres's authentication_timeout.
-  for (const code of ['53300', 'XX000', '22023', '57014']) expect(classify(connectionError(postgres(code)))).toBe('transient');
+  for (const code of ['53300', 'XX000', '22023', '57014'])
+    expect(classify(connectionError(postgres(code)))).toBe('transient');
   expect(classify(new Error('a library was used wrongly'))).toBe('defect');
   expect(classify(new TypeError('x is undefined'))).toBe('defect');
 });
