@@ -3,6 +3,7 @@ import type { TokenVerifier } from '../../application/permissions.ts';
 import type { UseCases } from '../../application/use-cases.ts';
 import { changeOperations } from './contract/change-operations.ts';
 import { importOperation } from './contract/import-operation.ts';
+import { listOperation } from './contract/list-operation.ts';
 import { openApiDocument } from './contract/openapi.ts';
 import { plantOperations } from './contract/plant-operations.ts';
 import { docsRoutes } from './docs/docs-page.ts';
@@ -43,7 +44,12 @@ interface ApiOptions {
 export function api(options: ApiOptions) {
   const { cases, verifyToken, bodyLimit, limits, maxStreams, maxFollowers } = options;
   const { baseUrl, corsOrigins = [], pages, log, writeLine, observer } = options;
-  const operations = [...plantOperations(cases), importOperation(cases), ...changeOperations(cases)];
+  const operations = [
+    listOperation(cases),
+    ...plantOperations(cases),
+    importOperation(cases),
+    ...changeOperations(cases),
+  ];
   const admissions = {
     read: admission(limits),
     write: admission(limits),

@@ -1,65 +1,27 @@
-import Type from 'typebox';
 import type { Condition } from '../../../application/ports.ts';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import { isStorableText } from '../../../domain/plant.ts';
 import { jsonEncoder } from '../../../wire/json-encoder.ts';
-import { separators } from '../../../wire/lists/csv-cells.ts';
 import { parsePlantId, plantIdRule } from '../../../wire/plant-id.ts';
-import { ChangedPlant, NewPlant, Plant, PlantId, PlantList, sameIdRule } from '../../../wire/schemas.ts';
+import { ChangedPlant, NewPlant, Plant, PlantId, sameIdRule } from '../../../wire/schemas.ts';
 import { etagOf, type Preconditions } from './etag.ts';
 import { jsonBody, noBody, type Operation, operation } from './operation.ts';
-import { choice, decimal, type Parameter } from './parameters.ts';
-import { CSV_TYPE, cacheableResponse, emptyResponse, jsonResponse, listResponse, taggedResponse } from './responses.ts';
+import type { Parameter } from './parameters.ts';
+import { cacheableResponse, emptyResponse, jsonResponse, taggedResponse } from './responses.ts';
 
 export const plantsTag = { name: 'Plants', description: 'What the store keeps.' };
 
-const id = { mustBe: plantIdRule, schema: PlantId, parse: parsePlantId };
-export const plantId: Parameter<bigint> = { ...id, description: 'the id of the plant' };
-const afterId: Parameter<bigint> = { ...id, description: 'only plants with larger ids than this' };
-const tagFilter: Parameter<string> = {
-  description: 'only plants with exactly this tag, which may be empty',
-  mustBe: 'a string without U+0000',
-  schema: Type.String(),
-  parse: (text) => (isStorableText(text) ? text : undefined),
+export const plantId: Parameter<bigint> = {
+  description: 'the id of the plant',
+  mustBe: plantIdRule,
+  schema: PlantId,
+  parse: parsePlantId,
 };
 
-const csvSeparator = choice('what separates the cells of CSV; a comma if it is not given', separators);
-
-/** Any int32, as clients of public stores send it. */
-const LIMIT = { description: 'the largest number of plants to send; without it, all are sent', example: 100 };
-
-/** The operations on plants. */
+/** The operations on single plants. */
 export function plantOperations(cases: UseCases): Operation[] {
-  const { createPlant, findPlant, changePlant, deletePlant, listPlants } = cases;
+  const { createPlant, findPlant, changePlant, deletePlant } = cases;
   return [
-    operation({
-      operationId: 'listPlants',
-      method: 'GET',
-      path: '/plants',
-      permission: 'read',
-      tag: plantsTag,
-      summary: 'List plants',
-      description:
-        'In ascending order of id. With a `limit` of up to 1000, the header `Link` has the next page. More are sent ' +
-        'as a stream, without it: go on `after` the last id until fewer than `limit` come. Without `limit`, all ' +
-        'plants are sent. A response that ends early is broken off: go on `after` the last id that arrived. As ' +
-        'application/x-ndjson, each line is one NewPlant; text/csv has a line that names the columns id, name and tag.',
-      query: { limit: decimal(LIMIT, 1, 2 ** 31 - 1), after: afterId, tag: tagFilter, separator: csvSeparator },
-      body: noBody,
-      response: listResponse(PlantList),
-      errors: [],
-      async handle({ query, type }) {
-        const { limit, tag, separator } = query;
-        if (separator !== undefined && type !== CSV_TYPE) {
-          throw new PlantStoreError('invalid_plant', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
-        }
-        const { first, others, next } = await listPlants(query);
-        const same = parameter('tag', tag) + parameter('separator', separator);
-        const nextUrl = next === undefined ? undefined : `?limit=${limit}&after=${next}${same}`;
-        return { first, others, nextUrl, separator: separator ?? ',' };
-      },
-    }),
     operation({
       operationId: 'createPlant',
       method: 'POST',
@@ -144,11 +106,6 @@ export function plantOperations(cases: UseCases): Operation[] {
       handle: ({ path: { id }, preconditions }) => deletePlant(id, conditionOf(preconditions)),
     }),
   ];
-}
-
-/** A further parameter of a link, as short as most clients write it: URLSearchParams escapes more than is necessary. */
-function parameter(name: string, text: string | undefined): string {
-  return text === undefined ? '' : `&${name}=${encodeURIComponent(text).replaceAll('%20', '+')}`;
 }
 
 const encode = jsonEncoder(NewPlant);

@@ -1,0 +1,59 @@
+import Type from 'typebox';
+import type { UseCases } from '../../../application/use-cases.ts';
+import { PlantStoreError } from '../../../domain/errors.ts';
+import { isStorableText } from '../../../domain/plant.ts';
+import { separators } from '../../../wire/lists/csv-cells.ts';
+import { PlantList } from '../../../wire/schemas.ts';
+import { noBody, type Operation, operation } from './operation.ts';
+import { choice, decimal, type Parameter } from './parameters.ts';
+import { plantId, plantsTag } from './plant-operations.ts';
+import { CSV_TYPE, listResponse } from './responses.ts';
+
+const afterId: Parameter<bigint> = { ...plantId, description: 'only plants with larger ids than this' };
+const tagFilter: Parameter<string> = {
+  description: 'only plants with exactly this tag, which may be empty',
+  mustBe: 'a string without U+0000',
+  schema: Type.String(),
+  parse: (text) => (isStorableText(text) ? text : undefined),
+};
+
+const csvSeparator = choice('what separates the cells of CSV; a comma if it is not given', separators);
+
+/** Any int32, as clients of public stores send it. */
+const LIMIT = { description: 'the largest number of plants to send; without it, all are sent', example: 100 };
+
+/** The operation that lists plants. */
+export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Operation {
+  return operation({
+    operationId: 'listPlants',
+    method: 'GET',
+    path: '/plants',
+    permission: 'read',
+    tag: plantsTag,
+    summary: 'List plants',
+    description:
+      'In ascending order of id. With a `limit` of up to 1000, the header `Link` has the next page. More are sent ' +
+      'as a stream, without it: go on `after` the last id until fewer than `limit` come. Without `limit`, all ' +
+      'plants are sent. A response that ends early is broken off: go on `after` the last id that arrived. As ' +
+      'application/x-ndjson, each line is one NewPlant; text/csv has a line that names the columns id, name and tag.',
+    query: { limit: decimal(LIMIT, 1, 2 ** 31 - 1), after: afterId, tag: tagFilter, separator: csvSeparator },
+    body: noBody,
+    response: listResponse(PlantList),
+    errors: [],
+    async handle({ query, type }) {
+      const { limit, tag, separator } = query;
+      if (separator !== undefined && type !== CSV_TYPE) {
+        throw new PlantStoreError('invalid_plant', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
+      }
+      const { first, others, next } = await listPlants(query);
+      const same = parameter('tag', tag) + parameter('separator', separator);
+      const nextUrl = next === undefined ? undefined : `?limit=${limit}&after=${next}${same}`;
+      return { first, others, nextUrl, separator: separator ?? ',' };
+    },
+  });
+}
+
+/** A further parameter of a link, as short as most clients write it: URLSearchParams escapes more than is necessary. */
+function parameter(name: string, text: string | undefined): string {
+  return text === undefined ? '' : `&${name}=${encodeURIComponent(text).replaceAll('%20', '+')}`;
+}
