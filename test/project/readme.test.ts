@@ -18,19 +18,9 @@ import { emptyDatabase } from '../support/test-database.ts';
 const read = (file: string) => readFileSync(projectFile(file), 'utf8');
 const readme = read('README.md');
 
-test('has at most 100 lines', () => {
-  expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(100);
-});
-
 test('shows the two commands that start the service and run the tests', () => {
   const commands = codeBlocks(readme).map(({ text }) => text.trim());
   expect(commands.slice(0, 2)).toEqual(['npm ci --omit=dev && npm start', 'npm ci && npm test']);
-});
-
-test('says how many lines src has, to a thousand', () => {
-  const sources = globSync('src/**/*.ts', { cwd: projectFile('') }).map(read);
-  const lines = sources.join('').split('\n').length;
-  expect(readme).toContain(`${(Math.round(lines / 1_000) * 1_000).toLocaleString('en')} lines`);
 });
 
 test('links to every other document', () => {
