@@ -93,6 +93,7 @@ test('shows the operations as a list, and unfolds the one that a link names', as
     'Read a plant',
     'Change a plant',
     'Delete a plant',
+    'Import a list of plants',
     'Follow the changes',
     // What webhooks get.
     'A plant is new or has changed',
