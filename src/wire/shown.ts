@@ -12,6 +12,6 @@ const INVISIBLE = /[\p{Cf}\p{Z}]/gu;
 /** The same in quotes, with escapes for what nobody would see. */
 export function shown(text: string): string {
   return JSON.stringify(bounded(text)).replace(INVISIBLE, (sign) =>
-    sign === ' ' ? sign : `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    sign === ' ' ? sign : sign.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );
 }

@@ -21,6 +21,8 @@ export function lineParser(isNumbered: boolean, replaces: boolean, ignore: (name
 
   return (bytes: Buffer, noteId: (id: bigint) => void): Plant => {
     try {
+      // Of many unknown members, the parser notes only the first.
+      if (isNumbered && hasId(bytes)) ignore(['id']);
       const plant: Plant & { readonly id?: bigint } = parse(bytes);
       if (plant.id !== undefined) noteId(plant.id);
       return plant;
@@ -30,6 +32,14 @@ export function lineParser(isNumbered: boolean, replaces: boolean, ignore: (name
       throw error;
     }
   };
+}
+
+function hasId(bytes: Buffer): boolean {
+  try {
+    return jsonMembers(bytes.toString(), ['id'])?.requested.has('id') === true;
+  } catch {
+    return false;
+  }
 }
 
 function idIn(bytes: Buffer): bigint | undefined {

@@ -56,7 +56,7 @@ export async function readPlantList(body: Buffer, { isCsv, idsFrom, replaces, mo
   let [consumed, isEmpty, hasTooMany, hasIds] = [0, true, false, false];
   const ignore = (names: readonly string[]) => {
     hasIds ||= isNumbered && !isCsv && names.includes('id');
-    for (const name of names.slice(0, MOST_IGNORED - ignored.size)) ignored.add(bounded(name));
+    for (const name of names) if (ignored.size < MOST_IGNORED) ignored.add(bounded(name));
   };
   const parse = lineParser(isNumbered, replaces, ignore);
 

@@ -4,6 +4,9 @@ import { readList, recordsOf } from '../../support/plants/lists.ts';
 
 const ndjson = { isCsv: false } as const;
 
+/** More unknown members than are noted of a line. */
+const MANY = Array.from({ length: 30 }, (_, n) => `"k${n}":1`).join();
+
 describe('of NDJSON', () => {
   test('reads a plant from each line that is not blank, and refuses what POST refuses', async () => {
     const lines = [
@@ -41,6 +44,14 @@ describe('of NDJSON', () => {
     ]);
     expect((await readList('{"id":1,"name":"a"}', ndjson)).ignored).toEqual([]);
   });
+
+  test('says which members of a later line mean nothing, while there is room for their names', async () => {
+    const known = Array.from({ length: 12 }, (_, n) => `k${n}`);
+    const line = (id: number, ...names: readonly string[]) =>
+      JSON.stringify({ id, name: 'a', ...Object.fromEntries(names.map((name) => [name, 1])) });
+    const body = `${line(1, ...known)}\n${line(2, ...known, 'tags')}\n`;
+    expect((await readList(body, ndjson)).ignored).toEqual([...known, 'tags']);
+  });
 });
 
 describe('numbered', () => {
@@ -60,6 +71,7 @@ describe('numbered', () => {
     ['csv', 'id;name\n1;a\n', 'line 1 must name the columns, as in id,name,tag: the column id is there, but idsFrom'],
     ['ndjson', '{"name":"a"}\n{"\\u0069d":1,"name":"a"}\n', 'line 2 has an id: idsFrom is for lists without ids'],
     ['ndjson', '{"name":1,"id":"x"}\n', 'line 1 has an id: idsFrom is for lists without ids'],
+    ['ndjson', `{"name":"a",${MANY},"id":1}\n`, 'line 1 has an id: idsFrom is for lists without ids'],
   ] as const)('it must have no ids: %s', async (format, list, message) => {
     await expect(readList(list, { isCsv: format === 'csv', idsFrom: 1n })).rejects.toThrow(message);
     await expect(readList(list, { isCsv: format === 'csv', idsFrom: 1n })).rejects.toMatchObject({
