@@ -11,7 +11,11 @@ const INVISIBLE = /[\p{Cf}\p{Z}]/gu;
 
 /** The same in quotes, with escapes for what nobody would see. */
 export function shown(text: string): string {
-  return JSON.stringify(bounded(text)).replace(INVISIBLE, (sign) =>
-    sign === ' ' ? sign : sign.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
-  );
+  return JSON.stringify(bounded(text)).replace(INVISIBLE, (sign) => (sign === ' ' ? sign : escaped(sign)));
+}
+
+/** Each unit of UTF-16 as JSON escapes it. */
+function escaped(sign: string): string {
+  const units = sign.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
+  return units.map((unit) => `\\u${unit}`).join('');
 }
