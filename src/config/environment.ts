@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import type { Environment } from './config-reader.ts';
 
-/** A comment, or a variable, whose value may be quoted and then have several lines. */
-const ENTRY = /^[^\S\n]*(?:#|(?:export[^\S\n]+)?[\w.-]+[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`)?)[^\n]*/gm;
+/** A comment, or a variable as parseEnv reads it, whose value may be quoted and then have several lines. */
+const ENTRY = /^[ \t]*(?:#|(?:export +)?[\w.-]+[ \t]*=[ \t]*(?:"[^"]*"|'[^']*'|`[^`]*`)?)[^\n]*/gm;
 
 /**
  * The process's environment, and what the file .env of its folder adds to it: an empty variable counts as not set. The

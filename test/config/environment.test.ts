@@ -53,6 +53,8 @@ test.each([
 test.each([
   ['DATABASE_URL: postgres://db/plants\n', '1'],
   ['DATABASE_URL: postgres://db/plants?sslmode=require\n', '1'],
+  ['export\tDATABASE_URL=postgres://db/plants\n', '1'],
+  ['PORT\u00A0=1\nHOST=a\n\u00A0POOL_SIZE=7\n', '1, 3'],
   ['PORT=1\n\nsecret\nHOST="a\nb"\r\nDATABASE_URL postgres://db/plants\r\n', '3, 6'],
 ])('names the lines of %j that are no variables, without showing them', async (file, lines) => {
   await expect(environmentWith(file)).rejects.toThrow(
