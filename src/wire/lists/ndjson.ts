@@ -22,29 +22,22 @@ export function lineParser(isNumbered: boolean, replaces: boolean, ignore: (name
   return (bytes: Buffer, noteId: (id: bigint) => void): Plant => {
     try {
       // Of many unknown members, the parser notes only the first.
-      if (isNumbered && hasId(bytes)) ignore(['id']);
+      if (isNumbered && idSource(bytes) !== undefined) ignore(['id']);
       const plant: Plant & { readonly id?: bigint } = parse(bytes);
       if (plant.id !== undefined) noteId(plant.id);
       return plant;
     } catch (error) {
-      const id = isNumbered ? undefined : idIn(bytes);
+      const id = isNumbered ? undefined : exactInteger(idSource(bytes) ?? '');
       if (id !== undefined) noteId(id);
       throw error;
     }
   };
 }
 
-function hasId(bytes: Buffer): boolean {
+/** The source text of the id in a line; undefined if the line has none, or is not JSON. */
+function idSource(bytes: Buffer): string | undefined {
   try {
-    return jsonMembers(bytes.toString(), ['id'])?.requested.has('id') === true;
-  } catch {
-    return false;
-  }
-}
-
-function idIn(bytes: Buffer): bigint | undefined {
-  try {
-    return exactInteger(jsonMembers(bytes.toString(), ['id'])?.requested.get('id') ?? '');
+    return jsonMembers(bytes.toString(), ['id'])?.requested.get('id');
   } catch {
     return undefined;
   }
