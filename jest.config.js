@@ -1,44 +1,71 @@
-/**
- * What every run of Jest has.
- *
- * @type {import('jest').Config}
+/*
+ * Each script of package.json selects projects: npm test quick, rest and alone; npm run test:full the one named full.
+ * What a file is called says which project it belongs to.
  */
-export const base = {
+
+const base = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', { jsc: { target: 'esnext', parser: { syntax: 'typescript' } } }] },
+};
+
+/** With a Postgres, and folders for what takes long to make. */
+const equipped = {
+  ...base,
   globalSetup: '<rootDir>/test/support/jest/start-database.ts',
   globalTeardown: '<rootDir>/test/support/jest/stop-database.ts',
-  // How often test/faults does each of its crashes; npm run test:faults does more.
+  // How often test/faults does each of its crashes.
   globals: { faultRounds: 1 },
 };
 
-/** A busy machine can take many seconds to start a process. */
-export const testTimeout = 120_000;
+/** Tests of what happens in memory: no database, no other process. */
+const quick = ['<rootDir>/test/{domain,application,wire,config,adapters/http}/**/*.test.ts'];
 
-/** Tests of what happens at a certain moment or under much load. */
-const sensitive = [
+/** Tests of what happens at a certain moment or under much load, which another file beside them would disturb. */
+const alone = [
   'adapters/http/request/overload',
   'adapters/http/sockets/connection-limits',
   'adapters/http/sockets/flood',
   'hostile/hostile',
 ].map((name) => `<rootDir>/test/${name}.test.ts`);
 
-/**
- * What npm test leaves out because it is slow, besides *.full.ts: the README's commands in a newcomer's clone.
- */
-export const slow = ['<rootDir>/test/project/readme.test.ts'];
-
-/*
- * npm test: two files at a time, then those that another one beside them would disturb, one after another.
- *
- * @type {import('jest').Config}
- */
+/** @type {import('jest').Config} */
 export default {
-  testTimeout,
-  maxWorkers: 2,
+  // A busy machine can take many seconds to start a process.
+  testTimeout: 120_000,
   projects: [
-    { ...base, testMatch: ['<rootDir>/test/**/*.test.ts'], testPathIgnorePatterns: [...sensitive, ...slow] },
-    { ...base, testMatch: sensitive, runner: '<rootDir>/test/support/jest/serial-runner.js' },
+    { ...base, displayName: 'quick', testMatch: quick, testPathIgnorePatterns: alone },
+    {
+      ...equipped,
+      displayName: 'rest',
+      testMatch: ['<rootDir>/test/**/*.test.ts', ...quick.map((path) => `!${path}`)],
+      testPathIgnorePatterns: alone,
+    },
+    {
+      ...base,
+      displayName: 'alone',
+      testMatch: alone,
+      // One file at a time, also beside other projects.
+      runner: '<rootDir>/test/support/jest/serial-runner.js',
+    },
+    { ...equipped, displayName: 'full', testMatch: ['<rootDir>/test/**/*.full.ts'] },
+    {
+      ...equipped,
+      displayName: 'faults',
+      testMatch: ['<rootDir>/test/faults/**/*.{full,faults}.ts'],
+      // As many as a claim needs.
+      globals: { faultRounds: 20 },
+    },
+    { ...base, displayName: 'browser', testMatch: ['<rootDir>/test/**/*.browser.ts'] },
+    {
+      ...equipped,
+      displayName: 'distributed',
+      // The tests of the repository run on the Citus cluster.
+      testMatch: [
+        '<rootDir>/test/distributed/**/*.distributed.ts',
+        '<rootDir>/test/adapters/plant-repository*.test.ts',
+      ],
+      globals: { onClusters: true, faultRounds: Number(process.env.FAULT_ROUNDS ?? 1) },
+    },
   ],
 };

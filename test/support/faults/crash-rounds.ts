@@ -20,7 +20,7 @@ import { type Service, startService, temporaryFolder } from '../service-process.
 /* Kills at random moments under load, and holds every answer that was ever given against the table. */
 
 declare global {
-  /** How often each crash is done, from jest.config.js or jest.faults.config.js. */
+  /** How often each crash is done, from jest.config.js. */
   var faultRounds: number;
 }
 

@@ -15,7 +15,7 @@ export interface Repositories {
 }
 
 declare global {
-  /** Whether the tests run on clusters, from jest.distributed.config.js. */
+  /** Whether the tests run on clusters, from jest.config.js. */
   var onClusters: boolean | undefined;
 }
 
