@@ -9,7 +9,7 @@ import { contenders } from './contenders.ts';
 import { runLoad } from './load.ts';
 
 /*
- * npm run bench:allocation [-- --connections 64 --seconds 4]
+ * npm run bench -- allocation [--connections 64 --seconds 4]
  *
  * The memory that a server allocates for each create, by V8's sampling heap profiler, and which functions of Plant Store
  * allocate most of it.

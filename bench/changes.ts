@@ -10,14 +10,13 @@ import { median } from '../tooling/statistics.ts';
 import { circumstances } from './circumstances.ts';
 import { atLeast, atMost } from './claims.ts';
 import { contenders } from './contenders.ts';
-import { writeFigures } from './figures.ts';
 import { endOf, type Follower, follow } from './follower.ts';
 import { type Load, runLoad } from './load.ts';
-import { writeJson } from './output.ts';
+import { publish } from './output.ts';
 import { claimTable } from './tables.ts';
 
 /*
- * npm run bench:changes [-- --rounds 5] [--seconds 4] [--waiting 2000]
+ * npm run bench -- changes [--rounds 5] [--seconds 4] [--waiting 2000]
  *
  * Deletions beside creates, changes beside Fastify + pg doing the same, what followers of /changes take from creates, how soon waiting ones get a change of their
  * own instance and of another one, and what thousands of them cost. Ratios are made within a round.
@@ -100,8 +99,7 @@ await session(async (session) => {
   ];
   console.log(`\n${claimTable(claims)}`);
   const { machine, versions, ...where } = await circumstances(database);
-  writeJson('changes.json', { ...where, machine, versions, settings: { rounds, seconds, waiting }, claims });
-  writeFigures();
+  publish('changes.json', { ...where, machine, versions, settings: { rounds, seconds, waiting }, claims });
 });
 
 async function fill({ query }: BenchDatabase): Promise<void> {

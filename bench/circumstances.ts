@@ -15,7 +15,7 @@ export async function circumstances({ query }: BenchDatabase) {
   );
   return {
     date: new Date().toISOString(),
-    commit: spawnSync('git', ['describe', '--always', '--dirty'], { cwd: root, encoding: 'utf8' }).stdout?.trim(),
+    commit: spawnSync('git', ['describe', '--always'], { cwd: root, encoding: 'utf8' }).stdout?.trim(),
     machine: {
       cpu: cpus()[0]?.model,
       cores: availableParallelism(),

@@ -8,7 +8,7 @@ import { median } from '../tooling/statistics.ts';
 import { type Load, runLoad } from './load.ts';
 
 /*
- * npm run bench:citus [-- --plants 100000] [--rounds 5] [--seconds 4]
+ * npm run bench -- citus [--plants 100000] [--rounds 5] [--seconds 4]
  *
  * What the number of shards costs, and what grouping saves, on the Citus cluster at CITUS_URL: requests per second at 64
  * connections on a table with 8 shards and on one with 32, in turns; ratios are made within a round.

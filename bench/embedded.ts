@@ -1,6 +1,6 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
-import { join, relative, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable, number } from '../tooling/markdown-table.ts';
 import { positive } from '../tooling/options.ts';
@@ -10,15 +10,14 @@ import { median } from '../tooling/statistics.ts';
 import { type Load, type LoadResult, runLoad } from './load.ts';
 
 /*
- * npm run bench:embedded [-- FOLDER] [--connections 1,64] [--rounds 5] [--seconds 4] [--request create|plant|change|delete]
+ * npm run bench -- embedded [--connections 1,64] [--rounds 5] [--seconds 4] [--request create|plant|change|delete]
  *
- * The embedded database beside Fastify with SQLite, and beside another version of Plant Store if one is checked out in
- * FOLDER. In each round every contender has its turn, alone, as a new process on a new folder; ratios are made within a
- * round. Before each turn the disk is measured: what one fsync of a few kilobytes takes.
+ * The embedded database beside Fastify with SQLite. In each round every contender has its turn, alone, as a new process
+ * on a new folder; ratios are made within a round. Before each turn the disk is measured: what one fsync of a few
+ * kilobytes takes.
  */
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
+const { values } = parseArgs({
   options: {
     connections: { type: 'string' },
     rounds: { type: 'string' },
@@ -34,13 +33,8 @@ const request = (values.request ?? 'create') as Exclude<Load['request'], undefin
 const STORED = 80_000;
 const WARM_UP_SECONDS = 5;
 
-const [folder] = positionals;
-const here = resolve(import.meta.dirname, '..');
 const contenders: ServerProgram[] = [
   plantStore,
-  ...(folder === undefined
-    ? []
-    : [{ ...plantStore, title: 'other version', script: relative(here, resolve(folder, 'src/main.ts')) }]),
   // It has only what creates need.
   ...(request === 'create'
     ? [{ title: 'Fastify + SQLite', script: 'bench/contenders/fastify-sqlite.ts', stores: true }]

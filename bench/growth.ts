@@ -11,14 +11,13 @@ import { median } from '../tooling/statistics.ts';
 import { circumstances } from './circumstances.ts';
 import { atLeast, atMost } from './claims.ts';
 import { contenders } from './contenders.ts';
-import { writeFigures } from './figures.ts';
 import { runLoad } from './load.ts';
 import { type Figures, measure } from './measure.ts';
-import { writeJson } from './output.ts';
+import { publish } from './output.ts';
 import { claimTable } from './tables.ts';
 
 /*
- * npm run bench:growth [-- --plants 10000000] [--rounds 7] [--seconds 10] [--defaults]
+ * npm run bench -- growth [--plants 10000000] [--rounds 7] [--seconds 10] [--defaults]
  *
  * Does a big table slow the service down? Two services on one Postgres, one over an empty table and one over a big
  * one, and Fastify + pg over the big one, take turns under the same load. Ids are random, so nearly every new one touches
@@ -99,14 +98,13 @@ await session(async (session) => {
     ),
   ];
   console.log(`\n${claimTable(claims)}`);
-  writeJson('growth.json', {
+  publish('growth.json', {
     ...(await circumstances(big)),
     settings: { plants: total, connections, rounds, seconds, postgres: values.defaults ? [] : SETTINGS },
     claims,
     summary,
     rounds: results,
   });
-  writeFigures();
 });
 
 /** Puts plants with random ids into the table. */

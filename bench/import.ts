@@ -12,11 +12,10 @@ import { type Session, session } from '../tooling/session.ts';
 import { type BenchDatabase, createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
 import { median } from '../tooling/statistics.ts';
 import { circumstances } from './circumstances.ts';
-import { writeFigures } from './figures.ts';
-import { writeJson } from './output.ts';
+import { publish } from './output.ts';
 
 /*
- * npm run bench:import [-- --plants 500000] [--rounds 3] [--long 5000000]
+ * npm run bench -- import [--plants 500000] [--rounds 3] [--long 5000000]
  *
  * How fast is npm run import beside COPY, which takes no care of conflicts, and does memory stay flat? In each round
  * COPY, an import of CSV and one of NDJSON bring the same plants into the same table, emptied, just after a checkpoint;
@@ -96,7 +95,7 @@ await session(async (session) => {
     `${number(long, 0)} plants at ${number(longRun.plantsPerSecond, 0)}/s: resident memory of both processes ${number(early, 0)} MiB in the ` +
       `second tenth of the time, ${number(late, 0)} MiB in the last, ${number(peak, 0)} MiB at most`,
   );
-  writeJson('import.json', {
+  publish('import.json', {
     ...(await circumstances(database)),
     settings: { plants, rounds, long },
     summary,
@@ -104,7 +103,6 @@ await session(async (session) => {
     longRun,
     samples,
   });
-  writeFigures();
 });
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

@@ -12,14 +12,13 @@ import { median, quantile } from '../tooling/statistics.ts';
 import { circumstances } from './circumstances.ts';
 import { atLeast, atMost } from './claims.ts';
 import { contenders } from './contenders.ts';
-import { writeFigures } from './figures.ts';
 import { runLoad } from './load.ts';
 import { checkRows } from './measure.ts';
-import { writeJson } from './output.ts';
+import { publish } from './output.ts';
 import { claimTable } from './tables.ts';
 
 /*
- * npm run bench:overload [-- --seconds 10]
+ * npm run bench -- overload [--seconds 10]
  *
  * 64 clients work alone, then together with 2,000 others, twice as many as MAX_REQUESTS admits, then alone again. The
  * service's own log tells how long each answer took from the end of its headers.
@@ -118,8 +117,7 @@ await session(async (session) => {
   ];
   console.log(`\n${claimTable(claims)}`);
   const settings = { third, CLIENTS, CROWD };
-  writeJson('overload.json', { ...(await circumstances(database)), settings, claims, ...figures });
-  writeFigures();
+  publish('overload.json', { ...(await circumstances(database)), settings, claims, ...figures });
 });
 
 async function readLog(file: string): Promise<Answer[]> {

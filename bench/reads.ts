@@ -13,13 +13,12 @@ import { median } from '../tooling/statistics.ts';
 import { circumstances } from './circumstances.ts';
 import { atLeast, atMost, type Claim } from './claims.ts';
 import { contenders } from './contenders.ts';
-import { writeFigures } from './figures.ts';
 import { type Load, runLoad } from './load.ts';
-import { writeJson } from './output.ts';
+import { publish } from './output.ts';
 import { claimTable } from './tables.ts';
 
 /*
- * npm run bench:reads [-- --plants 1000000] [--stream 10000000] [--rounds 5] [--seconds 4]
+ * npm run bench -- reads [--plants 1000000] [--stream 10000000] [--rounds 5] [--seconds 4]
  *
  * Reads beside Fastify + pg doing the same, on a table of a million: one plant by random id, a page of 100 after a random
  * id, and all as a stream. Pages of one tag of a hundred beside pages of all plants, and beside creates. Then a stream of
@@ -118,7 +117,7 @@ await session(async (session) => {
   console.log(`\n${claimTable(claims)}`);
   console.log(`a stream of all ${number(plants, 0)} plants: ${number(ofFastify)} of the plants/s of Fastify + pg`);
   const { machine, versions, ...where } = await circumstances(database);
-  writeJson('reads.json', {
+  publish('reads.json', {
     ...where,
     machine,
     versions,
@@ -126,7 +125,6 @@ await session(async (session) => {
     ofFastify,
     claims,
   });
-  writeFigures();
 });
 
 /** Fills the table, emptied before, with plants of the ids from 1, as Postgres does it fastest. */

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { residentMemory } from '../tooling/linux-process.ts';
@@ -11,14 +10,13 @@ import { median } from '../tooling/statistics.ts';
 import { circumstances } from './circumstances.ts';
 import { atMost } from './claims.ts';
 import { contenders } from './contenders.ts';
-import { writeFigures } from './figures.ts';
 import { runLoad } from './load.ts';
 import { checkRows } from './measure.ts';
-import { writeJson } from './output.ts';
+import { publish } from './output.ts';
 import { claimTable } from './tables.ts';
 
 /*
- * npm run bench:soak [-- --seconds 600]
+ * npm run bench -- soak [--seconds 600]
  *
  * Does the service last? Full load on an empty table; heap and resident memory of its last tenth against those of its
  * second tenth (with 10 minutes: the second minute), and every answer against the rows.
@@ -30,6 +28,12 @@ const connections = 64;
 const tenth = seconds / 10;
 const MIB = 1024 ** 2;
 
+/** Loaded into the service: says how much of the heap is in use after a full collection. */
+const HEAP_PROBE = `setInterval(() => {
+  gc();
+  process.stderr.write('heap ' + process.memoryUsage().heapUsed + '\\n');
+}, ${(tenth / 4) * 1000}).unref();`;
+
 interface Sample {
   /** Seconds since the load began. */
   readonly time: number;
@@ -38,9 +42,8 @@ interface Sample {
 
 await session(async (session) => {
   const database = await createDatabase(await findPostgres(session), session);
-  const probe = { HEAP_PROBE_SECONDS: String(tenth / 4) };
-  const nodeFlags = ['--expose-gc', `--import=${join(import.meta.dirname, 'heap-probe.ts')}`];
-  const server = await startServer({ ...contenders.ours, environment: probe }, database.url, session, { nodeFlags });
+  const nodeFlags = ['--expose-gc', `--import=data:text/javascript,${encodeURIComponent(HEAP_PROBE)}`];
+  const server = await startServer(contenders.ours, database.url, session, { nodeFlags });
 
   const start = performance.now();
   const time = () => (performance.now() - start) / 1000;
@@ -85,7 +88,7 @@ await session(async (session) => {
   const heapGrowth = summary.filter(({ figure }) => figure === 'heapMib').map(({ growth }) => growth);
   const claims = [atMost(0.1, 'growth of the heap after the first tenth', heapGrowth)];
   console.log(`\n${claimTable(claims)}`);
-  writeJson('soak.json', {
+  publish('soak.json', {
     ...(await circumstances(database)),
     settings: { connections, seconds },
     claims,
@@ -97,6 +100,5 @@ await session(async (session) => {
     p99,
     samples,
   });
-  writeFigures();
   if (failures > 0) process.exitCode = 1;
 });

@@ -9,7 +9,7 @@ import { runLoad } from './load.ts';
 import { type Figures, measure } from './measure.ts';
 
 /*
- * npm run bench:versions -- FOLDER [--connections 64] [--rounds 7] [--seconds 4] [--request create]
+ * npm run bench -- versions FOLDER [--connections 64] [--rounds 7] [--seconds 4] [--request create]
  *
  * This version beside the one that is checked out in FOLDER, with its packages installed. The other one has two
  * processes, so that its ratio to itself shows what chance does. In each round each process has its turn on a table that

@@ -12,13 +12,12 @@ import { createDatabase, findPostgres, startAfresh } from '../tooling/session-da
 import { type Trouble, webhookTroubles } from '../tooling/webhook-troubles.ts';
 import { circumstances } from './circumstances.ts';
 import { atLeast, atMost } from './claims.ts';
-import { writeFigures } from './figures.ts';
 import { runLoad } from './load.ts';
-import { writeJson } from './output.ts';
+import { publish } from './output.ts';
 import { claimTable } from './tables.ts';
 
 /*
- * npm run bench:webhooks [-- --rounds 5] [--seconds 10]
+ * npm run bench -- webhooks [--rounds 5] [--seconds 10]
  *
  * What a webhook takes from creates at 64 connections, how many plants it delivers meanwhile, how fast it delivers what
  * has piled up, what another endpoint in trouble takes from both, and the CPU that idle endpoints take. The receivers are
@@ -205,8 +204,7 @@ await session(async (session) => {
   ];
   console.log(`\n${claimTable(claims)}`);
   const { machine, versions, ...where } = await circumstances(database);
-  writeJson('webhooks.json', { ...where, machine, versions, settings: { rounds, seconds }, claims });
-  writeFigures();
+  publish('webhooks.json', { ...where, machine, versions, settings: { rounds, seconds }, claims });
 });
 
 async function listening(server: HttpServer, { opened }: Session): Promise<string> {

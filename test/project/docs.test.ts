@@ -37,10 +37,12 @@ describe.each(documents)('%s', (name) => {
   test('names only scripts that a package.json has', () => {
     const named = [...document.matchAll(/npm run (?:--silent )?([\w:-]+)/g)].map(([, script = '']) => script);
     expect(scripts).toEqual(expect.arrayContaining(named));
+    const benches = [...document.matchAll(/npm run bench -- (\w+)/g)].map(([, bench]) => `bench/${bench}.ts`);
+    expect(benches.filter((file) => !existsSync(projectFile(file)))).toEqual([]);
   });
 });
 
-test.each(withBenchFigures)('%s has the figures of the last benches: npm run bench:figures writes them', (name) => {
+test.each(withBenchFigures)('%s has the figures of the last benches: npm run bench -- figures writes them', (name) => {
   const document = read(name);
   expect(document).toContain('<!-- figures: ');
   expect(withFigures(document)).toBe(document);

@@ -8,17 +8,16 @@ import { writeChart } from './chart.ts';
 import { circumstances } from './circumstances.ts';
 import { checkClaims } from './claims.ts';
 import { type ContenderKey, cannedAnswer, contenders } from './contenders.ts';
-import { writeFigures } from './figures.ts';
 import { builtGo } from './go-program.ts';
 import { runLoad } from './load.ts';
 import { type Figures, measure } from './measure.ts';
-import { writeJson } from './output.ts';
+import { publish } from './output.ts';
 import type { Run } from './runs.ts';
 import { summarize } from './summary.ts';
 import { claimTable, resultTables } from './tables.ts';
 
 /*
- * npm run bench [-- --quick] [--connections 1,64] [--rounds 5] [--seconds 4]
+ * npm run bench -- creates [--quick] [--connections 1,64] [--rounds 5] [--seconds 4]
  *
  * In each round every contender has its turn, so that other load on the machine affects all alike. For each turn it is
  * started anew, since two processes of the same program can differ by a tenth. Figures are medians over the rounds;
@@ -96,7 +95,7 @@ await session(async (session) => {
   if (failures > 0) process.exitCode = 1;
   // The published figures are those of a full bench.
   if (values.quick) return;
-  writeJson('results.json', {
+  publish('results.json', {
     ...where,
     machine,
     versions,
@@ -106,6 +105,5 @@ await session(async (session) => {
     summary,
     runs,
   });
-  writeFigures();
   writeChart();
 });
