@@ -83,7 +83,7 @@ test('passes every test over HTTP that a service on Postgres does', async () => 
     // Twice the STATEMENT_TIMEOUT of the services: with more than that, none is ready.
     await execute(server, `alter role postgres set ${limit} = '2s'`);
   }
-  const jest = [projectFile('node_modules/jest/bin/jest.js'), '--colors=false'];
+  const jest = [projectFile('node_modules/jest/bin/jest.js'), '--selectProjects', 'rest', '--colors=false'];
   const files = [
     'test/service.test',
     'test/load.test',
