@@ -18,19 +18,21 @@ interface ImportOptions {
  * last if it replaces others.
  *
  * @throws PlantStoreError `store_unavailable` once nothing of it runs any more, whatever part of it was done, if the
- * outcome of a plant is not known or the signal has aborted
+ * outcome of a plant is not known, as when the signal has aborted before it was done
  */
 export type ImportPlants = (list: readonly NewPlant[], options: ImportOptions) => Promise<ImportOutcome[]>;
 
-/** Plants that are given to the store together. */
+/** In the order of the list, as are their outcomes. */
+type PlantsOfOneId = readonly [NewPlant, ...NewPlant[]];
+
+/** Plants that the store gets together. */
 const GROUP = 256;
 
-/** @param writes counts what others have begun to write */
-export function importPlants(plants: AddPlant & UpdatePlant, writes: () => number): ImportPlants {
-  const inTurn = groupTurns(writes);
+/** @param othersWrites how many plants others have begun to write so far */
+export function importPlants(plants: AddPlant & UpdatePlant, othersWrites: () => number): ImportPlants {
+  const inTurn = groupTurns(othersWrites);
 
-  /** The outcomes of plants with one id, in their order. */
-  async function keep([first, ...others]: readonly [NewPlant, ...NewPlant[]]): Promise<ImportOutcome[]> {
+  async function keep([first, ...others]: PlantsOfOneId): Promise<ImportOutcome[]> {
     const found = await plants.add(first);
     const holder = found === 'created' ? first : found;
     const outcomeOf = (plant: NewPlant) => {
@@ -40,7 +42,7 @@ export function importPlants(plants: AddPlant & UpdatePlant, writes: () => numbe
     return [found === 'created' ? found : outcomeOf(first), ...others.map(outcomeOf)];
   }
 
-  async function replace(list: readonly [NewPlant, ...NewPlant[]]): Promise<ImportOutcome[]> {
+  async function replace(list: PlantsOfOneId): Promise<ImportOutcome[]> {
     const last = list.at(-1) ?? list[0];
     const found = await plants.add(last);
     const isReplaced = typeof found === 'object' && !isSamePlant(found, last);
@@ -56,40 +58,43 @@ export function importPlants(plants: AddPlant & UpdatePlant, writes: () => numbe
 
   return async (list, { replaces, signal }) => {
     const store = replaces ? replace : keep;
-    const outcomes: ImportOutcome[] = [];
-    const withOneId = [...Map.groupBy(list.keys(), (index) => (list[index] as NewPlant).id).values()];
+    const outcomes = new Map<NewPlant, ImportOutcome>();
+    const waiting = [...Map.groupBy(list, ({ id }) => id).values()];
     const failures: unknown[] = [];
-    const isOver = () => withOneId.length === 0 || failures.length > 0 || signal.aborted;
 
-    async function storeOf(indexes: readonly number[]): Promise<void> {
+    async function storeOf(same: readonly NewPlant[]): Promise<void> {
       try {
-        const own = await store(indexes.map((index) => list[index]) as [NewPlant, ...NewPlant[]]);
-        for (const [position, index] of indexes.entries()) outcomes[index] = own[position] as ImportOutcome;
+        const own = await store(same as PlantsOfOneId);
+        for (const [index, plant] of same.entries()) outcomes.set(plant, own[index] as ImportOutcome);
       } catch (error) {
         failures.push(error);
+        waiting.length = 0;
       }
     }
     async function storeGroups(): Promise<void> {
-      while (!isOver()) await inTurn(() => (isOver() ? [] : withOneId.splice(0, GROUP).map(storeOf)));
+      while (waiting.length > 0) {
+        await inTurn(() => waiting.splice(0, GROUP).map(storeOf));
+        // After a group: a client that has only closed its side gets on, and its response if nothing is left to do.
+        if (signal.aborted) return;
+      }
     }
 
     // While a group is with the store, the service prepares another one.
     await Promise.all([storeGroups(), storeGroups()]);
     if (failures.length > 0) throw failures[0];
-    if (signal.aborted) throw new PlantStoreError('store_unavailable', 'the client has left');
-    return outcomes;
+    if (waiting.length > 0) throw new PlantStoreError('store_unavailable', 'the client has left');
+    return list.map((plant) => outcomes.get(plant) as ImportOutcome);
   };
 }
 
 /**
  * Lets groups of all imports into the store in turn: two at once or, while others write, one, with a pause after it that
  * takes as long. With two groups, or without the pause, creates of others keep a fifth to a half of their rate.
- *
- * @param writes counts what others have begun to write
  */
-function groupTurns(writes: () => number) {
+function groupTurns(othersWrites: () => number) {
   const waiting: (() => void)[] = [];
   let running = 0;
+  /** Whether others have written during the last group. */
   let isShared = false;
 
   function begin(): void {
@@ -101,19 +106,17 @@ function groupTurns(writes: () => number) {
 
   return async (work: () => readonly Promise<void>[]): Promise<void> => {
     // Before it waits: others may have their turn in the pause of another group.
-    const before = writes();
+    const before = othersWrites();
     await new Promise<void>((resolve) => {
       waiting.push(resolve);
       begin();
     });
     const start = performance.now();
-    const stores = work();
-    if (stores.length > 0) {
-      await Promise.all(stores);
-      isShared = writes() !== before;
-      if (isShared) await new Promise((resolve) => setTimeout(resolve, performance.now() - start));
-    }
+    await Promise.all(work());
+    isShared = othersWrites() !== before;
+    if (isShared) await new Promise((resolve) => setTimeout(resolve, performance.now() - start));
     running--;
+    if (running === 0 && waiting.length === 0) isShared = false;
     begin();
   };
 }

@@ -12,15 +12,18 @@ export type Ports = ports.AddPlant & ports.LoadPlant & ports.UpdatePlant & ports
 /** Everything the application does, for the driving adapters. */
 export function useCases(plants: Ports) {
   let writes = 0;
-  const add: ports.AddPlant['add'] = (plant) => {
-    writes++;
-    return plants.add(plant);
+  const counted = <Args extends unknown[], Result>(write: (...args: Args) => Result) => {
+    return (...args: Args): Result => {
+      writes++;
+      return write(...args);
+    };
   };
+  const updates = { replace: counted(plants.replace), remove: counted(plants.remove) };
   return {
-    createPlant: createPlant({ add }),
+    createPlant: createPlant({ add: counted(plants.add) }),
     findPlant: findPlant(plants),
-    changePlant: changePlant(plants),
-    deletePlant: deletePlant(plants),
+    changePlant: changePlant(updates),
+    deletePlant: deletePlant(updates),
     importPlants: importPlants(plants, () => writes),
     listPlants: listPlants(plants),
     readChanges: (query: ports.ChangesQuery) => plants.readChanges(query),

@@ -167,6 +167,33 @@ describe('gives the store', () => {
   });
 });
 
+test('gives the store 512 plants at once again when others no longer write', async () => {
+  const { add, waiting } = slowStore();
+  let isSlow = false;
+  const { run, createPlant } = setUp([], { add: async (one) => (isSlow ? add(one) : 'created') });
+  const importing = run(many(512));
+  await createPlant({ id: 1_000_000n, name: 'of another client' });
+  await importing;
+  isSlow = true;
+  const second = run(many(600));
+  while (waiting.length < 256) await new Promise(setImmediate);
+  expect(waiting).toHaveLength(512);
+  await letThrough(waiting, second, 512);
+});
+
+test.each(['changePlant', 'deletePlant'] as const)('%s by others counts as a write, too', async (write) => {
+  const { add, waiting, most } = slowStore();
+  const { run, ...cases } = setUp([[-1n, plant(-1, 'there')]], { add });
+  const importing = run(many(2_000));
+  while (waiting.length < 512) await new Promise(setImmediate);
+  if (write === 'changePlant') await cases.changePlant(plant(-1, 'other'));
+  else await cases.deletePlant(-1n);
+  for (const go of waiting.splice(0)) go();
+  while (waiting.length === 0) await new Promise(setImmediate);
+  expect([waiting.length, most()]).toEqual([256, 512]);
+  await letThrough(waiting, importing, 512);
+});
+
 describe('ends', () => {
   test.each([new PlantStoreError('store_unavailable', 'later'), new TypeError('a defect')])(
     'when an outcome is not known (%s), once nothing runs any more',
@@ -187,6 +214,13 @@ describe('ends', () => {
       expect(begun).toBe(512);
     },
   );
+
+  test('with the outcomes, if all are known when its client has left', async () => {
+    const { run, stop } = setUp();
+    stop.abort();
+    expect(await run(many(512))).toEqual(Array(512).fill('created'));
+    await expect(run(many(513))).rejects.toMatchObject({ code: 'store_unavailable' });
+  });
 
   test('when its client has left, once nothing runs any more', async () => {
     const { add, waiting, stored } = slowStore();
