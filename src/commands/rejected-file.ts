@@ -3,38 +3,45 @@ import type { SentPart } from './send-list.ts';
 
 /**
  * The records that were refused, as they were, behind the line of names, and with their ids in front if the import has
- * numbered them. It replaces an earlier import's, and exists only if something was refused.
+ * numbered them. It replaces that of an earlier import, and stays only if something was refused.
  *
  * @throws Error if it cannot be written
  */
 export function rejectedFile(path: string, isNumbered: boolean) {
-  let [file, names] = [-1, ''];
   rmSync(path, { force: true });
-  // Exclusively, so that nothing is overwritten. A trial shows a failure before anything is imported.
-  closeSync(openSync(path, 'wx'));
-  rmSync(path);
+  // Exclusively, so that nothing is overwritten.
+  const file = openSync(path, 'wx');
+  const write = (text: string) => writeSync(file, text, null, 'latin1');
+  let hasNames = false;
+  let hasRecords = false;
 
   return {
-    add({ bytes, linesBefore, refused, separator }: SentPart): void {
-      const text = bytes.toString('latin1');
-      const mark = (linesBefore === 0 && /^\xef\xbb\xbf/.exec(text)?.[0]) || '';
-      const lines = text.slice(mark.length).split(/(?<=\n)/);
-      if (linesBefore === 0 && separator !== undefined) {
-        names = `${mark}${isNumbered ? `id${separator}` : ''}${lines.find((line) => line.trim() !== '')}`;
-      }
-      if (file < 0 && refused.length > 0) {
-        file = openSync(path, 'wx');
-        writeSync(file, names, null, 'latin1');
+    add({ bytes, refused, separator }: SentPart): void {
+      const lines = bytes.toString('latin1').split(/(?<=\n)/);
+      if (separator !== undefined && !hasNames) {
+        const names = lines.find((line) => /\w/.test(line)) ?? '';
+        write(isNumbered ? names.replace(MARK, `$&id${separator}`) : names);
+        hasNames = true;
       }
       for (const { line, lastLine, id } of refused) {
-        const record = lines
-          .slice(line - 1, lastLine)
-          .join('')
-          .replace(/\n?$/, '\n');
-        const numbered = separator === undefined ? record.replace('{', `{"id":${id},`) : `${id}${separator}${record}`;
-        writeSync(file, isNumbered && id !== undefined ? numbered : record, null, 'latin1');
+        const record = lines.slice(line - 1, lastLine).join('');
+        write((isNumbered ? withId(record, id, separator) : record).replace(/\n?$/, '\n'));
+        hasRecords = true;
       }
     },
-    close: () => file >= 0 && closeSync(file),
+    close(): void {
+      closeSync(file);
+      if (!hasRecords) rmSync(path);
+    },
   };
+}
+
+/** A byte order mark, if there is one, as latin1 shows it. */
+const MARK = /^(\xef\xbb\xbf)?/;
+
+/** Only an object of JSON can have an id, and an id beyond int64 is none. */
+function withId(record: string, id: bigint | undefined, separator: string | undefined): string {
+  if (separator !== undefined) return `${id ?? ''}${separator}${record}`;
+  if (id === undefined) return record;
+  return record.replace(/^([^"[{]*\{)(\s*\})?/, (_, start, end = ',') => `${start}"id":${id}${end}`);
 }

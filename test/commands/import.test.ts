@@ -92,6 +92,17 @@ describe('of a list', () => {
     expect(await rejected(lines)).toBe('{"id":-5,"tag":"x"}\nno\n');
   });
 
+  test('numbers only what can have an id, and leaves the place of an id free that would be too large', async () => {
+    const last = `${2n ** 63n - 1n}`;
+    const lines = await list('plants.ndjson', '\uFEFF{}\n{ }\n[{"name":"a"}]\n{"name":1}\n');
+    await run(lines, '--ids-from', `${2n ** 63n - 3n}`);
+    const first = `\uFEFF{"id":${2n ** 63n - 3n}}\n{"id":${2n ** 63n - 2n} }\n`;
+    expect(await rejected(lines)).toBe(`${first}[{"name":"a"}]\n{"name":1}\n`);
+    const table = await list('plants.csv', 'name;tag\n;x\nb;y\n');
+    await run(table, '--ids-from', last);
+    expect(await rejected(table)).toBe(`id;name;tag\n${last};;x\n;b;y\n`);
+  });
+
   test('shows the first ten refusals only', async () => {
     const { stderr } = await run(await list('plants.csv', `id,name\n${',a\n'.repeat(50)}`));
     expect(stderr.match(/id is missing/g)).toHaveLength(10);
