@@ -1262,7 +1262,7 @@ export interface operations {
                 existing?: "keep" | "replace";
                 /** @description for a list without ids: the id of its first record; the others follow it. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md) */
                 idsFrom?: bigint;
-                /** @description whether the list goes on after this body; what is not complete is left for the next part */
+                /** @description whether the list goes on after this body; what is not complete is not read: send it with the next part */
                 more?: boolean;
                 /** @description what the columns of CSV are, in place of a line that names them; empty for a column to ignore */
                 columns?: string;

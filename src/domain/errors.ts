@@ -8,7 +8,7 @@
  * - `plant_differs`: the plant is not as the client expects, and is unchanged.
  * - `cursor_expired`: changes after this position may be missing: a consumer has to start again.
  * - `changes_unavailable`: the order of this store's changes is not known.
- * - `malformed_json`: a record is not JSON in valid UTF-8.
+ * - `malformed_json`: a record is not in valid UTF-8, or not JSON where it must be.
  * - `store_unavailable`: the store cannot respond now; the outcome is unknown until the operation is tried again.
  * - `token_unverifiable`: whether a token is accepted cannot be determined now.
  */

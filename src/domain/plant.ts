@@ -30,9 +30,13 @@ export const fieldRules = {
  * @throws PlantStoreError `invalid_plant`, naming the first field that breaks its rule.
  */
 export function checkNewPlant(plant: NewPlant): void {
-  if (plant.id < MIN_INT64 || plant.id > MAX_INT64) throw ruleViolation('id');
+  if (!isPlantId(plant.id)) throw ruleViolation('id');
   if (!isStorableText(plant.name)) throw ruleViolation('name');
   if (plant.tag !== undefined && !isStorableText(plant.tag)) throw ruleViolation('tag');
+}
+
+export function isPlantId(id: bigint): boolean {
+  return id >= MIN_INT64 && id <= MAX_INT64;
 }
 
 /** Whether two records are the same plant under the same id, field by field. */

@@ -1,4 +1,4 @@
-import { fieldRules, MAX_INT64, MIN_INT64 } from '../domain/plant.ts';
+import { fieldRules, isPlantId } from '../domain/plant.ts';
 
 /** The rule of an id outside JSON; completes "<name> must be ...". */
 export const plantIdRule = `${fieldRules.id} in decimal digits, without leading zeros or a plus sign`;
@@ -10,5 +10,5 @@ const SPELLING = /^(0|-?[1-9]\d{0,18})$/;
 export function parsePlantId(text: string): bigint | undefined {
   if (!SPELLING.test(text)) return undefined;
   const id = BigInt(text);
-  return id >= MIN_INT64 && id <= MAX_INT64 ? id : undefined;
+  return isPlantId(id) ? id : undefined;
 }

@@ -1,9 +1,9 @@
 /** Characters of a text from a client that a message shows. */
-const MOST = 100;
+const MAX_LENGTH = 100;
 
 /** The beginning of a text from a client. */
 export function bounded(text: string): string {
-  return text.length > MOST ? `${text.slice(0, MOST).toWellFormed()}…` : text;
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH).toWellFormed()}…` : text;
 }
 
 /** Characters that nobody would see, except a plain space. */

@@ -59,7 +59,7 @@ export function api(options: ApiOptions) {
   const gates = {
     verifyToken,
     admissions,
-    body: (types: readonly string[]) => bodyReader(bodyLimit, types),
+    body: bodyReader(bodyLimit),
     countResponse: responses.count,
     operations,
   };

@@ -13,7 +13,7 @@ const JITTER = 0.1;
 const PATIENCE = 72 * HOUR;
 
 /** Failures that these have at least, unless the clock of the store has jumped. */
-const LEAST_FAILURES = 10;
+const MIN_FAILURES = 10;
 
 /**
  * Decides when to try again.
@@ -26,6 +26,6 @@ export function setbackOf(lease: Lease, failing: Position, failure: Failure, ran
   const failures = lease.failures + 1;
   const delay = DELAYS[Math.min(failures, DELAYS.length) - 1] ?? HOUR;
   const retryIn = Math.max(delay, Math.min(retryAfter, HOUR)) * (1 + JITTER * random);
-  const isLost = lease.failingFor >= PATIENCE && failures >= LEAST_FAILURES;
+  const isLost = lease.failingFor >= PATIENCE && failures >= MIN_FAILURES;
   return { failing, reason, failures, retryIn, isParked: isGone || isLost };
 }

@@ -19,10 +19,11 @@ const LINE_FEED = 0x0a;
  * quotes, and replaceAll takes a tenth of a second for one.
  *
  * @param most how many cells there may be
- * @throws PlantStoreError `invalid_plant` if there are more, if the record breaks RFC 4180, or is not UTF-8
+ * @throws PlantStoreError `malformed_json` if the record is not UTF-8, `invalid_plant` if there are more or it breaks
+ * RFC 4180
  */
 export function cellsOf(record: Buffer, separator: Separator, most: number): Cell[] {
-  if (!isUtf8(record)) throw new PlantStoreError('invalid_plant', `the line must be valid UTF-8; ${IN_EXCEL}`);
+  if (!isUtf8(record)) throw new PlantStoreError('malformed_json', `the line must be valid UTF-8; ${IN_EXCEL}`);
   const separating = separator.charCodeAt(0);
   const cells: Cell[] = [];
   for (let start = 0; cells.length < most; ) {

@@ -1,8 +1,9 @@
+import { columnNames } from './csv.ts';
 import type { Separator } from './csv-cells.ts';
 
 /** The line that names the columns. */
 export function csvHeader(separator: Separator): string {
-  return `${['id', 'name', 'tag'].join(separator)}\r\n`;
+  return `${columnNames.join(separator)}\r\n`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { PlantStoreError } from '../../domain/errors.ts';
+import type { Plant } from '../../domain/plant.ts';
 
 /** A line of a list, or several lines that a quoted cell of CSV joins. */
 export interface Line {
@@ -15,6 +16,14 @@ export interface Line {
   readonly isOpen: boolean;
 }
 
+/** Reads the records of one format. */
+export interface RecordReader {
+  /** @throws PlantStoreError `malformed_json` or `invalid_plant` */
+  plantIn(record: Buffer): Plant & { readonly id?: bigint };
+  /** The id of a record that may be invalid otherwise; undefined if it cannot be read. */
+  idIn(record: Buffer): bigint | undefined;
+}
+
 /** What to do about a list that another format of Excel has spoiled. */
 export const IN_EXCEL = 'in Excel, save the list as "CSV UTF-8"';
 
@@ -24,16 +33,14 @@ const QUOTE = 0x22;
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /**
- * Splits a list into lines, in one pass over its octets.
+ * Splits a list into lines, in one pass over its octets. A byte order mark at the beginning is left out.
  *
- * @param keepsMark whether a byte order mark at the beginning is part of the first line
  * @param joinsLines asked before each line: whether an open quote joins it with the lines that follow
  * @throws PlantStoreError `invalid_plant` if the list seems to be in UTF-16
  */
-export function* linesOf(body: Buffer, keepsMark: boolean, joinsLines: () => boolean): Generator<Line> {
-  requireUtf8(body);
-  const hasMark = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-  let start = hasMark && !keepsMark ? BYTE_ORDER_MARK.length : 0;
+export function* linesOf(body: Buffer, joinsLines: () => boolean): Generator<Line> {
+  refuseUtf16(body);
+  let start = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
   for (let number = 1; start < body.length; ) {
     const countsQuotes = joinsLines();
     let lastNumber = number;
@@ -56,15 +63,16 @@ export function* linesOf(body: Buffer, keepsMark: boolean, joinsLines: () => boo
   }
 }
 
-/** Lists begin with an ASCII character, so UTF-16 shows by its byte order mark or a zero among the first two octets. */
-function requireUtf8(body: Buffer): void {
-  const start = body.subarray(0, 2);
-  if (!start.includes(0) && !['fffe', 'feff'].includes(start.toString('hex'))) return;
+/** A byte order mark of UTF-16, or two ASCII characters in it. */
+const UTF_16 = /^(\xff\xfe|\xfe\xff|[^\0]\0[^\0]\0|\0[^\0]\0[^\0])/;
+
+function refuseUtf16(body: Buffer): void {
+  if (!UTF_16.test(body.toString('latin1', 0, 4))) return;
   const message = `line 1: the list must be in UTF-8, but it is in UTF-16; ${IN_EXCEL}`;
   throw new PlantStoreError('invalid_plant', message);
 }
 
 /** Whether there is nothing but white space. */
-export function isBlank({ bytes }: Line): boolean {
-  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === CARRIAGE_RETURN);
+export function isBlank(line: Buffer): boolean {
+  return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === CARRIAGE_RETURN);
 }

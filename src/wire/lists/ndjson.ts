@@ -1,43 +1,42 @@
 import Type from 'typebox';
-import type { Plant } from '../../domain/plant.ts';
+import { PlantStoreError } from '../../domain/errors.ts';
 import { exactInteger } from '../json-integer.ts';
 import { jsonMembers } from '../json-members.ts';
 import { jsonParser } from '../object-parser.ts';
-import { NewPlant, Plant as PlantSchema } from '../schemas.ts';
+import { NewPlant, Plant } from '../schemas.ts';
+import type { Line, RecordReader } from './lines.ts';
 
 /**
- * Creates the parser of a line of JSON.
+ * Creates the reader of lines of JSON.
  *
  * @param isNumbered whether lines have no ids
  * @param replaces whether unknown members are refused: a misspelt one would remove what it was to set
  * @param ignore called with the names of unknown members
- * @returns a function that calls `noteId` with the id, also if the line is refused for something else
  */
-export function lineParser(isNumbered: boolean, replaces: boolean, ignore: (names: readonly string[]) => void) {
-  const { properties } = isNumbered ? PlantSchema : NewPlant;
+export function ndjsonReader(
+  isNumbered: boolean,
+  replaces: boolean,
+  ignore: (names: readonly string[]) => void,
+): RecordReader {
+  const { properties } = isNumbered ? Plant : NewPlant;
   const description = `an object with ${isNumbered ? '' : 'an id, '}a name and an optional tag`;
   const schema = Type.Object(properties, { description, ...(replaces && { additionalProperties: false }) });
-  const parse = jsonParser(schema, 'the line', ignore);
-
-  return (bytes: Buffer, noteId: (id: bigint) => void): Plant => {
-    try {
-      // Of many unknown members, the parser notes only the first.
-      if (isNumbered && idSource(bytes) !== undefined) ignore(['id']);
-      const plant: Plant & { readonly id?: bigint } = parse(bytes);
-      if (plant.id !== undefined) noteId(plant.id);
-      return plant;
-    } catch (error) {
-      const id = isNumbered ? undefined : exactInteger(idSource(bytes) ?? '');
-      if (id !== undefined) noteId(id);
-      throw error;
-    }
+  return {
+    plantIn: jsonParser(schema, 'the line', ignore),
+    idIn: (line) => exactInteger(idSource(line) ?? ''),
   };
 }
 
+/** @throws PlantStoreError `invalid_plant` if a line of a numbered list has an id */
+export function refuseId({ bytes, number }: Line): void {
+  if (idSource(bytes) === undefined) return;
+  throw new PlantStoreError('invalid_plant', `line ${number} has an id: idsFrom is for lists without ids`);
+}
+
 /** The source text of the id in a line; undefined if the line has none, or is not JSON. */
-function idSource(bytes: Buffer): string | undefined {
+function idSource(line: Buffer): string | undefined {
   try {
-    return jsonMembers(bytes.toString(), ['id'])?.requested.get('id');
+    return jsonMembers(line.toString(), ['id'])?.requested.get('id');
   } catch {
     return undefined;
   }

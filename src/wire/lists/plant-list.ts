@@ -1,11 +1,11 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { checkNewPlant, MAX_INT64, MIN_INT64, type NewPlant, type Plant } from '../../domain/plant.ts';
-import { bounded, shown } from '../shown.ts';
-import { type Column, type CsvLayout, checkColumns, csvPlant, hasValue, namedLayout } from './csv.ts';
+import { checkNewPlant, isPlantId, type NewPlant } from '../../domain/plant.ts';
+import { bounded } from '../shown.ts';
+import { type Column, csvReader, isCleared, namedLayout } from './csv.ts';
 import type { Separator } from './csv-cells.ts';
-import { isBlank, type Line, linesOf } from './lines.ts';
-import { lineParser } from './ndjson.ts';
+import { isBlank, type Line, linesOf, type RecordReader } from './lines.ts';
+import { ndjsonReader, refuseId } from './ndjson.ts';
 
 /** What a list of plants is, beyond its octets. */
 interface ListOptions {
@@ -33,97 +33,75 @@ export type ListRecord = {
   | { readonly plant?: undefined; readonly refusal: Pick<PlantStoreError, 'code' | 'message'> }
 );
 
-export const MOST_RECORDS = 20_000;
+export const MAX_RECORDS = 20_000;
 
-const MOST_IGNORED = 20;
+const MAX_IGNORED = 20;
 
 /** Milliseconds after which other requests are served. */
 const SLICE = 5;
 
 /**
- * Reads the plants of a list. It lets other requests be served meanwhile.
+ * Reads the plants of a list, up to MAX_RECORDS records. It lets other requests be served meanwhile.
  *
  * @returns `consumed`: where the last complete record, blank line or line of names ends, in octets; `ignored`: the first
- * names of columns or members that mean nothing, bounded; `hasTooMany`: whether records beyond MOST_RECORDS are left alone
- * @throws PlantStoreError `malformed_json` if there is no record and no line of names, `invalid_plant`, naming the line,
- * if the list cannot be read as a whole
+ * names of columns or members that mean nothing, bounded
+ * @throws PlantStoreError `malformed_json` if there is no record and nothing names the columns, `invalid_plant`, naming
+ * the line, if the list cannot be read as a whole
  */
 export async function readPlantList(body: Buffer, { isCsv, idsFrom, replaces, more, columns, separator }: ListOptions) {
   const isNumbered = idsFrom !== undefined;
   const records: ListRecord[] = [];
   const ignored = new Set<string>();
-  let layout: CsvLayout | undefined = columns && { columns, separator: separator ?? ',' };
-  let [consumed, isEmpty, hasTooMany, hasIds] = [0, true, false, false];
   const ignore = (names: readonly string[]) => {
-    hasIds ||= isNumbered && !isCsv && names.includes('id');
-    for (const name of names) if (ignored.size < MOST_IGNORED) ignored.add(bounded(name));
+    for (const name of names) if (ignored.size < MAX_IGNORED) ignored.add(bounded(name));
   };
-  const parse = lineParser(isNumbered, replaces, ignore);
-
-  function namesIn({ bytes, number }: Line): CsvLayout {
-    try {
-      const named = namedLayout(bytes, separator, ignore);
-      checkColumns(named.columns, isNumbered, replaces);
-      return named;
-    } catch (error) {
-      if (!(error instanceof PlantStoreError)) throw error;
-      const rule = `line ${number} must name the columns, as in id,name,tag`;
-      throw new PlantStoreError('invalid_plant', `${rule}: ${error.message}; it is ${shown(bytes.toString())}`);
-    }
-  }
-
-  if (layout !== undefined) checkColumns(layout.columns, isNumbered, replaces);
-  // The name that a part of a list begins with may begin with a byte order mark.
-  const keepsMark = columns?.[0] === 'name' || columns?.[0] === 'tag';
+  let layout = columns && { columns, separator: separator ?? ',' };
+  let reader = layout && csvReader(layout);
+  if (!isCsv) reader = ndjsonReader(isNumbered, replaces, ignore);
+  let consumed = 0;
   let sliceStart = performance.now();
-  for (const line of linesOf(body, keepsMark, () => layout !== undefined)) {
+  for (const line of linesOf(body, () => layout !== undefined)) {
     if (performance.now() - sliceStart > SLICE) {
       await nextIteration();
       sliceStart = performance.now();
     }
+    const { bytes, number } = line;
     if (more && !line.hasEnd) break;
-    if (line.isOpen) throw new PlantStoreError('invalid_plant', `line ${line.number}: a quote is never closed`);
-    if (!isBlank(line)) {
-      isEmpty = false;
-      const known = layout;
-      if (isCsv && known === undefined) layout = namesIn(line);
-      else if (known === undefined || hasValue(line, known)) {
-        hasTooMany = records.length === MOST_RECORDS;
-        if (hasTooMany) break;
-        const id = isNumbered ? idsFrom + BigInt(records.length) : undefined;
-        records.push(
-          recordIn(line, id, (noteId) => (known ? csvPlant(line.bytes, known, noteId) : parse(line.bytes, noteId))),
-        );
-        if (hasIds)
-          throw new PlantStoreError('invalid_plant', `line ${line.number} has an id: idsFrom is for lists without ids`);
-      }
+    if (line.isOpen) throw new PlantStoreError('invalid_plant', `line ${number}: a quote is never closed`);
+    const isEmpty = isBlank(bytes) || (layout !== undefined && isCleared(bytes, layout));
+    if (!isEmpty && reader === undefined) {
+      layout = namedLayout(line, { separator, isNumbered, replaces }, ignore);
+      reader = csvReader(layout);
+    } else if (!isEmpty && reader !== undefined) {
+      if (records.length === MAX_RECORDS) break;
+      if (isNumbered && !isCsv) refuseId(line);
+      records.push(recordIn(line, reader, isNumbered ? idsFrom + BigInt(records.length) : undefined));
     }
     consumed = line.end;
   }
   // What becomes of the plants takes its own time.
   await nextIteration();
-  if (isEmpty && !more) throw new PlantStoreError('malformed_json', 'the list is empty');
-  return { records, consumed, hasTooMany, ignored: [...ignored], layout };
+  if (!more && layout === undefined && records.length === 0) {
+    throw new PlantStoreError('malformed_json', 'the list is empty');
+  }
+  return { records, consumed, ignored: [...ignored], layout };
 }
 
+/** @param number the record's id, if the list is numbered */
 function recordIn(
-  { number: line, lastNumber: lastLine }: Line,
-  given: bigint | undefined,
-  read: (noteId: (id: bigint) => void) => Plant,
+  { number: line, lastNumber: lastLine, bytes }: Line,
+  { plantIn, idIn }: RecordReader,
+  number: bigint | undefined,
 ): ListRecord {
-  let id = given;
   try {
-    const { name, tag } = read((found) => {
-      id = found;
-    });
-    const plant = { id: id as bigint, name, ...(tag !== undefined && { tag }) };
+    const plant = { id: number, ...plantIn(bytes) } as NewPlant;
     checkNewPlant(plant);
-    return { line, lastLine, id, plant };
+    return { line, lastLine, id: plant.id, plant };
   } catch (error) {
     if (!(error instanceof PlantStoreError)) throw error;
+    const id = number ?? idIn(bytes);
     const { code, message } = error;
-    const isKnown = id !== undefined && id >= MIN_INT64 && id <= MAX_INT64;
     // Without the error itself, whose stack would be kept for each of many records.
-    return { line, lastLine, id: isKnown ? id : undefined, refusal: { code, message } };
+    return { line, lastLine, id: id !== undefined && isPlantId(id) ? id : undefined, refusal: { code, message } };
   }
 }

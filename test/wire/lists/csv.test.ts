@@ -66,7 +66,7 @@ test.each([
   ['\u200b7\u00a0,a', `${ID_RULE}, not "\\u200b7\\u00a0"`],
   ['9.22337E+18,a', `${ID_RULE}, not "9.22337E+18"${ROUNDED}`],
   ['"9,22337E+18",a', `${ID_RULE}, not "9,22337E+18"${ROUNDED}`],
-  ['9223372036854775808,a', ID_RULE],
+  ['9223372036854775808,a', `${ID_RULE}, not "9223372036854775808"`],
   [`${'x'.repeat(5_000)},a`, `${ID_RULE}, not "${'x'.repeat(100)}…"`],
   ['1,"\0"', 'name must be a string without U+0000 and without lone surrogates'],
   [Buffer.from([0x31, 0x2c, 0xff]), `the line must be valid UTF-8; in Excel, ${SAVE}`],
@@ -88,32 +88,32 @@ test('knows which lines a stray quote has joined into one record, and the id of 
   ]);
 });
 
-const names = (line: number) => `line ${line} must name the columns, as in id,name,tag: `;
+const naming = (shown: string) => `; it must name the columns, as in id,name,tag, and is ${shown}`;
 
 test.each<[code: string, message: string, list: string | Buffer]>([
   ['malformed_json', 'the list is empty', ''],
   ['malformed_json', 'the list is empty', '\uFEFF'],
   ['malformed_json', 'the list is empty', '\r\n \n\t'],
-  ['invalid_plant', `${names(1)}the columns id and name are missing; it is "1,Rosa"`, '1,Rosa\n'],
-  ['invalid_plant', `${names(3)}the column name is missing; it is "id"`, '\n\nid\n'],
-  ['invalid_plant', `${names(1)}the column id is missing; it is "title;Name"`, 'title;Name\n'],
-  ['invalid_plant', `${names(1)}the column id is there twice; it is "id\\tid\\tname"`, 'id\tid\tname\n'],
-  ['invalid_plant', `${names(1)}the column tag is there twice; it is "id,name,tag,Tag"`, 'id,name,tag,Tag\n'],
+  ['invalid_plant', `line 1: there is no column id and no column name${naming('"1,Rosa"')}`, '1,Rosa\n'],
+  ['invalid_plant', `line 3: there is no column name${naming('"id"')}`, '\n\nid\n'],
+  ['invalid_plant', `line 1: there is no column id${naming('"title;Name"')}`, 'title;Name\n'],
+  ['invalid_plant', `line 1: the column id is there twice${naming('"id\\tid\\tname"')}`, 'id\tid\tname\n'],
+  ['invalid_plant', `line 1: the column tag is there twice${naming('"id,name,tag,Tag"')}`, 'id,name,tag,Tag\n'],
   [
-    'invalid_plant',
-    `${names(1)}the line must be valid UTF-8; in Excel, ${SAVE}; it is "id,name,gr\uFFFD\uFFFDe"`,
+    'malformed_json',
+    `line 1: the line must be valid UTF-8; in Excel, ${SAVE}${naming('"id,name,gr\uFFFD\uFFFDe"')}`,
     Buffer.from('id,name,größe\n', 'latin1'),
   ],
-  ['invalid_plant', `${names(1)}${NO_CELL}; it is "id,na\\"m\\"e"`, 'id,na"m"e\n'],
-  ['invalid_plant', `${names(1)}${NO_CELL}; it is "id,\\"name"`, 'id,"name\n1,a"\n'],
+  ['invalid_plant', `line 1: ${NO_CELL}${naming('"id,na\\"m\\"e"')}`, 'id,na"m"e\n'],
+  ['invalid_plant', `line 1: ${NO_CELL}${naming('"id,\\"name"')}`, 'id,"name\n1,a"\n'],
   [
     'invalid_plant',
-    `${names(1)}lines must end with LF or CR LF, not with CR alone; in Excel, ${SAVE}; it is "id,name\\r1,a"`,
+    `line 1: lines must end with LF or CR LF, not with CR alone; in Excel, ${SAVE}${naming('"id,name\\r1,a"')}`,
     'id,name\r1,a\r',
   ],
   [
     'invalid_plant',
-    `${names(1)}there are more cells than columns, of which there are 1000; it is "id,name${','.repeat(93)}…"`,
+    `line 1: there are more cells than columns, of which there are 1000${naming(`"id,name${','.repeat(93)}…"`)}`,
     `id,name${','.repeat(1_000)}\n`,
   ],
   ['invalid_plant', 'line 3: a quote is never closed', 'id,name\n1,a\n2,"b\n3,c\n'],
@@ -123,7 +123,7 @@ test.each<[code: string, message: string, list: string | Buffer]>([
 });
 
 test.each([
-  ['id;name\n1;a\n', 'the column tag is missing: existing=replace would delete tags'],
+  ['id;name\n1;a\n', /^line 1: existing=replace would delete tags, since there is no column tag; .* and is "id;name"$/],
   ['id;name;tag\n1;a\n', undefined],
 ])('of a list %j that replaces plants, says: %s', async (list, message) => {
   const reading = recordsOf(list, { replaces: true });
@@ -131,14 +131,30 @@ test.each([
   else await expect(reading).rejects.toThrow(message);
 });
 
+test('leaves out a byte order mark at the beginning, also of a list that begins with a text', async () => {
+  expect(await recordsOf('\uFEFFa,1\n\uFEFFb,2\n', { columns: ['name', 'id'] })).toEqual([
+    [1, { id: 1n, name: 'a' }],
+    [2, { id: 2n, name: '\uFEFFb' }],
+  ]);
+  expect(await recordsOf('"\uFEFFa",1\n', { columns: ['name', 'id'] })).toEqual([[1, { id: 1n, name: '\uFEFFa' }]]);
+});
+
+test('does not take U+0000 in the first text for UTF-16', async () => {
+  const rule = 'name must be a string without U+0000 and without lone surrogates';
+  expect(await recordsOf('a\0,1\n', { columns: ['name', 'id'] })).toEqual([[1, rule]]);
+});
+
 test('a list of names alone has no records', async () => {
   for (const list of ['id,name', '\uFEFFid,name\r\n', 'id,name\n\n,\n']) expect(await recordsOf(list)).toEqual([]);
 });
 
-/** A text as a cell, in quotes where it must be or by chance; undefined as an empty one. */
+/**
+ * A text as a cell, in quotes where it must be, also to keep a byte order mark at the beginning of a list, or by chance;
+ * undefined as an empty one.
+ */
 function cell(text: string | undefined, quoted: boolean): string {
   if (text === undefined) return '';
-  return quoted || text === '' || /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return quoted || text === '' || /^\uFEFF|[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 test('reads every plant that RFC 4180 can write exactly, and gives its lines, with the names or without', async () => {

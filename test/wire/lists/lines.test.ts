@@ -2,9 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { linesOf } from '../../../src/wire/lists/lines.ts';
 
-const read = (body: string | Buffer, keepsMark = false, joinsLines = false) => [
-  ...linesOf(Buffer.from(body), keepsMark, () => joinsLines),
-];
+const read = (body: string | Buffer, joinsLines = false) => [...linesOf(Buffer.from(body), () => joinsLines)];
 
 test('splits at line feeds, numbers the lines, and knows where each ends', () => {
   // No octet above 0xee: two of them at the start would be a byte order mark, which the tests below are about.
@@ -25,15 +23,13 @@ test('splits at line feeds, numbers the lines, and knows where each ends', () =>
   );
 });
 
-test('leaves out a byte order mark at the start only, unless it is text', () => {
-  const texts = (...args: Parameters<typeof read>) => read(...args).map(({ bytes }) => bytes.toString());
-  expect(texts('\uFEFFa\n\uFEFFb')).toEqual(['a', '\uFEFFb']);
-  expect(texts('\uFEFFa\n\uFEFFb', true)).toEqual(['\uFEFFa', '\uFEFFb']);
+test('leaves out a byte order mark at the start only', () => {
+  expect(read('\uFEFFa\n\uFEFFb').map(({ bytes }) => bytes.toString())).toEqual(['a', '\uFEFFb']);
 });
 
 test('joins the lines of an open quote, if it is asked to', () => {
   const body = '1,"a\nb"\n2,"c\n';
-  expect(read(body, false, true)).toMatchObject([
+  expect(read(body, true)).toMatchObject([
     { number: 1, lastNumber: 2, end: 8, hasEnd: true, isOpen: false },
     { number: 3, lastNumber: 4, end: 13, hasEnd: false, isOpen: true },
   ]);
@@ -45,4 +41,8 @@ test.each(['\uFEFFid,name\n1,a\n', '{"id":1}\n'])('refuses the list %j in UTF-16
   for (const bytes of [Buffer.from(list, 'utf16le'), Buffer.from(list, 'utf16le').swap16()]) {
     expect(() => read(bytes)).toThrow(message);
   }
+});
+
+test.each(['a\0,1\n', '\0,1\n', '"\0"\n', '\0\0\0\0'])('does not take U+0000 in %j for UTF-16', (list) => {
+  expect(read(list)).toHaveLength(1);
 });

@@ -2,9 +2,9 @@ import Type from 'typebox';
 import type { ImportOutcome } from '../../../application/import-plants.ts';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import type { Column } from '../../../wire/lists/csv.ts';
+import { type Column, checkColumns } from '../../../wire/lists/csv.ts';
 import { separators } from '../../../wire/lists/csv-cells.ts';
-import { type ListRecord, MOST_RECORDS, readPlantList } from '../../../wire/lists/plant-list.ts';
+import { type ListRecord, MAX_RECORDS, readPlantList } from '../../../wire/lists/plant-list.ts';
 import { ImportResult } from '../../../wire/schemas.ts';
 import { errorKinds, HttpError } from '../http-errors.ts';
 import { type Operation, operation } from './operation.ts';
@@ -24,7 +24,7 @@ const body = {
       examples: ['id,name,tag\n1,Monstera deliciosa,houseplant\n'],
     }),
   },
-  parse: (bytes: Buffer, type: string) => ({ bytes, isCsv: type === CSV_TYPE }),
+  parse: (bytes: Buffer) => bytes,
 };
 
 const columns: Parameter<readonly Column[]> = {
@@ -43,7 +43,7 @@ const query = {
     'replace',
   ]),
   idsFrom: { ...plantId, description: 'for a list without ids: the id of its first record; the others follow it' },
-  more: flag('whether the list goes on after this body; what is not complete is left for the next part'),
+  more: flag('whether the list goes on after this body; what is not complete is not read: send it with the next part'),
   columns,
   separator: choice(
     'what separates the cells of CSV; without it, the line that names the columns shows it',
@@ -53,9 +53,9 @@ const query = {
 };
 
 /** Imports at once: each holds a list of plants in memory. Bodies that are still arriving count as other writes do. */
-const MOST_RUNNING = 4;
+const MAX_RUNNING = 4;
 
-const TOO_MANY = `the list must not have more than ${MOST_RECORDS} records: send it in parts, with more=true`;
+const TOO_MANY = `the list must not have more than ${MAX_RECORDS} records: send it in parts, with more=true`;
 
 /** Plants that a check shows. */
 const SAMPLE = 5;
@@ -72,29 +72,29 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
     tag: plantsTag,
     summary: 'Import a list of plants',
     description:
-      `Up to ${MOST_RECORDS} plants in one request, as if each was sent alone, in order. 200 says what became of them, ` +
+      `Up to ${MAX_RECORDS} plants in one request, as if each was sent alone, in order. 200 says what became of them, ` +
       'also if all are refused. After 503, part of the list may be stored: sending it again is safe. With ' +
       '`existing=replace`, the token must permit changing plants.',
     query,
-    alsoNeeds: ({ existing }) => (existing === 'replace' ? 'change' : undefined),
+    check({ existing, idsFrom, columns, separator }, bodyType, permissions) {
+      const replaces = existing === 'replace';
+      if (replaces && !permissions.has('change')) throw new HttpError('insufficient_scope');
+      if (bodyType !== CSV_TYPE && (columns ?? separator) !== undefined) {
+        throw new PlantStoreError('invalid_plant', `columns and separator are for ${CSV_TYPE} only`);
+      }
+      if (columns !== undefined) checkColumns(columns, idsFrom !== undefined, replaces);
+    },
     body,
     response: jsonResponse(ImportResult),
     errors: [],
-    async handle({ body: { bytes, isCsv }, query: { existing, more = false, check = false, ...given }, signal }) {
-      if (!isCsv && (given.columns ?? given.separator) !== undefined) {
-        throw new PlantStoreError('invalid_plant', `columns and separator are for ${CSV_TYPE} only`);
-      }
-      if (running === MOST_RUNNING) throw new HttpError('overloaded');
+    async handle({ body, bodyType, query: { existing, more = false, check = false, ...form }, signal }) {
+      if (running === MAX_RUNNING) throw new HttpError('overloaded');
       running++;
       try {
         const replaces = existing === 'replace';
-        const { records, hasTooMany, layout, ...list } = await readPlantList(bytes, {
-          isCsv,
-          replaces,
-          more,
-          ...given,
-        });
-        if (hasTooMany && !more) throw new HttpError('body_too_large', TOO_MANY);
+        const options = { isCsv: bodyType === CSV_TYPE, replaces, more, ...form };
+        const { records, layout, ...list } = await readPlantList(body, options);
+        if (!more && list.consumed < body.length) throw new HttpError('body_too_large', TOO_MANY);
         const plants = records.flatMap(({ plant }) => plant ?? []);
         const outcomes = check ? [] : await importPlants(plants, { replaces, signal: signal() });
         const count = (wanted: ImportOutcome) => outcomes.filter((outcome) => outcome === wanted).length;

@@ -4,10 +4,11 @@ import { PlantStoreError } from '../../../domain/errors.ts';
 import { isStorableText } from '../../../domain/plant.ts';
 import { separators } from '../../../wire/lists/csv-cells.ts';
 import { PlantList } from '../../../wire/schemas.ts';
+import { HttpError } from '../http-errors.ts';
 import { noBody, type Operation, operation } from './operation.ts';
 import { choice, decimal, type Parameter } from './parameters.ts';
 import { plantId, plantsTag } from './plant-operations.ts';
-import { CSV_TYPE, listResponse } from './responses.ts';
+import { CSV_TYPE, JSON_TYPE, listResponse } from './responses.ts';
 
 const afterId: Parameter<bigint> = { ...plantId, description: 'only plants with larger ids than this' };
 const tagFilter: Parameter<string> = {
@@ -21,6 +22,10 @@ const csvSeparator = choice('what separates the cells of CSV; a comma if it is n
 
 /** Any int32, as clients of public stores send it. */
 const LIMIT = { description: 'the largest number of plants to send; without it, all are sent', example: 100 };
+
+const NEEDS_CHUNKS =
+  'a stream of lines needs the chunks of HTTP/1.1, which show whether it is complete: ' +
+  'use HTTP/1.1, a smaller limit or application/json';
 
 /** The operation that lists plants. */
 export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Operation {
@@ -40,12 +45,15 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Ope
     body: noBody,
     response: listResponse(PlantList),
     errors: [],
-    async handle({ query, type }) {
+    async handle({ query, type, httpVersion }) {
       const { limit, tag, separator } = query;
       if (separator !== undefined && type !== CSV_TYPE) {
         throw new PlantStoreError('invalid_plant', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
       }
       const { first, others, next } = await listPlants(query);
+      if (others !== undefined && type !== JSON_TYPE && httpVersion === '1.0') {
+        throw new HttpError('not_acceptable', NEEDS_CHUNKS);
+      }
       const same = parameter('tag', tag) + parameter('separator', separator);
       const nextUrl = next === undefined ? undefined : `?limit=${limit}&after=${next}${same}`;
       return { first, others, nextUrl, separator: separator ?? ',' };

@@ -1,3 +1,25 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { MIMEType } from 'node:util';
+import { HttpError, mediaTypeRule } from '../http-errors.ts';
+
+/** The media type of a body, which must be one of these. @throws HttpError `unsupported_media_type` */
+export function sentType(headers: IncomingHttpHeaders, types: readonly string[]): string {
+  const type = utf8Type(headers['content-type']);
+  if (types.includes(type) && headers['content-encoding'] === undefined) return type;
+  throw new HttpError('unsupported_media_type', mediaTypeRule(types));
+}
+
+/** Empty if it is none in UTF-8. */
+function utf8Type(contentType = ''): string {
+  if (contentType === 'application/json') return contentType;
+  try {
+    const { essence, params } = new MIMEType(contentType);
+    return (params.get('charset') ?? 'utf-8').toLowerCase() === 'utf-8' ? essence : '';
+  } catch {
+    return '';
+  }
+}
+
 /**
  * Chooses among media types by the header `Accept` (RFC 9110 section 12.5.1); of those that the client likes best, the
  * first; undefined if it accepts none.

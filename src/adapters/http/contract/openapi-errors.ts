@@ -60,7 +60,9 @@ export function errorResponses(operation: Operation): Record<number, object> {
 }
 
 function ownMessage(code: AnyErrorCode, operation: Operation): string | undefined {
-  if (code === 'unsupported_media_type') return mediaTypeRule(Object.keys(operation.requestContent));
+  const types = Object.keys(operation.requestContent);
+  if (code === 'unsupported_media_type') return mediaTypeRule(types);
+  if (code === 'malformed_json' && !types.includes('application/json')) return 'the list is empty';
   return code === 'invalid_plant' ? firstRule(operation) : undefined;
 }
 

@@ -1,10 +1,10 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Permission, Permissions } from '../../../application/permissions.ts';
 import { jsonParser } from '../../../wire/object-parser.ts';
 import { type AnyErrorCode, HttpError } from '../http-errors.ts';
-import { preferredType } from './accept.ts';
 import { type Preconditions, preconditionsOf } from './etag.ts';
+import { preferredType, sentType } from './media-types.ts';
 import { decodeQuery, type Parameters, parseParameters, type Values } from './parameters.ts';
 import type { Reply, ResponseKind } from './responses.ts';
 
@@ -37,7 +37,7 @@ interface RequestHead {
   readonly path: Readonly<Record<string, string>>;
   /** Without the question mark. */
   readonly query: string;
-  readonly headers: IncomingHttpHeaders;
+  readonly request: Pick<IncomingMessage, 'headers' | 'httpVersion'>;
   /** What its token permits. */
   readonly permissions: Permissions;
   /** Aborts when the client has left. */
@@ -52,16 +52,19 @@ export interface Operation extends Description {
   /**
    * Checks parameters and headers, before the body is read.
    *
-   * @returns a function that does the operation, given the body and its media type, both empty if it takes none; it
-   * rejects with a PlantStoreError or HttpError with one of the documented codes
-   * @throws PlantStoreError `invalid_plant`, HttpError `insufficient_scope` or `not_acceptable`
+   * @returns a function that does the operation, given the body, which is empty if it takes none; it rejects with a
+   * PlantStoreError or HttpError with one of the documented codes
+   * @throws PlantStoreError `invalid_plant`, HttpError `insufficient_scope`, `not_acceptable` or `unsupported_media_type`
    */
-  prepare(head: RequestHead): (body: Buffer, type: string) => Promise<Reply>;
+  prepare(head: RequestHead): (body: Buffer) => Promise<Reply>;
 }
 
 /** The parsed input of a handler. */
 interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> extends Pick<RequestHead, 'signal'> {
   readonly body: Body;
+  /** The media type of the body; empty if the operation takes none. */
+  readonly bodyType: string;
+  readonly httpVersion: string;
   readonly path: Values<Path>;
   readonly query: Partial<Values<Query>>;
   /** Undefined without `If-Match` and `If-None-Match`, and if the operation is not conditional. */
@@ -74,8 +77,7 @@ interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> 
 interface RequestBody<Body> {
   /** The schema of each media type that it may have. */
   readonly content: Readonly<Record<string, TSchema>>;
-  /** @param type that of its media types which the request has */
-  readonly parse: (bytes: Buffer, type: string) => Body;
+  readonly parse: (bytes: Buffer) => Body;
 }
 
 /** A JSON object that the schema describes. */
@@ -90,34 +92,39 @@ export const noBody: RequestBody<undefined> = { content: {}, parse: () => undefi
 export function operation<Body, Result, Path extends Parameters, Query extends Parameters>({
   body: { content, parse },
   response,
-  alsoNeeds = () => undefined,
+  check,
   handle,
   ...description
 }: Description<Path, Query> & {
   readonly body: RequestBody<Body>;
   readonly response: ResponseKind<Result>;
-  /** A permission that some of its parameters need beside its own. */
-  readonly alsoNeeds?: (query: Partial<Values<Query>>) => Permission | undefined;
+  /**
+   * Checks what no parameter shows alone.
+   *
+   * @throws PlantStoreError `invalid_plant`, HttpError `insufficient_scope`
+   */
+  readonly check?: (query: Partial<Values<Query>>, bodyType: string, permissions: Permissions) => void;
   readonly handle: (input: HandlerInput<Body, Path, Query>) => Promise<Result>;
 }): Operation {
   const { method, parameters, query: known, isConditional } = description;
   const types = Object.keys(response.content);
+  const bodyTypes = Object.keys(content);
   return {
     ...description,
     requestContent: content,
     response,
-    prepare({ path: texts, query: encoded, headers, permissions, signal }) {
+    prepare({ path: texts, query: encoded, request: { headers, httpVersion }, permissions, signal }) {
       const path = parseParameters(parameters, texts);
       const query = parseParameters(known, known === undefined ? {} : decodeQuery(encoded, known));
-      const needed = alsoNeeds(query);
-      if (needed !== undefined && !permissions.has(needed)) throw new HttpError('insufficient_scope');
       const preconditions = isConditional ? preconditionsOf(headers['if-match'], headers['if-none-match']) : undefined;
       const type = method === 'GET' ? preferredType(headers.accept, types) : undefined;
       if (method === 'GET' && type === undefined) {
         throw new HttpError('not_acceptable', `Accept must allow ${types.join(' or ')}`);
       }
-      return async (bytes, bodyType) =>
-        response.reply(await handle({ body: parse(bytes, bodyType), path, query, preconditions, type, signal }), type);
+      const bodyType = bodyTypes.length > 0 ? sentType(headers, bodyTypes) : '';
+      check?.(query, bodyType, permissions);
+      const input = { path, query, preconditions, type, bodyType, httpVersion, signal };
+      return async (bytes) => response.reply(await handle({ body: parse(bytes), ...input }), type);
     },
   };
 }

@@ -10,8 +10,6 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body, or its parts if it is streamed; undefined for 204. */
   readonly body: string | AsyncIterable<string> | undefined;
-  /** Whether only the chunks of HTTP/1.1 show that the body broke off: its own text may end anywhere. */
-  readonly needsChunks?: boolean;
 }
 
 /** How the result of an operation is sent and documented. */
@@ -24,7 +22,7 @@ export interface ResponseKind<Result> {
   reply(result: Result, type: string | undefined): Reply;
 }
 
-const JSON_TYPE = 'application/json';
+export const JSON_TYPE = 'application/json';
 const NDJSON_TYPE = 'application/x-ndjson';
 export const CSV_TYPE = 'text/csv';
 
@@ -101,39 +99,38 @@ export function listResponse(list: TSchema): ResponseKind<ListResult> {
     content: { [JSON_TYPE]: list, [NDJSON_TYPE]: undefined, [CSV_TYPE]: undefined },
     headers: { Link: 'the next page, with rel="next"; left out on the last one (RFC 8288)' },
     reply({ first, others, nextUrl, separator }, type) {
+      const { contentType, start, part, between, end } = listFormat(type, separator);
       const link = nextUrl !== undefined && { Link: `<${nextUrl}>; rel="next"` };
-      if (type !== JSON_TYPE) {
-        const isCsv = type === CSV_TYPE;
-        const headers = { 'Content-Type': isCsv ? CSV_CONTENT_TYPE : NDJSON_TYPE, ...link };
-        const part = (lines: string) => (isCsv ? csvRecords(lines, separator) : lines && `${lines}\n`);
-        const start = (isCsv ? csvHeader(separator) : '') + part(first);
-        if (others === undefined) return { headers, body: start };
-        return { headers, body: inParts(start, others, part, ''), needsChunks: true };
+      const begin = start + part(first);
+      async function* parts(all: AsyncIterable<string>): AsyncIterable<string> {
+        yield begin;
+        let isEmpty = first === '';
+        for await (const lines of all) {
+          yield (isEmpty ? '' : between) + part(lines);
+          isEmpty = false;
+        }
+        yield end;
       }
-      const start = `[${commas(first)}`;
       return {
-        headers: { ...link },
-        body: others === undefined ? `${start}]` : inParts(start, others, (lines) => `,${commas(lines)}`, ']'),
+        headers: { 'Content-Type': contentType, ...link },
+        body: others === undefined ? begin + end : parts(others),
       };
     },
   };
 }
 
-/** RFC 4180 section 3. */
-const CSV_CONTENT_TYPE = `${CSV_TYPE}; charset=utf-8; header=present`;
-
-/** JSON has line feeds only between values: within a string they are escaped. */
-function commas(lines: string): string {
-  return lines.replaceAll('\n', ',');
-}
-
-async function* inParts(
-  start: string,
-  others: AsyncIterable<string>,
-  part: (lines: string) => string,
-  end: string,
-): AsyncIterable<string> {
-  yield start;
-  for await (const lines of others) yield part(lines);
-  if (end !== '') yield end;
+/** How a media type writes a list, in parts of JSON values that are separated by line feeds. */
+function listFormat(type: string | undefined, separator: Separator) {
+  if (type === CSV_TYPE) {
+    // RFC 4180 section 3.
+    const contentType = `${CSV_TYPE}; charset=utf-8; header=present`;
+    const part = (lines: string) => csvRecords(lines, separator);
+    return { contentType, start: csvHeader(separator), part, between: '', end: '' };
+  }
+  if (type === NDJSON_TYPE) {
+    return { contentType: type, start: '', part: (lines: string) => lines && `${lines}\n`, between: '', end: '' };
+  }
+  // JSON has line feeds only between values: within a string they are escaped.
+  const part = (lines: string) => lines.replaceAll('\n', ',');
+  return { contentType: JSON_TYPE, start: '[', part, between: ',', end: ']' };
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { preferredType } from '../contract/accept.ts';
+import { preferredType } from '../contract/media-types.ts';
 import { HttpError } from '../http-errors.ts';
 import { pageFiles } from '../page-files.ts';
 import type { Route } from '../request/koa-app.ts';

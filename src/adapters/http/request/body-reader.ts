@@ -1,47 +1,31 @@
 import type { IncomingMessage } from 'node:http';
-import { MIMEType } from 'node:util';
 import bodyParser from 'koa-bodyparser';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import { HttpError, mediaTypeRule } from '../http-errors.ts';
+import { HttpError } from '../http-errors.ts';
 import type { ExchangeContext } from './undocumented-koa.ts';
 
-/** What the headers of a request say of its body. */
-interface BodyHead {
-  /** In bytes. */
-  readonly size: number;
-  readonly type: string;
-}
-
 /**
- * Reads the body of a request as the bytes that were sent.
+ * Reads the body of a request, whatever its media type, as the bytes that were sent.
  *
  * @param limit of a body, in bytes
- * @param types the media types that it may have
  */
-export function bodyReader(limit: number, types: readonly string[]) {
+export function bodyReader(limit: number) {
   // In text mode without an encoding, koa-bodyparser returns the bytes. Its JSON mode parses before UTF-8 can be
   // checked, loses digits of an int64, and treats an empty body as {}. Its types leave out `encoding`.
-  const extendTypes = { text: [...types] };
-  const textMode = { enableTypes: ['text'], extendTypes, textLimit: `${limit}b`, encoding: null };
+  const textMode = { enableTypes: ['text'], extendTypes: { text: ['*/*'] }, textLimit: `${limit}b`, encoding: null };
   const parse = bodyParser(textMode);
-  const wrongType = () => new HttpError('unsupported_media_type', mediaTypeRule(types));
   const tooLarge = () => new HttpError('body_too_large', `the body must not be larger than ${limit} bytes`);
 
   /**
-   * Checks the headers of the body.
+   * The size of the body in bytes, which is the limit if it is not declared.
    *
-   * @returns its size in bytes, which is the limit if it is not declared, and its media type
-   * @throws HttpError `unsupported_media_type` or `body_too_large`, or PlantStoreError `malformed_json` if there is no
-   * body
+   * @throws HttpError `body_too_large`, or PlantStoreError `malformed_json` if there is no body
    */
-  function check({ headers }: IncomingMessage): BodyHead {
+  function sizeOf({ headers }: IncomingMessage): number {
     const size = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : limit;
-    if (size === 0)
-      throw new PlantStoreError('malformed_json', `a body is required: ${types.join(' or ')} in valid UTF-8`);
-    const type = mediaType(headers['content-type']);
-    if (!types.includes(type) || headers['content-encoding'] !== undefined) throw wrongType();
+    if (size === 0) throw new PlantStoreError('malformed_json', 'a body is required');
     if (size > limit) throw tooLarge();
-    return { size, type };
+    return size;
   }
 
   async function receive(ctx: ExchangeContext): Promise<Buffer> {
@@ -61,12 +45,13 @@ export function bodyReader(limit: number, types: readonly string[]) {
         : new PlantStoreError('malformed_json', 'the body must arrive as it was announced');
     }
     const { body } = ctx.request;
-    if (!Buffer.isBuffer(body)) throw wrongType();
+    // koa-bodyparser reads the parameters of a media type more strictly than others do.
+    if (!Buffer.isBuffer(body)) throw new HttpError('unsupported_media_type', 'Content-Type must be well-formed');
     return body;
   }
 
   return {
-    check,
+    sizeOf,
     /**
      * @returns the body itself if it has arrived already; otherwise a promise, which rejects with HttpError
      * `body_too_large` or PlantStoreError `malformed_json`
@@ -115,15 +100,4 @@ function rejectFragmented(request: IncomingMessage): Promise<never> {
     reject(new HttpError('body_too_large', message, { Connection: 'close' }));
   });
   return promise;
-}
-
-/** Empty if it is none in UTF-8. */
-function mediaType(contentType = ''): string {
-  if (contentType === 'application/json') return contentType;
-  try {
-    const { essence, params } = new MIMEType(contentType);
-    return (params.get('charset') ?? 'utf-8').toLowerCase() === 'utf-8' ? essence : '';
-  } catch {
-    return '';
-  }
 }

@@ -14,24 +14,24 @@ interface Gates {
   readonly verifyToken: TokenVerifier;
   /** Reads, writes and requests that wait have limits of their own, so that no kind keeps another out. */
   readonly admissions: Readonly<Record<'read' | 'write' | 'wait', Admission>>;
-  /** The reader of bodies of these media types. */
-  readonly body: (types: readonly string[]) => BodyReader;
+  readonly body: BodyReader;
   readonly countResponse: ResponseCount;
   /** All that there are. */
   readonly operations: readonly Operation[];
 }
 
 const EMPTY = Buffer.alloc(0);
-const noBodyReader: BodyReader = { check: () => ({ size: 0, type: '' }), read: () => EMPTY };
+const noBodyReader: BodyReader = { sizeOf: () => 0, read: () => EMPTY };
 
 /** The route of an operation. The order of the checks is documented. */
 export function operationRoute(operation: Operation, gates: Gates): Route {
-  const { verifyToken, admissions, body, countResponse } = gates;
+  const { verifyToken, admissions, countResponse } = gates;
   const { method, permission, mayWait, requestContent } = operation;
-  const onPath = gates.operations.filter(({ path }) => path === operation.path);
-  const types = Object.keys(requestContent);
-  const { check, read } = types.length > 0 ? body(types) : noBodyReader;
+  const { sizeOf, read } = Object.keys(requestContent).length > 0 ? gates.body : noBodyReader;
   const kind = permission === 'read' ? 'read' : 'write';
+  const onPath = gates.operations.filter(({ path }) => path === operation.path);
+  // RFC 9110 section 10.2.1: what the token may do here.
+  const allowedBy = (own: Permissions) => allowOf(onPath.filter(({ permission }) => own.has(permission)));
   const { enter, awaitBody, leave } = admissions[mayWait ? 'wait' : kind];
 
   async function handle(ctx: ExchangeContext, path: Readonly<Record<string, string>>): Promise<void> {
@@ -41,21 +41,17 @@ export function operationRoute(operation: Operation, gates: Gates): Route {
     const permissions = requirePermission(await verifyToken(bearerToken(req)), permission);
     exchange.connection.isAuthenticated = true;
     const signal = () => leaving(req, res);
-    const invoke = operation.prepare({ path, query: ctx.querystring, headers: req.headers, permissions, signal });
-    const { size, type } = check(req);
-    const slot = enter(size);
+    const invoke = operation.prepare({ path, query: ctx.querystring, request: req, permissions, signal });
+    const slot = enter(sizeOf(req));
     try {
       const reading = read(ctx);
       const bytes = Buffer.isBuffer(reading) ? reading : await awaitBody(slot, reading);
       exchange.next = 'at once';
-      const { headers: own, body, needsChunks } = await invoke(bytes, type);
+      const { headers: own, body } = await invoke(bytes);
       // Meanwhile the parser has refused its body, and that response was sent (parser-refusals.ts).
       if (res.headersSent) return;
-      if (needsChunks && req.httpVersion === '1.0') throw new HttpError('not_acceptable', NEEDS_CHUNKS);
       countResponse(res, body);
-      // RFC 9110 section 10.2.1: what this token may do here.
-      const allowed = () => allowOf(onPath.filter(({ permission }) => permissions.has(permission)));
-      const headers = method === 'GET' ? { ...own, Allow: allowed() } : own;
+      const headers = method === 'GET' ? { ...own, Allow: allowedBy(permissions) } : own;
       const { ETag } = own;
       const noneMatch = req.headers['if-none-match'];
       const isKnown = method === 'GET' && noneMatch !== undefined && ETag !== undefined && ifNoneMatch(noneMatch, ETag);
@@ -68,10 +64,6 @@ export function operationRoute(operation: Operation, gates: Gates): Route {
 
   return { method, path: operation.path.replace(/\{(\w+)\}/g, ':$1'), handle };
 }
-
-const NEEDS_CHUNKS =
-  'over HTTP/1.0 nothing would show that a stream of lines broke off: ' +
-  'use HTTP/1.1, a smaller limit or application/json';
 
 /** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1). */
 const BEARER = /^bearer +(.+)$/i;
@@ -92,7 +84,7 @@ function requirePermission(permissions: Permissions | undefined, permission: Per
 
 /**
  * Aborts when the client leaves. A client that has closed its side may still wait for its response, and gets it soon;
- * more often it has gone, and nothing else would show that before something is sent.
+ * more often it has gone, which shows in no other way until something is sent.
  */
 function leaving({ socket }: IncomingMessage, response: ServerResponse): AbortSignal {
   const controller = new AbortController();

@@ -168,7 +168,7 @@ describe('the query', () => {
   });
 });
 
-/* Which type an Accept means: accept.test.ts. */
+/* Which type an Accept means: media-types.test.ts. */
 describe('Accept', () => {
   test.each([
     ['application/x-ndjson', 'application/x-ndjson'],

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { preferredType } from '../../../../src/adapters/http/contract/accept.ts';
+import { preferredType } from '../../../../src/adapters/http/contract/media-types.ts';
 
 const JSON_TYPE = 'application/json';
 const LINES = 'application/x-ndjson';
