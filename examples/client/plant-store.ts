@@ -353,6 +353,8 @@ export interface operations {
                 after?: bigint;
                 /** @description only plants with exactly this tag, which may be empty */
                 tag?: string;
+                /** @description only plants whose names contain this text, letters of either case alike: `rosa` is in `Primrosa` and in `Rosa canina`. There is no index, so a page that has been searched for a second ends early, perhaps empty, with a Link */
+                name?: string;
                 /** @description what separates the cells of CSV; a comma if it is not given */
                 separator?: "," | ";" | "\t";
             };

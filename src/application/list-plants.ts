@@ -1,15 +1,21 @@
+import { PlantStoreError } from '../domain/errors.ts';
 import { MAX_INT64, MIN_INT64 } from '../domain/plant.ts';
 import type { PlantBatch, PlantRange, ReadPlants } from './ports.ts';
 
-/** Which plants are wanted: those with ids above `after`, with the tag, if given, and at most `limit` of them. */
+/** Which plants are wanted: those with ids above `after`, with the tag and the text, if given, at most `limit` of them. */
 export interface ListQuery {
   readonly after?: bigint | undefined;
   readonly tag?: string | undefined;
+  /** In their names, letters in either case. Not empty. */
+  readonly name?: string | undefined;
   readonly limit?: number | undefined;
+  /** Ends a search when nobody wants its result any more. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Plants in ascending order of id, as JSON records separated by line feeds. */
 export interface PlantList {
+  /** Empty for a search that comes in batches, since it may find nothing for long. */
   readonly first: string;
   /** Those after the first, in batches; undefined if the list is a page, or has no more. */
   readonly others: AsyncIterable<string> | undefined;
@@ -19,7 +25,8 @@ export interface PlantList {
 
 /**
  * Lists plants. A plant that exists while the whole list is read is in it exactly once; the list is no snapshot. Up to
- * 1,000 plants are a page, which is read as a whole and may end early once it is large; more come in batches.
+ * 1,000 plants are a page, which is read as a whole and may end early once it is large, or a search has taken a second;
+ * more come in batches.
  *
  * @throws PlantStoreError `store_unavailable` as the port does; so may the iteration over `others`
  */
@@ -31,21 +38,35 @@ const PAGE = 1_000;
 /** Characters after which a page ends. Its last batch may be as long as a batch is: some mebibytes in all. */
 const PAGE_TEXT = 1024 ** 2;
 
+/** Milliseconds after which a page of a search ends. */
+const PAGE_TIME = 1_000;
+
 /** Plants in one batch. */
 const BATCH = 2_000;
 
-export function listPlants(plants: ReadPlants): ListPlants {
-  return async ({ after, tag, limit = Number.POSITIVE_INFINITY }) => {
+/** @param now the time in milliseconds */
+export function listPlants(plants: ReadPlants, now = () => performance.now()): ListPlants {
+  return async ({ after, tag, name, limit = Number.POSITIVE_INFINITY, signal }) => {
     if (after === MAX_INT64) return { first: '', others: undefined, next: undefined };
-    const range = { from: after === undefined ? MIN_INT64 : after + 1n, to: MAX_INT64, tag };
-    if (limit <= PAGE) return readPage(plants, range, limit);
+    const range = { from: after === undefined ? MIN_INT64 : after + 1n, to: MAX_INT64, tag, name };
+    if (limit <= PAGE) {
+      const end = name === undefined ? Number.POSITIVE_INFINITY : now() + PAGE_TIME;
+      return readPage(plants, range, limit, () => now() >= end || signal?.aborted === true);
+    }
+    if (name !== undefined) return { first: '', others: batches(plants, range, limit, signal), next: undefined };
     const batch = await plants.readBatch(range, Math.min(limit, BATCH));
     const isOver = batch.isLast || batch.count === limit;
-    return { first: batch.lines, others: isOver ? undefined : batches(plants, range, batch, limit), next: undefined };
+    const others = isOver ? undefined : batches(plants, rangeBehind(range, batch), limit - batch.count);
+    return { first: batch.lines, others, next: undefined };
   };
 }
 
-async function readPage(plants: ReadPlants, range: PlantRange, limit: number): Promise<PlantList> {
+async function readPage(
+  plants: ReadPlants,
+  range: PlantRange,
+  limit: number,
+  isTimeUp: () => boolean,
+): Promise<PlantList> {
   const parts: string[] = [];
   let length = 0;
   let count = 0;
@@ -54,25 +75,26 @@ async function readPage(plants: ReadPlants, range: PlantRange, limit: number): P
     if (batch.count > 0) parts.push(batch.lines);
     length += batch.lines.length;
     count += batch.count;
-    if (batch.isLast || count === limit || length >= PAGE_TEXT) {
+    if (batch.isLast || count === limit || length >= PAGE_TEXT || isTimeUp()) {
       return { first: parts.join('\n'), others: undefined, next: batch.isLast ? undefined : batch.lastId };
     }
     from = rangeBehind(from, batch);
   }
 }
 
-/** Those after a batch. The next one is read while the last one is being used. */
+/** The plants of a range in batches. The next one is read while the last one is being used. */
 async function* batches(
   plants: ReadPlants,
   range: PlantRange,
-  first: PlantBatch,
   limit: number,
+  signal?: AbortSignal,
 ): AsyncIterable<string> {
-  let from = rangeBehind(range, first);
-  let left = limit - first.count;
+  let from = range;
+  let left = limit;
   let reading = plants.readBatch(from, Math.min(left, BATCH));
   for (;;) {
     const batch = await reading;
+    if (signal?.aborted) throw new PlantStoreError('store_unavailable', 'the client has left');
     left -= batch.count;
     const isOver = batch.isLast || left === 0;
     if (!isOver) {

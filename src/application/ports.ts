@@ -42,11 +42,13 @@ export interface UpdatePlant {
   remove(id: bigint, condition?: Condition): Promise<Stored>;
 }
 
-/** A part of the store: the plants whose ids are from `from` to `to`, of those only the ones with the tag, if given. */
+/** A part of the store: the plants whose ids are from `from` to `to`, and who have the tag and the text, if given. */
 export interface PlantRange {
   readonly from: bigint;
   readonly to: bigint;
   readonly tag?: string | undefined;
+  /** In their names, letters in either case: a search. Not empty. */
+  readonly name?: string | undefined;
 }
 
 /** The first plants of a range, in ascending order of id. */
@@ -57,7 +59,7 @@ export interface PlantBatch {
    */
   readonly lines: string;
   readonly count: number;
-  /** The last id that was read: theirs, or that of a deleted plant; undefined if there are none. */
+  /** The last id that was looked at, also of what is not among them; undefined if there was none. */
   readonly lastId: bigint | undefined;
   /** Whether the range has no more plants after these. */
   readonly isLast: boolean;
@@ -65,7 +67,10 @@ export interface PlantBatch {
 
 /** Reads plants in order, in batches that need little memory. It rejects as LoadPlant does. */
 export interface ReadPlants {
-  /** Reads the first plants of the range: up to `count`, of about a mebibyte of text together, yet at least one. */
+  /**
+   * Reads the first plants of the range: up to `count`, of about a mebibyte of text together, yet at least one. A search
+   * looks at some thousand plants only, so it may find none although there are more.
+   */
   readBatch(range: PlantRange, count: number): Promise<PlantBatch>;
 }
 

@@ -13,6 +13,8 @@ const everything = { from: MIN_INT64, to: MAX_INT64 };
 
 const octets = ({ name, tag = '' }: NewPlant) => Buffer.byteLength(name + tag);
 
+const isNamed = ({ name }: NewPlant, text: string) => name.toLowerCase().includes(text.toLowerCase());
+
 /** More octets than a plant may have among 2,000 in one statement. */
 const LARGE = 600;
 
@@ -89,17 +91,75 @@ describe.each(implementations)('on %s', (_name, open) => {
     await addAll(all);
     const bound = fc.bigInt({ min: 4_990n, max: 5_090n });
     const tag = fc.constantFrom(undefined, 'odd', 'even', '', 'none');
+    const name = fc.constantFrom(undefined, undefined, 'Plant 50', '2', 'T 504', 'none');
     await fc.assert(
-      fc.asyncProperty(bound, bound, tag, fc.integer({ min: 1, max: 50 }), async (from, to, tag, count) => {
-        const within = all.filter(
-          (each) => each.id >= from && each.id <= to && (tag === undefined || each.tag === tag),
-        );
-        const range = { from, to, tag };
+      fc.asyncProperty(bound, bound, tag, name, fc.integer({ min: 1, max: 50 }), async (from, to, tag, name, count) => {
+        const within = all
+          .filter((each) => each.id >= from && each.id <= to && (tag === undefined || each.tag === tag))
+          .filter((each) => name === undefined || isNamed(each, name));
+        const range = { from, to, tag, name };
         const isLast = within.length <= count;
         expect(contentOf(await plants.readBatch(range, count))).toEqual({ plants: within.slice(0, count), isLast });
       }),
       { numRuns: 60 },
     );
+  });
+
+  test('finds a text in names, letters in either case, and takes every character of it as it is', async () => {
+    const names = [
+      'Ficus 100% "a_b"',
+      'FICUS \\ {x} %s $1 ?',
+      'Sci\nfi cus',
+      '\u20AC \u{1F33F} ficu',
+      'a',
+      '',
+      "it's (fi|cus)*",
+    ];
+    const all = names.map((name, n) => ({ id: 9_000n + BigInt(n), name }));
+    await addAll(all);
+    const within = { from: 9_000n, to: 9_099n };
+    const texts = [
+      'ficus',
+      'FI',
+      '%',
+      '_',
+      '%a',
+      'a_b',
+      'A_B',
+      '\\',
+      '"',
+      "'",
+      '\n',
+      ' ',
+      '\u20AC \u{1F33F} F',
+      '(fi|',
+      '$1',
+      '.*',
+    ];
+    for (const name of [...texts, ...names.slice(0, 5), 'ficus'.repeat(20)]) {
+      const found = (await walk({ ...within, name }, 100)).flat();
+      expect([name, found]).toEqual([name, all.filter((each) => isNamed(each, name))]);
+    }
+  });
+
+  test('a search gives each plant with the text once, among deleted and large ones, whatever the size of its batches', async () => {
+    const nameOf = (n: number) =>
+      [`Wanted ${n}`, 'other', 'wanted', 'x'.repeat(n % 11 === 0 ? 700_000 : 10)][n % 4] ?? '';
+    const all = Array.from({ length: 40 }, (_, n): NewPlant => {
+      const tag = n % 3 > 0 ? `tag ${n % 3}` : undefined;
+      return { id: 50_000n + BigInt(n), name: nameOf(n), ...(tag !== undefined && { tag }) };
+    });
+    await addAll(all);
+    const [deleted, kept] = [all.filter((_, n) => n % 5 === 0), all.filter((_, n) => n % 5 > 0)];
+    for (const { id } of deleted) await plants.remove(id);
+    const wanted = kept.filter((each) => isNamed(each, 'wanted'));
+    for (const tag of [undefined, 'tag 1']) {
+      const tagged = wanted.filter((each) => tag === undefined || each.tag === tag);
+      for (const count of [1, 3, 100]) {
+        const range = { from: 50_000n, to: 50_099n, name: 'wANTED', tag };
+        expect((await walk(range, count)).flat()).toEqual(tagged);
+      }
+    }
   });
 
   test('reads batches of at most a mebibyte, unless a single plant has more, and every plant once', async () => {

@@ -132,6 +132,66 @@ test('walking gives each plant that is there throughout exactly once, while othe
   );
 });
 
+describe('a search', () => {
+  const name = 'PLANT 1';
+  const all = upTo(40);
+  const wanted = all.filter((each) => each.name.includes('plant 1'));
+  let time = 0;
+  /** A store that looks at three plants in a call, which takes so many milliseconds. */
+  const searched = (milliseconds: number) => {
+    const fake = fakePlants(new Map(all.map((each) => [each.id, each])));
+    const readBatch: ReadPlants['readBatch'] = async ({ from, to, ...wanted }, count) => {
+      time += milliseconds;
+      const start = from < 0n ? 0n : from;
+      const end = start + 2n < to ? start + 2n : to;
+      const batch = await fake.readBatch({ from: start, to: end, ...wanted }, count);
+      return batch.isLast ? { ...batch, lastId: end, isLast: end >= 39n } : batch;
+    };
+    return listPlants({ readBatch }, () => time);
+  };
+
+  test('fills a page with what is found in many parts of the store', async () => {
+    const list = searched(1);
+    expect(plantsOf((await list({ limit: 3, name })).first)).toEqual(wanted.slice(0, 3));
+    expect((await pagesOf(list, { limit: 2, name })).flat()).toEqual(wanted);
+    expect((await pagesOf(list, { limit: 5, name: 'none' })).flat()).toEqual([]);
+  });
+
+  test('ends a page after a second, perhaps without a plant, and the next one goes on behind all that was searched', async () => {
+    const list = searched(300);
+    expect(await list({ limit: 10, name: 'plant 2' })).toEqual({
+      first: linesOf([plant(2n)]),
+      others: undefined,
+      next: 11n,
+    });
+    expect(await list({ limit: 10, name: 'none' })).toEqual({ first: '', others: undefined, next: 11n });
+    expect((await pagesOf(list, { limit: 10, name: 'none' })).length).toBe(4);
+    expect((await pagesOf(list, { limit: 10, name })).flat()).toEqual(wanted);
+  });
+
+  test('that is no page begins before anything is found, and goes on for as long as it takes', async () => {
+    const list = await searched(300)({ name: 'plant 39' });
+    expect([list.first, list.next]).toEqual(['', undefined]);
+    expect(await allOf(list)).toEqual([plant(39n)]);
+    expect(await allOf(await searched(300)({ name, limit: 1_001 }))).toEqual(wanted);
+  });
+
+  test('stops when nobody wants its result any more', async () => {
+    const left = new AbortController();
+    const { others } = await searched(1)({ name: 'plant 1', signal: left.signal });
+    const found: string[] = [];
+    const reading = (async () => {
+      for await (const lines of others ?? []) {
+        found.push(lines);
+        left.abort();
+      }
+    })();
+    await expect(reading).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(found).toHaveLength(1);
+    expect(await searched(1)({ name: 'none', limit: 1, signal: left.signal })).toMatchObject({ first: '', next: 2n });
+  });
+});
+
 describe('when the store fails', () => {
   const failure = new PlantStoreError('store_unavailable', 'not now');
   const all = upTo(4 * BATCH + 1_000);

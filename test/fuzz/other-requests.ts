@@ -19,7 +19,7 @@ const value = fc.oneof(
   fc.constantFrom('1', '100', '1000', '100000', '0', '-1', '%FF', '%', '+', '%EF%BB%BF', 'MDowOjA6MDow'),
 );
 const parameter = fc
-  .tuple(fc.constantFrom('limit', 'after', 'tag', 'wait', 'Limit', '', 'x', '%FF'), value)
+  .tuple(fc.constantFrom('limit', 'after', 'tag', 'name', 'wait', 'Limit', '', 'x', '%FF'), value)
   // Nobody waits here.
   .map(([name, text]) => (name === 'wait' && /^[1-9]\d?$/.test(text) ? 'wait=0' : `${name}=${text}`));
 const query = fc.oneof(

@@ -279,6 +279,7 @@ export const attacks: readonly Attack[] = [
     `If-None-Match: ${'"x",'.repeat(3_700)}`,
   ]),
   insidersRequest('a tag of 15 KiB', ['200 ok'], `GET /plants?limit=1000&tag=${'x'.repeat(15_000)}`),
+  insidersRequest('a name of 15 KiB', ['400 40022'], `GET /plants?limit=1000&name=${'x'.repeat(15_000)}`),
   insidersRequest('a position of 15 KiB', ['400 40022'], `GET /changes?after=${'x'.repeat(15_000)}`),
   insidersRequest('followers that leave', SERVED_OR_CLOSED, 'GET /changes?wait=30', [], leaves(0), {
     turnsPerSecond: 500,

@@ -8,7 +8,8 @@ export const connect: Connect<NewPlant['id']> = (baseUrl, auth, fetch) => {
   return {
     create: async (body) => (await plants.createPlant({ body })).data,
     find: async (id) => (await plants.findPlant({ path: { id } })).data,
-    list: async (after) => (await plants.listPlants({ query: { after, limit: 10 } })).data?.map(({ id }) => id),
+    list: async (after) =>
+      (await plants.listPlants({ query: { after, limit: 10, name: 'fic' } })).data?.map(({ id }) => id),
     change: async (id, body) => (await plants.changePlant({ path: { id }, body })).data?.name,
     remove: async (id) => (await plants.deletePlant({ path: { id } })).response?.status,
     changes: async () => (await plants.listChanges()).data?.changes,

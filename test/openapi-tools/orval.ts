@@ -8,7 +8,7 @@ export const connect: Connect<plants.NewPlant['id']> = (url, token, fetch) => {
     create: async (plant) => (await plants.createPlant(plant, ...options)).data,
     find: async (id) => (await plants.findPlant(id, ...options)).data,
     async list(after) {
-      const { data, status } = await plants.listPlants({ after, limit: 10 }, ...options);
+      const { data, status } = await plants.listPlants({ after, limit: 10, name: 'fic' }, ...options);
       return status === 200 ? data.map(({ id }) => id) : undefined;
     },
     async change(id, plant) {

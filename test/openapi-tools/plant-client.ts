@@ -9,6 +9,7 @@ export interface Plant<Id> {
 export interface PlantClient<Id> {
   create(plant: Plant<Id>): Promise<unknown>;
   find(id: Id): Promise<unknown>;
+  /** The ids of those whose names have `fic` in them. */
   list(after: Id): Promise<unknown>;
   change(id: Id, plant: { readonly name: string }): Promise<unknown>;
   remove(id: Id): Promise<unknown>;

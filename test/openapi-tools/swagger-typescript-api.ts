@@ -7,7 +7,7 @@ export const connect: Connect<NewPlant['id']> = (baseUrl, token, customFetch) =>
   return {
     create: async (plant) => (await plants.createPlant(plant)).data,
     find: async (id) => (await plants.findPlant(id)).data,
-    list: async (after) => (await plants.listPlants({ after, limit: 10 })).data.map(({ id }) => id),
+    list: async (after) => (await plants.listPlants({ after, limit: 10, name: 'fic' })).data.map(({ id }) => id),
     change: async (id, plant) => (await plants.changePlant(id, plant)).data.name,
     remove: async (id) => (await plants.deletePlant(id)).status,
     changes: async () => (await changes.listChanges()).data.changes,

@@ -23,10 +23,11 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
     return typeof now === 'object' && condition(now);
   }
 
-  const within = ({ from, to, tag }: Parameters<Ports['readBatch']>[0]) =>
+  const within = ({ from, to, tag, name = '' }: Parameters<Ports['readBatch']>[0]) =>
     [...stored.values()]
       .filter((plant) => plant !== 'deleted')
       .filter((plant) => plant.id >= from && plant.id <= to && (tag === undefined || plant.tag === tag))
+      .filter((plant) => plant.name.toLowerCase().includes(name.toLowerCase()))
       .sort((a, b) => (a.id < b.id ? -1 : 1));
 
   /** The first ones, as long as their texts together have no more than a mebibyte, but one at least. */

@@ -40,7 +40,7 @@ export function prometheusMetrics() {
 
   const refused = new Counter({
     name: 'plant_store_overload_refusals_total',
-    help: 'Requests refused because of MAX_REQUESTS, MAX_REQUEST_BYTES, MAX_STREAMS or MAX_FOLLOWERS',
+    help: 'Requests refused because there are too many of their kind at once',
     registers,
   });
   const batches = new Histogram({

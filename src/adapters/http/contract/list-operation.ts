@@ -18,6 +18,21 @@ const tagFilter: Parameter<string> = {
   parse: (text) => (isStorableText(text) ? text : undefined),
 };
 
+/**
+ * The characters of a text to search for, at most: with more of them, it can be made for `strpos` to compare for longer
+ * than 50 ms with a name of a megabyte.
+ */
+const LONGEST = 100;
+
+const nameFilter: Parameter<string> = {
+  description:
+    'only plants whose names contain this text, letters of either case alike: `rosa` is in `Primrosa` and in `Rosa ' +
+    'canina`. There is no index, so a page that has been searched for a second ends early, perhaps empty, with a Link',
+  mustBe: `a string of at most ${LONGEST} characters without U+0000`,
+  schema: Type.String({ maxLength: LONGEST }),
+  parse: (text) => (isStorableText(text) && [...text].length <= LONGEST ? text : undefined),
+};
+
 const csvSeparator = choice('what separates the cells of CSV; a comma if it is not given', separators);
 
 /** Any int32, as clients of public stores send it. */
@@ -27,8 +42,23 @@ const NEEDS_CHUNKS =
   'a stream of lines needs the chunks of HTTP/1.1, which show whether it is complete: ' +
   'use HTTP/1.1, a smaller limit or application/json';
 
+/** Searches at once, each until its response has been sent: they take turns at the store. */
+const MAX_SEARCHES = 4;
+
 /** The operation that lists plants. */
 export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Operation {
+  let searches = 0;
+
+  /** Counts a search until the signal. @throws HttpError `overloaded` if there are too many */
+  function enter(signal: AbortSignal): AbortSignal {
+    if (searches === MAX_SEARCHES) throw new HttpError('overloaded');
+    if (!signal.aborted) {
+      searches++;
+      signal.addEventListener('abort', () => searches--);
+    }
+    return signal;
+  }
+
   return operation({
     operationId: 'listPlants',
     method: 'GET',
@@ -41,20 +71,28 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Ope
       'as a stream, without it: go on `after` the last id until fewer than `limit` come. Without `limit`, all ' +
       'plants are sent. A response that ends early is broken off: go on `after` the last id that arrived. As ' +
       'application/x-ndjson, each line is one NewPlant; text/csv has a line that names the columns id, name and tag.',
-    query: { limit: decimal(LIMIT, 1, 2 ** 31 - 1), after: afterId, tag: tagFilter, separator: csvSeparator },
+    query: {
+      limit: decimal(LIMIT, 1, 2 ** 31 - 1),
+      after: afterId,
+      tag: tagFilter,
+      name: nameFilter,
+      separator: csvSeparator,
+    },
     body: noBody,
     response: listResponse(PlantList),
     errors: [],
-    async handle({ query, type, httpVersion }) {
+    async handle({ query, type, httpVersion, signal }) {
       const { limit, tag, separator } = query;
+      const name = query.name || undefined;
       if (separator !== undefined && type !== CSV_TYPE) {
         throw new PlantStoreError('invalid_plant', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
       }
-      const { first, others, next } = await listPlants(query);
+      const search = name !== undefined && { signal: enter(signal()) };
+      const { first, others, next } = await listPlants({ ...query, name, ...search });
       if (others !== undefined && type !== JSON_TYPE && httpVersion === '1.0') {
         throw new HttpError('not_acceptable', NEEDS_CHUNKS);
       }
-      const same = parameter('tag', tag) + parameter('separator', separator);
+      const same = parameter('tag', tag) + parameter('name', name) + parameter('separator', separator);
       const nextUrl = next === undefined ? undefined : `?limit=${limit}&after=${next}${same}`;
       return { first, others, nextUrl, separator: separator ?? ',' };
     },

@@ -40,7 +40,7 @@ interface RequestHead {
   readonly request: Pick<IncomingMessage, 'headers' | 'httpVersion'>;
   /** What its token permits. */
   readonly permissions: Permissions;
-  /** Aborts when the client has left. */
+  /** Aborts when the client has left, or has its response. */
   signal(): AbortSignal;
 }
 

@@ -83,17 +83,17 @@ function requirePermission(permissions: Permissions | undefined, permission: Per
 }
 
 /**
- * Aborts when the client leaves. A client that has closed its side may still wait for its response, and gets it soon;
- * more often it has gone, which shows in no other way until something is sent.
+ * Aborts when the response has closed, or the client leaves. A client that has closed its side may still wait for its
+ * response, and gets it soon; more often it has gone, and nothing else would show that before something is sent.
  */
 function leaving({ socket }: IncomingMessage, response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   const abort = () => controller.abort();
-  if (socket.readableEnded) abort();
+  if (socket.readableEnded || response.closed) abort();
   else socket.once('end', abort);
   response.once('close', () => {
     socket.off('end', abort);
-    if (!response.writableFinished) abort();
+    abort();
   });
   return controller.signal;
 }

@@ -20,6 +20,8 @@ const SHARES = {
   changes: 0.3,
   /** Parts of streams, which take long: most of the database is left to others. */
   long: 0.1,
+  /** Parts of searches, which look at many plants for each that they find. */
+  searches: 0.1,
   /** Pages of webhooks, which nobody waits for. */
   webhooks: 0.1,
 };

@@ -38,18 +38,49 @@ const PAUSE = 3;
 /** At most, in milliseconds. */
 const MAX_PAUSE = 100;
 
+/** Parts of streams before each part of a search, while streams wait. */
+const STREAMS_FIRST = 4;
+
 /** Runs statements that take long, few at once, with pauses between them while plants are being written. */
 export function longStatements(database: Database, isWriting: () => boolean) {
   /** Milliseconds that the last statement took. */
   let lastTook = 0;
-  const limited = semaphore(database, 'long');
+  const [ofStreams, ofSearches] = [semaphore(database, 'long'), semaphore(database, 'searches')];
+  /** Parts of streams that wait or run, and how many have ended since the last part of a search began. */
+  const streams = { open: 0, ended: 0 };
+  /** What parts of searches wait for. */
+  let turn = Promise.withResolvers<void>();
 
-  return <Row>(query: CompiledQuery<Row>, call: StoreCall): Promise<Row[]> =>
-    limited(async () => {
-      if (isWriting()) await delay(Math.min(PAUSE * lastTook, MAX_PAUSE));
-      const start = performance.now();
-      const { rows } = await database.sql.executeQuery(query);
-      lastTook = performance.now() - start;
-      return rows;
-    }, call);
+  async function run<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
+    if (isWriting()) await delay(Math.min(PAUSE * lastTook, MAX_PAUSE));
+    const start = performance.now();
+    const { rows } = await database.sql.executeQuery(query);
+    lastTook = performance.now() - start;
+    return rows;
+  }
+
+  function endTurn(): void {
+    turn.resolve();
+    turn = Promise.withResolvers();
+  }
+
+  return {
+    async rowsOfStream<Row>(query: CompiledQuery<Row>, call: StoreCall): Promise<Row[]> {
+      streams.open++;
+      try {
+        return await ofStreams(() => run(query), call);
+      } finally {
+        streams.open--;
+        streams.ended++;
+        // A stream that goes on has asked for its next part by then.
+        setImmediate(endTurn);
+      }
+    },
+    rowsOfSearch: <Row>(query: CompiledQuery<Row>, call: StoreCall): Promise<Row[]> =>
+      ofSearches(async () => {
+        while (streams.open > 0 && streams.ended < STREAMS_FIRST) await turn.promise;
+        streams.ended = 0;
+        return run(query);
+      }, call),
+  };
 }

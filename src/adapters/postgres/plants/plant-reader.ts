@@ -32,6 +32,9 @@ const PAGE_PLANTS = 1_000;
 /** As how many plants a smaller page counts, since a statement may have to pass over deleted plants for each. */
 const MIN_SIZE = 20;
 
+/** Rows that one statement of a search looks at, which takes some 10 ms. */
+const SEARCHED = 5_000;
+
 /** A page to read. */
 interface PageRead extends PlantRange {
   readonly count: number;
@@ -51,13 +54,14 @@ export function plantReader(
   const rowsOf = async <T>(query: CompiledQuery<T>) => (await sql.executeQuery(query)).rows;
   const largeStatement = semaphore(database, 'large');
   const rowsOfLarge = <T>(query: CompiledQuery<T>, call: StoreCall) => largeStatement(() => rowsOf(query), call);
-  const rowsOfLong = longStatements(database, isWriting);
+  const { rowsOfStream, rowsOfSearch } = longStatements(database, isWriting);
   const plantsById = selectPlants(sql);
-  const ranges = {
-    untagged: selectRange(sql, false, false),
-    tagged: selectRange(sql, true, true),
-    distributed: selectRange(sql, true, false),
-  };
+  const selects = (isSearch: boolean) => ({
+    untagged: selectRange(sql, { isTagged: false, isSearch, isLimitHidden: false }),
+    tagged: selectRange(sql, { isTagged: true, isSearch, isLimitHidden: true }),
+    distributed: selectRange(sql, { isTagged: true, isSearch, isLimitHidden: false }),
+  });
+  const [ranges, searches] = [selects(false), selects(true)];
 
   const findInGroup = batcher<bigint, PlantRow | undefined>({
     async run(ids) {
@@ -83,7 +87,7 @@ export function plantReader(
       letRequestsArrive,
     });
     return async (read: PageRead, call: StoreCall): Promise<PageRow | undefined> =>
-      mayShareStatement(read) ? readInGroup(read, call) : (await rowsOfLong(select(pagesValues([read])), call))[0];
+      mayShareStatement(read) ? readInGroup(read, call) : (await rowsOfStream(select(pagesValues([read])), call))[0];
   }
 
   /** Reads a part of a range by the shorter statement, which Citus cannot run. */
@@ -94,10 +98,12 @@ export function plantReader(
 
   /** @param scanned rows to scan at most */
   async function readRange(read: PageRead, scanned: number, call: StoreCall): Promise<RangeRow> {
-    const tagged = (await isDistributed()) ? ranges.distributed : ranges.tagged;
-    const select = read.tag === undefined ? ranges.untagged : tagged;
+    const isSearch = read.name !== undefined;
+    const { untagged, tagged, distributed } = isSearch ? searches : ranges;
+    const select = read.tag === undefined ? untagged : (await isDistributed()) ? distributed : tagged;
     const query = select({ ...read, scanned, room: BATCH_TEXT });
-    const [row] = await (mayShareStatement(read) ? rowsOfLarge : rowsOfLong)(query, call);
+    const rowsOfOther = mayShareStatement(read) ? rowsOfLarge : rowsOfStream;
+    const [row] = await (isSearch ? rowsOfSearch : rowsOfOther)(query, call);
     if (row === undefined) throw new Error('an aggregate without a row');
     return row;
   }
@@ -112,6 +118,9 @@ export function plantReader(
       }),
 
     async readBatch(range, count) {
+      if (range.name !== undefined) {
+        return batchOf(await callStore((call) => readRange({ ...range, count }, SEARCHED, call)), range);
+      }
       let { from } = range;
       // One more than wanted shows whether there are more.
       for (let scanned = count + 1; ; scanned = count + MORE_SCANNED) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { listPlants } from '../../../../src/application/list-plants.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { get, refusalOf, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
@@ -85,6 +86,43 @@ describe('tag', () => {
   });
 });
 
+describe('name', () => {
+  test.each([
+    ['T', plants.filter(({ id }) => id !== -5n && id !== 9007199254740994n)],
+    ['%22QUOTED%22', [plants[3]]],
+    ['three%0A', [plants[3]]],
+    ['o+', []],
+    ['%25', []],
+    ['', plants],
+    ['%F0%9F%8C%BF'.repeat(100), []],
+  ] as [string, NewPlant[]][])('%s selects the plants whose names contain the text', async (name, found) => {
+    expect(await text(`?name=${name}`)).toBe(arrayOf(found));
+    expect(await text(`?name=${name}&limit=100`)).toBe(arrayOf(found));
+    expect(await text(`?name=${name}`, { Accept: 'application/x-ndjson' })).toBe(linesOf(found));
+  });
+
+  test('goes together with all other parameters, which the Link keeps', async () => {
+    const given = { limit: '1', after: '-6', tag: ODD_TAG, name: '\n"QUO', separator: '\t' };
+    const Accept = 'text/csv';
+    const page = await list(`?${new URLSearchParams(given)}`, { Accept });
+    expect(await page.text()).toMatch(/^id\tname\ttag\r\n9007199254740993\t/);
+    expect(nextOf(page)).toBeUndefined();
+    const first = await list(`?${new URLSearchParams({ ...given, name: 'T' })}`, { Accept });
+    const next = Object.fromEntries(new URLSearchParams(nextOf(first)));
+    expect(next).toEqual({ ...given, name: 'T', after: '9007199254740993' });
+    expect(await (await list(nextOf(first) ?? '', { Accept })).text()).toContain('\r\n9223372036854775807\t');
+  });
+
+  test('has a Link on a page without a plant, if the search has taken a second', async () => {
+    const nothing = async () => ({ lines: '', count: 0, lastId: 4711n, isLast: false });
+    let time = 0;
+    const searching = listPlants({ readBatch: nothing }, () => (time += 400));
+    const other = await startApiServer({ cases: { listPlants: searching } });
+    const page = await get(other.url, '/plants?limit=10&name=a+b%26');
+    expect([page.status, await page.text(), nextOf(page)]).toEqual([200, '[]', '?limit=10&after=4711&name=a+b%26']);
+  });
+});
+
 test.each([-(2n ** 63n), -6n, -5n, 0n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 2n])(
   'after %s leaves out the plants up to that id, which need not exist',
   async (after) => {
@@ -144,7 +182,7 @@ describe('the query', () => {
   const LIMIT = 'limit must be an integer from 1 to 2147483647 in decimal digits';
   const ID =
     'must be an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign';
-  const KNOWN = 'is unknown: the query may have only limit, after, tag, separator';
+  const KNOWN = 'is unknown: the query may have only limit, after, tag, name, separator';
 
   test.each([
     ...['0', '-1', '2147483648', '1.0', '01', '+1', '1e3', '', 'all', '9'.repeat(400)].map((n) => [
@@ -153,11 +191,17 @@ describe('the query', () => {
     ]),
     ...['9223372036854775808', '-0', '007', '', 'x', '1.0'].map((value) => [`after=${value}`, `after ${ID}`]),
     ['tag=a%00b', 'tag must be a string without U+0000'],
+    ...['a%00b', 'x'.repeat(101)].map((name) => [
+      `name=${name}`,
+      'name must be a string of at most 100 characters without U+0000',
+    ]),
     ...['offset', 'Limit', 'tag[]', '', '__proto__', 'constructor'].map((name) => [`${name}=1`, `"${name}" ${KNOWN}`]),
     ['%00', `"\\u0000" ${KNOWN}`],
     ['limit=1&limit=1', 'limit must be given once only'],
     ['tag=a&after=1&%74ag=b', 'tag must be given once only'],
-    ...['%FF', '%', '%4', '%C0%80', '%ED%A0%80'].map((tag) => [`tag=${tag}`, 'tag must be percent-encoded UTF-8']),
+    ...['%FF', '%', '%4', '%C0%80', '%ED%A0%80'].flatMap((text) =>
+      ['tag', 'name'].map((name) => [`${name}=${text}`, `${name} must be percent-encoded UTF-8`]),
+    ),
     ['%FF=a', 'the name of a parameter must be percent-encoded UTF-8'],
   ])('%s gets 400 / 40022 and what it must be', async (query, message) => {
     expect(await refusalOf(await list(`?${query}`))).toEqual([400, 40022, message]);

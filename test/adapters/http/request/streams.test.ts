@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import type { PlantBatch, ReadPlants } from '../../../../src/application/ports.ts';
 import { PlantStoreError } from '../../../../src/domain/errors.ts';
@@ -271,6 +272,115 @@ test('a list that waits for the store is not taken for one whose client does not
   await eventually(() => performance.now() - start > 200);
   await releaseAll(waiting, text);
   expect(await text).toMatch(new RegExp(`^\\[{"id":0,.*"plant ${MANY - 1} *"}\\]$`));
+});
+
+describe('a search', () => {
+  /** A store without an end, in which nothing is found but what a test gives, and how often it was searched. */
+  function searched() {
+    const state = { reads: 0, found: [] as NewPlant[] };
+    const readBatch: ReadPlants['readBatch'] = async ({ from }) => {
+      state.reads++;
+      await nextTurn();
+      const found = state.found.splice(0);
+      return { ...batchOf(found, false), lastId: (from < 0n ? 0n : from) + 4_999n };
+    };
+    return { state, plants: { readBatch } };
+  }
+  const stopped = async (state: { readonly reads: number }) => {
+    let before: number;
+    do {
+      before = state.reads;
+      await get(server.url, '/plants/1');
+    } while (state.reads > before);
+  };
+
+  test.each([
+    ['an array', 'application/json', '[', '[{"id":7,"name":"x"},{"id":8,"name":"y"},{"id":9,"name":"z"}'],
+    ['lines', 'application/x-ndjson', '', '{"id":7,"name":"x"}\n{"id":8,"name":"y"}\n{"id":9,"name":"z"}\n'],
+    ['CSV', 'text/csv', 'id,name,tag\r\n', 'id,name,tag\r\n7,x,\r\n8,y,\r\n9,z,\r\n'],
+  ])(
+    'that is streamed as %s sends its headers before it finds anything, and then what it finds',
+    async (_, Accept, start, all) => {
+      const { state, plants } = searched();
+      server = await startApiServer({ plants });
+      const response = await list('?name=x', { Accept });
+      expect([response.status, response.headers.get('Content-Type')?.split(';')[0]]).toEqual([200, Accept]);
+      await eventually(() => state.reads > 10);
+      let body = '';
+      const reading = (async () => {
+        for await (const chunk of response.body ?? []) body += Buffer.from(chunk);
+      })();
+      reading.catch(() => {});
+      await eventually(() => body === start);
+      state.found.push({ id: 7n, name: 'x' }, { id: 8n, name: 'y' });
+      await eventually(() => state.found.length === 0);
+      state.found.push({ id: 9n, name: 'z' });
+      await eventually(() => body === all);
+    },
+  );
+
+  test.each(['', '?limit=10'])(
+    'with the query %j stops when its client leaves, although there is nothing to send',
+    async (query) => {
+      const { state, plants } = searched();
+      server = await startApiServer({ plants });
+      // More often than there are places.
+      for (let times = 1; times <= 5; times++) {
+        state.reads = 0;
+        const socket = send(request(`/plants${query}${query ? '&' : '?'}name=x`));
+        await eventually(() => state.reads > 10);
+        if (times % 2 > 0) socket.end();
+        else socket.resetAndDestroy();
+        await stopped(state);
+      }
+    },
+  );
+
+  test('beyond four at once gets 503 / 50300, also if some are pages, until one of them has ended; lists go on', async () => {
+    const stored = storing(upTo(10));
+    const waiting: (() => void)[] = [];
+    const readBatch: ReadPlants['readBatch'] = async (range, count) => {
+      if (range.name !== undefined) await new Promise<void>((resolve) => waiting.push(resolve));
+      return stored.readBatch(range, count);
+    };
+    let refusals = 0;
+    const observer = { requestEnded() {}, overloaded: () => refusals++ };
+    server = await startApiServer({ plants: { ...stored, readBatch }, observer, maxStreams: 100 });
+    for (let times = 1; times <= 3; times++) {
+      const searches = ['', '&limit=1001', '&limit=10', '&limit=1'].map((limit) => list(`?name=plant${limit}`));
+      await eventually(() => waiting.length === 4);
+      for (const query of ['?name=x', '?name=x&limit=1']) {
+        const refused = await list(query);
+        expect(refused.headers.get('Retry-After')).toBe('1');
+        expect(await refusalOf(refused)).toEqual([503, 50300, expect.stringMatching(/^the service is overloaded; /)]);
+      }
+      for (const query of ['', '?limit=5', '?name=']) expect((await list(query)).status).toBe(200);
+      for (const release of waiting.splice(0)) release();
+      const counts = await Promise.all(searches.map(async (search) => ((await (await search).json()) as []).length));
+      expect(counts.toSorted((a, b) => a - b)).toEqual([1, 10, 10, 10]);
+    }
+    expect(refusals).toBe(6);
+  });
+
+  test('gives its place back after a response of any kind', async () => {
+    let isFailing = true;
+    const readBatch: ReadPlants['readBatch'] = async () => {
+      if (isFailing) throw new PlantStoreError('store_unavailable', 'not now');
+      return batchOf([], true);
+    };
+    server = await startApiServer({ plants: { readBatch }, maxStreams: 1 });
+    const page = '/plants?limit=10&name=x';
+    for (let times = 1; times <= 5; times++) {
+      expect((await get(server.url, page)).status).toBe(503);
+      await expect((async () => (await list('?name=x')).text())()).rejects.toThrow();
+      expect((await get(server.url, '/plants?name=x', {}, 'HEAD')).status).toBe(200);
+      expect(await rawRequest(server.url, oldRequest('/plants?name=x', LINES.Accept))).toMatch(/^HTTP\/1\.1 406 /);
+    }
+    isFailing = false;
+    for (let times = 1; times <= 5; times++) {
+      expect([(await get(server.url, page)).status, await (await list('?name=x')).text()]).toEqual([200, '[]']);
+    }
+  });
 });
 
 test('HEAD of a long list reads the first batch only', async () => {

@@ -24,11 +24,14 @@ const range = { from: 0n, to: 99_999n };
 /** More plants than a page has. */
 const MANY = 2_000;
 
-/** From now on holds back what reads ranges, until `deliverLate`. @returns when each came, as performance.now() counts */
-function holdRanges(): number[] {
+/** In those of searches only. */
+const SEARCH = 'strpos';
+
+/** From now on holds back statements with this, until `deliverLate`. @returns when each came, as performance.now() counts */
+function hold(text: string): number[] {
   const held: number[] = [];
   network.interfere((sent) => {
-    if (!sent.includes(RANGE)) return undefined;
+    if (!sent.includes(text)) return undefined;
     held.push(performance.now());
     return 'late';
   });
@@ -55,7 +58,7 @@ test('ranges get one connection of ten, and finds, also of large plants, do not 
   await server.query(`insert into plants select n, repeat('x', ${LARGE}), 'tag' from generate_series(1, 10) as n`);
   await server.query(`insert into plants values (1000, 'small')`);
   const plants = plantsIn(database);
-  const held = holdRanges();
+  const held = hold(RANGE);
   const ranges = Array.from({ length: 10 }, () => plants.readBatch(range, MANY));
   await eventually(() => held.length > 0);
   expect(await plants.find(1_000n)).toEqual({ id: 1_000n, name: 'small' });
@@ -76,7 +79,7 @@ test.each([
     await lockRows(server.url, [1n]);
     plants.add({ id: 1n, name: 'waits' }).catch(() => {});
   }
-  const held = holdRanges();
+  const held = hold(RANGE);
   const reads = [1, 2, 3, 4].map(() => plants.readBatch(range, MANY));
   const pauses: number[] = [];
   let delivered = 0;
@@ -90,6 +93,71 @@ test.each([
   await Promise.all(reads);
   // A busy machine may delay some.
   expect(Math.min(...pauses) > 80).toBe(isWriting);
+});
+
+describe('searches', () => {
+  const searchOf = (name: string) => ({ ...range, name });
+
+  test('get one connection of ten, and others do not wait for them', async () => {
+    await server.query(`insert into plants select n, 'plant ' || n from generate_series(1, 10) as n`);
+    const plants = plantsIn(database);
+    const held = hold(SEARCH);
+    const searches = Array.from({ length: 10 }, () => plants.readBatch(searchOf('plant'), MANY));
+    await eventually(() => held.length > 0);
+    for (const count of [1, MANY]) expect((await plants.readBatch(range, count)).count).toBe(Math.min(count, 10));
+    expect(await plants.find(10n)).toEqual({ id: 10n, name: 'plant 10' });
+    expect(held.length).toBe(1);
+    network.interfere(() => undefined);
+    await network.deliverLate();
+    for (const batch of await Promise.all(searches)) expect(batch).toMatchObject({ count: 10, isLast: true });
+  });
+
+  test('have every fifth turn while streams go on, and all of them otherwise', async () => {
+    const { plants, statements } = counted();
+    const search = () => plants.readBatch(searchOf('none'), MANY);
+    const isSearch = (text: string) => text.includes(SEARCH);
+    let isOver = false;
+    const searching = (async () => {
+      while (!isOver) await search();
+    })();
+    for (let parts = 1; parts <= 40; parts++) await plants.readBatch(range, MANY);
+    isOver = true;
+    const during = statements.filter(isSearch).length;
+    expect(during).toBeGreaterThan(3);
+    expect(during).toBeLessThanOrEqual(11);
+    await searching;
+    statements.length = 0;
+    for (let parts = 1; parts <= 10; parts++) await search();
+    expect(statements.filter(isSearch)).toHaveLength(10);
+  });
+
+  test('look at a mebibyte of names in a statement, or at one name that has more', async () => {
+    await server.query(`insert into plants select n, repeat('x', 300000) from generate_series(1, 5) as n`);
+    await server.query(`insert into plants select n, repeat('x', 2000000) from generate_series(6, 7) as n`);
+    await server.query(`insert into plants select n, 'short' from generate_series(8, 20) as n`);
+    const plants = plantsIn(database);
+    const ends: (bigint | undefined)[] = [];
+    for (let from = 0n; ; ) {
+      const { count, lastId = 0n, isLast } = await plants.readBatch({ ...searchOf('none'), from }, 10);
+      expect(count).toBe(0);
+      ends.push(lastId);
+      if (isLast) break;
+      from = lastId + 1n;
+    }
+    expect(ends).toEqual([3n, 5n, 6n, 7n, 20n]);
+  });
+
+  test('look at some thousand plants in a statement, and go on behind the last one', async () => {
+    await server.query(`insert into plants select n, 'plant ' || n from generate_series(1, 20000) as n`);
+    const { plants, statements } = counted();
+    const batch = await plants.readBatch(searchOf('PLANT 7'), 10);
+    expect(contentOf(batch).plants).toHaveLength(10);
+    const nothing = await plants.readBatch(searchOf('none'), 10);
+    expect(nothing).toMatchObject({ count: 0, isLast: false });
+    expect(nothing.lastId).toBeLessThanOrEqual(10_000n);
+    expect(nothing.lastId).toBeGreaterThanOrEqual(1_000n);
+    expect(statements).toHaveLength(2);
+  });
 });
 
 test('reads the first plant, a large one, behind 12,000 deleted plants with a few statements', async () => {
