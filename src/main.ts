@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { runCommand } from './commands/run-command.ts';
 import { type App, startApp } from './composition/app.ts';
-import { requireFreePorts } from './composition/free-ports.ts';
 import { createLog } from './composition/log.ts';
 import { readConfig } from './config/config.ts';
 import { say } from './process/say.ts';
@@ -39,7 +38,6 @@ async function run({ version }: ReturnType<typeof readArguments>): Promise<numbe
     return 0;
   }
   const config = readConfig();
-  await requireFreePorts(config);
   const log = await createLog(config.logLevel);
   const app = await startApp(config, log);
   running = { ...config, close: app.close };

@@ -5,12 +5,11 @@ import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
 import { fullDisk } from '../adapters/postgres/full-disk.ts';
 import { postgresPlants } from '../adapters/postgres/postgres-plants.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
+import { transactionIdsLeft } from '../adapters/postgres/schema/dangers.ts';
 import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
-import { transactionIdsLeft } from '../adapters/postgres/schema/transaction-ids.ts';
 import { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { useCases } from '../application/use-cases.ts';
 import type { Config } from '../config/config.ts';
-import { orPortProblem } from './free-ports.ts';
 import type { ProcessLog } from './log.ts';
 import { openDatabase } from './open-database.ts';
 import { tokenVerifier } from './token-verifier.ts';
@@ -102,7 +101,8 @@ async function start(
   });
   const operators = config.management;
   const managementApp = management({ service, database: ready }, metrics.text, operators.host, log);
-  const managementServer = await serve(managementApp, operators.host, operators.port, log);
+  const listening = serve(managementApp, operators.host, operators.port, log);
+  const managementServer = await orPortProblem('MANAGEMENT_', operators.port, listening);
   opened.defer(() => managementServer.close(0));
   const { host, port, reusePort } = config.api;
   const { maxConnections } = config;
@@ -125,4 +125,18 @@ async function start(
       return opened.disposeAsync();
     },
   };
+}
+
+/** @throws Error, saying what to do, in place of Node's own if a server cannot listen at the port of `${prefix}PORT` */
+async function orPortProblem<T>(prefix: '' | 'MANAGEMENT_', port: number, listening: Promise<T>): Promise<T> {
+  try {
+    return await listening;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new Error(
+      code === 'EADDRINUSE'
+        ? `${prefix}PORT ${port} is in use: stop the process that listens there, or set ${prefix}PORT to another port`
+        : `${message}: change ${prefix}HOST or ${prefix}PORT`,
+    );
+  }
 }

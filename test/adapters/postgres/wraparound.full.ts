@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { storeCalls } from '../../../src/adapters/postgres/calls/store-call.ts';
 import { plantPurge } from '../../../src/adapters/postgres/changes/plant-purge.ts';
 import { readiness } from '../../../src/adapters/postgres/readiness.ts';
-import { transactionIdsLeft } from '../../../src/adapters/postgres/schema/transaction-ids.ts';
+import { transactionIdsLeft } from '../../../src/adapters/postgres/schema/dangers.ts';
 import { execute } from '../../../tooling/execute.ts';
 import { atEnd, forAllTests } from '../../support/lifetimes.ts';
 import { changesOf } from '../../support/plants/changes.ts';

@@ -1,26 +1,60 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { wraparoundProblem } from './transaction-ids.ts';
+
+/** Transactions below which operators have to act: a busy server may use up so many in some hours. */
+const FEW = 100_000_000;
+
+/** Postgres's ids wrap around after 2^31 transactions; it keeps the last three million for an administrator. */
+const USABLE_IDS = 2 ** 31 - 3_000_000;
+
+interface Found {
+  /** Settings that are off, though a power loss can destroy the database then. */
+  readonly off: string | null;
+  /** What may change or drop a row before it is stored. */
+  readonly triggers: string | null;
+  /** How many more transactions that write Postgres takes until it has vacuumed this database. */
+  readonly left: number;
+  readonly oldest: string;
+}
+
+async function find(database: Database): Promise<readonly Found[]> {
+  const { rows } = await sql<Found>`
+    select
+      (select string_agg(name, ' and ' order by name) from pg_settings
+        where name in ('fsync', 'full_page_writes') and setting = 'off') as off,
+      (select string_agg(quote_ident(name), ', ' order by name)
+        from (
+          select tgname from pg_trigger
+          -- 2 is the bit of BEFORE (pg_trigger.h). The others run in replicas only, or never.
+          where tgrelid = to_regclass('plants') and tgtype & 2 = 2 and tgenabled in ('O', 'A') and not tgisinternal
+          union all
+          select rulename from pg_rewrite where ev_class = to_regclass('plants') and ev_enabled in ('O', 'A')
+        ) as enabled (name)) as triggers,
+      greatest(0, ${sql.lit(USABLE_IDS)} - age(datfrozenxid)) as left, datname as oldest
+    from pg_database order by age(datfrozenxid) desc limit 1
+  `.execute(database.sql);
+  return rows;
+}
+
+/** How many more transactions that write Postgres takes until it has vacuumed. */
+export async function transactionIdsLeft(database: Database): Promise<number> {
+  return (await find(database))[0]?.left ?? 0;
+}
 
 /** Finds what can lose or change plants, or soon refuse them, although every request succeeds now; in words. */
-export async function dangers(database: Database): Promise<readonly (string | undefined)[]> {
-  const { rows } = await sql<{ off: string | null; triggers: string | null }>`select
-    (select string_agg(name, ' and ' order by name) from pg_settings
-      where name in ('fsync', 'full_page_writes') and setting = 'off') as off,
-    (select string_agg(quote_ident(name), ', ' order by name)
-      from (
-        select tgname from pg_trigger
-        -- 2 is the bit of BEFORE (pg_trigger.h). The others run in replicas only, or never.
-        where tgrelid = to_regclass('plants') and tgtype & 2 = 2 and tgenabled in ('O', 'A') and not tgisinternal
-        union all
-        select rulename from pg_rewrite where ev_class = to_regclass('plants') and ev_enabled in ('O', 'A')
-      ) as enabled (name)) as triggers
-  `.execute(database.sql);
-  const server = rows.flatMap(({ off, triggers }) => [
-    off === null ? undefined : `a power loss can destroy the database: switch ${off} on in Postgres`,
-    triggers === null
-      ? undefined
-      : `triggers or rules on plants may change or drop a plant, whose response has what was sent: ${triggers}`,
+export async function dangers(database: Database): Promise<readonly string[]> {
+  return (await find(database)).flatMap(({ off, triggers, left, oldest }) => [
+    ...(left >= FEW
+      ? []
+      : [`Postgres takes ${few(left)} more transactions: vacuum the database ${oldest} ${TO_VACUUM}`]),
+    ...(off === null ? [] : [`a power loss can destroy the database: switch ${off} on in Postgres`]),
+    ...(triggers === null ? [] : [`${UNSAFE_TRIGGERS}: ${triggers}`]),
   ]);
-  return [await wraparoundProblem(database), ...server];
+}
+
+const TO_VACUUM = 'as its owner, and end what holds that up (long or prepared transactions, replication slots)';
+const UNSAFE_TRIGGERS = 'triggers or rules on plants may change or drop a plant, whose response has what was sent';
+
+function few(left: number): string {
+  return left === 0 ? 'no' : `fewer than ${Math.ceil(left / 1e6)} million`;
 }
