@@ -9,7 +9,8 @@ import type { ServedApp } from './sockets/server.ts';
 
 /**
  * Rejects with the problem and its remedy while the service should receive no requests. Resolves to a problem that
- * should not keep requests away, in words, or to undefined.
+ * should not keep requests away, in words, or to undefined. It may take longer than a probe of it waits; another probe
+ * must not make it run twice at the same time.
  */
 export type ReadinessCheck = () => Promise<string | undefined>;
 
@@ -33,22 +34,21 @@ export function management(
   host: string,
   log: Logger,
 ): ServedApp {
-  const namedChecks = Object.entries(checks).map(([name, check]) => [name, shared(check)] as const);
-
   async function sendMetrics(ctx: ExchangeContext): Promise<void> {
     respond(ctx, { status: 200, headers: { 'Content-Type': METRICS_TYPE }, body: await metrics() });
   }
 
   async function sendReadiness(ctx: ExchangeContext): Promise<void> {
-    const results = await Promise.all(namedChecks.map(async ([name, check]) => [name, await outcome(check)] as const));
-    const checks = Object.fromEntries(results.map(([name, { text }]) => [name, text]));
-    const failed = results.filter(([, { isReady }]) => !isReady).map(([name]) => name);
-    if (failed.length === 0) return respondJson(ctx, { status: 'ready', checks });
+    const outcomes = Object.entries(checks).map(async ([name, check]) => ({ name, ...(await outcome(check)) }));
+    const results = await Promise.all(outcomes);
+    const texts = Object.fromEntries(results.map(({ name, text }) => [name, text]));
+    const failed = results.filter(({ isReady }) => !isReady).map(({ name }) => name);
+    if (failed.length === 0) return respondJson(ctx, { status: 'ready', checks: texts });
     const { status, error, headers } = errorKinds.store_unavailable;
-    const thrown = new Error(results.map(([name, { text }]) => `${name}: ${text}`).join(', '));
+    const thrown = new Error(results.map(({ name, text }) => `${name}: ${text}`).join(', '));
     ctx.state.exchange.failure = { error, thrown };
     const message = `not ready: ${failed.join(', ')}`;
-    respondJson(ctx, { error, message, status: 'not ready', checks }, status, headers);
+    respondJson(ctx, { error, message, status: 'not ready', checks: texts }, status, headers);
   }
 
   const routes = [
@@ -71,17 +71,6 @@ function refuseOtherHosts({ req }: ExchangeContext, next: () => Promise<unknown>
 
 function respondJson(ctx: ExchangeContext, value: unknown, status = 200, headers: HttpResponse['headers'] = {}): void {
   respond(ctx, { status, headers, body: JSON.stringify(value) });
-}
-
-/** Runs a check once at a time: probes that come while it still runs, although it has timed out, share its result. */
-function shared(check: ReadinessCheck): ReadinessCheck {
-  let running: Promise<string | undefined> | undefined;
-  return () => {
-    running ??= check().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
 }
 
 /** Runs a check within the time limit. `text` is `ok` or the problem. */

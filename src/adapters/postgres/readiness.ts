@@ -1,6 +1,7 @@
 import { CompiledQuery, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../domain/errors.ts';
+import { sharedRun } from './calls/shared-run.ts';
 import { MAY_NAME } from './changes/change-epoch.ts';
 import { requireChangeFeed } from './changes/change-feed-check.ts';
 import { nodesCheck } from './citus.ts';
@@ -20,7 +21,8 @@ interface ReadinessOptions {
 
 /**
  * Creates the check that plants can be stored and read now and would be durable. It resolves to what does not work even
- * so, and what to do, or to undefined if everything works. It rejects, saying what to do, if they cannot.
+ * so, and what to do, or to undefined if everything works. It rejects, saying what to do, if they cannot. Callers share
+ * a run, which may outlast their patience.
  *
  * @param webhooks their endpoints
  */
@@ -32,7 +34,7 @@ export function readiness(
   const endpoints = webhooks.map(({ name }) => name);
   const nodesProblem = nodesCheck(database);
   let logged: string | undefined;
-  return async () => {
+  return sharedRun(async () => {
     await requireMigrations(database);
     try {
       await database.verify?.();
@@ -52,7 +54,7 @@ export function readiness(
     } catch (error) {
       throw withAdvice(error);
     }
-  };
+  });
 }
 
 /** Which of these endpoints get nothing until somebody acts. */

@@ -3,7 +3,6 @@ import { pino } from 'pino';
 import { management, type ReadinessCheck } from '../../../src/adapters/http/management.ts';
 import type { HttpServer } from '../../../src/adapters/http/sockets/server.ts';
 import { startServer } from '../../support/api-server.ts';
-import { eventually } from '../../support/eventually.ts';
 import { rawRequest, statusesIn } from '../../support/raw-request.ts';
 
 const silence = pino({ enabled: false });
@@ -47,19 +46,6 @@ test.each<[string, ReadinessCheck]>([
   const body = { error: 50300, message: 'not ready: database', status: 'not ready', checks };
   expect([answer.status, await answer.json()]).toEqual([503, body]);
   expect([answer.headers.get('Retry-After'), answer.headers.get('Content-Type')]).toEqual(['1', 'application/json']);
-});
-
-test('/ready waits for a check that still runs instead of starting it once more', async () => {
-  const runs: (() => void)[] = [];
-  const database = () => new Promise<undefined>((resolve) => runs.push(() => resolve(undefined)));
-  const { status } = await get('/ready', { database });
-  const ready = `${server.url}/ready`;
-  expect([status, (await fetch(ready)).status, runs.length]).toEqual([503, 503, 1]);
-  runs[0]?.();
-  const later = fetch(ready);
-  await eventually(() => runs.length === 2);
-  runs[1]?.();
-  expect((await later).status).toBe(200);
 });
 
 test('logs a failure, and no more than that', async () => {

@@ -11,6 +11,16 @@ test('is complete on a supported version of Postgres, and reports an older one',
   expect(await readiness(connect(url))()).toBe(major < 14 ? tooOld : undefined);
 });
 
+test('runs once for all who ask while it runs, and anew for those who come later', async () => {
+  let runs = 0;
+  const { url } = await migratedDatabase();
+  const ready = readiness({ ...connect(url), verify: async () => void runs++ });
+  await Promise.all([ready(), ready()]);
+  expect(runs).toBe(1);
+  await ready();
+  expect(runs).toBe(2);
+});
+
 test('says that a server loses plants by a power loss, and logs it once', async () => {
   const { url } = await ownPostgres(['fsync=off', 'full_page_writes=off']);
   await applyMigrations(url);

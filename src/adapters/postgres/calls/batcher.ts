@@ -4,7 +4,7 @@ import type { StoreCall } from './store-call.ts';
 interface BatcherOptions<Item, Result> {
   /** Runs one batch and resolves to each item's result, in the order of the items; single results may reject. */
   readonly run: (items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>;
-  /** Whether a batch may have failed because of one of its items, so that each call is repeated alone. */
+  /** Whether a call that fails in this way is repeated alone if it was not: another item may be the reason. */
   readonly shouldRetryAlone?: (error: unknown) => boolean;
   readonly maxItems: number;
   /** The total size of a batch's items; a larger item gets a batch of its own. */
@@ -18,7 +18,7 @@ interface BatcherOptions<Item, Result> {
 interface Entry<Item, Result> {
   readonly item: Item;
   readonly call: StoreCall;
-  readonly resolve: (result: Result | Promise<Result>) => void;
+  readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -91,18 +91,25 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
       // Empty if all have timed out meanwhile.
       const results = batch.length > 0 ? await run(batch.map(({ item }) => item)) : [];
       if (results.length !== batch.length) throw new Error(`${results.length} results for ${batch.length} items`);
-      for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);
-    } catch (error) {
-      const isShared = batch.length > 1 && shouldRetryAlone(error);
-      for (const { call, reject } of batch) {
-        if (isShared) call.mustRunAlone = true;
-        reject(error);
+      for (const [index, entry] of batch.entries()) {
+        const result = results[index] as Result | Promise<Result>;
+        if (result instanceof Promise) result.then(entry.resolve, (error) => fail([entry], error));
+        else entry.resolve(result);
       }
+    } catch (error) {
+      fail(batch, error);
     }
     // Before the callers go on.
     running--;
     runningItems -= batch.length;
     startBatches();
+
+    function fail(entries: readonly Entry<Item, Result>[], error: unknown): void {
+      for (const { call, reject } of entries) {
+        if (batch.length > 1 && shouldRetryAlone(error)) call.mustRunAlone = true;
+        reject(error);
+      }
+    }
   }
 
   function mayStart(): boolean {

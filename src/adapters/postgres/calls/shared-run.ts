@@ -1,12 +1,17 @@
-/** Lets concurrent callers share one run of the work; a caller after its end starts another run. */
-export function sharedRun<Result>(work: () => Promise<Result>): () => Promise<Result> {
-  let running: Promise<Result> | undefined;
-  return () => {
-    running ??= work().finally(() => {
-      running = undefined;
-    });
-    return running;
+/** Lets concurrent callers with the same key share one run of the work; a caller after its end starts another run. */
+export function sharedRuns<Result>(): (key: string, work: () => Promise<Result>) => Promise<Result> {
+  const running = new Map<string, Promise<Result>>();
+  return (key, work) => {
+    const run = running.get(key) ?? work().finally(() => running.delete(key));
+    running.set(key, run);
+    return run;
   };
+}
+
+/** The same for callers that all want the same. */
+export function sharedRun<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  const run = sharedRuns<Result>();
+  return () => run('', work);
 }
 
 /**

@@ -1,8 +1,10 @@
 import type { CompiledQuery } from 'kysely';
 import type { Changes, ChangesQuery } from '../../../application/ports.ts';
 import { semaphore } from '../calls/semaphore.ts';
+import { sharedRuns } from '../calls/shared-run.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
+import { READ_TEXT } from '../plants/plant-columns.ts';
 import {
   type Cursor,
   decodeCursor,
@@ -18,16 +20,14 @@ import { changeWatch } from './change-watch.ts';
 import { eventLoopSlots } from './event-loop-slots.ts';
 import { feedReader } from './feed-reader.ts';
 
-/** Octets of text in one response, unless a single plant has more. */
-const PAGE_TEXT = 1024 ** 2;
-
 /** Readers that get a response in one iteration of the event loop, which takes some milliseconds. */
 const READERS_PER_ITERATION = 50;
 
 /** The table `plants` as a feed of changes: its rows in the order of the transactions that wrote them last. */
 export function changeFeed(database: Database, callStore: CallStore) {
   const feedStatement = semaphore(database, 'changes');
-  const [changesBetween, end] = [selectChanges(database.sql), selectEnd(database.sql)];
+  const changesBetween = selectChanges(database.sql);
+  const end = selectEnd(database.sql);
   const rowsOf = feedReader(database);
 
   const watch = changeWatch(async () => {
@@ -40,16 +40,13 @@ export function changeFeed(database: Database, callStore: CallStore) {
     }
   });
 
-  const inProgress = new Map<string, Promise<ChangesRow>>();
-
+  const sharedRead = sharedRuns<ChangesRow>();
   const responseSlot = eventLoopSlots(READERS_PER_ITERATION);
 
   /** Readers that waited for the same part share a statement. */
   function shared({ position }: Cursor, until: Position, count: number): Promise<ChangesRow> {
     const key = [count, position.changed, position.id, until.changed, until.id].join();
-    const running = inProgress.get(key) ?? read(position, until, count).finally(() => inProgress.delete(key));
-    inProgress.set(key, running);
-    return running;
+    return sharedRead(key, () => read(position, until, count));
   }
 
   async function readRow<Row extends StateRow>(query: CompiledQuery<Row>): Promise<Row> {
@@ -59,7 +56,7 @@ export function changeFeed(database: Database, callStore: CallStore) {
 
   function read({ changed, id }: Position, until: Position, count: number): Promise<ChangesRow> {
     const range = { afterChanged: changed, afterId: id, untilChanged: until.changed, untilId: until.id };
-    return readRow(changesBetween({ ...range, count, room: PAGE_TEXT }));
+    return readRow(changesBetween({ ...range, count, room: READ_TEXT }));
   }
 
   async function waitForChanges(from: Cursor, limit: number, end: number, signal: AbortSignal): Promise<Part> {

@@ -18,6 +18,17 @@ export function storedIn({ id, name, tag, is_deleted }: PlantRow): NewPlant | 'd
 export const isDeleted = ({ eb }: { readonly eb: ExpressionBuilder<Tables, 'plants'> }) =>
   eb('deleted', 'is not', null).$castTo<boolean>().as('is_deleted');
 
+/** UTF-16 units of text in one statement that writes: enough to fill a batch, and Postgres parses it quickly. */
+export const WRITTEN_TEXT = 1_000_000;
+
+/** The UTF-16 units of the texts of a plant. */
+export function textLength({ name, tag = '' }: NewPlant): number {
+  return name.length + tag.length;
+}
+
+/** Octets of text in the result of one statement, unless a single plant has more. */
+export const READ_TEXT = 1024 ** 2;
+
 /** The octets of the texts of a row. */
 export const SIZE = sql<number>`octet_length(name) + coalesce(octet_length(tag), 0)`;
 

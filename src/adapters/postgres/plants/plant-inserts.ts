@@ -7,6 +7,7 @@ import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import { MissingRowError } from '../errors.ts';
 import { shouldRetryAlone } from '../failures.ts';
+import { textLength, WRITTEN_TEXT } from './plant-columns.ts';
 import type { PlantLookup } from './plant-lookup.ts';
 
 interface InsertOptions {
@@ -20,12 +21,6 @@ interface InsertOptions {
 /** What an addition finds. */
 type Found = Awaited<ReturnType<AddPlant['add']>>;
 
-/** The same; rejects if the look-up has failed. */
-type Holder = Found | Promise<Found>;
-
-/** UTF-16 units of text in one statement: enough to fill a batch, little enough for Postgres to parse quickly. */
-const BATCH_TEXT = 1_000_000;
-
 /** Adds plants in batches: one statement and one commit for all that arrived meanwhile. */
 export function plantInserts(
   database: Database,
@@ -34,11 +29,11 @@ export function plantInserts(
 ) {
   const insert = insertInto(database);
   const addInBatch = batcher<NewPlant, Found>({
-    run: (plants) => insertBatch(plants),
+    run: insertBatch,
     shouldRetryAlone,
     maxItems: batchRows,
-    maxSize: BATCH_TEXT,
-    sizeOf: ({ name, tag = '' }) => name.length + tag.length,
+    maxSize: WRITTEN_TEXT,
+    sizeOf: textLength,
     maxRunning: maxRunning(database, 'inserts'),
     letRequestsArrive: database.letRequestsArrive,
   });
@@ -51,7 +46,7 @@ export function plantInserts(
   return { add, waiting: addInBatch.waiting, running: addInBatch.running };
 
   /** Inserts the first plant of each id that is free, and returns for every plant what it found. */
-  async function insertBatch(plants: readonly NewPlant[], isRepeated = false): Promise<readonly Holder[]> {
+  async function insertBatch(plants: readonly NewPlant[]): Promise<readonly (Found | Promise<Found>)[]> {
     const firsts = new Map<bigint, NewPlant>();
     for (const plant of plants) if (!firsts.has(plant.id)) firsts.set(plant.id, plant);
     // In a fixed order: two statements that insert the same ids in different orders would deadlock.
@@ -61,31 +56,25 @@ export function plantInserts(
     );
     onInsert(plants.length);
     if (rows.length === plants.length) return plants.map(() => 'created');
-    const created = new Set(rows.map(({ id }) => id));
-    // A plant that this INSERT has stored holds its id, whatever has become of it since.
-    const holders = new Map<bigint, Holder>(rows.map(({ id }) => [id, firsts.get(id) as NewPlant]));
-    try {
-      const others = [...firsts.keys()].filter((id) => !holders.has(id));
-      if (others.length > 0) for (const [id, { stored }] of await lookUp(others)) holders.set(id, stored);
-      const missing = plants.filter(({ id }) => !holders.has(id));
-      if (missing.length > 0) {
-        if (isRepeated)
-          throw new MissingRowError(`plant ${missing[0]?.id} was not stored: a trigger or a rule may drop it`);
-        // A deleted plant held the id, and was purged before the look-up.
-        const repeated = await insertBatch(missing, true);
-        for (const [index, plant] of missing.entries()) {
-          const found = repeated[index] as Holder;
-          if (found === 'created') created.add(plant.id);
-          holders.set(plant.id, found === 'created' ? plant : found);
-        }
-      }
-    } catch (error) {
-      if (rows.length === 0) throw error;
-      // What was inserted is not inserted again: by then another plant may hold the id.
-      for (const id of firsts.keys()) if (!holders.has(id)) holders.set(id, Promise.reject(error));
+    const inserted = new Set(rows.map(({ id }) => id));
+    const others = [...firsts.keys()].filter((id) => !inserted.has(id));
+    const lookingUp = others.length > 0 ? lookUp(others) : undefined;
+    // What was inserted is not inserted again if the look-up fails: by then another plant may hold the id.
+    await (inserted.size === 0 ? lookingUp : Promise.allSettled([lookingUp]));
+
+    async function holderOf(id: bigint): Promise<Found> {
+      const found = (await lookingUp)?.get(id);
+      // Perhaps a deleted plant held the id, and was purged before the look-up: then it is stored when it runs alone.
+      if (found === undefined) throw new MissingRowError(`plant ${id} was not stored: a trigger or a rule may drop it`);
+      return found.stored;
     }
-    // Of several plants with one id, the first was inserted.
-    return plants.map(({ id }) => (created.delete(id) ? 'created' : (holders.get(id) as Holder)));
+
+    const created = new Set(inserted);
+    return plants.map(({ id }) => {
+      if (!inserted.has(id)) return holderOf(id);
+      // Of several plants with one id, the first was inserted. It holds its id, whatever has become of it since.
+      return created.delete(id) ? 'created' : (firsts.get(id) as NewPlant);
+    });
   }
 }
 

@@ -7,15 +7,13 @@ import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import { DeadlineError } from '../errors.ts';
 import { isOutcomeUnknown, shouldRetryAlone, toPortError } from '../failures.ts';
+import { textLength, WRITTEN_TEXT } from './plant-columns.ts';
 import type { FoundPlant, PlantLookup } from './plant-lookup.ts';
 import { type Change, planUpdate } from './update-plan.ts';
 import { distributedUpdate, rowUpdates, type Update } from './update-statements.ts';
 
 /** Changes in one statement. */
 const BATCH = 256;
-
-/** UTF-16 units of text in one statement. */
-const BATCH_TEXT = 1_000_000;
 
 /** What is stored after a change; or that its row was changed or locked by another transaction. */
 type Outcome = { readonly stored: Stored } | 'retry';
@@ -42,8 +40,8 @@ export function plantUpdates(
       run: (changes) => run(changes, update),
       shouldRetryAlone,
       maxItems,
-      maxSize: BATCH_TEXT,
-      sizeOf: ({ target }) => (target === 'deleted' ? 0 : target.name.length + (target.tag ?? '').length),
+      maxSize: WRITTEN_TEXT,
+      sizeOf: ({ target }) => (target === 'deleted' ? 0 : textLength(target)),
       maxRunning: maxRunning(database, 'updates'),
       letRequestsArrive: database.letRequestsArrive,
     });
@@ -64,27 +62,23 @@ export function plantUpdates(
       }
       onUpdate();
     }
-    return changes.map((change, n) => {
-      if (!outdated.has(change.id)) return { stored: outcomes[n] };
-      change.needsLookUp = true;
-      return 'retry';
-    });
+    return changes.map(({ id }, n) => (outdated.has(id) ? 'retry' : { stored: outcomes[n] }));
   }
 
   function change(id: bigint, target: Change['target'], condition?: Condition): Promise<Stored> {
-    const wanted: Change = { id, target, condition, needsLookUp: target !== 'deleted' || condition !== undefined };
+    const isUnconditional = isUnconditionalDeletion({ target, condition });
     return callStore(
       async (call) => {
         const add = (await database.isDistributed()) ? alone : inBatch;
-        while (call.isOpen) {
-          const outcome = await add(wanted, call);
+        for (let needsLookUp = !isUnconditional; call.isOpen; needsLookUp = true) {
+          const outcome = await add({ id, target, condition, needsLookUp }, call);
           if (outcome !== 'retry') return outcome.stored;
           await delay(RETRY_DELAY);
         }
         throw new DeadlineError(`plant ${id} stayed locked, or kept changing, until the call timed out`);
       },
       // A deletion that may still run could delete a plant that is created later.
-      (stored) => !isUnconditionalDeletion(wanted) || stored === 'deleted',
+      (stored) => !isUnconditional || stored === 'deleted',
     );
   }
 
@@ -95,6 +89,6 @@ export function plantUpdates(
   };
 }
 
-function isUnconditionalDeletion({ target, condition }: Change): boolean {
+function isUnconditionalDeletion({ target, condition }: Pick<Change, 'target' | 'condition'>): boolean {
   return target === 'deleted' && condition === undefined;
 }

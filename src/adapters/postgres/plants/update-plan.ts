@@ -8,8 +8,8 @@ export interface Change {
   readonly id: bigint;
   readonly target: NewPlant | 'deleted';
   readonly condition: Condition | undefined;
-  /** False for a deletion without a condition, until its UPDATE has met no row. */
-  needsLookUp: boolean;
+  /** False for a deletion without a condition, unless its UPDATE has met no row. */
+  readonly needsLookUp: boolean;
 }
 
 interface Plan {

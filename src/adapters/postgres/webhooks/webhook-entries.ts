@@ -1,15 +1,16 @@
 import { sql } from 'kysely';
 import type { Entry, Position, ReadEntries } from '../../../application/webhooks/ports.ts';
 import { semaphore } from '../calls/semaphore.ts';
+import { sharedRuns } from '../calls/shared-run.ts';
 import { statement } from '../calls/statement.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import { FEED_STATE, firstRows, type StateRow } from '../changes/change-statements.ts';
 import { feedReader } from '../changes/feed-reader.ts';
 import type { Database } from '../database.ts';
-import { PLANT_JSON } from '../plants/plant-columns.ts';
+import { PLANT_JSON, READ_TEXT } from '../plants/plant-columns.ts';
 
-/** Rows of a page, and octets of their texts unless a single plant has more. */
-const PAGE = { rows: 200, text: 1024 ** 2 };
+/** Rows of a page. */
+const PAGE_ROWS = 200;
 
 /** The state of the feed, and one row of the page; that is null if there is none. */
 interface Row extends StateRow {
@@ -27,7 +28,7 @@ export function webhookEntries(
   const page = selectEntries(database);
   const pageStatement = semaphore(database, 'webhooks');
   const rowsOf = feedReader(database);
-  const inProgress = new Map<string, ReturnType<ReadEntries['readEntries']>>();
+  const sharedRead = sharedRuns<Awaited<ReturnType<ReadEntries['readEntries']>>>();
 
   const read: ReadEntries['readEntries'] = ({ changed, id }) =>
     callStore((call) =>
@@ -40,12 +41,7 @@ export function webhookEntries(
   return {
     awaitEntries,
     /** Endpoints at one position share a statement. */
-    readEntries(after) {
-      const key = `${after.changed}/${after.id}`;
-      const running = inProgress.get(key) ?? read(after).finally(() => inProgress.delete(key));
-      inProgress.set(key, running);
-      return running;
-    },
+    readEntries: (after) => sharedRead(`${after.changed}/${after.id}`, () => read(after)),
   };
 }
 
@@ -61,7 +57,7 @@ function selectEntries({ sql: tables }: Database) {
       select epoch, is_intact, is_unnamed, page.changed, page.id, page.record
       from ${FEED_STATE} left join lateral (
         select changed, id, case when deleted is null then ${PLANT_JSON} end as record
-        from (${firstRows(isAfter, sql.lit(PAGE.rows), sql.lit(PAGE.text))}) as plant
+        from (${firstRows(isAfter, sql.lit(PAGE_ROWS), sql.lit(READ_TEXT))}) as plant
       ) as page on true order by page.changed, page.id`.compile(tables);
   });
 }
