@@ -44,21 +44,19 @@ export function deliverWebhooks(delivery: Delivery & { readonly positions: KeepP
 
     async function renewAll(): Promise<void> {
       const until = now() + LEASE_TIME;
-      const { taken, renewed, lost, missing } = await positions.take(held(), LEASE_TIME);
-      for (const endpoint of renewed) {
+      for (const [endpoint, outcome] of await positions.take(held(), LEASE_TIME)) {
         const task = tasks.get(endpoint);
-        if (task !== undefined) task.until = until;
+        if (outcome !== 'renewed') task?.end();
+        else if (task !== undefined) task.until = until;
+        if (outcome === 'missing') observer.missing(endpoint);
+        if (typeof outcome === 'object') begin(outcome, until);
       }
-      for (const endpoint of [...lost, ...missing]) tasks.get(endpoint)?.end();
-      for (const lease of taken) begin(lease, until);
-      for (const endpoint of missing) observer.missing(endpoint);
     }
 
     /** Begins to deliver once an earlier task of the endpoint, whose lease was lost, has no effect any more. */
     function begin(lease: Lease, until: number): void {
       const { endpoint, holder } = lease;
       const earlier = tasks.get(endpoint);
-      earlier?.end();
       const ended = new AbortController();
       const signal = AbortSignal.any([stop, ended.signal]);
       const mayBegin = () => !signal.aborted && now() + REQUEST_TIME <= task.until;

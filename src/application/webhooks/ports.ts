@@ -49,27 +49,21 @@ export interface Setback {
   readonly isParked: boolean;
 }
 
-/** What has become of the leases of some endpoints. */
-export interface Leases {
-  /** Those that were free and due, and are taken now. */
-  readonly taken: readonly Lease[];
-  /** The endpoints whose lease goes on. */
-  readonly renewed: readonly string[];
-  /** Those whose lease somebody else has, or nobody. */
-  readonly lost: readonly string[];
-  /** Those of which nothing is known any more: no lease can be had. */
-  readonly missing: readonly string[];
-}
+/**
+ * What has become of the lease of an endpoint: it was free and due, and is taken now; it goes on; somebody else has it, or
+ * nobody; or nothing is known of the endpoint any more.
+ */
+export type LeaseOutcome = Lease | 'renewed' | 'lost' | 'missing';
 
 /** Keeps the position of each endpoint. Each method MUST reject as ReadEntries does. */
 export interface KeepPositions {
   /**
-   * Takes and renews the leases of all endpoints, for so many milliseconds. One that is in use for a moment may be in no
-   * list, and holds as before. An endpoint that was never known begins at the end of the feed.
+   * Takes and renews the leases of all endpoints, for so many milliseconds. One that is in use for a moment may have no
+   * outcome, and holds as before. An endpoint that was never known begins at the end of the feed.
    *
    * @param held who holds the lease of each, among the endpoints that have a lease
    */
-  take(held: ReadonlyMap<string, string>, milliseconds: number): Promise<Leases>;
+  take(held: ReadonlyMap<string, string>, milliseconds: number): Promise<ReadonlyMap<string, LeaseOutcome>>;
   /**
    * Everything up to the position is acknowledged. Resolves to whether the lease was still that one, at its position;
    * otherwise nothing changes.

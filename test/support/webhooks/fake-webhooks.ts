@@ -4,6 +4,7 @@ import type {
   Entry,
   KeepPositions,
   Lease,
+  LeaseOutcome,
   Position,
   ReadEntries,
   Setback,
@@ -84,27 +85,27 @@ export function fakeStore(now: () => number, endpoints: readonly string[]) {
   const positions: KeepPositions = {
     take: (held, milliseconds) =>
       whenAvailable(() => {
-        const found = { taken: [] as Lease[], renewed: [] as string[], lost: [] as string[], missing: [] as string[] };
+        const outcomes = new Map<string, LeaseOutcome>();
         for (const endpoint of endpoints) {
           const row = rows.get(endpoint);
           if (row === undefined) {
-            found.missing.push(endpoint);
+            outcomes.set(endpoint, 'missing');
             continue;
           }
           const { position, setback } = row;
           const isDue = !setback?.isParked && row.retryAt <= now() && (row.holder === '' || row.expires < now());
-          if (row.holder !== '' && row.holder === held.get(endpoint)) found.renewed.push(endpoint);
+          if (row.holder !== '' && row.holder === held.get(endpoint)) outcomes.set(endpoint, 'renewed');
           else {
-            if (held.has(endpoint)) found.lost.push(endpoint);
+            if (held.has(endpoint)) outcomes.set(endpoint, 'lost');
             if (!isDue) continue;
             row.holder = `${++leases}`;
             const { failures } = setback ?? { failures: 0 };
             const failingFor = setback === undefined ? 0 : now() - row.failingSince;
-            found.taken.push({ endpoint, holder: row.holder, position, failures, failingFor });
+            outcomes.set(endpoint, { endpoint, holder: row.holder, position, failures, failingFor });
           }
           row.expires = now() + milliseconds;
         }
-        return found;
+        return outcomes;
       }),
     advance: (lease, { changed, id }) =>
       whenAvailable(() => {

@@ -9,7 +9,7 @@ import type { Database } from '../database.ts';
 import { IS_DUE, IS_SAME_TABLE, NO_FAILURE } from './webhook-positions.ts';
 
 /** Rows that are counted at most, since each is read. */
-export const MOST_COUNTED = 10_000;
+export const MOST_COUNTED = 1_000;
 
 /** What is known of an endpoint; `behind` is MOST_COUNTED at most. */
 export interface KnownEndpoint extends EndpointState {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
-import type { KeepPositions, Lease, Leases } from '../../../application/webhooks/ports.ts';
+import type { KeepPositions, Lease, LeaseOutcome } from '../../../application/webhooks/ports.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 
@@ -65,7 +65,7 @@ export function webhookPositions(
         await hasPlaces();
         return takeLeases(wanted, fresh, milliseconds).execute(database);
       });
-      return leasesIn(rows, held);
+      return new Map(rows.flatMap((found) => outcomeOf(found, held.get(found.endpoint))));
     },
 
     // From another position, the statement runs late, or the table was restored. From the new one, it is repeated.
@@ -126,18 +126,13 @@ function takeLeases(wanted: Readonly<Record<string, string | null>>, fresh: stri
     left join taken on taken.endpoint = wanted.endpoint`;
 }
 
-function leasesIn(rows: readonly Found[], held: ReadonlyMap<string, string>): Leases {
-  const endpointsOf = (found: readonly Found[]) => found.map(({ endpoint }) => endpoint);
-  const isHeld = ({ endpoint }: Found) => held.has(endpoint);
-  const isRenewed = ({ endpoint, holder }: Found) => holder !== null && holder === held.get(endpoint);
-  return {
-    taken: rows.flatMap((found) => (isRenewed(found) ? [] : leaseOf(found))),
-    renewed: endpointsOf(rows.filter(isRenewed)),
-    lost: endpointsOf(rows.filter((found) => isHeld(found) && found.before !== held.get(found.endpoint))),
-    missing: endpointsOf(rows.filter(({ isKnown }) => !isKnown)),
-  };
-}
-
-function leaseOf({ endpoint, holder, changed, id, failures, failingFor }: Found): Lease[] {
-  return holder === null ? [] : [{ endpoint, holder, position: { changed, id }, failures, failingFor }];
+/** @param mine who had the lease here, if somebody had. @returns the endpoint and its outcome, if there is one */
+function outcomeOf(
+  { endpoint, isKnown, before, holder, changed, id, failures, failingFor }: Found,
+  mine: string | undefined,
+): [string, LeaseOutcome][] {
+  if (!isKnown) return [[endpoint, 'missing']];
+  if (holder === null) return mine === undefined || mine === before ? [] : [[endpoint, 'lost']];
+  if (holder === mine) return [[endpoint, 'renewed']];
+  return [[endpoint, { endpoint, holder, position: { changed, id }, failures, failingFor }]];
 }

@@ -10,7 +10,7 @@ import { MOST_COUNTED, webhookEndpoints } from '../../../../src/adapters/postgre
 import { webhookEntries } from '../../../../src/adapters/postgres/webhooks/webhook-entries.ts';
 import { MISSING_ROW, placesInFeed } from '../../../../src/adapters/postgres/webhooks/webhook-places.ts';
 import { webhookPositions } from '../../../../src/adapters/postgres/webhooks/webhook-positions.ts';
-import type { Lease, Position, Setback } from '../../../../src/application/webhooks/ports.ts';
+import type { Lease, LeaseOutcome, Position, Setback } from '../../../../src/application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../../src/domain/plant.ts';
 import { lockRows, openTransaction } from '../../../support/disturbances.ts';
 import { openEmbedded } from '../../../support/embedded-template.ts';
@@ -34,6 +34,9 @@ function setback(failing: Position, others: Partial<Setback> = {}): Setback {
 
 const heldBy = (...leases: readonly Lease[]) => new Map(leases.map(({ endpoint, holder }) => [endpoint, holder]));
 
+const leasesIn = (outcomes: ReadonlyMap<string, LeaseOutcome>) =>
+  [...outcomes.values()].filter((outcome) => typeof outcome === 'object');
+
 /** What an instance of the service has of a database. */
 function webhooksIn(database: Database, names = [ENDPOINT]) {
   const callStore = storeCalls({ schemaReady: () => undefined, timeout: 10_000 });
@@ -44,8 +47,13 @@ function webhooksIn(database: Database, names = [ENDPOINT]) {
     plants,
     ...positions,
     /** Takes the lease of the only endpoint, if it can be had. */
-    take: async (milliseconds = MINUTE) => (await positions.take(new Map(), milliseconds)).taken[0],
+    take: async (milliseconds = MINUTE) => leasesIn(await positions.take(new Map(), milliseconds))[0],
     takeAll: positions.take,
+    /** What becomes of a lease, in a word. */
+    async renew(lease: Lease, milliseconds = MINUTE) {
+      const outcome = (await positions.take(heldBy(lease), milliseconds)).get(lease.endpoint);
+      return typeof outcome === 'object' ? 'taken' : outcome;
+    },
     add: () => callStore(async () => hasPlaces()),
     ...webhookEntries(database, callStore, plants.awaitEntries),
     endpoints: webhookEndpoints(database, callStore),
@@ -93,9 +101,8 @@ describe.each([
     await store.add();
     const lease = await taken();
     await store.query('delete from webhooks');
-    const nothing = { taken: [], renewed: [], lost: [] };
-    expect(await store.takeAll(new Map(), MINUTE)).toEqual({ ...nothing, missing: [ENDPOINT] });
-    expect(await store.takeAll(heldBy(lease), MINUTE)).toMatchObject({ ...nothing, lost: [ENDPOINT] });
+    expect(await store.takeAll(new Map(), MINUTE)).toEqual(new Map([[ENDPOINT, 'missing']]));
+    expect(await store.renew(lease)).toBe('missing');
     expect(await readiness(opened.database, [{ name: ENDPOINT }])()).toBe(
       `the webhook of ${ENDPOINT} gets nothing: ${MISSING_ROW}`,
     );
@@ -170,11 +177,11 @@ describe.each([
     test('can be renewed as long as nobody else has it, and is needed to keep anything', async () => {
       const first = await taken(1);
       await delay(10);
-      expect(await store.takeAll(heldBy(first), 1)).toMatchObject({ renewed: [ENDPOINT], taken: [], lost: [] });
+      expect(await store.renew(first, 1)).toBe('renewed');
       await delay(10);
       const second = await taken();
-      expect(await store.takeAll(heldBy(first), MINUTE)).toMatchObject({ renewed: [], taken: [], lost: [ENDPOINT] });
-      expect(await store.takeAll(heldBy(second), MINUTE)).toMatchObject({ renewed: [ENDPOINT], lost: [] });
+      expect(await store.renew(first)).toBe('lost');
+      expect(await store.renew(second)).toBe('renewed');
       expect(await store.advance(first, { changed: 9n, id: 9n })).toBe(false);
       await store.fail(first, setback({ changed: 1n, id: 1n }));
       await store.release(heldBy(first));
@@ -196,32 +203,33 @@ describe.each([
       expect(await store.advance({ ...first, position }, next)).toBe(true);
       expect(await store.advance(first, position)).toBe(false);
       await store.release(heldBy(first));
-      const { taken: again, lost } = await store.takeAll(heldBy(first), MINUTE);
-      expect(again).toMatchObject([{ position: next, holder: expect.not.stringMatching(first.holder) }]);
-      expect(lost).toEqual([ENDPOINT]);
+      const again = await store.takeAll(heldBy(first), MINUTE);
+      expect(leasesIn(again)).toMatchObject([{ position: next, holder: expect.not.stringMatching(first.holder) }]);
     });
 
     test('is taken and renewed for many endpoints by one statement, each with its position', async () => {
       const names = Array.from({ length: 100 }, (_, n) => `hooks.example "${n}", {}`);
       const many = webhooksIn(opened.database, names);
       const other = webhooksIn(opened.database, names);
-      const first = await many.takeAll(new Map(), MINUTE);
-      expect(first.taken.map(({ endpoint }) => endpoint).sort()).toEqual(names.toSorted());
-      const [one, two, ...others] = first.taken;
+      const first = leasesIn(await many.takeAll(new Map(), MINUTE));
+      expect(first.map(({ endpoint }) => endpoint).sort()).toEqual(names.toSorted());
+      const [one, two, ...others] = first;
       if (one === undefined || two === undefined) throw new Error('no lease');
       await many.advance(one, { changed: 9n, id: 9n });
       await many.release(heldBy(one, two));
-      const second = await other.takeAll(new Map(), MINUTE);
-      expect(new Map(second.taken.map(({ endpoint, position }) => [endpoint, position]))).toEqual(
+      const second = leasesIn(await other.takeAll(new Map(), MINUTE));
+      expect(new Map(second.map(({ endpoint, position }) => [endpoint, position]))).toEqual(
         new Map([
           [one.endpoint, { changed: 9n, id: 9n }],
           [two.endpoint, START],
         ]),
       );
-      const { taken: none, renewed, lost } = await many.takeAll(heldBy(...first.taken), MINUTE);
-      expect([none, renewed.length, new Set(lost)]).toEqual([[], others.length, new Set([one.endpoint, two.endpoint])]);
+      const renewed = await many.takeAll(heldBy(...first), MINUTE);
+      expect(renewed).toEqual(
+        new Map(first.map((lease) => [lease.endpoint, others.includes(lease) ? 'renewed' : 'lost'])),
+      );
       await many.release(heldBy(...others));
-      expect((await other.takeAll(heldBy(...second.taken), MINUTE)).taken).toHaveLength(others.length);
+      expect(leasesIn(await other.takeAll(heldBy(...second), MINUTE))).toHaveLength(others.length);
     });
 
     test('that expires later than it can is left from another clock, and free', async () => {
@@ -307,7 +315,7 @@ describe.each([
         await isDue();
         const lease = await taken();
         expect(await act()).toBe(true);
-        expect(await store.takeAll(heldBy(lease), MINUTE)).toMatchObject({ taken: [], lost: [ENDPOINT] });
+        expect(await store.renew(lease)).toBe('lost');
         expect(await store.take()).toBeUndefined();
         await leaseExpires();
         await taken();
@@ -439,14 +447,13 @@ test('a row that is locked is passed over, and its lease is as it was', async ()
   const { url } = await migratedDatabase(server.url);
   const store = webhooksIn(connect(url));
   await store.add();
-  const [first] = (await store.takeAll(new Map(), MINUTE)).taken;
+  const first = await store.take();
   if (first === undefined) throw new Error('no lease');
   const client = await openTransaction(url, 'select from webhooks for update');
-  const none = { taken: [], renewed: [], lost: [], missing: [] };
-  expect(await store.takeAll(heldBy(first), MINUTE)).toEqual(none);
-  expect(await store.takeAll(new Map(), MINUTE)).toEqual(none);
+  expect(await store.renew(first)).toBeUndefined();
+  expect(await store.take()).toBeUndefined();
   await client.query('commit');
-  expect(await store.takeAll(heldBy(first), MINUTE)).toEqual({ ...none, renewed: [ENDPOINT] });
+  expect(await store.renew(first)).toBe('renewed');
 });
 
 test('a role without rights on the table creates and reads, and /ready says what it lacks', async () => {
