@@ -199,13 +199,14 @@ export const attacks: readonly Attack[] = [
     { turnsPerSecond: 5, allowance: READ_TIME },
   ),
   // Bodies with one.
-  insider('slow bodies, more than there are places', SLOW, [JSON_TYPE, 'Content-Length: 1000'], trickle(' '), {
+  insider('slow bodies, more than requests may be in flight', SLOW, [JSON_TYPE, 'Content-Length: 1000'], trickle(' '), {
     attackers: 1_500,
     turnsPerSecond: 500,
     seconds: 6,
   }),
+  // With 64 there would be no room for other bodies: each may have a megabyte.
   insider('slow chunked bodies', SLOW, [JSON_TYPE, CHUNKED], trickle(oneByteChunks), {
-    attackers: 100,
+    attackers: 50,
     turnsPerSecond: 100,
   }),
   insider(

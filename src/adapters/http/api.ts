@@ -76,7 +76,7 @@ export function api(options: ApiOptions) {
   const methods = new Set(['GET', ...operations.map(({ method }) => method)]);
   const beforeRoutes = corsOrigins.length > 0 ? [cors(corsOrigins, [...methods])] : [];
   return {
-    handle: koaApp(routes, beforeRoutes, observer?.overloaded),
+    handle: koaApp(routes, beforeRoutes),
     logExchange: requestLog(log, log.isLevelEnabled('info') ? writeLine : undefined, observer),
     observer,
     /** The operationIds, in the order of the documentation. */

@@ -21,13 +21,11 @@ export interface Route {
 /**
  * The Koa middleware of one port, public or management: Error bodies and these routes.
  *
- * @param overloaded called for each request that is refused for overload
  * @returns a function that responds to a request, whatever happens
  */
 export function koaApp(
   routes: readonly Route[],
   beforeRoutes: readonly ExchangeMiddleware[] = [],
-  overloaded?: () => void,
 ): (exchange: Exchange) => Promise<void> {
   const middleware = compose([...beforeRoutes, routing(routes), refusalOfMethods(routes), refusePath]);
 
@@ -39,10 +37,7 @@ export function koaApp(
       // A preflight, for which the middleware for CORS only sets the status.
       if (!ctx.res.headersSent) respond(ctx, { status: ctx.status, headers: {}, body: undefined });
     } catch (thrown) {
-      const code = thrown instanceof HttpError ? thrown.code : undefined;
-      if (code === 'overloaded') exchange.next = 'after a second';
-      // Here, a request is too slow only if its body has lost its slot to another one.
-      if (code === 'overloaded' || code === 'request_too_slow') overloaded?.();
+      if (thrown instanceof HttpError && thrown.code === 'overloaded') exchange.next = 'after a second';
       respond(ctx, fail(exchange, thrown));
     }
   };

@@ -32,7 +32,7 @@ export function operationRoute(operation: Operation, gates: Gates): Route {
   const onPath = gates.operations.filter(({ path }) => path === operation.path);
   // RFC 9110 section 10.2.1: what the token may do here.
   const allowedBy = (own: Permissions) => allowOf(onPath.filter(({ permission }) => own.has(permission)));
-  const { enter, awaitBody, leave } = admissions[mayWait ? 'wait' : kind];
+  const { enter, begin, leave } = admissions[mayWait ? 'wait' : kind];
 
   async function handle(ctx: ExchangeContext, path: Readonly<Record<string, string>>): Promise<void> {
     const { req, res } = ctx;
@@ -42,10 +42,11 @@ export function operationRoute(operation: Operation, gates: Gates): Route {
     exchange.connection.isAuthenticated = true;
     const signal = () => leaving(req, res);
     const invoke = operation.prepare({ path, query: ctx.querystring, request: req, permissions, signal });
-    const slot = enter(sizeOf(req));
+    const place = enter(sizeOf(req));
     try {
       const reading = read(ctx);
-      const bytes = Buffer.isBuffer(reading) ? reading : await awaitBody(slot, reading);
+      const bytes = Buffer.isBuffer(reading) ? reading : await reading;
+      begin(place, bytes.length);
       exchange.next = 'at once';
       const { headers: own, body } = await invoke(bytes);
       // Meanwhile the parser has refused its body, and that response was sent (parser-refusals.ts).
@@ -58,7 +59,7 @@ export function operationRoute(operation: Operation, gates: Gates): Route {
       if (isKnown) respond(ctx, { status: 304, headers, body: undefined });
       else respond(ctx, { status: body === undefined ? 204 : 200, headers, body });
     } finally {
-      leave(slot);
+      leave(place);
     }
   }
 

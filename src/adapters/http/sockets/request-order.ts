@@ -1,15 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Connection } from '../exchange.ts';
+import type { Connection, Exchange } from '../exchange.ts';
 
 /** Requests that may wait on a connection behind the request in progress. */
 export const MAX_WAITING = 16;
 
 /**
- * Connections on which more requests came than may wait. Node.js keeps all the requests that it has read, 8 MiB for 64
- * KiB of the shortest, until the connection closes.
+ * Connections on which more requests came than may wait. Node.js keeps all the requests that it has read until the
+ * connection closes: 8 MiB for 64 KiB of the shortest.
  */
 export const MAX_OVERFULL = 32;
+
+/** Milliseconds, the same as Retry-After: clients that respect it are not affected. */
+const OVERLOAD_PAUSE = 1_000;
 
 type Begin = (connection: Connection, request: IncomingMessage, response: ServerResponse) => void;
 
@@ -41,10 +44,20 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
     if (overfull.size > MAX_OVERFULL) connection.socket.destroy();
   }
 
+  /** Begins the next request of a connection on which none is in progress, or reads on until it comes. */
+  function readNext(connection: Connection): void {
+    const { socket, waiting, refusal } = connection;
+    if (!socket.writable) return;
+    const next = waiting.shift();
+    if (next !== undefined) begin(connection, next.request, next.response);
+    connection.isReadingPaused = mustNotRead(connection);
+    if (!connection.isReadingPaused) socket.resume();
+    if (refusal !== undefined && isNext(connection)) refuse(refusal, connection);
+  }
+
   return {
     /** The open connections. */
     connections: connections as ReadonlyMap<Socket, Connection>,
-    pauseReading,
 
     open(socket: Socket): Connection {
       const connection: Connection = { socket, isAuthenticated: false, waiting: [], isReadingPaused: false };
@@ -80,15 +93,23 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
       if (mustNotRead(connection)) pauseReading(connection);
     },
 
-    /** Nothing is in progress any more: begins the next request, or reads on until it comes. */
-    readNext(connection: Connection): void {
-      const { socket, waiting, refusal } = connection;
-      if (!socket.writable) return;
-      const next = waiting.shift();
-      if (next !== undefined) begin(connection, next.request, next.response);
-      connection.isReadingPaused = mustNotRead(connection);
-      if (!connection.isReadingPaused) socket.resume();
-      if (refusal !== undefined && isNext(connection)) refuse(refusal, connection);
+    /**
+     * An exchange has ended: the next request of its connection begins.
+     *
+     * After one that was not admitted, or behind which others wait, it begins in the next iteration of the event loop:
+     * a client that sends one request after another would keep all others waiting. And while libuv finds a thousand
+     * sockets readable, it polls again within the iteration (uv__io_poll), so clients that retry at once would delay
+     * timers and new database connections for seconds. After a refusal for overload it begins a second later:
+     * otherwise those clients would take processing time from the admitted requests, and the overload would never end.
+     */
+    end({ connection, next }: Exchange): void {
+      if (next === 'at once' && connection.waiting.length === 0) {
+        readNext(connection);
+        return;
+      }
+      pauseReading(connection);
+      if (next === 'after a second') setTimeout(readNext, OVERLOAD_PAUSE, connection).unref();
+      else setImmediate(readNext, connection);
     },
 
     /** The parser could not read a request, or its time is up. */

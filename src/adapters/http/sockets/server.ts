@@ -6,7 +6,6 @@ import type { Logger } from 'pino';
 import { type Connection, type Exchange, openExchange } from '../exchange.ts';
 import { MAX_HEADERS } from '../request/koa-app.ts';
 import type { RequestObserver } from '../request/request-log.ts';
-import { backPressure } from './back-pressure.ts';
 import { connectionLimit } from './connection-limits.ts';
 import { refuse } from './parser-refusals.ts';
 import { requestOrder } from './request-order.ts';
@@ -73,7 +72,6 @@ export async function serve(
 
   const limitConnections = connectionLimit(maxConnections, log);
   const order = requestOrder(begin, (...refused) => refuse(...refused, log, observer));
-  const afterExchange = backPressure(order);
   let isClosing = false;
 
   function begin(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
@@ -84,7 +82,7 @@ export async function serve(
 
   function end(exchange: Exchange): void {
     logExchange(exchange);
-    afterExchange(exchange);
+    order.end(exchange);
   }
 
   server.on('connection', (socket: Socket) => limitConnections(order.open(socket)));
