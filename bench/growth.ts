@@ -21,7 +21,7 @@ import { claimTable } from './tables.ts';
  *
  * Does a big table slow the service down? Two services on one Postgres, one over an empty table and one over a big
  * one, and Fastify + pg over the big one, take turns under the same load. Ids are random, so nearly every new one touches
- * another page of a big index. Postgres has the settings that docs/operations.md gives for so many plants, unless
+ * another page of a big index. Postgres has the settings that docs/postgres.md gives for so many plants, unless
  * --defaults is given.
  */
 
@@ -38,7 +38,7 @@ const rounds = positive(values.rounds, 7);
 const seconds = positive(values.seconds, 10);
 const connections = 64;
 
-/** For ten million plants on 24 GiB (docs/operations.md). */
+/** For ten million plants on 24 GiB (docs/postgres.md). */
 const SETTINGS = ['shared_buffers=6GB', 'max_wal_size=16GB', 'checkpoint_timeout=30min'];
 
 await session(async (session) => {

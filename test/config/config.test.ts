@@ -194,10 +194,10 @@ test.each<[string[], string]>([
     'must have an sslmode of disable, no-verify, prefer, require, verify-ca, verify-full',
   ],
   [
-    ['postgres://db.example/plants?sslrootcert=/no/such/file'],
-    'must name files that can be read as sslrootcert, sslcert and sslkey: ' +
-      "ENOENT: no such file or directory, open '/no/such/file'",
+    ['', '&sslmode=require'].map((more) => `postgres://db.example/plants?sslrootcert=/no/such/file${more}`),
+    'must name a file that can be read as its sslrootcert: /no/such/file does not exist',
   ],
+  [['postgres://db.example/plants?sslkey=/'], 'must name a file that can be read as its sslkey: / is a folder'],
   [
     ['sslcert', 'sslkey'].map((name) => `postgres://db.example/plants?${name}=${import.meta.filename}`),
     'must have a PEM certificate as its sslcert, and its PEM key as sslkey',

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
@@ -6,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { alertRules, dashboardQueries } from '../support/monitoring/prometheus.ts';
 import { promtool, startPrometheus } from '../support/monitoring/prometheus-server.ts';
-import { projectFile, startService, temporaryFolder } from '../support/service-process.ts';
+import { projectFile, run, startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 import { UNHEARD } from '../support/webhooks/webhook-receiver.ts';
 
@@ -36,8 +37,17 @@ describe('Prometheus', () => {
     const prometheus = await startPrometheus(new URL(service.managementUrl).host);
     const client = apiClient(service.apiUrl);
     const send = async (...request: Parameters<typeof client.send>) => (await client.send(...request)).status;
-    return { send, prometheus };
+    return { send, prometheus, managementUrl: service.managementUrl };
   };
+
+  test('finds nothing wrong with the names, types and texts of the metrics', async () => {
+    const { send, managementUrl } = await start();
+    expect(await send('POST', '/plants', { body: '{"id":0,"name":"Monstera"}' })).toBe(200);
+    const file = join(await temporaryFolder(), 'metrics.txt');
+    await writeFile(file, await (await fetch(`${managementUrl}/metrics`)).text());
+    const checked = await run('sh', ['-c', 'promtool check metrics < "$0"', file]);
+    expect(checked).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
 
   test('has data for every panel of the dashboard, and evaluates every alert', async () => {
     const { send, prometheus } = await start();

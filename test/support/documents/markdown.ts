@@ -23,6 +23,12 @@ export function codeBlocks(document: string): Block[] {
   return found.toSorted((a, b) => a.at - b.at);
 }
 
+/** The statements of each of its blocks of SQL. */
+export function sqlStatements(document: string): string[][] {
+  const blocks = codeBlocks(document).filter(({ language }) => language === 'sql');
+  return blocks.map(({ text }) => text.split(/(?<=;)\n/).filter((statement) => statement !== ''));
+}
+
 /** What its links and images point to. */
 export function linkTargets(document: string): string[] {
   const prose = document.replace(FENCED, '').replace(/`[^`]*`/g, '');

@@ -15,7 +15,7 @@ export async function startPgBouncer(program: string, serverUrl: string, more: r
   const folder = await temporaryFolder();
   await chmod(folder, 0o755);
   const users = join(folder, 'users.txt');
-  await writeFile(users, `"${server.username}" "${server.password}"\n`);
+  await writeFile(users, `"${server.username}" "${decodeURIComponent(server.password)}"\n`);
   const file = join(folder, 'pgbouncer.ini');
   const settings = [
     '[databases]',

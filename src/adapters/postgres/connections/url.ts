@@ -1,9 +1,20 @@
 import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { Client } from 'pg';
 
 /** As pg reads them, all but `disable` and `no-verify` check the certificate and the host name. */
 const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
+/** Parameters that name files. */
+const FILES = ['sslrootcert', 'sslcert', 'sslkey'];
+
+/** Why a file cannot be read, by Node.js's code. */
+const UNREADABLE: Readonly<Record<string, string>> = {
+  EACCES: 'is not readable by this user',
+  EISDIR: 'is a folder',
+  ENOENT: 'does not exist',
+};
 
 /** The query parameters that pg or this adapter reads from a URL and that this service does not set itself. */
 const PARAMETERS = [
@@ -60,7 +71,7 @@ export function postgresUrlProblem(url: string): string | undefined {
     return `must not have the parameter ${unknown}: only ${PARAMETERS.join(', ')} are known`;
   }
   // As in pg, the last value counts.
-  const { sslmode } = Object.fromEntries(searchParams);
+  const { sslmode, ...parameters } = Object.fromEntries(searchParams);
   if (sslmode !== undefined && !SSL_MODES.includes(sslmode)) return `must have an sslmode of ${SSL_MODES.join(', ')}`;
   try {
     const { host, ssl } = new Client({ connectionString: urlForDriver(url) }) as {
@@ -77,10 +88,23 @@ export function postgresUrlProblem(url: string): string | undefined {
     return undefined;
   } catch (error) {
     if (error instanceof URIError) return ENCODED;
-    const { syscall, code, message } = error as NodeJS.ErrnoException;
-    if (syscall !== undefined) return `must name files that can be read as sslrootcert, sslcert and sslkey: ${message}`;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const unreadable = FILES.map((name) => unreadableFile(name, parameters[name])).find((problem) => problem);
+    if (unreadable !== undefined) return unreadable;
     if (code?.startsWith('ERR_OSSL')) return 'must have a PEM certificate as its sslcert, and its PEM key as sslkey';
     return `cannot be used: ${message}`;
+  }
+}
+
+/** @returns why the file of a parameter cannot be read, in words; undefined if it can */
+function unreadableFile(name: string, path: string | undefined): string | undefined {
+  if (!path) return undefined;
+  try {
+    readFileSync(path);
+    return undefined;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    return `must name a file that can be read as its ${name}: ${path} ${UNREADABLE[code] ?? `cannot (${code})`}`;
   }
 }
 

@@ -37,6 +37,10 @@ const CONNECTION_ADVICE: readonly [message: RegExp, advice: string][] = [
     "switch TLS on in Postgres, or take sslmode out of the database's URL",
   ],
   [/^(self-signed certificate|unable to (verify the first certificate|get (local )?issuer certificate))/, AUTHORITY],
+  [
+    /^Hostname\/IP does not match certificate's altnames/,
+    "name a host of the server's certificate in the database's URL",
+  ],
 ];
 
 /** Adds advice to the message of an error of Postgres or of connecting, if there is any. @returns the same error */

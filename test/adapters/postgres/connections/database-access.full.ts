@@ -7,6 +7,7 @@ import { execute } from '../../../../tooling/execute.ts';
 import type { PostgresServer } from '../../../../tooling/postgres-server.ts';
 import { apiClient } from '../../../support/api-client.ts';
 import { post, TOKEN } from '../../../support/api-server.ts';
+import { sqlStatements } from '../../../support/documents/markdown.ts';
 import { runMigrate } from '../../../support/migrations.ts';
 import { selfSignedCertificate } from '../../../support/servers/certificate.ts';
 import { listening } from '../../../support/servers/local-server.ts';
@@ -35,8 +36,6 @@ let server: PostgresServer;
 /** The statements of the page: for a superuser before the first migration, and for the tables' owner after it. */
 let setUp: string[] = [];
 let grants: string[] = [];
-/** What it adds to the role of the service behind PgBouncer, for a superuser. */
-let deadlines: string[] = [];
 
 beforeAll(async () => {
   folder = await temporaryFolder();
@@ -46,20 +45,12 @@ beforeAll(async () => {
   const tlsFiles = { 'pg_hba.conf': HBA, 'server.crt': certificate, 'server.key': key };
   server = await ownPostgres(['ssl=on', 'fsync=off'], tlsFiles);
 
-  [setUp = [], grants = [], deadlines = []] = await statementsOf('docs/postgres.md');
+  [setUp = [], grants = []] = sqlStatements(await readFile(projectFile('docs/postgres.md'), 'utf8'));
   await executeAll(server.url, setUp);
   const both = { DATABASE_URL: urlOf('plants_service'), MIGRATION_DATABASE_URL: urlOf('plants_migrator') };
   expect(await runMigrate(both)).toMatchObject({ code: 0, stderr: '' });
   await executeAll(urlOf('plants_migrator'), grants);
 });
-
-/** Of each block of SQL in a page. */
-async function statementsOf(document: string): Promise<string[][]> {
-  const page = await readFile(projectFile(document), 'utf8');
-  return [...page.matchAll(/^```sql\n(.*?)^```/gms)].map(([, block = '']) =>
-    block.split(/(?<=;)\n/).filter((statement) => statement !== ''),
-  );
-}
 
 function passwordOf(role: string): string {
   return new RegExp(`ROLE ${role} LOGIN PASSWORD '(.*)'`).exec(setUp.join('\n'))?.[1] ?? '';
@@ -123,14 +114,9 @@ describe('the role of the service', () => {
     await expect(execute(urlOf('plants_service'), statement)).rejects.toMatchObject({ code: '42501' });
   });
 
-  test('has the deadlines that an administrator gives it', async () => {
-    await executeAll(server.url, deadlines);
-    try {
-      for (const name of ['statement_timeout', 'lock_timeout']) {
-        expect(await execute(urlOf('plants_service'), `SHOW ${name}`)).toEqual([{ [name]: '1s' }]);
-      }
-    } finally {
-      await execute(server.url, 'ALTER ROLE plants_service RESET ALL');
+  test('has the deadlines that it needs behind PgBouncer', async () => {
+    for (const name of ['statement_timeout', 'lock_timeout']) {
+      expect(await execute(urlOf('plants_service'), `SHOW ${name}`)).toEqual([{ [name]: '1s' }]);
     }
   });
 
@@ -201,12 +187,12 @@ describe('the password of the database is told to nobody', () => {
     for (const form of [password, encodeURIComponent(password)]) expect(said).not.toContain(form);
   }
 
-  test.each<[string, number, (url: string) => string]>([
-    ['it is right', 200, (url) => url],
-    ['it is wrong', 503, (url) => url.replace('plants_service', 'plants_migrator')],
-    ['the authority is wrong', 503, (url) => url.replace('trusted', 'other')],
-    ['the host name is wrong', 503, (url) => url.replace('localhost', '127.0.0.1')],
-  ])('if %s', async (_name, status, changed) => {
+  test.each<[string, number, (url: string) => string, check: string]>([
+    ['it is right', 200, (url) => url, 'ok'],
+    ['it is wrong', 503, (url) => url.replace('plants_service', 'plants_migrator'), 'fix the user and the password'],
+    ['the authority is wrong', 503, (url) => url.replace('trusted', 'other'), 'as sslrootcert'],
+    ['the host name is wrong', 503, (url) => url.replace('localhost', '127.0.0.1'), 'name a host of'],
+  ])('if %s', async (_name, status, changed, check) => {
     const service = await startService(folder, {
       DATABASE_URL: changed(urlOf('plants_service')),
       ACCESS_TOKENS: TOKEN,
@@ -215,7 +201,8 @@ describe('the password of the database is told to nobody', () => {
       STORE_TIMEOUT: status === 200 ? '20s' : '500ms',
     });
     const answers = [await create(service, { id: 3, name: 'Ficus' }), await ready(service)];
-    expect(answers).toMatchObject([{ status }, { status }]);
+    const database = expect.stringContaining(check);
+    expect(answers).toMatchObject([{ status }, { status, checks: { database } }]);
     service.kill('SIGTERM');
     await service.exited;
     expectSecret(JSON.stringify(answers) + service.stdout() + service.stderr());
