@@ -21,7 +21,7 @@ import { claimTable } from './tables.ts';
 const root = join(import.meta.dirname, '..');
 
 /** Every document that has figures. */
-export const documents = ['docs/import.md', 'docs/performance.md'] as const;
+export const documents = ['docs/import.md', 'docs/operations.md', 'docs/performance.md'] as const;
 
 const SECTION = /(<!-- figures: (\S+) -->\n)[\s\S]*?(<!-- end of figures -->)/g;
 
@@ -48,6 +48,14 @@ export interface BenchResults {
   readonly settings: { readonly rounds: number; readonly seconds: number };
   readonly summary: readonly Summary[];
   readonly runs: readonly Run[];
+}
+
+interface GrowthResults {
+  readonly settings: { readonly plants: number };
+  /** Medians on an empty table and on a big one. */
+  readonly summary: Readonly<
+    Record<'requestsPerSecond' | 'postgresCpu', { readonly big: number; readonly ratio: number }>
+  >;
 }
 
 interface ImportResults {
@@ -129,6 +137,31 @@ const writers = {
       ),
     ].join('\n');
   },
+  'bench/results.json#capacity': ({ machine, runs }: BenchResults) => {
+    const counts = [64, 512];
+    const row = (what: string, figure: keyof Figures) => [
+      what,
+      ...counts.map((count) => number(medianOf(runs, figure, ['ours', count]), 0)),
+    ];
+    return [
+      `On ${machine.cores} cores, shared by the service, Postgres and the load:`,
+      '',
+      markdownTable(
+        ['one instance', ...counts.map((count) => `${count} connections`)],
+        [
+          row('plants committed per second', 'requestsPerSecond'),
+          row('its own CPU per plant, µs', 'serverCpu'),
+          row("Postgres's CPU per plant, µs", 'postgresCpu'),
+          row('memory, MiB', 'memory'),
+        ],
+      ),
+    ].join('\n');
+  },
+  'bench/growth.json#capacity': ({ settings, summary: { requestsPerSecond, postgresCpu } }: GrowthResults) =>
+    [
+      `On a table of ${number(settings.plants, 0)} plants the throughput is ${number(requestsPerSecond.ratio)} of that on an empty one, and Postgres's CPU per`,
+      `plant ${number(postgresCpu.big, 0)} µs, ${number(postgresCpu.ratio)} of that on an empty one, with [settings](postgres.md#settings-by-size-of-the-table) for that size.`,
+    ].join('\n'),
   'bench/import.json': ({ settings, summary, longRun }: ImportResults) => {
     const names: Record<string, string> = { copy: '`COPY` of CSV', csv: 'import of CSV', ndjson: 'import of NDJSON' };
     const rows = summary.map(({ way, plantsPerSecond, ofCopy }) => [

@@ -23,6 +23,7 @@ folder's configuration starts, with its token. You can interrupt an import and r
   --replace        changes plants that exist and differ; without it, they stay as they are, and the record is refused
   --ids-from N     numbers a list without ids, from N on
   --check          stores nothing, and only says what would be refused by its form
+  --version        show the version
   -h, --help       show this help
 
 Refused records go to FILE.rejected.csv or .ndjson, to be corrected and imported again. Exit codes: 0 all plants are in

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { runCommand } from './commands/run-command.ts';
@@ -28,15 +27,10 @@ stopOnSignals(() => running);
 // By default, Node.js opens a debugger.
 process.on('SIGUSR1', () => {});
 
-const readArguments = () => parseArgs({ options: { version: { type: 'boolean' } } }).values;
-await runCommand('start', USAGE, readArguments, run, 'Plant Store cannot start.\n');
+await runCommand('start', USAGE, () => parseArgs({}), run, 'Plant Store cannot start.\n');
 
 /** @returns the exit code, once the service has started */
-async function run({ version }: ReturnType<typeof readArguments>): Promise<number> {
-  if (version) {
-    console.log(ownVersion());
-    return 0;
-  }
+async function run(): Promise<number> {
   const config = readConfig();
   const log = await createLog(config.logLevel);
   const app = await startApp(config, log);
@@ -72,8 +66,4 @@ async function sayReadiness(ready: App['ready']): Promise<void> {
 function exampleRequest(url: string, token: string): string {
   const plant = JSON.stringify({ id: 1, name: 'Monstera deliciosa', tag: 'houseplant' });
   return `curl ${url}/plants -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '${plant}'`;
-}
-
-function ownVersion(): string {
-  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }

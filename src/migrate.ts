@@ -21,6 +21,7 @@ DATA_DIR.
   down         reverts the newest migration, with all that only its tables hold: not the plants, unless --delete-plants
   renew-feed   ends all positions in the feed of changes: after a disk or a folder was set back to a copy, or rows were
                restored into a table that stayed (docs/following.md)
+  --version    shows the version
   -h, --help   shows this
 
 Exit codes: 0 done; 1 it did not begin, or could not go on.`;

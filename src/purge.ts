@@ -24,6 +24,7 @@ bring the plant back, or delete another one that has got the id.
   --even-if-recent       also those deleted within the last hour: safe if the service, and each of its connections to
                          the database, has ended since the deletion
   --yes                  forgets them; without it, the command only says how many they are
+  --version              shows the version
   -h, --help             shows this
 
 It can be interrupted and run again. Exit codes: 0 done; 1 it did not begin, or could not go on; 130, 143 it was

@@ -21,6 +21,7 @@ DATA_DIR while the service does not run. Running instances go on within 5 s, or 
   resume URL   tries again now, also if the endpoint is parked
   skip URL     sets aside the plant that fails, as it is now, and goes on after it
   rewind URL   sends all plants again, from the first one on
+  --version    shows the version
   -h, --help   shows this
 
 Exit codes: 0 done; 1 nothing was changed.`;

@@ -125,7 +125,7 @@ export interface components {
         NewPlant: {
             /**
              * Format: int64
-             * @description an integer from -9223372036854775808 to 9223372036854775807. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md)
+             * @description an integer from -9223372036854775808 to 9223372036854775807. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md)
              * @example 1
              */
             id: bigint;
@@ -179,7 +179,7 @@ export interface components {
         ChangedPlant: {
             /**
              * Format: int64
-             * @description the id in the path, or omitted. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md)
+             * @description the id in the path, or omitted. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md)
              * @example 1
              */
             id?: bigint;
@@ -213,7 +213,7 @@ export interface components {
             lastLine: number;
             /**
              * Format: int64
-             * @description its id, if that is known. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md)
+             * @description its id, if that is known. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md)
              * @example 1006
              */
             id?: bigint;
@@ -298,7 +298,7 @@ export interface components {
         Deletion: {
             /**
              * Format: int64
-             * @description an integer from -9223372036854775808 to 9223372036854775807. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md)
+             * @description an integer from -9223372036854775808 to 9223372036854775807. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md)
              * @example 1
              */
             id: bigint;
@@ -349,7 +349,7 @@ export interface operations {
                  * @example 100
                  */
                 limit?: number;
-                /** @description only plants with larger ids than this. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md) */
+                /** @description only plants with larger ids than this. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md) */
                 after?: bigint;
                 /** @description only plants with exactly this tag, which may be empty */
                 tag?: string;
@@ -671,7 +671,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md) */
+                /** @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md) */
                 id: bigint;
             };
             cookie?: never;
@@ -886,7 +886,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md) */
+                /** @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md) */
                 id: bigint;
             };
             cookie?: never;
@@ -1088,7 +1088,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md) */
+                /** @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md) */
                 id: bigint;
             };
             cookie?: never;
@@ -1262,7 +1262,7 @@ export interface operations {
             query?: {
                 /** @description what becomes of a plant that exists and differs: it is kept, and the record refused, or replaced */
                 existing?: "keep" | "replace";
-                /** @description for a list without ids: the id of its first record; the others follow it. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (docs/clients.md) */
+                /** @description for a list without ids: the id of its first record; the others follow it. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md) */
                 idsFrom?: bigint;
                 /** @description whether the list goes on after this body; what is not complete is not read: send it with the next part */
                 more?: boolean;

@@ -1,10 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { say } from '../process/say.ts';
 
 /**
  * Runs a command and sets the exit code. An error prints its message on stderr, with exit code 1.
  *
  * @param name in package.json
- * @param usage printed on stdout for --help
+ * @param usage printed on stdout for --help; every command knows --version, too
  * @param parse parses the command line; it throws an Error that says what is wrong with it
  * @param run resolves to the exit code
  * @param failed printed before the message of an error
@@ -21,12 +22,17 @@ export async function runCommand<Arguments>(
   try {
     const args = process.argv.slice(2);
     if (args.includes('--help') || args.includes('-h')) console.log(usage);
+    else if (args.includes('--version')) console.log(ownVersion());
     else process.exitCode = await run(parsedCommandLine(name, () => parse(args)));
   } catch (error) {
     say(failed + (error instanceof Error ? error.message : String(error)));
     // An embedded database that could not be opened keeps a timer, and with it the process.
     process.exit(1);
   }
+}
+
+function ownVersion(): string {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 }
 
 /** Adds how to get help to an error of the command line. */

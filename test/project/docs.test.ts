@@ -8,7 +8,7 @@ import { serverLimits } from '../../src/adapters/http/sockets/server.ts';
 import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
 import { NAMES } from '../../src/config/variables.ts';
 import { documents } from '../support/documents/documents.ts';
-import { anchors, linkTargets, tableRows } from '../support/documents/markdown.ts';
+import { anchors, codeBlocks, linkTargets, tableRows } from '../support/documents/markdown.ts';
 import { projectFile } from '../support/service-process.ts';
 
 /* What the documents say holds: links lead somewhere, tables match the code, and figures are those of the benches. */
@@ -39,6 +39,14 @@ describe.each(documents)('%s', (name) => {
     expect(scripts).toEqual(expect.arrayContaining(named));
     const benches = [...document.matchAll(/npm run bench -- (\w+)/g)].map(([, bench]) => `bench/${bench}.ts`);
     expect(benches.filter((file) => !existsSync(projectFile(file)))).toEqual([]);
+  });
+
+  test('has only commands whose files are there', () => {
+    const commands = codeBlocks(document).filter(({ language }) => ['sh', 'indented'].includes(language));
+    const OWN = /(?<![\w./-])(?:\.ci|bench|deploy|docs|examples|migrations|src|test|tooling)\/[\w@./-]+/g;
+    const named = commands.flatMap(({ text }) => text.match(OWN) ?? []);
+    const files = named.filter((file) => !file.includes('node_modules'));
+    expect(files.filter((file) => !existsSync(projectFile(file)))).toEqual([]);
   });
 });
 
@@ -96,10 +104,20 @@ function namedTests(document: string): string[] {
   return [...bracketed, ...cells.flatMap((cell) => cell.match(/[\w./-]+/g) ?? [])];
 }
 
-test.each(['docs/reliability.md', 'docs/security.md'])('%s names only tests that there are', (name) => {
+test.each(['test/faults/README.md', 'docs/security.md'])('%s names only tests that there are', (name) => {
   const named = namedTests(read(name));
   expect(named.length).toBeGreaterThan(30);
   expect(named.filter((test) => !tests.some((path) => path.endsWith(`/${test}`)))).toEqual([]);
+});
+
+test('docs/operations.md names every operation', () => {
+  const { paths } = JSON.parse(read('test/golden/openapi.json'));
+  const operations = Object.values<Record<string, { operationId?: string }>>(paths).flatMap((path) =>
+    Object.values(path),
+  );
+  const ids = operations.flatMap(({ operationId }) => operationId ?? []);
+  expect(ids.length).toBeGreaterThan(5);
+  expect(ids.filter((id) => !read('docs/operations.md').includes(`\`${id}\``))).toEqual([]);
 });
 
 test('docs/errors.md lists exactly the errors that are sent', () => {

@@ -53,7 +53,7 @@ test('has every folder of src on its map, and no other', () => {
 
 test('gives the defaults that hold', () => {
   const rows = tableRows(readme, 'variable');
-  expect(rows).toHaveLength(3);
+  expect(rows).toHaveLength(5);
   const given = Object.fromEntries(rows.map(([name = '', value = '']) => [name, value]));
   expect(readConfig(given)).toEqual(readConfig({}));
 });

@@ -53,6 +53,11 @@ export interface NodeOptions {
   readonly wrapper?: readonly string[];
 }
 
+export interface ServiceOptions extends NodeOptions {
+  /** The folder of another version. */
+  readonly version?: string;
+}
+
 /** Runs Node.js in a folder, with these variables, PATH and the compile cache as its whole environment. */
 export function startNode(
   args: readonly string[],
@@ -139,16 +144,20 @@ export function run(
 }
 
 /** The service on free ports, which nothing has to notice its end, unless the environment says otherwise. */
-export function startMain(cwd: string, environment: Record<string, string> = {}, options?: NodeOptions): NodeProcess {
+export function startMain(
+  cwd: string,
+  environment: Record<string, string> = {},
+  { version = projectFile(''), ...options }: ServiceOptions = {},
+): NodeProcess {
   const defaults = { PORT: '0', MANAGEMENT_PORT: '0', SHUTDOWN_DELAY: '0' };
-  return startNode([projectFile('src/main.ts')], cwd, { ...defaults, ...environment }, options);
+  return startNode([join(version, 'src/main.ts')], cwd, { ...defaults, ...environment }, options);
 }
 
 /** The same, once it listens. */
 export async function startService(
   cwd: string,
   environment: Record<string, string> = {},
-  options?: NodeOptions,
+  options?: ServiceOptions,
 ): Promise<Service> {
   const service = startMain(cwd, environment, options);
   const found = async (pattern: RegExp) => {

@@ -103,7 +103,7 @@ function exactness(schema: object): string {
   if (!('format' in schema && schema.format === 'int64')) return '';
   return (
     '. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another ' +
-    'plant. Use a string or a bigint there (docs/clients.md)'
+    'plant. Use a string or a bigint there (examples/README.md)'
   );
 }
 

@@ -82,9 +82,9 @@ describe.each(variants)('%s: clients made of %s', (name, _what, document, fetch,
   });
 });
 
-describe('docs/clients.md', () => {
+describe('examples/README.md', () => {
   /** The heading of each section, and its blocks: commands, and files that are named in their first line. */
-  const sections = readFileSync(projectFile('docs/clients.md'), 'utf8')
+  const sections = readFileSync(projectFile('examples/README.md'), 'utf8')
     .split(/^##+ /m)
     .map((section): [name: string, blocks: Block[]] => [section.split('\n')[0] ?? '', codeBlocks(section)])
     .filter(([, blocks]) => blocks.length > 0);

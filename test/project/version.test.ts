@@ -1,0 +1,32 @@
+import { globSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { containerOf, readManifests } from '../support/documents/manifests.ts';
+import { projectFile, run } from '../support/service-process.ts';
+
+/* A release has one version, which stands in several files. */
+
+const read = (file: string) => readFileSync(projectFile(file), 'utf8');
+const { version } = JSON.parse(read('package.json'));
+
+test('the lock file, the OpenAPI document and the newest release of the changelog have that of package.json', () => {
+  const lock = JSON.parse(read('package-lock.json'));
+  expect([lock.version, lock.packages[''].version]).toEqual([version, version]);
+  expect(JSON.parse(read('test/golden/openapi.json')).info.version).toBe(version);
+  expect(/^## (\d\S*)/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version);
+});
+
+test('the image is labelled with it, and the manifests use the image of that name', async () => {
+  expect(/image\.version="(.*?)"/.exec(read('Dockerfile'))?.[1]).toBe(version);
+  const { only } = await readManifests();
+  const images = [only('Deployment'), only('Job')].map((workload) => containerOf(workload).image);
+  expect(images).toEqual([`plant-store:${version}`, `plant-store:${version}`]);
+});
+
+test('every command shows it', async () => {
+  const commands = globSync('src/*.ts', { cwd: projectFile('') });
+  expect(commands).toContain('src/main.ts');
+  for (const command of commands) {
+    const { code, stdout } = await run(process.execPath, [projectFile(command), '--version']);
+    expect([command, code, stdout]).toEqual([command, 0, `${version}\n`]);
+  }
+});

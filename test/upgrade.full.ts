@@ -1,0 +1,103 @@
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, jest, test } from '@jest/globals';
+import { freePort } from '../tooling/free-port.ts';
+import { TOKEN } from './support/api-server.ts';
+import { eventually } from './support/eventually.ts';
+import { forAllTests } from './support/lifetimes.ts';
+import { faultless, judge, type Load, naturals, startLoad } from './support/load-clients.ts';
+import { plantsOf } from './support/plants/plant-lines.ts';
+import { projectFile, run, type Service, startNode, startService, temporaryFolder } from './support/service-process.ts';
+import { emptyDatabase, storedPlantsAt } from './support/test-database.ts';
+
+/*
+ * Upgrades from an earlier commit of this repository, and back, under load, by the steps of docs/upgrading.md. The
+ * earlier version runs with today's packages, which have all that it needs.
+ */
+
+jest.setTimeout(600_000);
+
+/** Before migrations 0004 and 0005, webhooks, the import by HTTP and the page. */
+const EARLIER = '385f6229e5fba965457aa3ef419a5f78e39bf427';
+
+const today = projectFile('');
+const earlier = forAllTests(async () => {
+  const folder = await temporaryFolder();
+  const archive = join(folder, 'earlier.tar');
+  const { code, stderr } = await run('git', ['archive', '--output', archive, EARLIER], {}, today);
+  if (code !== 0) throw new Error(`this needs the history of the repository (git fetch --unshallow): ${stderr}`);
+  expect(await run('tar', ['-xf', archive, '-C', folder])).toMatchObject({ code: 0 });
+  await symlink(projectFile('node_modules'), join(folder, 'node_modules'));
+  return { folder };
+});
+
+const replace = async (old: Service, start: () => Promise<Service>) => {
+  old.kill('SIGTERM');
+  expect(await old.exited).toEqual({ code: 0, signal: null });
+  return start();
+};
+
+async function get(url: string, Accept = 'application/json') {
+  const response = await fetch(url, { headers: { Authorization: `Bearer ${TOKEN}`, Accept } });
+  return { status: response.status, body: await response.text() };
+}
+
+/** Once a load has gone on for a while. */
+const more = async (...loads: readonly Load[]) => {
+  const before = loads.map((load) => load.acknowledged());
+  await eventually(async () => loads.every((load, n) => load.acknowledged() > (before[n] ?? 0) + 100));
+};
+
+test('of two instances on Postgres, one after another, and back, loses nothing, and makes followers start again', async () => {
+  const database = await emptyDatabase();
+  const migrate = async (version: string) => {
+    const program = startNode([join(version, 'src/migrate.ts'), 'up'], await temporaryFolder(), {
+      DATABASE_URL: database.directUrl,
+    });
+    expect((await program.outcome()).code).toBe(0);
+  };
+  const ports = [await freePort(), await freePort()];
+  const start = async (n: number, version: string) => {
+    const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, PORT: `${ports[n]}` };
+    const service = await startService(await temporaryFolder(), environment, { version });
+    await eventually(async () => (await fetch(`${service.managementUrl}/ready`)).ok);
+    return service;
+  };
+
+  await migrate(earlier.folder);
+  const services = [await start(0, earlier.folder), await start(1, earlier.folder)];
+  const numbers = naturals();
+  const loads = services.map(({ apiUrl }) => startLoad(apiUrl, numbers));
+  await more(...loads);
+  const changes = `http://127.0.0.1:${ports[0]}/changes`;
+  const position = JSON.parse((await get(changes)).body).next;
+
+  await migrate(today);
+  await more(...loads);
+  for (const version of [today, earlier.folder, today]) {
+    for (const [n, service] of services.entries()) {
+      services[n] = await replace(service, () => start(n, version));
+      await more(...loads);
+    }
+  }
+  // Its positions were made of other parts.
+  expect(await get(`${changes}?after=${position}`)).toMatchObject({ status: 410 });
+  const answers = (await Promise.all(loads.map((load) => load.stop()))).flat();
+  expect(judge(answers, await storedPlantsAt(database.directUrl))).toEqual(faultless);
+});
+
+test('of the embedded database, and back, loses nothing', async () => {
+  const folder = await temporaryFolder();
+  const PORT = `${await freePort()}`;
+  const start = (version: string) => startService(folder, { PORT, ACCESS_TOKENS: TOKEN }, { version });
+  let service = await start(earlier.folder);
+  const load = startLoad(service.apiUrl, naturals());
+  await more(load);
+  for (const version of [today, earlier.folder, today]) {
+    service = await replace(service, () => start(version));
+    await more(load);
+  }
+  const answers = await load.stop();
+  const { body } = await get(`${service.apiUrl}/plants`, 'application/x-ndjson');
+  expect(judge(answers, plantsOf(body.trimEnd()))).toEqual(faultless);
+});
