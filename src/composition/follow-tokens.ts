@@ -1,13 +1,9 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { contentOf } from '../config/list-file.ts';
-import { readTokens, type TokenLists } from '../config/token-lists.ts';
-import { VARIABLES } from '../config/variables.ts';
 
 /** Milliseconds between two readings. */
 const INTERVAL = 1_000;
-
-const { fullFile, readingFile } = VARIABLES.tokens;
 
 /**
  * Reads the tokens files again and again. A change counts once two successive readings are equal, since one may fall
@@ -19,25 +15,24 @@ const { fullFile, readingFile } = VARIABLES.tokens;
  * @returns a function that stops it; it does not keep the process alive
  */
 export function followTokens(
-  { tokens, tokenSources }: Pick<Config, 'tokens' | 'tokenSources'>,
+  { tokens, tokenFiles, readTokens }: Pick<Config, 'tokens' | 'tokenFiles' | 'readTokens'>,
   log: Logger,
-  apply: (tokens: TokenLists) => void,
+  apply: (tokens: Config['tokens']) => void,
   interval = INTERVAL,
 ): () => void {
-  const files = [fullFile, readingFile].flatMap(({ name }) => tokenSources[name] ?? []);
-  if (files.length === 0) return () => {};
+  if (tokenFiles.length === 0) return () => {};
   let accepted = JSON.stringify(tokens);
   let last = '';
   let settled = '';
 
   const timer = setInterval(() => {
-    const reading = JSON.stringify(files.map(contentOrError));
+    const reading = JSON.stringify(tokenFiles.map(contentOrError));
     const isSettled = reading === last && reading !== settled;
     last = reading;
     if (!isSettled) return;
     settled = reading;
     try {
-      const found = readTokens(tokenSources);
+      const found = readTokens();
       if (JSON.stringify(found) === accepted) return;
       accepted = JSON.stringify(found);
       apply(found);

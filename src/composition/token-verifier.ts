@@ -15,7 +15,7 @@ import { followTokens } from './follow-tokens.ts';
  * @param interval milliseconds between two readings of the tokens files
  */
 export async function tokenVerifier(
-  config: Pick<Config, 'database' | 'tokens' | 'tokenSources' | 'jwt'>,
+  config: Pick<Config, 'database' | 'tokens' | 'tokenFiles' | 'readTokens' | 'jwt'>,
   log: Logger,
   opened: AsyncDisposableStack,
   interval?: number,

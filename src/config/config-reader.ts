@@ -29,9 +29,14 @@ export function checked<T>(environment: Environment, build: (reader: Reader) => 
   function readVariable({ name, rule, fallback }: Variable<unknown>): unknown {
     const text = environment[name];
     if (!text) return fallback;
-    const value = rule.parse(text);
-    if (value !== undefined) return value;
-    problems.push(`${name} must be ${rule.mustBe}${rule.isPublic ? `, not ${JSON.stringify(text)}` : ''}`);
+    let why = rule.isPublic ? `, not ${JSON.stringify(text)}` : '';
+    try {
+      const value = rule.parse(text);
+      if (value !== undefined) return value;
+    } catch (error) {
+      why = ` (${(error as Error).message})`;
+    }
+    problems.push(`${name} must be ${rule.mustBe}${why}`);
     return fallback;
   }
   function readTable(table: Table): object {

@@ -1,10 +1,12 @@
 import { constants } from 'node:buffer';
+import { isLoopback } from '../adapters/http/loopback.ts';
 
-/** A rule: its wording for errors, and a parser that returns undefined for invalid input. */
 export interface Rule<T> {
+  /** Its wording for errors. */
   readonly mustBe: string;
   /** Whether errors may repeat a value; not if it may have a password or a token in it. */
   readonly isPublic?: true;
+  /** Returns undefined for invalid input, or throws an Error that says what is wrong with it. */
   readonly parse: (value: string) => T | undefined;
 }
 
@@ -70,13 +72,10 @@ export const httpsOrLoopbackUrl: Rule<string> = {
   mustBe: 'an https:// URL, or an http:// URL of this machine',
   parse(value) {
     const { protocol, hostname = '' } = URL.parse(value) ?? {};
-    const isSafe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
+    const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
     return isSafe ? value : undefined;
   },
 };
-
-/** As WHATWG URLs write hosts: an IPv4 address is always four numbers. */
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 export const origins: Rule<string[]> = {
   mustBe: '* or origins separated by commas, each exactly as browsers send it, like https://app.example',

@@ -3,7 +3,6 @@ import { postgresUrlProblem } from '../adapters/postgres/connections/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
 import { checked, type Environment, type Reader, type Values } from './config-reader.ts';
 import { environment } from './environment.ts';
-import { tokenLists, tokenSources } from './token-lists.ts';
 import { VARIABLES } from './variables.ts';
 import { webhookEndpoints } from './webhook-endpoints.ts';
 
@@ -22,6 +21,7 @@ const SHUTDOWN_DELAY = 5_000;
  * @throws Error with a line for each variable that is wrong, naming it and what it must be
  */
 export function readConfig(source: Environment = environment()) {
+  const { fullFile, readingFile } = VARIABLES.tokens;
   return checked(source, (reader) => {
     const values = reader.read(VARIABLES);
     const config = {
@@ -29,7 +29,9 @@ export function readConfig(source: Environment = environment()) {
       database: databaseConfig(values.database, reader),
       /** Accepted bearer tokens. Without any, and no `jwt`, a service on the embedded database generates one. */
       tokens: tokenLists(values.tokens, reader),
-      tokenSources: tokenSources(source),
+      tokenFiles: [fullFile, readingFile].flatMap(({ name }) => source[name] || []),
+      /** Reads the accepted bearer tokens again. @throws Error as at the start */
+      readTokens: () => checked(source, (again) => tokenLists(again.read(VARIABLES.tokens), again)),
       /** Whose signed tokens are accepted as well. */
       jwt: jwtConfig(values.jwt, reader),
       webhooks: webhookEndpoints(values.webhooks, reader),
@@ -65,23 +67,33 @@ function databaseConfig(
   return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };
 }
 
+/** Tokens that permit everything, and tokens that permit reading only. */
+function tokenLists(values: Values<typeof VARIABLES.tokens>, { problem }: Reader) {
+  const full = [...values.full, ...values.fullFile];
+  const reading = [...values.reading, ...values.readingFile];
+  if (!new Set(full).isDisjointFrom(new Set(reading))) {
+    problem('READ_TOKENS and READ_TOKENS_FILE must not have a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE');
+  }
+  return { full, reading };
+}
+
 function jwtConfig(values: Values<typeof VARIABLES.jwt>, { isSet, problem }: Reader): JwtOptions | undefined {
+  const { jwksUrl, issuer, audience } = values;
+  if (jwksUrl && issuer && audience) return { ...values, jwksUrl, issuer, audience };
   const { readScope, writeScope, ...required } = VARIABLES.jwt;
   const present = Object.values(VARIABLES.jwt).find(isSet);
-  for (const variable of present === undefined ? [] : Object.values(required)) {
-    if (!isSet(variable)) problem(`${variable.name} must be set too, since ${present?.name} is`);
-  }
-  const { jwksUrl, issuer, audience } = values;
-  return jwksUrl && issuer && audience ? { ...values, jwksUrl, issuer, audience } : undefined;
+  const missing = Object.values(required).filter((variable) => present && !isSet(variable));
+  for (const { name } of missing) problem(`${name} must be set too, since ${present?.name} is`);
+  return undefined;
 }
 
 /** Notes which variables contradict each other. */
 function checkTogether(config: Config, { isSet, problem }: Reader): void {
   const { api, management, database, bodyLimit, limits, shutdownDelay, shutdownTimeout } = config;
-  const tokens = Object.values(VARIABLES.tokens);
   const { jwksUrl, issuer, audience } = VARIABLES.jwt;
-  if (isSet(VARIABLES.database.url) && ![...tokens, jwksUrl, issuer, audience].some(isSet)) {
-    const names = [...tokens, jwksUrl].map(({ name }) => name).join(', ');
+  const tokens = [...Object.values(VARIABLES.tokens), jwksUrl];
+  if (isSet(VARIABLES.database.url) && ![...tokens, issuer, audience].some(isSet)) {
+    const names = tokens.map(({ name }) => name).join(', ');
     problem(`one of ${names} must be set when DATABASE_URL is: openssl rand -hex 32 makes a token`);
   }
   if (api.port > 0 && api.port === management.port && api.host === management.host) {

@@ -7,31 +7,28 @@ const MIN_LETTERS = 8;
 /** Letters that were inserted, left out or replaced. */
 const MAX_EDITS = 2;
 
-/** Variables of other programs, here libpq, that are near a variable of ours by chance. */
-const OF_OTHERS = ['PGCONNECT_TIMEOUT'];
+/** Our own variables, and those of other programs, here libpq, that are near one of ours by chance. */
+const KNOWN = [...NAMES, 'PGCONNECT_TIMEOUT'];
 
-/** Variables of earlier versions, and what to do instead. */
-const REMOVED = new Map([
-  ['PROCESSES', 'start several instances with REUSE_PORT=on instead, as docs/operations.md says'],
-]);
+/** A variable of earlier versions. */
+const REMOVED = 'PROCESSES';
 
 /**
- * Finds the names that are set and nearly those of our variables, and variables of earlier versions: a mistyped
- * DATABASE_URL would otherwise silently start the service on an embedded database.
+ * Finds the names that are set and nearly those of our variables: a mistyped DATABASE_URL would otherwise silently start
+ * the service on an embedded database.
  *
- * @returns a line for each, saying what to do
+ * @returns a line for each, and for a variable of earlier versions, saying what to do
  */
 export function misspelled(environment: Readonly<Record<string, string | undefined>>): string[] {
-  const unknown = Object.entries(environment).flatMap(([name, value]) =>
-    value && !NAMES.includes(name) && !OF_OTHERS.includes(name) ? name : [],
-  );
+  const unknown = Object.keys(environment).filter((name) => environment[name] && !KNOWN.includes(name));
   return unknown.flatMap((name) => {
-    const instead = REMOVED.get(name);
-    if (instead !== undefined) return `${name} is no longer a variable of Plant Store: ${instead}`;
-    const near = nearest(name.toUpperCase());
-    return near === undefined
-      ? []
-      : `${name} is not a variable of Plant Store: did you mean ${near}? If another program needs it, unset it here`;
+    if (name === REMOVED) {
+      const instead = 'start several instances with REUSE_PORT=on instead, as docs/operations.md says';
+      return `${name} is no longer a variable of Plant Store: ${instead}`;
+    }
+    const meant = nearest(name.toUpperCase());
+    const advice = `did you mean ${meant}? If another program needs it, unset it here`;
+    return meant === undefined ? [] : `${name} is not a variable of Plant Store: ${advice}`;
   });
 }
 

@@ -1,5 +1,6 @@
 import * as rules from './config-rules.ts';
-import { secrets, webhookUrls } from './webhook-rules.ts';
+import { listFile } from './list-file.ts';
+import { secrets, webhookLines, webhookUrls } from './webhook-rules.ts';
 
 /** A variable: its name, what it must be, and its value while it is not set. */
 export interface Variable<Value> {
@@ -53,9 +54,9 @@ export const VARIABLES = {
   storeTimeout: variable('STORE_TIMEOUT', rules.time, 5_000),
   tokens: {
     full: variable('ACCESS_TOKENS', rules.tokens, []),
-    fullFile: optional('ACCESS_TOKENS_FILE', rules.text),
+    fullFile: variable('ACCESS_TOKENS_FILE', listFile(rules.tokens), []),
     reading: variable('READ_TOKENS', rules.tokens, []),
-    readingFile: optional('READ_TOKENS_FILE', rules.text),
+    readingFile: variable('READ_TOKENS_FILE', listFile(rules.tokens), []),
   },
   jwt: {
     jwksUrl: optional('JWT_JWKS_URL', rules.httpsOrLoopbackUrl),
@@ -67,8 +68,8 @@ export const VARIABLES = {
   webhooks: {
     urls: variable('WEBHOOK_URLS', webhookUrls, []),
     secrets: variable('WEBHOOK_SECRET', secrets, []),
-    secretFile: optional('WEBHOOK_SECRET_FILE', rules.text),
-    file: optional('WEBHOOKS_FILE', rules.text),
+    secretFile: variable('WEBHOOK_SECRET_FILE', listFile(secrets), []),
+    file: variable('WEBHOOKS_FILE', listFile(webhookLines), []),
     allowHttp: variable('WEBHOOK_ALLOW_HTTP', rules.flag('true', 'false'), false),
   },
   bodyLimit: variable('BODY_LIMIT', rules.bodySize, 1024 ** 2),

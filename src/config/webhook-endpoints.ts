@@ -2,9 +2,8 @@ import { hash } from 'node:crypto';
 import type { WebhookEndpoint } from '../adapters/webhooks/webhook-sender.ts';
 import type { Reader, Values } from './config-reader.ts';
 import { httpsOrLoopbackUrl } from './config-rules.ts';
-import { listInFile } from './list-file.ts';
 import { VARIABLES } from './variables.ts';
-import { MAX_SECRETS, secrets, webhookLines } from './webhook-rules.ts';
+import { MAX_SECRETS } from './webhook-rules.ts';
 
 const { webhooks } = VARIABLES;
 
@@ -16,8 +15,7 @@ export function webhookEndpoints(
   values: Values<typeof webhooks>,
   { isSet, problem }: Reader,
 ): readonly WebhookEndpoint[] {
-  const common = [...values.secrets, ...listInFile(webhooks.secretFile, values.secretFile, secrets, problem)];
-  const own = listInFile(webhooks.file, values.file, webhookLines, problem);
+  const secrets = [...values.secrets, ...values.secretFile];
   const secret = [webhooks.secrets, webhooks.secretFile].find(isSet);
   if (isSet(webhooks.urls) && secret === undefined) {
     problem(
@@ -28,20 +26,18 @@ export function webhookEndpoints(
   if (secret !== undefined && !isSet(webhooks.urls)) {
     problem(`WEBHOOK_URLS must be set too, since ${secret.name} is: URLs in WEBHOOKS_FILE have their own secrets`);
   }
-  if (common.length > MAX_SECRETS) {
+  if (secrets.length > MAX_SECRETS) {
     problem('WEBHOOK_SECRET and WEBHOOK_SECRET_FILE must have two secrets together at most');
   }
-  const endpoints = [...values.urls.map((url) => ({ url, secrets: common })), ...own].map((endpoint) => ({
-    name: endpointName(endpoint.url),
-    ...endpoint,
-  }));
+  const given = [...values.urls.map((url) => ({ url, secrets })), ...values.file];
+  const endpoints = given.map((endpoint) => ({ name: endpointName(endpoint.url), ...endpoint }));
   if (endpoints.length > MAX_ENDPOINTS) {
     problem(`WEBHOOK_URLS and WEBHOOKS_FILE must have ${MAX_ENDPOINTS} URLs together at most, not ${endpoints.length}`);
   }
-  const names = new Set<string>();
-  for (const { name, url } of endpoints) {
-    if (names.has(name)) problem(`WEBHOOK_URLS and WEBHOOKS_FILE must have each URL once, not that of ${name} twice`);
-    names.add(name);
+  for (const [index, { name, url }] of endpoints.entries()) {
+    if (endpoints.findIndex((endpoint) => endpoint.name === name) < index) {
+      problem(`WEBHOOK_URLS and WEBHOOKS_FILE must have each URL once, not that of ${name} twice`);
+    }
     if (values.allowHttp || httpsOrLoopbackUrl.parse(url) !== undefined) continue;
     problem(
       'WEBHOOK_URLS and WEBHOOKS_FILE must have https:// URLs, or http:// URLs of this machine, ' +

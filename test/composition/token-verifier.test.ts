@@ -74,7 +74,7 @@ test.each<[string, string]>([
   expect(accepted()).toEqual([OLD, OTHER]);
   const refusal = mistakes(environment).join('\n');
   expect(lines).toMatchObject([{ level: ERROR, msg: `${refusal}. The tokens before stay accepted` }]);
-  expect(refusal).toMatch(/^(ACCESS_TOKENS_FILE must name|READ_TOKENS and READ_TOKENS_FILE must not have) /);
+  expect(refusal).toMatch(/^(ACCESS_TOKENS_FILE must be|READ_TOKENS and READ_TOKENS_FILE must not have) /);
 
   await replace(file, NEW);
   await logged('the accepted tokens have changed');

@@ -22,7 +22,8 @@ const defaults = {
   management: { host: '127.0.0.1', port: 3001 },
   database: { kind: 'embedded', dataDir: './data' },
   tokens: { full: [], reading: [] },
-  tokenSources: {},
+  tokenFiles: [],
+  readTokens: expect.any(Function),
   jwt: undefined,
   webhooks: [],
   bodyLimit: 1024 ** 2,
@@ -97,12 +98,8 @@ test('reads every variable', () => {
     management: { host: '0.0.0.0', port: 65_535 },
     database,
     tokens: { full: [TOKEN, OTHER_TOKEN], reading: [READ_TOKEN, `${READ_TOKEN}-of-the-file`] },
-    tokenSources: {
-      ACCESS_TOKENS: TOKEN,
-      ACCESS_TOKENS_FILE: tokensFile,
-      READ_TOKENS: READ_TOKEN,
-      READ_TOKENS_FILE: readTokensFile,
-    },
+    tokenFiles: [tokensFile, readTokensFile],
+    readTokens: expect.any(Function),
     jwt: {
       jwksUrl: 'https://login.example/keys',
       issuer: 'https://login.example',
@@ -402,13 +399,13 @@ describe('access tokens', () => {
     expect(readConfig({ ACCESS_TOKENS_FILE: path }).tokens.full).toEqual([TOKEN]);
     appendFileSync(path, '\n');
     expect(mistakes({ ACCESS_TOKENS_FILE: path })).toEqual([
-      `ACCESS_TOKENS_FILE must name a file that contains ${TOKEN_RULE} (it is not a regular file of at most 1 MiB)`,
+      `ACCESS_TOKENS_FILE must be the path of a file that contains ${TOKEN_RULE} (it is not a regular file of at most 1 MiB)`,
     ]);
   });
 });
 
 describe.each(['ACCESS_TOKENS_FILE', 'READ_TOKENS_FILE'])('a %s', (name) => {
-  const refusal = (reason: string) => [`${name} must name a file that contains ${TOKEN_RULE} (${reason})`];
+  const refusal = (reason: string) => [`${name} must be the path of a file that contains ${TOKEN_RULE} (${reason})`];
   const IRREGULAR = 'it is not a regular file of at most 1 MiB';
 
   test.each<[string, () => string, string]>([

@@ -68,7 +68,9 @@ test.each([
   expect(mistakes({ WEBHOOK_URLS: url, WEBHOOK_SECRET: A })).toEqual([
     `WEBHOOK_URLS must be one URL or more, separated by commas or line ends, each ${URL_RULE}`,
   ]);
-  const line = expect.stringMatching(/^WEBHOOKS_FILE must name a file that contains lines of .* \(line 2 is wrong\)$/);
+  const line = expect.stringMatching(
+    /^WEBHOOKS_FILE must be the path of a file that contains lines of .* \(line 2 is wrong\)$/,
+  );
   expect(mistakes({ WEBHOOKS_FILE: file('wrong', `https://one.example ${A}\n${url} ${A}\n`) })).toEqual([line]);
 });
 

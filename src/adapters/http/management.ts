@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { errorKinds, HttpError } from './http-errors.ts';
+import { isLoopback } from './loopback.ts';
 import { koaApp } from './request/koa-app.ts';
 import { requestLog } from './request/request-log.ts';
 import { type HttpResponse, respond } from './request/response.ts';
@@ -19,9 +20,6 @@ const CHECK_TIMEOUT = 1_000;
 
 /** Prometheus's text format. */
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-
-/** As addresses to listen at, and as Hosts, which may have a port. */
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)(?::\d+)?$/i;
 
 /**
  * For operators and orchestrators: `/live` (the process runs), `/ready` (it can serve requests) and `/metrics`.
@@ -57,7 +55,7 @@ export function management(
     { method: 'GET', path: '/metrics', handle: sendMetrics },
   ];
   return {
-    handle: koaApp(routes, LOOPBACK.test(host) ? [refuseOtherHosts] : []),
+    handle: koaApp(routes, isLoopback(host) ? [refuseOtherHosts] : []),
     // Probes come every few seconds: only failures are logged.
     logExchange: requestLog(log, undefined),
   };
@@ -65,7 +63,7 @@ export function management(
 
 /** Otherwise a page whose owner points its name to this machine (DNS rebinding) could read the responses. */
 function refuseOtherHosts({ req }: ExchangeContext, next: () => Promise<unknown>): Promise<unknown> {
-  if (req.headers.host === undefined || LOOPBACK.test(req.headers.host)) return next();
+  if (req.headers.host === undefined || isLoopback(req.headers.host)) return next();
   throw new HttpError('malformed_request', 'on this port, the Host must be localhost or a loopback address');
 }
 
