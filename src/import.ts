@@ -71,12 +71,13 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
   const counts = { created: 0, changed: 0, unchanged: 0, refused: 0 };
   const ignored = new Set<string>();
   const start = performance.now();
-  let [plants, bytes] = [0, 0];
+  let plants = 0;
+  let bytes = 0;
   const hideProgress = showProgress(() => ({ plants, part: size && bytes / size }), process.stderr);
   try {
     for await (const part of sendList(stream, isCsv, query, send)) {
       rejected.add(part);
-      for (const name of part.ignored) if (!ignored.has(name)) say(`ignored: ${name}`);
+      for (const name of new Set(part.ignored).difference(ignored)) say(`ignored: ${name}`);
       for (const name of part.ignored) ignored.add(name);
       for (const { line, lastLine, message } of part.refused.slice(0, Math.max(SHOWN - counts.refused, 0))) {
         const lines = lastLine > line ? `lines ${line + part.linesBefore} to` : 'line';
@@ -102,7 +103,7 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
   return stop.aborted ? stop.reason : counts.refused > 0 ? 2 : 0;
 }
 
-/** A file, or standard input for `-`. @throws Error if there is no such file */
+/** A file, or standard input for `-`. @throws Error if there is no file of that name */
 function source(path: string) {
   const stats = path === '-' ? undefined : statSync(path);
   // Opening a pipe would wait for its writer.
@@ -115,14 +116,16 @@ function source(path: string) {
 function sender({ url, token }: ReturnType<typeof serviceAddress>, type: string): Send {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': type };
 
-  return async (query, body) => {
+  async function post(...[query, body]: Parameters<Send>) {
+    const signal = AbortSignal.timeout(PATIENCE);
     const target = `${url}/import?${new URLSearchParams(query)}`;
+    const response = await fetch(target, { method: 'POST', redirect: 'error', headers, body, signal });
+    return { status: response.status, text: await response.text() };
+  }
+
+  return async (...part) => {
     for (let start = 0; ; await delay(1_000)) {
-      const signal = AbortSignal.timeout(PATIENCE);
-      const { status, text } = await fetch(target, { method: 'POST', redirect: 'error', headers, body, signal }).then(
-        async (response) => ({ status: response.status, text: await response.text() }),
-        (error) => ({ status: 503, text: `${error.cause ?? error}` }),
-      );
+      const { status, text } = await post(...part).catch((error) => ({ status: 503, text: `${error.cause ?? error}` }));
       if (status === 200) return JSON.parse(text, exactId) as Awaited<ReturnType<Send>>;
       // A proxy may respond with something else than JSON.
       const { error = 0, message = `${status} ${text.slice(0, 200)}` } = text.startsWith('{') ? JSON.parse(text) : {};

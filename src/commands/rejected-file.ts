@@ -20,7 +20,8 @@ export function rejectedFile(path: string, isNumbered: boolean) {
       const lines = bytes.toString('latin1').split(/(?<=\n)/);
       if (separator !== undefined && !hasNames) {
         const names = lines.find((line) => /\w/.test(line)) ?? '';
-        write(isNumbered ? names.replace(MARK, `$&id${separator}`) : names);
+        // Behind a byte order mark, as latin1 shows it.
+        write(isNumbered ? names.replace(/^(\xef\xbb\xbf)?/, `$&id${separator}`) : names);
         hasNames = true;
       }
       for (const { line, lastLine, id } of refused) {
@@ -35,9 +36,6 @@ export function rejectedFile(path: string, isNumbered: boolean) {
     },
   };
 }
-
-/** A byte order mark, if there is one, as latin1 shows it. */
-const MARK = /^(\xef\xbb\xbf)?/;
 
 /** Only an object of JSON can have an id, and an id beyond int64 is none. */
 function withId(record: string, id: bigint | undefined, separator: string | undefined): string {

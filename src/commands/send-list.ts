@@ -22,14 +22,18 @@ export async function* sendList(
   query: Readonly<Record<string, string>>,
   send: Send,
 ): AsyncGenerator<SentPart> {
-  const next = chunks[Symbol.asyncIterator]();
-  let [rest, hasEnded, layout, nextId] = [Buffer.alloc(0), false, {}, BigInt(query.idsFrom ?? 0)];
-  let [size, tooLarge, linesBefore] = [PART, Number.POSITIVE_INFINITY, 0];
+  const source = chunks[Symbol.asyncIterator]();
+  let rest = Buffer.alloc(0);
+  let hasEnded = false;
+  let size = PART;
+  let tooLarge = Number.POSITIVE_INFINITY;
+  let linesBefore = 0;
+  let next = query;
 
   /** @returns whether there is anything to send */
   async function fill(length: number): Promise<boolean> {
     while (rest.length < length && !hasEnded) {
-      const { value = Buffer.alloc(0), done = false } = await next.next();
+      const { value = Buffer.alloc(0), done = false } = await source.next();
       hasEnded = done;
       rest = Buffer.concat([rest, value]);
     }
@@ -39,31 +43,33 @@ export async function* sendList(
   if (!(await fill(size))) throw new Error('the list is empty');
   while (await fill(size)) {
     const part = rest.subarray(0, size);
-    const ids = query.idsFrom && { idsFrom: `${nextId}` };
-    const more = `${!hasEnded || part.length < rest.length}`;
-    let result = await send({ ...query, ...layout, ...ids, more }, part).catch(({ message }: Error) => {
+    const more = !hasEnded || part.length < rest.length;
+    let result = await send({ ...next, more: `${more}` }, part).catch(({ message }: Error) => {
       throw new Error(message.replace(/^line (\d+)/, (_, line) => `line ${linesBefore + Number(line)}`));
     });
     if (result === undefined) {
-      [tooLarge, size] = [part.length, Math.floor(part.length / 2)];
+      tooLarge = part.length;
+      size = Math.floor(tooLarge / 2);
       continue;
     }
+    if (result.consumed === 0 && tooLarge - size > PRECISION) {
+      size = Math.min(2 * size, Math.floor((size + tooLarge) / 2));
+      continue;
+    }
+    const id = next.idsFrom === undefined ? undefined : BigInt(next.idsFrom);
     if (result.consumed === 0) {
-      if (tooLarge - size > PRECISION) {
-        size = Math.min(2 * size, Math.floor((size + tooLarge) / 2));
-        continue;
-      }
       const message = 'the record is larger than the service takes';
       if (isCsv) throw new Error(`line ${linesBefore + 1}: ${message}`);
       while (!rest.includes('\n') && !hasEnded) await fill(2 * rest.length);
-      const refused = [{ line: 1, lastLine: 1, ...(ids && { id: nextId }), error: 40013, message }];
+      const refused = [{ line: 1, lastLine: 1, ...(id !== undefined && { id }), error: 40013, message }];
       result = { ...result, refused, records: 1, consumed: rest.indexOf('\n') + 1 || rest.length };
     }
-    const bytes = rest.subarray(0, result.consumed);
+    const { columns, separator, records, consumed } = result;
+    const bytes = rest.subarray(0, consumed);
     yield { ...result, bytes, linesBefore };
-    if (result.columns) layout = { columns: result.columns.join(), separator: result.separator };
-    nextId += BigInt(result.records);
+    if (columns && separator) next = { ...next, columns: columns.join(), separator };
+    if (id !== undefined) next = { ...next, idsFrom: `${id + BigInt(records)}` };
     for (const byte of bytes) if (byte === 0x0a) linesBefore++;
-    rest = rest.subarray(bytes.length);
+    rest = rest.subarray(consumed);
   }
 }
