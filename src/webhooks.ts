@@ -28,7 +28,7 @@ Exit codes: 0 done; 1 nothing was changed.`;
 
 const CHANGES = ['resume', 'skip', 'rewind'] as const;
 
-/** What to do to which endpoint. */
+/** A change of an endpoint. */
 interface Change {
   readonly command: (typeof CHANGES)[number];
   readonly endpoint: string;

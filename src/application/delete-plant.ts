@@ -7,7 +7,7 @@ import type { Condition, UpdatePlant } from './ports.ts';
  * creation brings it back. Deleting it again succeeds and changes nothing, whatever the condition.
  *
  * @param condition which plant may be deleted; undefined for any
- * @throws PlantStoreError `plant_not_found` if there never was one, `plant_differs` if the condition is not met,
+ * @throws PlantStoreError `plant_not_found` if no plant ever had it, `plant_differs` if the condition is not met,
  * `store_unavailable` as the port does
  */
 export type DeletePlant = (id: bigint, condition?: Condition) => Promise<void>;

@@ -79,7 +79,7 @@ export function importPlants(plants: AddPlant & UpdatePlant, othersWrites: () =>
       }
     }
 
-    // While a group is with the store, the service prepares another one.
+    // While a group is with the store, the service prepares another.
     await Promise.all([storeGroups(), storeGroups()]);
     if (failures.length > 0) throw failures[0];
     if (waiting.length > 0) throw new PlantStoreError('store_unavailable', 'the client has left');

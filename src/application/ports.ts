@@ -42,7 +42,7 @@ export interface UpdatePlant {
   remove(id: bigint, condition?: Condition): Promise<Stored>;
 }
 
-/** A part of the store: the plants whose ids are from `from` to `to`, and who have the tag and the text, if given. */
+/** A part of the store: the plants whose ids are from `from` to `to`, with the tag and the text, if there are any. */
 export interface PlantRange {
   readonly from: bigint;
   readonly to: bigint;
@@ -55,7 +55,7 @@ export interface PlantRange {
 export interface PlantBatch {
   /**
    * Their records as JSON (src/wire), separated by line feeds. The store encodes them, since decoding and encoding each
-   * one here would take longer than all else (docs/performance.md).
+   * plant here would take longer than all else (docs/performance.md).
    */
   readonly lines: string;
   readonly count: number;
@@ -101,7 +101,7 @@ export interface ChangeFeed {
    * new, waits for a change; resolves to nothing new at the end of `wait`, at the signal, and when the service shuts
    * down.
    *
-   * MUST reject with PlantStoreError `invalid_plant` if the position is not one of its own, `cursor_expired` if what
+   * MUST reject with PlantStoreError `invalid_plant` if the position is not its own, `cursor_expired` if what
    * came after it is not known any more, `changes_unavailable` if this store has no such order, `store_unavailable`.
    */
   readChanges(query: ChangesQuery): Promise<Changes>;

@@ -20,14 +20,8 @@ const DEFAULT_COLUMNS = 80;
  */
 export function showProgress(read: () => Progress, output: NodeJS.WriteStream): () => void {
   const start = performance.now();
-  let last = { plants: 0, time: start };
+  const text = () => progressText(read(), (performance.now() - start) / 1_000);
 
-  function text(): string {
-    const now = performance.now();
-    const progress = read();
-    if (progress.plants > last.plants) last = { plants: progress.plants, time: now };
-    return progressText(progress, (now - start) / 1_000, (now - last.time) / 1_000);
-  }
   function erase(): void {
     clearLine(output, 0);
     cursorTo(output, 0);
@@ -46,15 +40,14 @@ export function showProgress(read: () => Progress, output: NodeJS.WriteStream): 
   };
 }
 
-/** @param seconds since the start @param idleSeconds since the last plant was done */
-export function progressText({ plants, part }: Progress, seconds: number, idleSeconds: number): string {
+/** @param seconds since the start */
+export function progressText({ plants, part }: Progress, seconds: number): string {
   const parts = [`${formatCount(plants)} plants`, `${formatCount(plants / seconds)}/s`];
   if (part !== undefined) {
     const done = Math.floor(part * BAR_WIDTH);
     parts.unshift(`[${'='.repeat(done)}${' '.repeat(BAR_WIDTH - done)}] ${Math.floor(part * 100)} %`);
     if (part > 0) parts.push(`${duration((seconds * (1 - part)) / part)} left`);
   }
-  if (idleSeconds >= 3) parts.push(`nothing new for ${duration(idleSeconds)}`);
   return parts.join(', ');
 }
 

@@ -9,7 +9,7 @@ export interface Variable<Value> {
   readonly fallback: Value;
 }
 
-/** Variables in the shape of what they configure. */
+/** Variables in the shape of the configuration. */
 export interface Table {
   readonly [key: string]: Variable<unknown> | Table;
 }
@@ -73,7 +73,7 @@ export const VARIABLES = {
     allowHttp: variable('WEBHOOK_ALLOW_HTTP', rules.flag('true', 'false'), false),
   },
   bodyLimit: variable('BODY_LIMIT', rules.bodySize, 1024 ** 2),
-  /** Most plants in one statement. */
+  /** Plants in a statement, at most. */
   batchRows: variable('BATCH_ROWS', rules.integer('a number of rows', 1, 1_000), 256),
   limits: {
     maxRequests: variable('MAX_REQUESTS', rules.integer('a number of requests', 1, 1_000_000), 1_000),

@@ -12,7 +12,10 @@ const URL_RULE = 'an https:// or http:// URL without a user, a password and a fr
 
 export const secrets: Rule<readonly string[]> = {
   mustBe: `one secret, or two separated by a comma or a line end, each ${SECRET_RULE}`,
-  parse: (value) => listOf(value, (text) => (isSecret(text) ? text : undefined)),
+  parse(value) {
+    const list = listOf(value, (text) => (isSecret(text) ? text : undefined));
+    return list && list.length <= MAX_SECRETS ? list : undefined;
+  },
 };
 
 export const webhookUrls: Rule<readonly string[]> = {
@@ -31,7 +34,7 @@ export const webhookLines: Rule<readonly { url: string; secrets: readonly string
 function parseLine(line: string) {
   const [url = '', ...others] = line.split(/\s+/);
   const own = secrets.parse(others.join());
-  return isPlain(url) && own !== undefined && own.length <= MAX_SECRETS ? { url, secrets: own } : undefined;
+  return isPlain(url) && own !== undefined ? { url, secrets: own } : undefined;
 }
 
 function isPlain(url: string): boolean {
@@ -42,6 +45,6 @@ function isPlain(url: string): boolean {
 function isSecret(text: string): boolean {
   const [, base64 = ''] = /^whsec_(.*)$/.exec(text) ?? [];
   const octets = Buffer.from(base64, 'base64');
-  // Buffer ignores what is no base64.
+  // Buffer ignores characters that are not base64.
   return octets.toString('base64') === base64 && octets.length >= SECRET.min && octets.length <= SECRET.max;
 }

@@ -11,7 +11,7 @@ export interface NewPlant extends Plant {
   readonly id: bigint;
 }
 
-/** What the store has under an id: a plant, that one was deleted, whose id stays taken, or nothing. */
+/** What the store has under an id: a plant, the mark of a deleted plant, whose id stays taken, or nothing. */
 export type Stored = NewPlant | 'deleted' | undefined;
 
 export const MIN_INT64 = -(2n ** 63n);

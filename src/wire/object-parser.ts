@@ -25,29 +25,22 @@ export function jsonParser<Schema extends TObject>(
     description?: string;
     additionalProperties?: unknown;
   };
-  const names = Object.keys(schema.properties);
-  const int64Names = names.filter((name) => property(name)?.format === 'int64');
-
-  function property(name: string): { format?: string; description?: string } | undefined {
-    return schema.properties[name];
-  }
-  function mustBe(name: string): PlantStoreError {
-    return invalid(`${name} must be ${property(name)?.description}`);
-  }
-
   const isClosed = additionalProperties === false;
-  const mindsUnknown = isClosed || noteUnknown !== undefined;
-
-  function refuseUnknown(unknown: readonly string[]): void {
-    noteUnknown?.(unknown);
-    if (isClosed) throw invalid(`${shown(unknown[0] ?? '')} is unknown: ${subject} may have only ${names.join(', ')}`);
-  }
+  const names = Object.keys(schema.properties);
+  const property = (name: string): { format?: string; description?: string } | undefined => schema.properties[name];
+  const int64Names = names.filter((name) => property(name)?.format === 'int64');
+  const mustBe = (name: string) => invalid(`${name} must be ${property(name)?.description}`);
 
   return (bytes) => {
     const members = membersOf(decode(bytes, subject), names, subject);
     if (members === undefined) throw invalid(`${subject} must be ${rule}`);
     const { requested, otherKeys } = members;
-    if (otherKeys.length > 0 && mindsUnknown) refuseUnknown(otherKeys.map((key): string => JSON.parse(key)));
+    if (otherKeys.length > 0 && (isClosed || noteUnknown !== undefined)) {
+      const unknown = otherKeys.map((key): string => JSON.parse(key));
+      noteUnknown?.(unknown);
+      const known = names.join(', ');
+      if (isClosed) throw invalid(`${shown(unknown[0] ?? '')} is unknown: ${subject} may have only ${known}`);
+    }
     const value: Record<string, unknown> = {};
     for (const [name, source] of requested) value[name] = scalar(source);
     if (!validator.Check(value as unknown)) {

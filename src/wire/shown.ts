@@ -9,7 +9,7 @@ export function bounded(text: string): string {
 /** Characters that nobody would see, except a plain space. */
 const INVISIBLE = /[\p{Cf}\p{Z}]/gu;
 
-/** The same in quotes, with escapes for what nobody would see. */
+/** The beginning of a text in quotes, with escapes for invisible characters. */
 export function shown(text: string): string {
   return JSON.stringify(bounded(text)).replace(INVISIBLE, (sign) => (sign === ' ' ? sign : escaped(sign)));
 }

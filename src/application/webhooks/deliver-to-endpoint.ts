@@ -1,5 +1,5 @@
 import type { DeliveryObserver, KeepPositions, Lease, ReadEntries, Send } from './ports.ts';
-import { setbackOf } from './retries.ts';
+import { failedAttempt } from './retries.ts';
 import { sendPage } from './send-page.ts';
 
 export interface Delivery {
@@ -72,9 +72,9 @@ export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
     const failing = entries[page.acknowledged];
     // At the end, requests are broken off.
     if (page.failure === undefined || failing === undefined || signal.aborted) return advanced;
-    const setback = setbackOf(advanced, failing, page.failure, random());
-    await positions.fail(lease, setback);
-    observer.failed(endpoint, setback);
+    const attempt = failedAttempt(advanced, failing, page.failure, random());
+    await positions.fail(lease, attempt);
+    observer.failed(endpoint, attempt);
     return undefined;
   }
 

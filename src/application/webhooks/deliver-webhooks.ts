@@ -1,7 +1,7 @@
 import { type Delivery, deliverToEndpoint } from './deliver-to-endpoint.ts';
 import type { KeepPositions, Lease } from './ports.ts';
 
-/** Milliseconds for which a lease holds; another instance takes over so long after this one was killed. */
+/** Milliseconds for which a lease holds; after a kill, another instance takes over that late. */
 const LEASE_TIME = 30_000;
 
 /** Milliseconds between the times at which leases are taken and renewed. */

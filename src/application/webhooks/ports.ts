@@ -28,20 +28,20 @@ export interface Lease {
   readonly endpoint: string;
   /** Unlike that of any other lease. */
   readonly holder: string;
-  /** What comes after it has to be delivered. */
+  /** The feed after it has to be delivered. */
   readonly position: Position;
-  /** Attempts that have failed one after another without any progress. */
+  /** Attempts that have failed in a row, without any progress. */
   readonly failures: number;
   /** Milliseconds since the first of them. */
   readonly failingFor: number;
 }
 
 /** An attempt has failed. */
-export interface Setback {
+export interface FailedAttempt {
   /** The first row that was not acknowledged. */
   readonly failing: Position;
   readonly reason: string;
-  /** How many have failed one after another, with this one. */
+  /** How many have failed in a row, including this. */
   readonly failures: number;
   /** Milliseconds until the next attempt. */
   readonly retryIn: number;
@@ -58,19 +58,19 @@ export type LeaseOutcome = Lease | 'renewed' | 'lost' | 'missing';
 /** Keeps the position of each endpoint. Each method MUST reject as ReadEntries does. */
 export interface KeepPositions {
   /**
-   * Takes and renews the leases of all endpoints, for so many milliseconds. One that is in use for a moment may have no
-   * outcome, and holds as before. An endpoint that was never known begins at the end of the feed.
+   * Takes and renews the leases of all endpoints, for so many milliseconds. A lease that is in use for a moment may have
+   * no outcome, and holds as before. An endpoint that was never known begins at the end of the feed.
    *
    * @param held who holds the lease of each, among the endpoints that have a lease
    */
   take(held: ReadonlyMap<string, string>, milliseconds: number): Promise<ReadonlyMap<string, LeaseOutcome>>;
   /**
-   * Everything up to the position is acknowledged. Resolves to whether the lease was still that one, at its position;
+   * Everything up to the position is acknowledged. Resolves to whether the lease was still the same, at its position;
    * otherwise nothing changes.
    */
   advance(lease: Lease, position: Position): Promise<boolean>;
-  /** Notes a failed attempt and ends the lease; nothing changes if it was another one. */
-  fail(lease: Lease, setback: Setback): Promise<void>;
+  /** Notes a failed attempt and ends the lease; nothing changes if it was another. */
+  fail(lease: Lease, attempt: FailedAttempt): Promise<void>;
   /** Ends leases. @param held as for `take` */
   release(held: ReadonlyMap<string, string>): Promise<void>;
 }
@@ -97,7 +97,7 @@ export type Send = (endpoint: string, message: Message) => Promise<Failure | und
 export interface DeliveryObserver {
   /** So many plants were acknowledged. */
   delivered(endpoint: string, plants: number): void;
-  failed(endpoint: string, setback: Setback): void;
+  failed(endpoint: string, attempt: FailedAttempt): void;
   /** Neither positions nor plants can be read or written now. */
   interrupted(error: unknown): void;
   /** Nothing is known of the endpoint any more, so that it gets nothing until somebody acts. */

@@ -1,4 +1,4 @@
-import type { Failure, Lease, Position, Setback } from './ports.ts';
+import type { FailedAttempt, Failure, Lease, Position } from './ports.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -21,7 +21,7 @@ const MIN_FAILURES = 10;
  * @param lease as it was before the failure, or since the last progress
  * @param random from 0 to 1
  */
-export function setbackOf(lease: Lease, failing: Position, failure: Failure, random: number): Setback {
+export function failedAttempt(lease: Lease, failing: Position, failure: Failure, random: number): FailedAttempt {
   const { reason, isGone = false, retryAfter = 0 } = failure;
   const failures = lease.failures + 1;
   const delay = DELAYS[Math.min(failures, DELAYS.length) - 1] ?? HOUR;

@@ -9,12 +9,12 @@ export interface PageOutcome {
   readonly acknowledged: number;
   /** How many plants the endpoint has acknowledged, also behind a gap. */
   readonly sent: number;
-  /** Why the first row after those is not acknowledged, if it was sent. */
+  /** Why the next row is not acknowledged, if it was sent. */
   readonly failure: Failure | undefined;
 }
 
 /**
- * Sends the plants of a page in waves: those of one at the same time, since each plant is in the page once. No wave
+ * Sends the plants of a page in waves: a wave at the same time, since each plant is in the page once. No wave
  * follows a failure: a later page then has the newest states.
  *
  * @param mayBegin asked before each wave, with the number of its plants

@@ -16,7 +16,7 @@ const LINE_FEED = 0x0a;
 
 /**
  * Reads the cells of a record of RFC 4180, octet by octet: regular expressions run out of memory at some megabytes of
- * quotes, and replaceAll takes a tenth of a second for one.
+ * quotes, and replaceAll takes a tenth of a second for one megabyte.
  *
  * @param most how many cells there may be
  * @throws PlantStoreError `malformed_json` if the record is not UTF-8, `invalid_plant` if there are more or it breaks

@@ -79,7 +79,7 @@ export async function readPlantList(body: Buffer, { isCsv, idsFrom, replaces, mo
     }
     consumed = line.end;
   }
-  // What becomes of the plants takes its own time.
+  // Storing the plants takes its own time.
   await nextIteration();
   if (!more && layout === undefined && records.length === 0) {
     throw new PlantStoreError('malformed_json', 'the list is empty');

@@ -2,12 +2,12 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import type {
   DeliveryObserver,
   Entry,
+  FailedAttempt,
   KeepPositions,
   Lease,
   LeaseOutcome,
   Position,
   ReadEntries,
-  Setback,
 } from '../../../src/application/webhooks/ports.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 
@@ -56,7 +56,7 @@ export function fakeStore(now: () => number, endpoints: readonly string[]) {
   const entries: Entry[] = [];
   const start = { position: { changed: 0n, id: 0n } as Position, holder: '', expires: 0, retryAt: 0, failingSince: 0 };
   const rows = new Map(
-    endpoints.map((endpoint) => [endpoint, { ...start, setback: undefined as Setback | undefined }]),
+    endpoints.map((endpoint) => [endpoint, { ...start, setback: undefined as FailedAttempt | undefined }]),
   );
   const waiting: (() => void)[] = [];
   let leases = 0;
@@ -157,7 +157,7 @@ export function fakeStore(now: () => number, endpoints: readonly string[]) {
 
 /** Keeps what happens. */
 export function recordingObserver() {
-  const setbacks: Setback[] = [];
+  const setbacks: FailedAttempt[] = [];
   const interruptions: unknown[] = [];
   const missing = new Set<string>();
   let delivered = 0;

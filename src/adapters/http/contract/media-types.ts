@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { MIMEType } from 'node:util';
 import { HttpError, mediaTypeRule } from '../http-errors.ts';
 
-/** The media type of a body, which must be one of these. @throws HttpError `unsupported_media_type` */
+/** The media type of a body, which must be among these. @throws HttpError `unsupported_media_type` */
 export function sentType(headers: IncomingHttpHeaders, types: readonly string[]): string {
   const type = utf8Type(headers['content-type']);
   if (types.includes(type) && headers['content-encoding'] === undefined) return type;
@@ -21,8 +21,8 @@ function utf8Type(contentType = ''): string {
 }
 
 /**
- * Chooses among media types by the header `Accept` (RFC 9110 section 12.5.1); of those that the client likes best, the
- * first; undefined if it accepts none.
+ * Chooses among media types by the header `Accept` (RFC 9110 section 12.5.1): the first of those that the client
+ * prefers; undefined if it accepts none.
  */
 export function preferredType(accept: string | undefined, types: readonly string[]): string | undefined {
   if (accept === undefined || accept.trim() === '' || accept === '*/*') return types[0];

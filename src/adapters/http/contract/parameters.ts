@@ -48,12 +48,8 @@ export function choice<Text extends string>(description: string, texts: readonly
 }
 
 export function flag(description: string): Parameter<boolean> {
-  const values = new Map([
-    ['false', false],
-    ['true', true],
-  ]);
-  const mustBe = [...values.keys()].join(' or ');
-  return { description, mustBe, schema: Type.Boolean(), parse: (text) => values.get(text) };
+  const parse = (text: string) => (text === 'true' ? true : text === 'false' ? false : undefined);
+  return { description, mustBe: 'false or true', schema: Type.Boolean(), parse };
 }
 
 /** Decoded parameters of a request, by name. */

@@ -7,7 +7,7 @@ import { ChangedPlant, NewPlant, Plant, PlantId, sameIdRule } from '../../../wir
 import { etagOf, type Preconditions } from './etag.ts';
 import { jsonBody, noBody, type Operation, operation } from './operation.ts';
 import type { Parameter } from './parameters.ts';
-import { cacheableResponse, emptyResponse, jsonResponse, taggedResponse } from './responses.ts';
+import { emptyResponse, jsonResponse, taggedResponse } from './responses.ts';
 
 export const plantsTag = { name: 'Plants', description: 'What the store keeps.' };
 
@@ -46,7 +46,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       parameters: { id: plantId },
       query: {},
       body: noBody,
-      response: cacheableResponse(NewPlant),
+      response: taggedResponse(NewPlant, true),
       errors: ['plant_not_found', 'plant_deleted'],
       handle: ({ path: { id } }) => findPlant(id),
     }),

@@ -38,28 +38,22 @@ export function jsonResponse<Schema extends TObject>(schema: Schema): ResponseKi
 
 const ETAG = 'identifies this version of the record; send it as If-Match to change or delete no other';
 
-/** A JSON value with its ETag. */
+/** A JSON value with its ETag. @param isCacheable whether a client may keep it as long as its ETag is the same */
 export function taggedResponse<Schema extends TObject>(
   schema: Schema,
-  caching: Readonly<Record<string, string>> = {},
+  isCacheable = false,
 ): ResponseKind<Static<Schema>> {
   const encode = jsonEncoder(schema);
-  return {
-    ...jsonResponse(schema),
-    headers: { ETag: ETAG },
-    reply(value) {
-      const body = encode(value);
-      return { headers: { ETag: etagOf(body), ...caching }, body };
-    },
-  };
-}
-
-/** A JSON value that a client may keep as long as its ETag is the same. */
-export function cacheableResponse<Schema extends TObject>(schema: Schema): ResponseKind<Static<Schema>> {
   const caching = { 'Cache-Control': 'private, no-cache' };
   return {
-    ...taggedResponse(schema, caching),
-    headers: { ETag: `${ETAG}, or as If-None-Match to get 304 while it is the same`, ...caching },
+    content: { [JSON_TYPE]: schema },
+    headers: isCacheable
+      ? { ETag: `${ETAG}, or as If-None-Match to get 304 while it is the same`, ...caching }
+      : { ETag: ETAG },
+    reply(value) {
+      const body = encode(value);
+      return { headers: { ETag: etagOf(body), ...(isCacheable && caching) }, body };
+    },
   };
 }
 

@@ -10,7 +10,7 @@ import { MOST_COUNTED, webhookEndpoints } from '../../../../src/adapters/postgre
 import { webhookEntries } from '../../../../src/adapters/postgres/webhooks/webhook-entries.ts';
 import { MISSING_ROW, placesInFeed } from '../../../../src/adapters/postgres/webhooks/webhook-places.ts';
 import { webhookPositions } from '../../../../src/adapters/postgres/webhooks/webhook-positions.ts';
-import type { Lease, LeaseOutcome, Position, Setback } from '../../../../src/application/webhooks/ports.ts';
+import type { FailedAttempt, Lease, LeaseOutcome, Position } from '../../../../src/application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../../src/domain/plant.ts';
 import { lockRows, openTransaction } from '../../../support/disturbances.ts';
 import { openEmbedded } from '../../../support/embedded-template.ts';
@@ -28,7 +28,7 @@ const MINUTE = 60_000;
 const plant = (id: bigint, name = `plant ${id}`) => ({ id, name });
 const START: Position = { changed: 0n, id: MIN_INT64 };
 
-function setback(failing: Position, others: Partial<Setback> = {}): Setback {
+function setback(failing: Position, others: Partial<FailedAttempt> = {}): FailedAttempt {
   return { failing, reason: 'it responded with 500', failures: 1, retryIn: MINUTE, isParked: false, ...others };
 }
 
