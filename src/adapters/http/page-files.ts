@@ -46,7 +46,10 @@ async function load(file: string) {
   return { plain, zipped: await promisify(gzip)(plain), etag: `W/${etagOf(plain)}` };
 }
 
-/** Forbids inline scripts and styles and other origins. Images may be data: URLs, as icons in style sheets are. */
+/**
+ * Forbids inline scripts and styles and other origins, which cannot reach a window of the page either. Images may be data:
+ * URLs, as icons in style sheets are.
+ */
 function headers(origins: readonly string[]): Record<string, string> {
   const policy = [
     "default-src 'none'",
@@ -60,6 +63,8 @@ function headers(origins: readonly string[]): Record<string, string> {
   ];
   return {
     'Content-Security-Policy': policy.join('; '),
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
     'Referrer-Policy': 'no-referrer',
     'Cache-Control': 'no-cache',
   };
