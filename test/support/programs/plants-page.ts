@@ -62,6 +62,12 @@ export async function openPlants(url: string, token = TOKEN, options: BrowserCon
   return visit;
 }
 
+/** Answers the question for a token. */
+export async function signIn(page: Page, token: string): Promise<void> {
+  await page.getByLabel('Token', { exact: true }).fill(token);
+  await press(page, 'Show the plants');
+}
+
 /** The row of a plant. */
 export const row = (page: Page, id: bigint | number): Locator => page.locator(`[id="plant-${id}"]`);
 

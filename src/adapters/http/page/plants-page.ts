@@ -6,7 +6,20 @@ import type { Route } from '../request/koa-app.ts';
 
 const own = (file: string) => join(import.meta.dirname, file);
 
-const scripts = ['main', 'api', 'dom', 'editor', 'follow', 'plants', 'table', 'texts', 'token'];
+const scripts = [
+  'main',
+  'api',
+  'dom',
+  'editor',
+  'errors',
+  'follow',
+  'ids',
+  'plants',
+  'table',
+  'text-field',
+  'texts',
+  'token',
+];
 
 const files = [
   { path: '/', type: 'html', file: own('page.html') },

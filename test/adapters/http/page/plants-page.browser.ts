@@ -67,16 +67,34 @@ describe.each(databases)('on %s', (_name, start) => {
       '<img src=x onerror=alert(1)><script>alert(2)</script>',
       'שלום עולם',
       '🌱🪴',
-      ' a  b ',
+      'a  b',
       '',
       'क्\u200Dष',
+      'می\u200Cخواهم',
+      '👩‍🌾❤️',
     ];
     for (const [n, name] of names.entries()) await create(n + 1, name, name);
     await create(100, 'tab\tline\ncarriage\r\u0001\u007f', '');
     await create(102, 'a\u202Eb\u2066c\u200Bd\u2060e\uFEFFf\u00ADg');
+    const unseen = { '\u3164': 'U+3164', '\u2062': 'U+2062', '\u2800': 'U+2800', '\u00A0': 'U+00A0', '   ': '␣␣␣' };
+    const alike = {
+      'Monstera\u200E': 'MonsteraU+200E',
+      'Mon\u200Dstera': 'MonU+200Dstera',
+      ' Monstera ': '␣Monstera␣',
+    };
+    const signed = Object.entries({ ...unseen, ...alike, '\u{E0041}\u2028': 'U+E0041U+2028' });
+    for (const [n, [name]] of signed.entries()) await create(n + 200, name);
     await create(101, `${'x'.repeat(1_000_000)}🌱`);
     const { page } = await openPlants(service.apiUrl);
     await row(page, 101).waitFor();
+    for (const [n, [, signs]] of signed.entries()) {
+      expect((await cells(page, n + 200))[1]).toBe(signs);
+      await row(page, n + 200).click();
+      await press(page, 'Delete …');
+      await page.getByText(`${n + 200} ${signs}`, { exact: true }).waitFor();
+      await press(page, 'Keep it');
+      await press(page, 'Close');
+    }
     expect((await cells(page, 102))[1]).toBe('aU+202EbU+2066cU+200BdU+2060eU+FEFFfU+00ADg');
     for (const [n, name] of names.entries()) {
       expect(await cells(page, n + 1)).toEqual([`${n + 1}`, name || 'empty', name || 'empty']);
@@ -141,13 +159,13 @@ describe.each(databases)('on %s', (_name, start) => {
     await goTo('4');
     await shown('4', '5', '7', '8');
     await goTo('6');
-    await says(page, '41000: the plant with the id 6 was deleted.');
+    await says(page, '41000: the plant with the id 6 was deleted');
     await shown('7', '8');
     await goTo(`${LAST}`);
     await says(page, `40401: `);
     await shown();
     await goTo('1e3');
-    await says(page, '40022: id must be');
+    await says(page, 'An id is a whole number');
     await goTo('');
     await shown('1', '2', '3', '4', '5', '7', '8');
   });
@@ -175,7 +193,7 @@ describe.each(databases)('on %s', (_name, start) => {
     await change(1, 'theirs', 'shrub');
     await press(page, 'Save');
     await says(page, '41200: ');
-    expect(await page.locator('.theirs:visible p').allTextContents()).toEqual(['theirs', 'shrub']);
+    expect(await page.locator('.theirs:visible ins').allTextContents()).toEqual(['theirs', 'shrub', 'Underlined']);
     await showsForm(page, { Name: 'mine', Tag: 'tree' });
     await press(page, 'Save');
     await dialog(page).waitFor({ state: 'hidden' });
@@ -199,7 +217,8 @@ describe.each(databases)('on %s', (_name, start) => {
     await row(page, 1).click();
     await says(page, 'only another client can change it');
     await change(1, 'theirs', 'm'.repeat(10_001));
-    await press(page, 'Save');
+    await press(page, 'Delete …');
+    await press(page, 'Delete for good');
     await says(page, '41200: ');
     await showsForm(page, { Name: 'theirs', Tag: 'm'.repeat(10_000) });
     await press(page, 'Delete …');
@@ -217,13 +236,13 @@ describe.each(databases)('on %s', (_name, start) => {
     await others.send('DELETE', '/plants/2');
     const { page } = await openPlants(service.apiUrl);
     await addPlant(page, 1, 'another');
-    await says(page, '40009: id 1 belongs to a different plant.');
+    await says(page, 'Another plant has this id (40009: id 1 belongs to a different plant).');
     await fillIn(page, { Id: '2' });
     await press(page, 'Save');
-    await says(page, '40010: id 2 belongs to a deleted plant.');
+    await says(page, '40010: id 2 belongs to a deleted plant');
     await fillIn(page, { Id: `${LAST + 1n}` });
     await press(page, 'Save');
-    await says(page, '40022: id must be');
+    await says(page, 'An id is a whole number');
     page.once('dialog', (question) => question.accept());
     await press(page, 'Close');
 

@@ -20,6 +20,9 @@ test('is served without a token, with a policy that lets nothing in from elsewhe
   expect([page.status, page.headers.get('Content-Type')]).toEqual([200, 'text/html; charset=utf-8']);
   expect(page.headers.get('Vary')).toBe('Accept, Accept-Encoding');
   expect(page.headers.get('Referrer-Policy')).toBe('no-referrer');
+  // A page of another origin that has opened this one cannot bring it to another address.
+  expect(page.headers.get('Cross-Origin-Opener-Policy')).toBe('same-origin');
+  expect(page.headers.get('Cross-Origin-Resource-Policy')).toBe('same-origin');
   expect(page.headers.get('Content-Security-Policy')).toBe(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -62,9 +65,9 @@ test('is removed by PAGES=off, together with the reference, but not the document
   expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
 });
 
-test('has at most 500 lines of script', async () => {
+test('has at most 900 lines of script', async () => {
   const lines = scripts.map(
     (name) => readFileSync(projectFile(`${folder}/scripts/${name}`), 'utf8').split('\n').length - 1,
   );
-  expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(500);
+  expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(900);
 });

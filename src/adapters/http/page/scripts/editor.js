@@ -1,60 +1,64 @@
 /** @import { Change, EditorEvents, Plant, Request } from './types.d.ts' */
 import { send } from './api.js';
 import { byId, write } from './dom.js';
-import { charactersOf, cut, nodesOf } from './texts.js';
-
-/** Characters that a field shows, and of a text that can be edited here. */
-const MOST = 10_000;
+import { asId, idOf, NOT_AN_ID } from './ids.js';
+import { textField } from './text-field.js';
+import { cut, nodesOf } from './texts.js';
 
 /** The dialogs that add, change and delete a plant. */
-export function plantEditor(/** @type {EditorEvents} */ { done, failed }) {
+export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }) {
   const [dialog, confirmation] = [byId('editor', HTMLDialogElement), byId('confirm', HTMLDialogElement)];
-  const form = byId('plant', HTMLFormElement);
+  const [form, save] = [byId('plant', HTMLFormElement), byId('save', HTMLButtonElement)];
   const [id, emptyTag] = [byId('plant-id', HTMLInputElement), byId('plant-empty-tag', HTMLInputElement)];
-  const [name, tag] = [byId('plant-name', HTMLTextAreaElement), byId('plant-tag', HTMLTextAreaElement)];
+  const [name, tag] = [textField('plant-name'), textField('plant-tag')];
   /** As it was read; undefined while one is added. */
   let stored = /** @type {Plant | undefined} */ (undefined);
   let etag = '';
+  let maySave = true;
+  /** The id that is proposed for a plant, and how far behind it the next one is if it is taken. */
+  let proposed = /** @type {bigint | undefined} */ (undefined);
+  let step = 1n;
   let leaving = new AbortController();
   const say = (problem = '') => write('editor-problem', problem);
+  const isEdited = () => dialog.matches('.edited[open]');
 
   function show(/** @type {Plant | undefined} */ plant) {
     say();
     stored = plant;
-    dialog.className = plant ? 'changing' : 'adding';
+    dialog.className = plant?.tag === '' ? 'has-empty-tag' : '';
+    write('editor-title', plant ? `${maySave ? 'Change plant' : 'Plant'} ${plant.id}` : 'Add a plant');
     id.value = `${plant?.id ?? ''}`;
     id.readOnly = plant !== undefined;
-    fill(name);
-    fill(tag);
+    emptyTag.checked = plant?.tag === '';
+    name.fill(plant?.name, maySave);
+    tag.fill(plant?.tag, maySave);
+    showButtons();
     if (dialog.open) name.focus();
     else dialog.showModal();
   }
 
-  /** Shows in a field what is stored. */
-  function fill(/** @type {HTMLTextAreaElement} */ field) {
-    const text = (field === name ? stored?.name : stored?.tag) ?? '';
-    if (field === tag) emptyTag.checked = stored?.tag === '';
-    // A field makes line feeds of carriage returns.
-    const isEditable = text.length <= MOST && !text.includes('\r');
-    const why = text.length > MOST ? `The beginning of ${charactersOf(text.length)}` : 'This text has carriage returns';
-    field.value = isEditable ? text : text.slice(0, MOST).toWellFormed();
-    field.readOnly = !isEditable || (stored !== undefined && !document.body.classList.contains('may-change'));
-    write(`${field.id}-note`, isEditable ? '' : `${why}: only another client can change it.`);
+  function showButtons() {
+    dialog.classList.toggle('may-delete', maySave && stored !== undefined);
+    save.disabled = !maySave || (name.isReadOnly() && tag.isReadOnly());
   }
 
   async function read(/** @type {bigint} */ id, /** @type {Request} */ request) {
-    const got = await send('GET', `plants/${id}`, request);
-    etag = got.headers.get('ETag') ?? '';
-    return /** @type {Plant} */ (got.body);
+    const { body, headers } = await send('GET', `plants/${id}`, request);
+    etag = headers.get('ETag') ?? '';
+    maySave = headers.get('Allow')?.includes('PUT') ?? false;
+    return /** @type {Plant} */ (body);
   }
 
-  /** After a 412: shows what somebody else has stored beside the user's edits, and in fields that allow none. */
-  async function compare(/** @type {Request} */ request) {
-    stored = await read(/** @type {Plant} */ (stored).id, request);
-    write('their-name', ...nodesOf(cut(stored.name, MOST)));
-    write('their-tag', ...(stored.tag === undefined ? ['none'] : nodesOf(cut(stored.tag, MOST))));
-    for (const field of [name, tag]) if (field.readOnly) fill(field);
-    dialog.classList.add('comparing');
+  /** Follows an error: a missing permission hides buttons, and what somebody else has stored is shown beside the edits. */
+  async function react(/** @type {unknown} */ number, /** @type {Request} */ request) {
+    if (number === 40300) maySave = false;
+    if (number === 41200 && stored) {
+      stored = await read(stored.id, request);
+      name.compare(stored.name);
+      tag.compare(stored.tag);
+      dialog.classList.add('comparing');
+    }
+    showButtons();
   }
 
   /** Does one thing, in place of what is not finished, and says how it fails. */
@@ -65,7 +69,7 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed }) {
     say();
     try {
       const change = await work(request).catch(async (error) => {
-        if (error.cause === 41200) await compare(request);
+        await react(error.cause, request);
         throw error;
       });
       if (change === undefined) return;
@@ -76,47 +80,77 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed }) {
     }
   }
 
+  function propose(/** @type {bigint | undefined} */ next) {
+    proposed = next;
+    id.value = `${next ?? ''}`;
+  }
+
+  async function create(/** @type {bigint} */ newId, /** @type {string} */ texts, /** @type {Request} */ request) {
+    await send('POST', 'plants', { ...request, body: `{"id":${newId},${texts.slice(1)}` }).catch((error) => {
+      if (newId !== proposed || ![40009, 40010].includes(error.cause)) throw error;
+      propose(asId(newId + step));
+      step *= 2n;
+      throw new Error(`${error.message} Save again to use ${proposed ?? 'another'}.`);
+    });
+  }
+
   form.onsubmit = (event) =>
     attempt(async (request) => {
       event.preventDefault();
-      const texts = {
-        name: (name.readOnly ? stored?.name : name.value) ?? '',
-        tag: (tag.readOnly ? stored?.tag : tag.value) || (emptyTag.checked ? '' : undefined),
-      };
-      const [newId, body] = [stored?.id ?? BigInt(id.value), JSON.stringify(texts)];
+      const texts = { name: name.text() ?? '', tag: tag.text() || (emptyTag.checked ? '' : undefined) };
+      const [newId, body] = [stored?.id ?? idOf(id.value), JSON.stringify(texts)];
+      if (newId === undefined) throw new Error(NOT_AN_ID);
       if (stored) await send('PUT', `plants/${newId}`, { ...request, body, ifMatch: etag });
-      else await send('POST', 'plants', { ...request, body: `{"id":${newId},${body.slice(1)}` });
+      else await create(newId, body, request);
       return { id: newId, ...texts };
     });
-
-  const remove = (/** @type {bigint} */ id) =>
-    attempt(async (request) => {
-      await send('DELETE', `plants/${id}`, { ...request, ifMatch: etag });
-      return { id, deleted: true };
-    });
-  form.oninput = () => dialog.classList.add('edited');
+  form.oninput = () => {
+    dialog.classList.add('edited');
+    for (const field of [name, tag]) field.markDifferences();
+  };
   form.onkeydown = ({ key, shiftKey, isComposing, repeat, target }) => {
     const isSave = key === 'Enter' && !shiftKey && !isComposing && target instanceof HTMLTextAreaElement;
     // A key that is held down may be the one that opened the plant.
     if (isSave && !repeat && !target.readOnly) form.requestSubmit();
     return !isSave;
   };
+
+  const remove = (/** @type {bigint} */ id) =>
+    attempt(async (request) => {
+      await send('DELETE', `plants/${id}`, { ...request, ifMatch: etag });
+      return { id, deleted: true };
+    });
   byId('delete', HTMLElement).onclick = () => {
     write('confirm-name', `${stored?.id} `, ...nodesOf(cut(stored?.name ?? '')));
     confirmation.returnValue = '';
     confirmation.showModal();
   };
-  byId('close', HTMLElement).onclick = () => dialog.requestClose();
-  dialog.oncancel = () => !dialog.matches('.edited') || window.confirm('Close without saving your changes?');
+  confirmation.onclose = () => confirmation.returnValue === 'delete' && stored && remove(stored.id);
   byId('take-theirs', HTMLElement).onclick = () => show(stored);
+
+  const close = () => (!isEdited() || window.confirm('Close without saving your changes?')) && dialog.close();
+  byId('close', HTMLElement).onclick = close;
+  // At a second Escape browsers close a dialog whatever its cancel event says.
+  dialog.oncancel = () => false;
+  addEventListener('keydown', ({ key, isComposing }) => {
+    const isOnTop = dialog.open && !document.querySelector('#editor ~ dialog[open]');
+    if (key === 'Escape' && !isComposing && isOnTop) close();
+  });
+  addEventListener('beforeunload', (event) => isEdited() && event.preventDefault());
   // The close event comes so late that it would meet the request of a plant that is opened next.
   dialog.onbeforetoggle = () => leaving.abort();
-  confirmation.onclose = () => confirmation.returnValue === 'delete' && stored && remove(stored.id);
+
   return {
-    add: () => show(undefined),
+    add() {
+      [maySave, step] = [true, 1n];
+      show(undefined);
+      propose(freeId());
+      name.focus();
+    },
     open(/** @type {bigint} */ id) {
       show(undefined);
       dialog.className = 'loading';
+      write('editor-title', `Plant ${id}`);
       attempt(async (request) => show(await read(id, request)));
     },
   };

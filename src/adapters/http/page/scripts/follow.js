@@ -1,16 +1,28 @@
 /** @import { ChangesPage, FeedEvents } from './types.d.ts' */
 import { send } from './api.js';
 
-/** Follows the changes from now on, and again from now on if its position is not valid any more. @throws as `send` does */
-export async function follow(/** @type {FeedEvents} */ { started, apply, trouble }) {
+/** Seconds that a request waits for changes. */
+const WAIT = 10;
+
+/** What ends it: a missing permission, a database without a feed, and a position that is not valid any more. */
+const ends = (/** @type {number} */ status, /** @type {number} */ number) =>
+  status === 403 || status === 501 || number === 41001;
+
+/**
+ * Follows the changes from now on, and again from now on if its position is not valid any more.
+ *
+ * @throws as `send` does
+ */
+export async function follow(/** @type {FeedEvents} */ { started, apply, trouble }, /** @type {AbortSignal} */ signal) {
   let after = 'now';
   // After a failure without a wait, at whose end only it would show that the service responds again.
-  const path = (/** @type {number} */ attempt) => `changes?limit=1000&after=${after}&wait=${attempt > 0 ? 0 : 10}`;
+  const path = (/** @type {number} */ attempt) => `changes?limit=1000&after=${after}&wait=${attempt > 0 ? 0 : WAIT}`;
+  const request = { trouble, signal, ends, timeout: (WAIT + 5) * 1_000 };
   for (;;) {
     // A browser has few connections to a service, for all of its tabs together.
     if (document.hidden) await new Promise((seen) => addEventListener('visibilitychange', seen, { once: true }));
     try {
-      const { changes, next } = /** @type {ChangesPage} */ ((await send('GET', path, { trouble })).body);
+      const { changes, next } = /** @type {ChangesPage} */ ((await send('GET', path, request)).body);
       if (after === 'now') started();
       else if (changes.length > 0) apply(changes);
       after = next;

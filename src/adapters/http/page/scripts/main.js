@@ -3,16 +3,17 @@ import { send } from './api.js';
 import { byId, write } from './dom.js';
 import { plantEditor } from './editor.js';
 import { follow } from './follow.js';
+import { idOf, NOT_AN_ID } from './ids.js';
 import { plantList } from './plants.js';
 import { plantTable } from './table.js';
-import { currentToken, startAgain, takeToken } from './token.js';
+import { forgetToken, takeToken } from './token.js';
 
 const [from, tag] = [byId('from', HTMLInputElement), byId('tag', HTMLInputElement)];
 const { classList } = document.body;
 const trouble = (problem = '') => write('trouble', problem);
-let late = 0;
-const list = plantList({ updated, failed, trouble });
-const editor = plantEditor({ done: (change) => list.apply([change]), failed });
+let [late, leaving] = [0, new AbortController()];
+const list = plantList({ updated, permitted, failed, trouble });
+const editor = plantEditor({ done: (change) => list.apply([change]), failed, freeId: list.freeId });
 const drawTable = plantTable(list, { open: editor.open, filterBy: (tag) => show({ tag }) });
 
 function updated() {
@@ -25,6 +26,16 @@ function updated() {
   write('count', `${count.toLocaleString('en')} ${count === 1 ? 'plant' : 'plants'}${canGrow ? ', more below' : ''}`);
 }
 
+/** Takes the buttons away that a token may not use. */
+function permitted(/** @type {string} */ methods) {
+  classList.toggle('may-create', methods.includes('POST'));
+}
+
+function failed(/** @type {Error} */ { message, cause: number }, where = 'problem') {
+  write(where, message);
+  if (number === 40300) permitted('');
+}
+
 function show(/** @type {View} */ view) {
   clearTimeout(late);
   write('problem');
@@ -33,52 +44,46 @@ function show(/** @type {View} */ view) {
 }
 
 /** Shows the plants from an id on, also with a tag that the field cannot hold as it is, and says if there is none with that id. */
-async function showFrom(/** @type {string} */ id) {
-  const shown = list.view().tag;
-  const view = { tag: tag.value === shown?.replace(/[\r\n]/g, '') ? shown : tag.value || undefined };
-  const isId = /^-?\d+$/.test(id) && BigInt.asIntN(64, BigInt(id)) === BigInt(id);
-  if (isId || id === '') show({ ...view, ...(isId && { from: BigInt(id) }) });
-  if (id !== '') await send('GET', `plants/${encodeURIComponent(id)}`, { trouble }).catch(failed);
+async function showFrom(/** @type {string} */ text) {
+  const [id, shown] = [idOf(text), list.view().tag];
+  if (id === undefined && text.trim() !== '') return write('problem', NOT_AN_ID);
+  show({ from: id, tag: tag.value === shown?.replace(/[\r\n]/g, '') ? shown : tag.value || undefined });
+  if (id !== undefined) await send('GET', `plants/${id}`, { trouble }).catch(failed);
 }
 
-/** Shows what the service has refused, and does what follows if the token is the reason. */
-function failed(/** @type {Error} */ { message, cause: number }, where = 'problem') {
-  write(where, message);
-  if (number === 40300) learnPermissions();
-  if (number !== 40100 && number !== 40101) return;
-  write('problem', message);
-  classList.add('signed-out');
-}
-
-/** Learns what the token permits from requests that break a rule which is checked after it, and so do nothing. */
-async function learnPermissions() {
-  const permits = (/** @type {'POST' | 'PUT'} */ method, /** @type {string} */ path) =>
-    send(method, path).then(Boolean, ({ cause }) => cause !== 40300);
-  classList.toggle('may-create', await permits('POST', 'plants'));
-  classList.toggle('may-change', await permits('PUT', 'plants/none'));
-}
-
+/** Shows the plants with the token that there is now, and follows their changes. */
 function start() {
-  learnPermissions();
-  // If the feed takes longer, the list is there before it, and then once more.
-  late = setTimeout(() => list.show(list.view()), 1_000);
+  leaving.abort();
+  leaving = new AbortController();
+  const { signal } = leaving;
   const begin = (/** @type {string} */ state) => {
     clearTimeout(late);
     write('live', state);
     list.show(list.view());
   };
-  follow({ started: () => begin('Live'), apply: list.apply, trouble }).catch((error) => {
+  // If the feed takes longer, the list is there before it, and then once more.
+  clearTimeout(late);
+  late = setTimeout(() => list.show(list.view()), 1_000);
+  const events = {
+    started: () => begin('Live'),
+    apply: list.apply,
+    trouble(problem = '') {
+      trouble(problem);
+      classList.toggle('away', problem !== '');
+    },
+  };
+  follow(events, signal).catch((error) => {
+    if (signal.aborted) return;
     begin('Not live');
     failed(error);
   });
 }
 
-byId('limits', HTMLFormElement).onsubmit = () => showFrom(from.value.trim());
-byId('sign-in', HTMLFormElement).onsubmit = () => startAgain(byId('token', HTMLInputElement).value);
-byId('forget', HTMLElement).onclick = () => startAgain('');
+byId('limits', HTMLFormElement).onsubmit = () => void showFrom(from.value);
+byId('sign-in', HTMLDialogElement).onclose = start;
+byId('forget', HTMLElement).onclick = forgetToken;
 byId('show-all', HTMLElement).onclick = () => show({});
 byId('add', HTMLElement).onclick = editor.add;
-addEventListener('hashchange', () => location.reload());
+addEventListener('hashchange', () => takeToken() && start());
 takeToken();
-if (currentToken() === '') classList.add('signed-out');
-else start();
+start();

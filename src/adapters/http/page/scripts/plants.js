@@ -1,13 +1,14 @@
 /** @import { Change, ListEvents, Plant, PlantList, Row, View } from './types.d.ts' */
 import { send } from './api.js';
+import { asId } from './ids.js';
 import { cut } from './texts.js';
 
 const PAGE = 500;
-/** Rows in memory. Beyond it the first half goes, and the view begins with the second: browsers limit heights, too. */
+/** Rows in memory. Browsers limit heights, too. */
 const MOST = 50_000;
 
 /** The plants of a view in ascending order of id: a part without gaps, which grows at its end. @returns {PlantList} */
-export function plantList(/** @type {ListEvents} */ { updated, failed, trouble }) {
+export function plantList(/** @type {ListEvents} */ { updated, permitted, failed, trouble }) {
   let rows = /** @type {Row[]} */ ([]);
   let view = /** @type {View} */ ({});
   /** The id that the rows reach to; undefined before the first plant. */
@@ -19,6 +20,8 @@ export function plantList(/** @type {ListEvents} */ { updated, failed, trouble }
   let leaving = new AbortController();
   /** What came while a page was on its way, which may be older. */
   let late = /** @type {Change[]} */ ([]);
+  /** The highest id that was ever here or in a change, those of deleted plants included. */
+  let highest = /** @type {bigint | undefined} */ (undefined);
 
   async function loadMore() {
     if (state !== 'partial') return;
@@ -31,17 +34,24 @@ export function plantList(/** @type {ListEvents} */ { updated, failed, trouble }
       const page = await send('GET', `plants?${query}`, { signal, trouble });
       for (const plant of /** @type {Plant[]} */ (page.body)) rows.push(rowOf(plant));
       state = page.headers.has('Link') ? 'partial' : 'complete';
+      permitted(page.headers.get('Allow') ?? '');
     } catch (error) {
       if (signal.aborted) return;
       failed(error);
       state = 'failed';
     }
     end = rows.at(-1)?.id ?? end;
+    note(end);
+    // The first half goes, and the view begins with the second.
     if (rows.length > MOST) {
       rows = rows.slice(MOST / 2);
       view = { ...view, from: rows[0]?.id };
     }
     apply(late.splice(0));
+  }
+
+  function note(/** @type {bigint | undefined} */ id) {
+    if (id !== undefined && id > (highest ?? id - 1n)) highest = id;
   }
 
   function indexOf(/** @type {bigint} */ id) {
@@ -58,12 +68,19 @@ export function plantList(/** @type {ListEvents} */ { updated, failed, trouble }
     if (state === 'loading') late.push(...changes);
     for (const change of changes) {
       const { id } = change;
+      note(id);
       const index = indexOf(id);
       const known = rows[index]?.id === id ? 1 : 0;
       const isGone = 'deleted' in change || (view.tag !== undefined && change.tag !== view.tag);
       const isLoaded = id >= (view.from ?? id) && (!hasMore() || (end !== undefined && id <= end));
       if (isGone) rows.splice(index, known);
       else if (isLoaded) rows.splice(index, known, { ...rowOf(change), isFresh: true });
+    }
+    // The last ones go, and come back when one scrolls to them. While a page is on its way, it is what follows the last.
+    if (rows.length > MOST && state !== 'loading') {
+      rows.length = MOST;
+      end = rows.at(-1)?.id;
+      state = 'partial';
     }
     updated();
   }
@@ -72,11 +89,16 @@ export function plantList(/** @type {ListEvents} */ { updated, failed, trouble }
     leaving.abort();
     leaving = new AbortController();
     [view, rows, late, state] = [wanted, [], [], 'partial'];
-    end = wanted.from === undefined || wanted.from === -(2n ** 63n) ? undefined : wanted.from - 1n;
+    end = wanted.from === undefined ? undefined : asId(wanted.from - 1n);
     updated();
   }
 
-  return { rows: () => rows, view: () => view, hasMore, canGrow, indexOf, show, loadMore, apply };
+  function freeId() {
+    const isWhole = state === 'complete' && Object.values(view).every((limit) => limit === undefined);
+    return asId(isWhole ? (highest ?? 0n) + 1n : BigInt(Date.now()));
+  }
+
+  return { rows: () => rows, view: () => view, hasMore, canGrow, indexOf, show, loadMore, apply, freeId };
 }
 
 function rowOf(/** @type {Plant} */ { id, name, tag }) {

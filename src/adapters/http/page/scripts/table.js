@@ -31,6 +31,8 @@ export function plantTable(/** @type {PlantList} */ list, /** @type {RowActions}
       element.ariaSelected = `${row.id === active}`;
     }
     drawn = next;
+    const digits = Math.max(...[rows[0], rows.at(-1)].map((row) => `${row?.id ?? ''}`.length));
+    grid.style.setProperty('--digits', `${digits}`);
     grid.ariaRowCount = list.hasMore() ? '-1' : `${rows.length + 1}`;
     grid.setAttribute('aria-activedescendant', visible.some(({ id }) => id === active) ? `plant-${active}` : '');
     top = { id: rows[first]?.id ?? 0n, offset: scrollTop - first * height };

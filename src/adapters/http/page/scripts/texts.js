@@ -1,6 +1,18 @@
 /** @import { Shown } from './types.d.ts' */
 import { make } from './dom.js';
 
+/** Stands for a space at an end of a text, since no text has U+0000. */
+const EDGE = '\0';
+/** Scripts in which a joiner between two letters changes how they look. */
+const SCRIPTS = 'Arab|Beng|Deva|Gujr|Guru|Khmr|Knda|Mlym|Mong|Mymr|Orya|Sinh|Syrc|Taml|Telu';
+const LETTER = `[${SCRIPTS.split('|')
+  .map((script) => `\\p{scx=${script}}`)
+  .join('')}]`;
+const SEEN = `\\p{RGI_Emoji}|(?<=${LETTER})[\\u200C\\u200D](?=${LETTER})`;
+/** U+2800 is a Braille pattern without dots. */
+const UNSEEN = `${EDGE}+|[\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\p{Zl}\\p{Zp}\\u2800[\\p{Zs}--[ ]]]`;
+const PARTS = new RegExp(`(${SEEN})|(${UNSEEN})`, 'v');
+
 /** What is kept of a text that has more than so many characters. @returns {Shown} */
 export function cut(/** @type {string} */ text, most = 200) {
   if (text.length <= most) return text;
@@ -10,18 +22,43 @@ export function cut(/** @type {string} */ text, most = 200) {
 
 export const charactersOf = (/** @type {number} */ count) => `${count.toLocaleString('en')} characters`;
 
-/** What shows a text in one line, with signs for what nobody would see but for joiners. @returns {Node[]} */
+/** What shows a text in one line, with signs for what nobody would see. @returns {Node[]} */
 export function nodesOf(/** @type {Shown} */ shown) {
   if (shown === '') return [make('span', { className: 'sign' }, 'empty')];
   const { start, length } = typeof shown === 'string' ? { start: shown, length: 0 } : shown;
-  const parts = start.split(/([\p{Cc}\u00AD\u200B\u2028-\u202E\u2060\u2066-\u2069\uFEFF])/u);
   // Isolated: its direction ends with it.
-  const text = make('bdi', {}, ...parts.map((part, n) => (n % 2 === 0 ? part : signOf(part))));
+  const text = make('bdi', {}, ...signed(withEdges(start)));
   return length === 0 ? [text] : [text, make('span', { className: 'length' }, charactersOf(length))];
 }
 
-function signOf(/** @type {string} */ character) {
-  const code = character.charCodeAt(0);
-  const name = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
-  return make('span', { className: 'sign', title: name }, code < 0x20 ? JSON.stringify(character).slice(1, -1) : name);
+/** A stored text, compared with another: what only it has is an insertion, what only the other has a deletion. */
+export function differenceOf(/** @type {string} */ stored, /** @type {string} */ other) {
+  const [theirs, mine] = [wordsOf(stored), wordsOf(other)];
+  const most = Math.min(theirs.length, mine.length);
+  let [start, end] = [0, 0];
+  while (start < most && theirs[start] === mine[start]) start++;
+  while (end < most - start && theirs.at(-1 - end) === mine.at(-1 - end)) end++;
+  const part = (/** @type {string[]} */ words, from = 0, to = words.length) => signed(words.slice(from, to).join(''));
+  const deletion = make('del', {}, ...part(mine, start, mine.length - end));
+  const insertion = make('ins', {}, ...part(theirs, start, theirs.length - end));
+  return make('bdi', {}, ...part(theirs, 0, start), deletion, insertion, ...part(theirs, theirs.length - end));
+}
+
+function wordsOf(/** @type {string} */ text) {
+  const words = new Intl.Segmenter('en', { granularity: 'word' }).segment(withEdges(text));
+  return Array.from(words, ({ segment }) => segment);
+}
+
+const withEdges = (/** @type {string} */ text) => text.replace(/^ +| +$/g, (spaces) => EDGE.repeat(spaces.length));
+
+/** A text with signs for what nobody would see: the third of each three parts, if there is one. */
+const signed = (/** @type {string} */ text) =>
+  text.split(PARTS).map((part = '', n) => (n % 3 === 2 && part ? signOf(part) : part));
+
+function signOf(/** @type {string} */ unseen) {
+  const code = unseen.codePointAt(0) ?? 0;
+  const name = unseen.startsWith(EDGE) ? 'spaces' : `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+  const escaped = code < 0x20 ? JSON.stringify(unseen).slice(1, -1) : name;
+  const sign = unseen.startsWith(EDGE) ? '␣'.repeat(unseen.length) : escaped;
+  return make('span', { className: 'sign', title: name }, sign);
 }

@@ -48,6 +48,10 @@ export interface Request {
   ifMatch?: string;
   signal?: AbortSignal;
   trouble?: Trouble;
+  /** Milliseconds for the first attempt. */
+  timeout?: number;
+  /** Whether a response ends the attempts, by its status and the number of its error; a 401 never does. */
+  ends?(status: number, number: number): boolean;
 }
 
 export interface Result {
@@ -55,7 +59,7 @@ export interface Result {
   headers: Headers;
 }
 
-/** @throws Error `<number>: <what the service said>.`, with the number as its cause; the reason of the signal */
+/** @throws Error in words, with its number as the cause; the reason of the signal */
 export type Send = (
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   /** Relative to the page, which may be behind a proxy that serves it under a prefix. */
@@ -83,10 +87,14 @@ export interface PlantList {
   /** Loads what follows, unless it is loading or nothing does. */
   loadMore(): Promise<void>;
   apply(changes: readonly Change[]): void;
+  /** An id that is probably free: the one after the highest if all plants are here, else the time in milliseconds. */
+  freeId(): bigint | undefined;
 }
 
 export interface ListEvents {
   updated(): void;
+  /** Gets the methods that the token may use on the list: its `Allow`. */
+  permitted(methods: string): void;
   failed(error: unknown): void;
   trouble: Trouble;
 }
@@ -100,6 +108,8 @@ export interface EditorEvents {
   /** Gets what the service has confirmed. */
   done(change: Change): void;
   failed(error: unknown, where?: string): void;
+  /** @returns the id to propose for a new plant */
+  freeId(): bigint | undefined;
 }
 
 export interface FeedEvents {

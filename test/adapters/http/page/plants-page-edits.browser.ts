@@ -1,0 +1,230 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
+import { get, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { fakePlants } from '../../../support/fake-plants.ts';
+import {
+  dialog,
+  fillIn,
+  onPostgres,
+  openPlants,
+  press,
+  row,
+  says,
+  showsForm,
+} from '../../../support/programs/plants-page.ts';
+import { temporaryFolder } from '../../../support/service-process.ts';
+
+/* That what somebody types on the page is not lost, and which ids it proposes. */
+
+const LAST = 2n ** 63n - 1n;
+
+/** A service in memory with these plants. */
+async function startWith(...plants: readonly NewPlant[]) {
+  const stored = new Map<bigint, NewPlant | 'deleted'>(plants.map((plant) => [plant.id, plant]));
+  const store = fakePlants(stored);
+  return { stored, store, url: (await startApiServer({ plants: store })).url };
+}
+
+/** Opens plant 1 and types, as a user does, of whom browsers ask more than of scripts. */
+async function edit(page: Page) {
+  await row(page, 1).click();
+  await showsForm(page, { Name: 'Ficus' });
+  await dialog(page).getByLabel('Name').pressSequentially(' carica');
+}
+
+/** Answers every question of the page with no. */
+function refuse(page: Page): string[] {
+  const questions: string[] = [];
+  page.on('dialog', async (question) => {
+    questions.push(question.message());
+    await question.dismiss();
+  });
+  return questions;
+}
+
+const proposed = (page: Page) => dialog(page).getByLabel('Id', { exact: true }).inputValue();
+
+test('asks before every Escape that would discard edits', async () => {
+  const { url } = await startWith({ id: 1n, name: 'Ficus' });
+  const { page } = await openPlants(url);
+  await edit(page);
+  const questions = refuse(page);
+  for (const focus of ['#plant-name', '#close', '#plant-name', '#plant-name']) {
+    await page.locator(focus).focus();
+    await page.keyboard.press('Escape');
+  }
+  await dialog(page).getByRole('heading').first().click();
+  await page.keyboard.press('Escape');
+  await showsForm(page, { Name: 'Ficus carica' });
+  expect(questions).toEqual(Array(5).fill('Close without saving your changes?'));
+});
+
+test('asks before edits are left by a reload, and not once they are saved', async () => {
+  const { url } = await startWith({ id: 1n, name: 'Ficus' });
+  const { page } = await openPlants(url);
+  await edit(page);
+  const asked = page.waitForEvent('dialog');
+  void page.evaluate('setTimeout(() => location.reload())');
+  const question = await asked;
+  expect(question.type()).toBe('beforeunload');
+  await question.dismiss();
+  await showsForm(page, { Name: 'Ficus carica' });
+  await press(page, 'Save');
+  await dialog(page).waitFor({ state: 'hidden' });
+  await page.reload();
+  await row(page, 1).getByText('Ficus carica').waitFor();
+});
+
+test('is not reached by a link of another page, and asks before a link replaces its token', async () => {
+  const { url } = await startWith({ id: 1n, name: 'Ficus' });
+  const { page: other } = await openPlants(url);
+  await other.goto('data:text/html,<p>another page');
+  const follow = async (token: string) => {
+    const opened = other.context().waitForEvent('page');
+    await other.evaluate(`void window.open('${url}/#token=${token}', 'plants')`);
+    return opened;
+  };
+  const page = await follow(TOKEN);
+  await edit(page);
+  await follow('of-somebody-else');
+  await showsForm(page, { Name: 'Ficus carica' });
+
+  const questions = refuse(page);
+  await page.evaluate("void (location.hash = 'token=of-somebody-else')");
+  await eventually(() => questions.length === 1);
+  await page.evaluate(`void (location.hash = 'token=${TOKEN}')`);
+  await eventually(() => page.url() === `${url}/`);
+  expect(questions).toEqual(['Use the access token of this link instead of the one that this tab has?']);
+  await press(page, 'Save');
+  await row(page, 1).getByText('Ficus carica').waitFor();
+});
+
+test('asks for a token above the editor when it is revoked, and saves with the new one', async () => {
+  const file = join(await temporaryFolder(), 'tokens');
+  await writeFile(file, 'a-token-that-is-revoked');
+  const service = await onPostgres(1, { ACCESS_TOKENS_FILE: file });
+  const { page } = await openPlants(service.apiUrl, 'a-token-that-is-revoked');
+  await row(page, 1).click();
+  await fillIn(page, { Name: 'mine' });
+  await writeFile(file, 'a-token-that-is-new');
+  const headers = { Authorization: 'Bearer a-token-that-is-new' };
+  await eventually(async () => (await get(service.apiUrl, '/plants/1', headers)).status === 200);
+  await press(page, 'Save');
+  await says(page, 'The service does not accept this token (40101: the access token is not accepted).');
+  // It is not closed without a token, which would leave nothing to do.
+  await page.keyboard.press('Escape');
+  await page.getByLabel('Token', { exact: true }).fill('a-token-that-is-new');
+  await page.getByLabel('Show the token').check();
+  expect(await page.getByLabel('Token', { exact: true }).getAttribute('type')).toBe('text');
+  await press(page, 'Show the plants');
+  await row(page, 1).getByText('mine').waitFor();
+  await says(page, 'Live');
+  expect(await (await get(service.apiUrl, '/plants/1', headers)).text()).toContain('"name":"mine"');
+});
+
+test('proposes the id after the highest, and the next one if somebody else has taken it', async () => {
+  const { stored, store, url } = await startWith({ id: 1n, name: 'Ficus' });
+  const { page } = await openPlants(url);
+  await row(page, 1).waitFor();
+  await press(page, 'Add plant');
+  expect(await proposed(page)).toBe('2');
+  // Not by the feed: it may be late.
+  stored.set(2n, { id: 2n, name: 'theirs' });
+  stored.set(3n, 'deleted');
+  await fillIn(page, { Name: 'mine', Tag: 'tag' });
+  await press(page, 'Save');
+  await says(page, 'Another plant has this id (40009: id 2 belongs to a different plant). Save again to use 3.');
+  await press(page, 'Save');
+  await says(page, '40010: id 3 belongs to a deleted plant). Save again to use 5.');
+  await showsForm(page, { Id: '5', Name: 'mine', Tag: 'tag' });
+  await press(page, 'Save');
+  await row(page, 5).getByText('mine').waitFor();
+  expect(stored.get(5n)).toEqual({ id: 5n, name: 'mine', tag: 'tag' });
+
+  // An id of the user's is not replaced.
+  await press(page, 'Add plant');
+  expect(await proposed(page)).toBe('6');
+  await fillIn(page, { Id: '2', Name: 'mine' });
+  await press(page, 'Save');
+  await says(page, 'Another plant has this id');
+  expect(await proposed(page)).toBe('2');
+  page.once('dialog', (question) => question.accept());
+  await press(page, 'Close');
+
+  await store.add({ id: 9n, name: 'deleted soon' });
+  await row(page, 9).waitFor();
+  await store.remove(9n, () => true);
+  await row(page, 9).waitFor({ state: 'detached' });
+  await press(page, 'Add plant');
+  expect(await proposed(page)).toBe('10');
+});
+
+test('proposes the time as an id where not all plants are in the table, and none beyond int64', async () => {
+  const { url } = await startWith({ id: 1n, name: 'Ficus', tag: 'tree' }, { id: LAST, name: 'Pinus' });
+  const { page } = await openPlants(url);
+  await row(page, LAST).waitFor();
+  await press(page, 'Add plant');
+  expect(await proposed(page)).toBe('');
+  await press(page, 'Close');
+  await row(page, 1).getByRole('button').click();
+  await row(page, LAST).waitFor({ state: 'detached' });
+  const before = Date.now();
+  await press(page, 'Add plant');
+  const id = Number(await proposed(page));
+  expect(id).toBeGreaterThanOrEqual(before);
+  expect(id).toBeLessThanOrEqual(Date.now());
+});
+
+test('takes an id with spaces around it, and says what an id is', async () => {
+  const { stored, url } = await startWith({ id: 7n, name: 'Ficus' }, { id: 8n, name: 'Pinus' });
+  const { page } = await openPlants(url);
+  const from = async (text: string) => {
+    await page.getByLabel('From id').fill(text);
+    await page.keyboard.press('Enter');
+  };
+  await from(' 008\u00A0');
+  await row(page, 7).waitFor({ state: 'detached' });
+  await row(page, 8).waitFor();
+  expect(await page.getByRole('alert').allTextContents()).not.toContainEqual(expect.stringContaining('0'));
+  for (const text of ['1e3', '7 8', `${LAST + 1n}`]) {
+    await from(text);
+    await says(page, `An id is a whole number from ${-LAST - 1n} to ${LAST}.`);
+    await row(page, 8).waitFor();
+    await from('8');
+    await page.getByText('An id is a whole number').waitFor({ state: 'hidden' });
+  }
+  await press(page, 'Add plant');
+  await fillIn(page, { Id: ' 9 ', Name: 'pasted' });
+  await press(page, 'Save');
+  await row(page, 9).waitFor();
+  expect(stored.get(9n)).toEqual({ id: 9n, name: 'pasted' });
+});
+
+test('offers no Save where neither text can be edited, and marks what somebody else has changed', async () => {
+  const long = 'n'.repeat(10_001);
+  const { store, url } = await startWith(
+    { id: 1n, name: 'Ficus carica', tag: 'tree' },
+    { id: 2n, name: long, tag: long },
+  );
+  const { page } = await openPlants(url);
+  await row(page, 2).click();
+  await says(page, 'only another client can change it');
+  await page.getByRole('button', { name: 'Delete …' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Save' }).isVisible()).toBe(false);
+  await press(page, 'Close');
+
+  await row(page, 1).click();
+  await showsForm(page, { Name: 'Ficus carica' });
+  await fillIn(page, { Name: 'Ficus carica, mine' });
+  await store.replace({ id: 1n, name: 'Ficus benjamina' }, () => true);
+  await press(page, 'Save');
+  await says(page, 'Somebody else has changed this plant (41200: ');
+  const marked = (kind: string) => page.locator(`.field + .theirs ${kind}`).allTextContents();
+  expect([await marked('del'), await marked('ins')]).toEqual([['carica, mine'], ['benjamina', 'none']]);
+  await fillIn(page, { Name: 'Ficus benjamina', Tag: '' });
+  expect([await marked('del'), await marked('ins')]).toEqual([[''], ['']]);
+});
