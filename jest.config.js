@@ -61,7 +61,7 @@ export default {
       // As many as a claim needs.
       globals: { faultRounds: 20 },
     },
-    { ...base, displayName: 'browser', testMatch: ['<rootDir>/test/**/*.browser.ts'] },
+    { ...equipped, displayName: 'browser', testMatch: ['<rootDir>/test/**/*.browser.ts'] },
     {
       ...equipped,
       displayName: 'distributed',
