@@ -90,6 +90,7 @@ describe.each(databases)('on %s', (_name, start) => {
     for (const [n, [, signs]] of signed.entries()) {
       expect((await cells(page, n + 200))[1]).toBe(signs);
       await row(page, n + 200).click();
+      await page.getByText(`As stored: ${signs}`, { exact: true }).waitFor();
       await press(page, 'Delete …');
       await page.getByText(`${n + 200} ${signs}`, { exact: true }).waitFor();
       await press(page, 'Keep it');

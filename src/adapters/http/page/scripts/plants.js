@@ -20,8 +20,8 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
   let leaving = new AbortController();
   /** What came while a page was on its way, which may be older. */
   let late = /** @type {Change[]} */ ([]);
-  /** The highest id that was ever here or in a change, those of deleted plants included. */
-  let highest = /** @type {bigint | undefined} */ (undefined);
+  /** The highest id of a deleted plant that is known, which no other can get. */
+  let deleted = 0n;
 
   async function loadMore() {
     if (state !== 'partial') return;
@@ -41,17 +41,12 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
       state = 'failed';
     }
     end = rows.at(-1)?.id ?? end;
-    note(end);
     // The first half goes, and the view begins with the second.
     if (rows.length > MOST) {
       rows = rows.slice(MOST / 2);
       view = { ...view, from: rows[0]?.id };
     }
     apply(late.splice(0));
-  }
-
-  function note(/** @type {bigint | undefined} */ id) {
-    if (id !== undefined && id > (highest ?? id - 1n)) highest = id;
   }
 
   function indexOf(/** @type {bigint} */ id) {
@@ -68,15 +63,15 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     if (state === 'loading') late.push(...changes);
     for (const change of changes) {
       const { id } = change;
-      note(id);
       const index = indexOf(id);
       const known = rows[index]?.id === id ? 1 : 0;
       const isGone = 'deleted' in change || (view.tag !== undefined && change.tag !== view.tag);
       const isLoaded = id >= (view.from ?? id) && (!hasMore() || (end !== undefined && id <= end));
+      if ('deleted' in change && id > deleted) deleted = id;
       if (isGone) rows.splice(index, known);
       else if (isLoaded) rows.splice(index, known, { ...rowOf(change), isFresh: true });
     }
-    // The last ones go, and come back when one scrolls to them. While a page is on its way, it is what follows the last.
+    // The last rows go until they are scrolled to; not while a page is on its way that follows them.
     if (rows.length > MOST && state !== 'loading') {
       rows.length = MOST;
       end = rows.at(-1)?.id;
@@ -95,7 +90,8 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
 
   function freeId() {
     const isWhole = state === 'complete' && Object.values(view).every((limit) => limit === undefined);
-    return asId(isWhole ? (highest ?? 0n) + 1n : BigInt(Date.now()));
+    const highest = rows.at(-1)?.id ?? 0n;
+    return asId(isWhole ? (highest > deleted ? highest : deleted) + 1n : BigInt(Date.now()));
   }
 
   return { rows: () => rows, view: () => view, hasMore, canGrow, indexOf, show, loadMore, apply, freeId };

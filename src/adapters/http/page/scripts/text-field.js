@@ -19,7 +19,10 @@ export function textField(/** @type {string} */ id) {
     const why = length > MOST ? `The beginning of ${charactersOf(length)}` : 'This text has carriage returns';
     field.value = isEditable ? text : text.slice(0, MOST).toWellFormed();
     field.readOnly = !isEditable || !mayEdit;
-    write(`${id}-note`, isEditable ? '' : `${why}: only another client can change it.`);
+    // A field shows no signs.
+    const signed = make('span', {}, ...nodesOf(cut(text.replaceAll('\n', ' '))));
+    const signs = text && signed.querySelector('.sign') ? ['As stored: ', signed] : [];
+    write(`${id}-note`, ...(isEditable ? signs : [`${why}: only another client can change it.`]));
   }
 
   /** Marks how what is stored differs from what is typed. */
