@@ -83,8 +83,8 @@ test('has commands that work as they stand, one block after another', async () =
 /**
  * A shell in a copy of the project. What a test cannot do as a newcomer does is done so instead:
  * - `npm ci` does nothing, since the packages are here already, and `npm test` runs a small part of the tests;
- * - `docker compose` only checks its file, if there is a compose at all: images come from registries (.ci/container builds
- *   the service's and runs it);
+ * - `docker compose` only checks its file, if there is a compose at all: images come from registries (.ci/containers
+ *   starts it);
  * - the ports, and the address of Postgres, are the tests' own;
  * - what ends with `npm start` goes on beside the blocks that follow, until the next such one, and pauses for those that
  *   ask to stop the service.

@@ -16,7 +16,7 @@ interface LockedPackage {
 
 const json = async (path: string) => JSON.parse(await readFile(projectFile(path), 'utf8'));
 
-const folders = ['', 'test/openapi-tools/', 'test/postgres-versions/'];
+const folders = ['', 'test/openapi-tools/', 'test/postgres-versions/', 'test/renovate/'];
 const lockFiles = folders.map((folder) => `${folder}package-lock.json`);
 
 /** What comes from others. */
@@ -67,6 +67,23 @@ test.each(folders.map((folder) => `${folder}package.json`))('%s pins every versi
   const { dependencies, devDependencies, optionalDependencies } = await json(file);
   const versions: string[] = Object.values({ ...dependencies, ...devDependencies, ...optionalDependencies });
   expect(versions.filter((version) => !/^(npm:@?[\w/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([]);
+});
+
+interface Pattern {
+  readonly managerFilePatterns: readonly [file: string];
+  readonly matchStrings: readonly [pattern: string];
+}
+
+test('the patterns of .github/renovate.json find the versions that stand in code', async () => {
+  const { customManagers } = await json('.github/renovate.json');
+  const found = customManagers.map(async ({ managerFilePatterns: [file], matchStrings: [pattern] }: Pattern) => {
+    const match = new RegExp(pattern).exec(await readFile(projectFile(file), 'utf8'));
+    return [file, match?.groups?.currentValue];
+  });
+  expect(await Promise.all(found)).toEqual([
+    ['test/clusters/citus.sh', expect.stringMatching(/^\d+\.\d+\.\d+$/)],
+    ['test/support/jest/start-database.ts', expect.stringMatching(/^\d+-alpine$/)],
+  ]);
 });
 
 test('docs/security.md gives a reason for every dependency, and for nothing else', async () => {

@@ -8,14 +8,14 @@ import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { freePort } from '../../../../tooling/free-port.ts';
 import type { Connect } from '../../../openapi-tools/plant-client.ts';
 import { get, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { installTools, output } from '../../../support/documents/installed-tools.ts';
 import { type Block, codeBlocks } from '../../../support/documents/markdown.ts';
-import { installOpenApiTools, output } from '../../../support/documents/openapi-tools.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { projectFile, startNode, startProgram } from '../../../support/service-process.ts';
 
 /* What others make of the OpenAPI document: clients in TypeScript, and a proxy that checks requests and responses. */
 
-const tools = installOpenApiTools();
+const tools = installTools('test/openapi-tools');
 /** What a running service has at /openapi.json, but for its address. */
 const golden = projectFile('test/golden/openapi.json');
 

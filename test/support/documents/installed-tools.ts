@@ -5,11 +5,11 @@ import { promisify } from 'node:util';
 import { beforeAll } from '@jest/globals';
 import { projectFile, startNode, temporaryFolder } from '../service-process.ts';
 
-/* The tools of test/openapi-tools, which have a lock file of their own: they take 280 MB. */
+/* Tools that have a lock file of their own, since they take some 300 MB each. */
 
-/** Installs them in a temporary folder, for the tests of a file. */
-export function installOpenApiTools() {
-  const source = projectFile('test/openapi-tools');
+/** Installs those of a folder of this project in a temporary one, for the tests of a file. */
+export function installTools(name: 'test/openapi-tools' | 'test/renovate') {
+  const source = projectFile(name);
   const isSource = (path: string) => !path.includes('node_modules');
   let tools = '';
   beforeAll(async () => {
@@ -20,7 +20,7 @@ export function installOpenApiTools() {
   return {
     /** An executable file of Node.js. */
     bin: (name: string) => join(tools, 'node_modules/.bin', name),
-    /** A new folder beside them, with the files of test/openapi-tools. */
+    /** A new folder beside them, with the same files. */
     async folder(name: string): Promise<string> {
       const folder = join(tools, name);
       await mkdir(folder);
