@@ -14,8 +14,8 @@ import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
 
 jest.setTimeout(900_000);
 
-const haproxy = await debianProgram('haproxy');
-const nginx = await debianProgram('nginx');
+const haproxy = debianProgram('haproxy');
+const nginx = debianProgram('nginx', 'nginx-light');
 
 const database = forEachTest(() => migratedDatabase());
 

@@ -13,7 +13,7 @@ import { connect, migratedDatabase, storedPlants } from '../support/test-databas
 
 jest.setTimeout(600_000);
 
-const pgbouncer = await debianProgram('pgbouncer');
+const pgbouncer = debianProgram('pgbouncer');
 
 const database = forAllTests(() => migratedDatabase());
 

@@ -10,8 +10,8 @@ import { migratedDatabase } from '../support/test-database.ts';
 
 /* That the proxies which the documents set up hold up no request of the API. */
 
-const haproxy = await debianProgram('haproxy');
-const nginx = await debianProgram('nginx');
+const haproxy = debianProgram('haproxy');
+const nginx = debianProgram('nginx', 'nginx-light');
 
 const database = forAllTests(() => migratedDatabase());
 

@@ -14,13 +14,9 @@ import {
   temporaryFolder,
 } from '../../support/service-process.ts';
 
-/* The embedded database on a disk that fills up, and on one that cannot be written. */
+/* The embedded database on a disk that fills up, and on one that cannot be written. Only root can mount them. */
 
 const run = promisify(execFile);
-const isRoot = process.getuid?.() === 0;
-if (!isRoot) process.stdout.write('Skipped what needs a disk of its own: only root can mount one\n');
-
-const onOwnDisk = isRoot ? test : test.skip;
 
 /** A disk of so many mebibytes until the end of the test. */
 async function smallDisk(mebibytes: number) {
@@ -54,7 +50,7 @@ const noSpace = (disk: string) =>
 const noRoomForLog =
   /Plant Store cannot continue: Postgres has given up in .*\/postgres \(could not write to file "pg_wal\/xlogtemp\.\d+": No space left on device\)\. Nothing that was acknowledged is lost\.\n$/;
 
-onOwnDisk('a full disk is told, loses nothing, and is served from again once there is room', async () => {
+test('a full disk is told, loses nothing, and is served from again once there is room', async () => {
   const { disk, start, refused, remount } = await smallDisk(20);
   const creating = `Creating the embedded database in ${disk}, which takes some seconds ...\n`;
   expect(await refused()).toBe(creating + noSpace(disk));
@@ -91,77 +87,71 @@ onOwnDisk('a full disk is told, loses nothing, and is served from again once the
   );
 });
 
-onOwnDisk(
-  'a database that needs room for its recovery is not called damaged, and is whole once there is room',
-  async () => {
-    const { disk, start, refused, remount } = await smallDisk(100);
-    const service = await start();
-    expect(await create(service, { id: 1, name: 'Monstera deliciosa' })).toBe(200);
-    await kill(service);
+test('a database that needs room for its recovery is not called damaged, and is whole once there is room', async () => {
+  const { disk, start, refused, remount } = await smallDisk(100);
+  const service = await start();
+  expect(await create(service, { id: 1, name: 'Monstera deliciosa' })).toBe(200);
+  await kill(service);
 
-    // Too little for the next file of Postgres's log, of 16 MiB.
-    const { blocks, bfree, bsize } = await statfs(disk);
-    await remount(`size=${(blocks - bfree) * bsize + 8 * 1024 ** 2}`);
-    // Ends where Postgres needs that file, and so does the recovery.
-    const script = `
+  // Too little for the next file of Postgres's log, of 16 MiB.
+  const { blocks, bfree, bsize } = await statfs(disk);
+  await remount(`size=${(blocks - bfree) * bsize + 8 * 1024 ** 2}`);
+  // Ends where Postgres needs that file, and so does the recovery.
+  const script = `
       const [{ embeddedDatabase }, { sql }] = await Promise.all([import(process.argv[1]), import('kysely')]);
       const database = await embeddedDatabase(process.argv[2]);
       const message = sql\`select pg_logical_emit_message(false, '', repeat('x', 500000))\`;
       for (;;) await message.execute(database.sql);`;
-    const program = projectFile('src/adapters/postgres/embedded/embedded-database.ts');
-    const writer = startNode(['--input-type=module', '--eval', script, program, disk], projectFile(''));
-    expect(await writer.exited).toEqual({ code: 1, signal: null });
-    expect(writer.stderr()).toMatch(noRoomForLog);
+  const program = projectFile('src/adapters/postgres/embedded/embedded-database.ts');
+  const writer = startNode(['--input-type=module', '--eval', script, program, disk], projectFile(''));
+  expect(await writer.exited).toEqual({ code: 1, signal: null });
+  expect(writer.stderr()).toMatch(noRoomForLog);
 
-    expect(await refused()).toBe(noSpace(disk));
-    for (const command of [['migrate.ts'], ['purge.ts', '--id', '1']]) {
-      const [file = '', ...args] = command;
-      const other = startNode([projectFile(`src/${file}`), ...args], '/', { DATA_DIR: disk });
-      expect(await other.exited).toEqual({ code: 1, signal: null });
-      expect(`Plant Store cannot start.\n${other.stderr()}`).toBe(noSpace(disk));
-    }
-    await remount('size=200m');
-    const again = await start();
-    expect(await create(again, { id: 1, name: 'another' })).toBe(400);
-  },
-);
+  expect(await refused()).toBe(noSpace(disk));
+  for (const command of [['migrate.ts'], ['purge.ts', '--id', '1']]) {
+    const [file = '', ...args] = command;
+    const other = startNode([projectFile(`src/${file}`), ...args], '/', { DATA_DIR: disk });
+    expect(await other.exited).toEqual({ code: 1, signal: null });
+    expect(`Plant Store cannot start.\n${other.stderr()}`).toBe(noSpace(disk));
+  }
+  await remount('size=200m');
+  const again = await start();
+  expect(await create(again, { id: 1, name: 'another' })).toBe(400);
+});
 
-onOwnDisk(
-  'a disk without room for the next file of the log ends the service, which says why, and is whole once there is room',
-  async () => {
-    const { disk, start, remount } = await smallDisk(150);
-    const service = await start();
-    // Most of the first file of the log, of 16 MiB; there is no room for the next one then.
-    for (let id = 100; id < 130; id++) {
-      await post(service.apiUrl, JSON.stringify({ id, name: randomBytes(200_000).toString('hex') }));
-    }
-    const { blocks, bfree, bsize } = await statfs(disk);
-    await remount(`size=${(blocks - bfree) * bsize + 6 * 1024 ** 2}`);
-    // Changes of a few plants need room in the log only.
-    const acknowledged: string[] = [];
-    const put = async (id: number, n: number) => {
-      const name = `${n} ${randomBytes(900).toString('hex')}`;
-      const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
-      const body = JSON.stringify({ name });
-      const { status } = await fetch(`${service.apiUrl}/plants/${id}`, { method: 'PUT', headers, body });
-      if (status === 200) acknowledged[id] = name;
-    };
-    const client = async (id: number) => {
-      expect(await create(service, { id, name: 'new' })).toBe(200);
-      for (let n = 0; ; n++) await put(id, n);
-    };
-    await Promise.allSettled(Array.from({ length: 16 }, (_, id) => client(id)));
-    expect(await service.exited).toEqual({ code: 1, signal: null });
-    expect(service.stderr()).toMatch(noRoomForLog);
-    expect(acknowledged).toHaveLength(16);
+test('a disk without room for the next file of the log ends the service, which says why, and is whole once there is room', async () => {
+  const { disk, start, remount } = await smallDisk(150);
+  const service = await start();
+  // Most of the first file of the log, of 16 MiB; there is no room for the next one then.
+  for (let id = 100; id < 130; id++) {
+    await post(service.apiUrl, JSON.stringify({ id, name: randomBytes(200_000).toString('hex') }));
+  }
+  const { blocks, bfree, bsize } = await statfs(disk);
+  await remount(`size=${(blocks - bfree) * bsize + 6 * 1024 ** 2}`);
+  // Changes of a few plants need room in the log only.
+  const acknowledged: string[] = [];
+  const put = async (id: number, n: number) => {
+    const name = `${n} ${randomBytes(900).toString('hex')}`;
+    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+    const body = JSON.stringify({ name });
+    const { status } = await fetch(`${service.apiUrl}/plants/${id}`, { method: 'PUT', headers, body });
+    if (status === 200) acknowledged[id] = name;
+  };
+  const client = async (id: number) => {
+    expect(await create(service, { id, name: 'new' })).toBe(200);
+    for (let n = 0; ; n++) await put(id, n);
+  };
+  await Promise.allSettled(Array.from({ length: 16 }, (_, id) => client(id)));
+  expect(await service.exited).toEqual({ code: 1, signal: null });
+  expect(service.stderr()).toMatch(noRoomForLog);
+  expect(acknowledged).toHaveLength(16);
 
-    await remount('size=200m');
-    const again = await start();
-    for (const [id, name] of acknowledged.entries()) {
-      const { name: stored } = (await (await get(again.apiUrl, `/plants/${id}`)).json()) as { name: string };
-      // The change that was under way may have been done.
-      const next = Number.parseInt(name, 10) + 1;
-      expect(stored === name || stored.startsWith(`${next} `)).toBe(true);
-    }
-  },
-);
+  await remount('size=200m');
+  const again = await start();
+  for (const [id, name] of acknowledged.entries()) {
+    const { name: stored } = (await (await get(again.apiUrl, `/plants/${id}`)).json()) as { name: string };
+    // The change that was under way may have been done.
+    const next = Number.parseInt(name, 10) + 1;
+    expect(stored === name || stored.startsWith(`${next} `)).toBe(true);
+  }
+});

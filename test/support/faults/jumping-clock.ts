@@ -5,7 +5,7 @@ import { temporaryFolder } from '../service-process.ts';
 
 /** A clock of programs that get this environment, which jumps when it is told to, until the end of the test. */
 export async function jumpingClock() {
-  await debianProgram('faketime');
+  debianProgram('faketime');
   const folder = await temporaryFolder();
   // A server of the tests runs as another user.
   await chmod(folder, 0o755);

@@ -1,28 +1,25 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
 
 /**
- * Finds a program that Debian packages under its own name, and installs it if it is missing and this is root.
+ * Finds a program of one of Debian's packages.
  *
- * @throws Error if there is no way to get it: a test that needs it then fails
+ * @returns its path
+ * @throws Error if it is not on this machine: a test that needs it then fails
  */
-export async function debianProgram(name: string): Promise<string> {
-  const env = {
-    ...process.env,
-    // Not in everybody's PATH, but where Debian keeps servers.
-    PATH: `${process.env.PATH}:/usr/sbin`,
-    DEBIAN_FRONTEND: 'noninteractive',
-    // Where systemd runs, a package would start its service.
-    SYSTEMD_OFFLINE: '1',
-  };
-  const find = async () => (await run('sh', ['-c', `command -v ${name}`], { env })).stdout.trim();
+export function debianProgram(name: string, debianPackage = name): string {
+  // The last is not in everybody's PATH, but where Debian keeps servers.
+  const paths = [...(process.env.PATH?.split(':') ?? []), '/usr/sbin'].map((folder) => join(folder, name));
+  const found = paths.find(isExecutable);
+  if (found === undefined) throw new Error(`${name} is missing; it is in Debian's package ${debianPackage}`);
+  return found;
+}
+
+function isExecutable(path: string): boolean {
   try {
-    return await find();
+    accessSync(path, constants.X_OK);
+    return true;
   } catch {
-    if (process.getuid?.() !== 0) throw new Error(`${name} is not on this machine, and only root can install it`);
-    await run('apt-get', ['install', '-y', '--no-install-recommends', name], { env });
-    return find();
+    return false;
   }
 }
