@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CLOSE, post as postBody, TOKEN } from './support/api-server.ts';
+import { putEmbeddedDatabase } from './support/embedded-template.ts';
 import { eventually } from './support/eventually.ts';
+import { connectTo } from './support/http-bytes.ts';
 import { forAllTests } from './support/lifetimes.ts';
-import { beginUpload, connectTo } from './support/raw-request.ts';
+import { beginUpload } from './support/raw-request.ts';
 import { AUDIENCE, ISSUER, signingKey, startIdentityProvider, tokenOf } from './support/servers/identity-provider.ts';
 import {
   projectFile,
@@ -42,10 +44,11 @@ async function commandLine(pid = 0): Promise<string> {
 }
 
 describe('without any configuration', () => {
-  // One for all tests, since making the embedded database takes seconds.
+  // All but the test of the first start have a database from before, since making one takes seconds.
   let folder: string;
   beforeAll(async () => {
     folder = await temporaryFolder();
+    await putEmbeddedDatabase(join(folder, 'data'));
   });
 
   test('shows a complete curl command that works as it is', async () => {

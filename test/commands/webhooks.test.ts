@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
 import { CLOSE, get, TOKEN } from '../support/api-server.ts';
+import { embeddedFolder } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { projectFile, startMain, startNode, startService, temporaryFolder } from '../support/service-process.ts';
@@ -20,7 +21,7 @@ const hasReceived = ({ received }: Receiver, count: number) => received.length =
 const bodies = ({ received }: Receiver) => received.map(({ body }) => body).toSorted();
 
 describe.each<[string, () => Promise<Record<string, string>>]>([
-  ['the embedded database', async () => ({ DATA_DIR: await temporaryFolder() })],
+  ['the embedded database', async () => ({ DATA_DIR: await embeddedFolder() })],
   ['Postgres', async () => ({ DATABASE_URL: (await migratedDatabase()).url })],
 ])('on %s', (_, database) => {
   let environment: Record<string, string>;

@@ -1,5 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Compile } from 'typebox/compile';
+import type { RawResponse } from '../support/http-bytes.ts';
 import type { Schema } from './requests.ts';
 
 /* The running service's own OpenAPI document, and whether an answer keeps to it. */
@@ -21,12 +22,6 @@ interface Document {
   readonly components: { readonly schemas: { readonly Error: Schema } };
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: ReadonlyMap<string, string>;
-  readonly body: string;
-}
-
 export interface Contract {
   /** The operation that creates plants. */
   readonly path: string;
@@ -34,7 +29,7 @@ export interface Contract {
   /** The body of the one that changes them. */
   readonly change: Schema;
   /** @returns what is wrong with an answer, undefined if nothing is */
-  readonly faultOf: (answer: Answer) => string | undefined;
+  readonly faultOf: (answer: RawResponse) => string | undefined;
 }
 
 /**

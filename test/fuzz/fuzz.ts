@@ -1,7 +1,7 @@
-import { connect } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { type Answer, type Contract, contractOf } from './contract.ts';
+import { type RawResponse, responsesTo } from '../support/http-bytes.ts';
+import { type Contract, contractOf } from './contract.ts';
 import type { Meaning } from './meaning.ts';
 import { otherRequests } from './other-requests.ts';
 import { type Request, requests } from './requests.ts';
@@ -34,7 +34,7 @@ export async function fuzz(options: FuzzOptions): Promise<{ sent: number; answer
   async function exchange(batch: readonly Request[]): Promise<Exchanged[]> {
     sent += batch.length;
     const exchanges = await Promise.all(
-      batch.map(async (request) => ({ request, answers: await send(url, request.bytes) })),
+      batch.map(async (request) => ({ request, answers: await responsesTo(url, request.bytes) })),
     );
     for (const { status, body } of exchanges.flatMap(({ answers }) => answers)) {
       const kind = `${status} ${/"error":(\d+)/.exec(body)?.[1] ?? ''}`.trim();
@@ -68,7 +68,7 @@ export async function fuzz(options: FuzzOptions): Promise<{ sent: number; answer
 
 interface Exchanged {
   readonly request: Request;
-  readonly answers: readonly Answer[];
+  readonly answers: readonly RawResponse[];
 }
 
 /** The answers that the document does not allow, and the requests without one. */
@@ -121,37 +121,4 @@ function faultsOf(contract: Contract, exchanges: readonly Exchanged[], rows: rea
 /** Whether this is the body of an answer of 200 that tells of this row. */
 function tells(body: string, { name, tag }: Meaning): boolean {
   return isDeepStrictEqual(JSON.parse(body), tag === null ? { name } : { name, tag });
-}
-
-/** Sends bytes, closes this side, and resolves to every answer until the service closes the other one. */
-function send(url: string, bytes: Buffer): Promise<Answer[]> {
-  const { hostname, port } = new URL(url);
-  const { promise, resolve, reject } = Promise.withResolvers<Answer[]>();
-  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
-  const received: Buffer[] = [];
-  socket.on('data', (chunk) => received.push(chunk));
-  socket.on('end', () => socket.destroy());
-  socket.on('error', (error: NodeJS.ErrnoException) => {
-    // It may close while bytes are still coming that it does not want.
-    if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
-  });
-  socket.on('close', () => resolve(answersIn(Buffer.concat(received))));
-  socket.end(bytes);
-  return promise;
-}
-
-function answersIn(bytes: Buffer): Answer[] {
-  const end = bytes.indexOf('\r\n\r\n');
-  if (end < 0) return [];
-  const [first = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
-  const headers = new Map(
-    lines.map((line) => [line.split(':', 1).join().toLowerCase(), line.replace(/^[^:]*: */, '')]),
-  );
-  // The response to HEAD has no body, whatever its length.
-  const isHead = bytes.toString('latin1', end + 4).startsWith('HTTP/1.1 ');
-  const bodyEnd = end + 4 + (isHead ? 0 : Number(headers.get('content-length') ?? 0));
-  const status = Number(first.split(' ')[1]);
-  const rest = answersIn(bytes.subarray(bodyEnd));
-  // 100 Continue is none yet.
-  return status < 200 ? rest : [{ status, headers, body: bytes.toString('utf8', end + 4, bodyEnd) }, ...rest];
 }

@@ -1,4 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check';
+import { requestHead } from '../support/http-bytes.ts';
 import { int64, writtenInteger, writtenString } from '../support/plants/json-forms.ts';
 import { type Meaning, meaningOf } from './meaning.ts';
 
@@ -118,8 +119,8 @@ interface Parts {
 
 export function httpRequest({ method = 'POST', path, token, type, headers = [], body, pieces }: Parts): Buffer {
   const framing = pieces === null ? `Content-Length: ${body.length}` : 'Transfer-Encoding: chunked';
-  const start = [`${method} ${path} HTTP/1.1`, 'Host: a', `Authorization: Bearer ${token}`, `Content-Type: ${type}`];
-  const head = [...start, ...headers, framing, '', ''].join('\r\n');
+  const lines = [`Authorization: Bearer ${token}`, `Content-Type: ${type}`, ...headers, framing];
+  const head = requestHead(`${method} ${path}`, lines);
   return Buffer.concat([Buffer.from(head), pieces === null ? body : chunked(body, pieces)]);
 }
 

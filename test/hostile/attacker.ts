@@ -1,4 +1,5 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { connectTo, responsesIn } from '../support/http-bytes.ts';
 
 /** Whom to attack, and with what. */
 export interface Target {
@@ -26,15 +27,13 @@ export interface Exchange {
  * when the attack was over
  */
 export async function exchange(target: Target, attack: (connection: Exchange) => Promise<void>): Promise<string> {
-  const { hostname, port } = new URL(target.url);
-  const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+  // A connection that is reset counts as closed.
+  const socket = connectTo(target.url).setNoDelay();
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   let received = '';
   socket.on('data', (bytes) => {
     received += bytes.toString('latin1');
   });
-  // A connection that is reset counts as closed.
-  socket.on('error', () => {});
   let held = false;
   const end = () => {
     held = !socket.destroyed;
@@ -64,7 +63,7 @@ function sent(socket: Socket, bytes: string | Uint8Array, closed: Promise<void>)
 
 /** Such as `404 40400 x16`. */
 function answersIn(received: string): string {
-  const answers = [...received.matchAll(/HTTP\/1\.1 ([2-5]\d\d) [\s\S]*?\r\n\r\n(?:\{"error":(\d+))?/g)];
-  const kinds = Map.groupBy(answers, ([, status, error = 'ok']) => `${status} ${error}`);
+  const answers = responsesIn(Buffer.from(received, 'latin1'));
+  const kinds = Map.groupBy(answers, ({ status, body }) => `${status} ${/^{"error":(\d+)/.exec(body)?.[1] ?? 'ok'}`);
   return [...kinds].map(([kind, all]) => (all.length === 1 ? kind : `${kind} x${all.length}`)).join(', ');
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { requestHead } from '../support/http-bytes.ts';
 import { type Exchange, exchange, type Target } from './attacker.ts';
 
 /** A way to misbehave, and what the service may do about it. */
@@ -35,9 +36,9 @@ const CHUNKED = 'Transfer-Encoding: chunked';
 const PLANT = '{"id":1,"name":"Monstera"}';
 const declared = (body: string | Uint8Array) => `Content-Length: ${body.length}`;
 
-function requestHead(lines: readonly string[], target = 'POST /plants'): string {
-  return [`${target} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...lines, '', ''].join(CRLF);
-}
+/** Of the only request on its connection. */
+const onlyHead = (lines: readonly string[], target = 'POST /plants') =>
+  requestHead(target, ['Connection: close', ...lines]);
 
 function attackOf(name: string, insider: boolean, outcomes: string[], details: Details, send: Turn): Attack {
   const turn = (target: Target) => exchange(target, (connection) => send(connection, target));
@@ -63,7 +64,7 @@ const insidersRequest = (
   details: Details = {},
 ) =>
   attackOf(name, true, outcomes, details, async (connection, to) => {
-    await connection.send(requestHead([`Authorization: Bearer ${to.token}`, ...lines], target));
+    await connection.send(onlyHead([`Authorization: Bearer ${to.token}`, ...lines], target));
     await rest(connection, to);
   });
 
@@ -148,9 +149,9 @@ export const attacks: readonly Attack[] = [
     },
     { attackers: 1_000, turnsPerSecond: 500, seconds: 13 },
   ),
-  bytes('a header of 16 KiB', ['431 43100', 'closed'], requestHead([`X: ${'x'.repeat(16 * 1024)}`])),
-  bytes('15,000 headers', ['431 43100'], requestHead(Array.from({ length: 15_000 }, () => 'a:'))),
-  bytes('headers without end', ['431 43100', 'closed'], requestHead(['a: b']).slice(0, -2) + 'a: b\r\n'.repeat(20_000)),
+  bytes('a header of 16 KiB', ['431 43100', 'closed'], onlyHead([`X: ${'x'.repeat(16 * 1024)}`])),
+  bytes('15,000 headers', ['431 43100'], onlyHead(Array.from({ length: 15_000 }, () => 'a:'))),
+  bytes('headers without end', ['431 43100', 'closed'], onlyHead(['a: b']).slice(0, -2) + 'a: b\r\n'.repeat(20_000)),
   bytes(
     '16 requests at once',
     ['404 40400 x16', 'held'],
@@ -163,37 +164,37 @@ export const attacks: readonly Attack[] = [
     seconds: 10,
     allowance: READ_TIME,
   }),
-  bytes('Content-Length and Transfer-Encoding', REFUSED, requestHead(['Content-Length: 5', CHUNKED])),
-  bytes('two Content-Lengths', REFUSED, requestHead(['Content-Length: 5', 'Content-Length: 6'])),
-  bytes('a Content-Length of 30 digits', REFUSED, requestHead([`Content-Length: ${'9'.repeat(30)}`])),
-  bytes('gzip in the Transfer-Encoding', REFUSED, requestHead(['Transfer-Encoding: gzip, chunked'])),
-  bytes('a space before the colon', REFUSED, requestHead(['Content-Length : 5'])),
-  bytes('a folded header', REFUSED, requestHead(['a: b', ' c: d'])),
-  bytes('a NUL in a header', REFUSED, requestHead(['a: b\0c'])),
-  bytes('line feeds alone', REFUSED, requestHead([]).replaceAll(CRLF, '\n')),
-  bytes('two Hosts', REFUSED, requestHead(['Host: b'])),
+  bytes('Content-Length and Transfer-Encoding', REFUSED, onlyHead(['Content-Length: 5', CHUNKED])),
+  bytes('two Content-Lengths', REFUSED, onlyHead(['Content-Length: 5', 'Content-Length: 6'])),
+  bytes('a Content-Length of 30 digits', REFUSED, onlyHead([`Content-Length: ${'9'.repeat(30)}`])),
+  bytes('gzip in the Transfer-Encoding', REFUSED, onlyHead(['Transfer-Encoding: gzip, chunked'])),
+  bytes('a space before the colon', REFUSED, onlyHead(['Content-Length : 5'])),
+  bytes('a folded header', REFUSED, onlyHead(['a: b', ' c: d'])),
+  bytes('a NUL in a header', REFUSED, onlyHead(['a: b\0c'])),
+  bytes('line feeds alone', REFUSED, onlyHead([]).replaceAll(CRLF, '\n')),
+  bytes('two Hosts', REFUSED, onlyHead(['Host: b'])),
   // One of them when credentials are checked, the other when there are two of them at all.
   outsider('two Authorizations', ['400 40001'], ({ send }, { token }) =>
-    send(requestHead([`Authorization: Bearer ${token}`, 'Authorization: Bearer wrong'])),
+    send(onlyHead([`Authorization: Bearer ${token}`, 'Authorization: Bearer wrong'])),
   ),
-  bytes('Expect: the moon', ['417 41700'], requestHead(['Expect: the-moon'])),
-  bytes('Expect without a token', NO_TOKEN, requestHead(['Expect: 100-continue', 'Content-Length: 9'])),
-  bytes('a target that is no URL', REFUSED, requestHead([]).replace('/plants', 'http://[/plants')),
-  bytes('a target with a NUL', REFUSED, requestHead([]).replace('/plants', '/pla\0nts')),
-  bytes('a target of 15 KiB', ['404 40400'], requestHead([]).replace('/plants', `/${'%'.repeat(15 * 1024)}`)),
-  bytes('a method of its own', REFUSED, requestHead([]).replace('POST', 'BREW')),
+  bytes('Expect: the moon', ['417 41700'], onlyHead(['Expect: the-moon'])),
+  bytes('Expect without a token', NO_TOKEN, onlyHead(['Expect: 100-continue', 'Content-Length: 9'])),
+  bytes('a target that is no URL', REFUSED, onlyHead([]).replace('/plants', 'http://[/plants')),
+  bytes('a target with a NUL', REFUSED, onlyHead([]).replace('/plants', '/pla\0nts')),
+  bytes('a target of 15 KiB', ['404 40400'], onlyHead([]).replace('/plants', `/${'%'.repeat(15 * 1024)}`)),
+  bytes('a method of its own', REFUSED, onlyHead([]).replace('POST', 'BREW')),
   bytes('the TLS of another port', REFUSED, '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03'),
   bytes('CONNECT', REFUSED, `CONNECT a:1 HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`),
   // Bodies without a token.
   outsider('a slow body without a token', NO_TOKEN, async (connection, target) => {
-    await connection.send(requestHead([JSON_TYPE, 'Content-Length: 1000']));
+    await connection.send(onlyHead([JSON_TYPE, 'Content-Length: 1000']));
     await trickle(' ')(connection, target);
   }),
   outsider(
     'one-byte chunks without a token',
     [...NO_TOKEN, 'closed'],
     async (connection, target) => {
-      await connection.send(requestHead([JSON_TYPE, CHUNKED]));
+      await connection.send(onlyHead([JSON_TYPE, CHUNKED]));
       await flood(oneByteChunks, 100)(connection, target);
     },
     { turnsPerSecond: 5, allowance: READ_TIME },
@@ -257,7 +258,7 @@ export const attacks: readonly Attack[] = [
     `${'a'.repeat(10_000)}/json`,
   ].map((type) => insidersBody(`the type ${type.slice(0, 45)}`, ['400 40015'], PLANT, [`Content-Type: ${type}`])),
   outsider('an Accept of 15 KiB for the page', ['200 ok'], ({ send }) =>
-    send(requestHead([`Accept: text/html,a/b;x="${','.repeat(15_000)}`], 'GET /')),
+    send(onlyHead([`Accept: text/html,a/b;x="${','.repeat(15_000)}`], 'GET /')),
   ),
   // Reads, changes and deletions.
   insidersRequest(

@@ -3,8 +3,8 @@ import { expect, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
 import { CLOSE, TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
+import { connectTo } from '../support/http-bytes.ts';
 import { atEnd } from '../support/lifetimes.ts';
-import { connectTo } from '../support/raw-request.ts';
 import {
   type NodeProcess,
   projectFile,

@@ -120,6 +120,18 @@ test('docs/operations.md names every operation', () => {
   expect(ids.filter((id) => !read('docs/operations.md').includes(`\`${id}\``))).toEqual([]);
 });
 
+test('test/README.md names only helpers that there are', () => {
+  const rows = tableRows(read('test/README.md'), 'to test');
+  expect(rows.length).toBeGreaterThan(10);
+  for (const [, helpers = ''] of rows) {
+    for (const [, names = '', file] of helpers.matchAll(/([^;()]*)\(`([\w/-]+\.ts)`\)/g)) {
+      const code = read(`test/support/${file}`);
+      for (const [, name] of names.matchAll(/`(\w+)`/g))
+        expect(code).toMatch(new RegExp(`^export .*\\b${name}\\b`, 'm'));
+    }
+  }
+});
+
 test('docs/errors.md lists exactly the errors that are sent', () => {
   const listed = tableRows(read('docs/errors.md'), 'error').map(([number]) => Number(number));
   // Several causes can share a number.

@@ -10,16 +10,27 @@ import { atEnd } from './lifetimes.ts';
 import { temporaryFolder } from './service-process.ts';
 import { storedPlants } from './test-database.ts';
 
-/**
- * Puts an embedded database, as the service makes it on first use and without migrations, into a folder. Since making one
- * takes seconds, the first caller in a run makes it, and all get copies.
- */
-export async function putEmbeddedDatabase(folder: string): Promise<void> {
-  const template = join(process.env.TEST_FOLDER ?? '', 'embedded');
+/* What takes seconds to make is made by the first caller in a run, and all get copies. */
+
+const makers = {
+  /** As the service makes it on first use, before it applies the migrations. */
+  async empty(folder: string): Promise<void> {
+    await (await embeddedDatabase(folder)).close();
+  },
+  async migrated(folder: string): Promise<void> {
+    await putEmbeddedDatabase(folder, 'empty');
+    const database = await embeddedDatabase(folder);
+    await migrateUp(database);
+    await database.close();
+  },
+};
+
+/** Puts an embedded database into a folder. */
+export async function putEmbeddedDatabase(folder: string, kind: keyof typeof makers = 'migrated'): Promise<void> {
+  const template = join(process.env.TEST_FOLDER ?? '', kind);
   const [unfinished, finished] = [join(template, 'unfinished'), join(template, 'finished')];
   if (await isFirst(template)) {
-    const made = await embeddedDatabase(unfinished);
-    await made.close();
+    await makers[kind](unfinished);
     await rename(unfinished, finished);
   } else {
     await eventually(() => existsSync(finished));
@@ -28,16 +39,15 @@ export async function putEmbeddedDatabase(folder: string): Promise<void> {
 }
 
 /** A folder with such a database, until the end of the test. */
-export async function embeddedFolder(): Promise<string> {
+export async function embeddedFolder(kind?: keyof typeof makers): Promise<string> {
   const folder = await temporaryFolder();
-  await putEmbeddedDatabase(folder);
+  await putEmbeddedDatabase(folder, kind);
   return folder;
 }
 
-/** Opens such a database, with every migration applied, until the end of the test. */
+/** Opens a migrated one, until the end of the test. */
 export async function openEmbedded(): Promise<Database> {
   const database = await embeddedDatabase(await embeddedFolder());
-  await migrateUp(database);
   let closing: Promise<void> | undefined;
   const close = () => (closing ??= database.close());
   atEnd(close);

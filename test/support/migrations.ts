@@ -22,7 +22,7 @@ export const emptyDatabases: [string, () => Promise<Database>][] = [
   [
     'the embedded database',
     async () => {
-      const database = await embeddedDatabase(await embeddedFolder());
+      const database = await embeddedDatabase(await embeddedFolder('empty'));
       atEnd(database.close);
       return database;
     },

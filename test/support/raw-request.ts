@@ -1,13 +1,7 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { TOKEN } from './api-server.ts';
-
-/** Opens a connection. Errors on it, such as a reset, only end it, unless somebody listens for them. */
-export function connectTo(url: string, allowHalfOpen = false): Socket {
-  const { hostname, port } = new URL(url);
-  return connect({ port: Number(port), host: hostname, allowHalfOpen }).on('error', () => {});
-}
+import { connectTo } from './http-bytes.ts';
 
 /**
  * Sends bytes that fetch would not and resolves to all that comes back until the server closes the connection, which a

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 import { post, startApiServer, TOKEN } from '../../support/api-server.ts';
+import { type RawResponse, responsesIn } from '../../support/http-bytes.ts';
 import { forAllTests } from '../../support/lifetimes.ts';
 import { rawRequest } from '../../support/raw-request.ts';
 
@@ -33,13 +34,9 @@ async function raw(head: readonly string[], body = ''): Promise<Response> {
 }
 
 function parsed(answer: string): Response {
-  const [top = '', ...rest] = answer.split('\r\n\r\n');
-  const [statusLine = '', ...headers] = top.split('\r\n');
-  expect(statusLine).toMatch(/^HTTP\/1\.1 \d{3} \w/);
-  return new Response(rest.join('\r\n\r\n'), {
-    status: Number(statusLine.split(' ')[1]),
-    headers: headers.map((line) => line.split(/: (.*)/).slice(0, 2) as [string, string]),
-  });
+  expect(answer).toMatch(/^HTTP\/1\.1 \d{3} \w/);
+  const { status, headers, body } = responsesIn(Buffer.from(answer))[0] as RawResponse;
+  return new Response(body, { status, headers: [...headers] });
 }
 
 const head = (...lines: string[]) => ['POST /plants HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines];

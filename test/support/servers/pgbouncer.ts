@@ -1,7 +1,7 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../../tooling/free-port.ts';
-import { connectTo } from '../raw-request.ts';
+import { connectTo } from '../http-bytes.ts';
 import { type NodeProcess, startAsNobody, temporaryFolder } from '../service-process.ts';
 
 /**

@@ -7,7 +7,8 @@ import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { get, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
-import { connectTo, requestText } from '../../../support/raw-request.ts';
+import { connectTo } from '../../../support/http-bytes.ts';
+import { requestText } from '../../../support/raw-request.ts';
 
 /* Changing, deleting and following plants over HTTP. For the store, see plant-repository-changes.test.ts. */
 

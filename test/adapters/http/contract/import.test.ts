@@ -6,8 +6,9 @@ import { PlantStoreError } from '../../../../src/domain/errors.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { type ApiServer, CLOSE, get, refusalOf, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
+import { connectTo } from '../../../support/http-bytes.ts';
 import { forEachTest } from '../../../support/lifetimes.ts';
-import { connectTo, rawRequest } from '../../../support/raw-request.ts';
+import { rawRequest } from '../../../support/raw-request.ts';
 
 /* POST /import on a store in memory: its response, its query, its limits and who may use it. */
 

@@ -4,7 +4,8 @@ import { expect, test } from '@jest/globals';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { post, refusalOf, startApiServer } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { beginUpload, connectTo, requestText, statusesIn } from '../../../support/raw-request.ts';
+import { connectTo } from '../../../support/http-bytes.ts';
+import { beginUpload, requestText, statusesIn } from '../../../support/raw-request.ts';
 
 /** A repository whose calls wait until the test lets them go. */
 function heldPlants() {

@@ -3,7 +3,8 @@ import { expect, test } from '@jest/globals';
 import { PlantStoreError } from '../../../../src/domain/errors.ts';
 import { get, post, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { connectTo, rawRequest, requestText } from '../../../support/raw-request.ts';
+import { connectTo } from '../../../support/http-bytes.ts';
+import { rawRequest, requestText } from '../../../support/raw-request.ts';
 
 const PLANT = '{"id":1,"name":"the name of the plant","tag":"its tag"}';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

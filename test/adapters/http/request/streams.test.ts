@@ -8,9 +8,10 @@ import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { type ApiServer, get, refusalOf, startApiServer } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
+import { connectTo } from '../../../support/http-bytes.ts';
 import { atEnd } from '../../../support/lifetimes.ts';
 import { batchOf, listBatchSize, many } from '../../../support/plants/plant-lines.ts';
-import { connectTo, rawRequest, requestText } from '../../../support/raw-request.ts';
+import { rawRequest, requestText } from '../../../support/raw-request.ts';
 
 /* Lists that are longer than one batch, which are sent while they are read. */
 

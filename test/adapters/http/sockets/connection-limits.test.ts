@@ -4,8 +4,9 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { ServedApp } from '../../../../src/adapters/http/sockets/server.ts';
 import { startApiServer, startServer, TOKEN } from '../../../support/api-server.ts';
+import { connectTo } from '../../../support/http-bytes.ts';
 import { atEnd } from '../../../support/lifetimes.ts';
-import { connectTo, requestText } from '../../../support/raw-request.ts';
+import { requestText } from '../../../support/raw-request.ts';
 
 /* How many connections, and answers that nobody reads, the service puts up with. */
 

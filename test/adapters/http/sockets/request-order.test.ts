@@ -7,10 +7,11 @@ import { MAX_OVERFULL, MAX_WAITING } from '../../../../src/adapters/http/sockets
 import type { Ports, UseCases } from '../../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { type ApiServer, get, startApiServer, TOKEN } from '../../../support/api-server.ts';
-import { eventually as within } from '../../../support/eventually.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
+import { connectTo } from '../../../support/http-bytes.ts';
 import { atEnd } from '../../../support/lifetimes.ts';
-import { connectTo, rawRequest, requestText as request, statusesIn as statuses } from '../../../support/raw-request.ts';
+import { rawRequest, requestText as request, statusesIn as statuses } from '../../../support/raw-request.ts';
 
 /* Requests of one connection, sent without waiting for responses, take effect one after another, in their order. */
 
@@ -18,7 +19,6 @@ const BODY = '{"id":1,"name":"Monstera"}';
 const CHANGED = '{"name":"Ficus"}';
 const CLOSE = 'Connection: close\r\n';
 
-const eventually = (condition: () => boolean) => within(condition, 10_000);
 const read = (lines = '') => request('GET /plants/1', '', lines);
 const remove = (lines = '') => request('DELETE /plants/1', '', lines);
 

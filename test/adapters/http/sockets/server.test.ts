@@ -6,8 +6,9 @@ import { describe, expect, test } from '@jest/globals';
 import type { Exchange } from '../../../../src/adapters/http/exchange.ts';
 import { post, startApiServer, startServer } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { connectTo } from '../../../support/http-bytes.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
-import { connectTo, rawRequest, requestText, statusesIn } from '../../../support/raw-request.ts';
+import { rawRequest, requestText, statusesIn } from '../../../support/raw-request.ts';
 
 /* What a client can do to a connection, and must not do to the service or to itself. */
 

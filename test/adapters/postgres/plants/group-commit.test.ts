@@ -14,6 +14,8 @@ import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../supp
 /* What plants that share a statement must not do to each other. */
 
 const STATEMENT_TIMEOUT = 300;
+/** A call that waited for its deadline would outlast the test. */
+const DAY = 24 * 60 * 60_000;
 
 const server = forEachTest(() => migratedDatabase());
 let database: Database;
@@ -89,13 +91,10 @@ test.each<[string, () => Promise<Database>, Record<string, unknown>]>([
   ],
 ])('refuses only the row that %s, without delay for its neighbours', async (_what, openOne, reason) => {
   const own = await openOne();
-  const plants = plantsIn(own);
+  const plants = plantsIn(own, { timeout: DAY });
   const all = many(64);
   all[40] = { id: 40n, name: WEED };
-  const start = performance.now();
   const outcomes = await Promise.allSettled(all.map((plant) => plants.add(plant)));
-  // Well below the 20 s that a call may take.
-  expect(performance.now() - start).toBeLessThan(5_000);
   expect(outcomes.flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))).toEqual([40]);
   expect(outcomes[40]).toMatchObject({ reason });
   expect(await storedPlants(own)).toHaveLength(63);
@@ -128,7 +127,7 @@ test('answers the others by their deadline though more rows are locked than ther
 });
 
 test('leaves no statement behind that it gave up', async () => {
-  const plants = plantsIn(database, { timeout: 5_000 });
+  const plants = plantsIn(database, { timeout: 1_000 });
   await lockRows(server.url, [5n]);
   await expect(plants.add({ id: 5n, name: 'mine' })).rejects.toMatchObject({ code: 'store_unavailable' });
   const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
@@ -158,9 +157,7 @@ test('never deadlocks with another instance that adds the same plants in the opp
 // Where there is no Citus, whose lost connections to nodes have the first of these codes.
 test.each(['XX000', 'XX001', 'XX002'])('rejects with the defect at once: %s, an internal error', async (code) => {
   await beforeEachInsert(`raise exception using errcode = '${code}';`);
-  const start = performance.now();
-  await expect(plantsIn(database).add({ id: 1n, name: 'x' })).rejects.toMatchObject({ code });
-  expect(performance.now() - start).toBeLessThan(5_000);
+  await expect(plantsIn(database, { timeout: DAY }).add({ id: 1n, name: 'x' })).rejects.toMatchObject({ code });
 });
 
 test('keeps its connections though a trigger warns at every row', async () => {
