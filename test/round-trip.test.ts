@@ -85,7 +85,7 @@ describe.each<[string, () => Promise<Database>]>([
       property.beforeEach(async () => {
         await sql`delete from plants`.execute(database.sql);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 

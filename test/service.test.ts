@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -64,11 +64,15 @@ describe('without any configuration', () => {
     expect(await ready(service)).toMatchObject({ status: 200 });
   });
 
-  test('says what takes the seconds of its first start, and of no other', async () => {
+  test('says what takes the seconds of its first start, also after an interrupted one, and of no other', async () => {
     const own = await temporaryFolder();
+    await mkdir(join(own, 'data/postgres.unfinished/base'), { recursive: true });
+    await writeFile(join(own, 'data/postgres.unfinished/PG_VERSION'), '18\n');
     const creating = 'Creating the embedded database in ./data, which takes some seconds ...\n';
     const first = await startService(own);
     expect(first.stderr().startsWith(creating)).toBe(true);
+    expect((await post(first, monstera, tokenIn(await first.curl()))).status).toBe(200);
+    expect((await readdir(join(own, 'data'))).sort()).toEqual(['access-token', 'plant-store.db', 'postgres']);
     first.kill('SIGKILL');
     await first.exited;
     expect((await startService(own)).stderr()).not.toContain('Creating');

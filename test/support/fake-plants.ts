@@ -4,16 +4,17 @@ import { PlantStoreError } from '../../src/domain/errors.ts';
 import { isSamePlant, type NewPlant } from '../../src/domain/plant.ts';
 import { batchOf, linesOf } from './plants/plant-lines.ts';
 
-/** A repository in memory, held to the same contract as the real ones. The entry that was set last is its last. */
+/** A repository in memory, held to the same contract as the real ones. */
 export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Ports {
-  let changes = 0;
+  /** The ids in the order of all changes. */
+  const changes: bigint[] = [];
+  /** The number of the last change of each. */
   const changed = new Map<bigint, number>();
   const waiting: (() => void)[] = [];
 
   function set(id: bigint, value: NewPlant | 'deleted'): NewPlant | 'deleted' {
-    stored.delete(id);
     stored.set(id, value);
-    changed.set(id, ++changes);
+    changed.set(id, changes.push(id));
     for (const wake of waiting.splice(0)) wake();
     return value;
   }
@@ -29,6 +30,17 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
       .filter((plant) => plant.id >= from && plant.id <= to && (tag === undefined || plant.tag === tag))
       .filter((plant) => plant.name.toLowerCase().includes(name.toLowerCase()))
       .sort((a, b) => (a.id < b.id ? -1 : 1));
+
+  /** Each plant once, by its last change. */
+  function changesAfter(last: number, limit: number): [bigint, NewPlant | 'deleted'][] {
+    const found: [bigint, NewPlant | 'deleted'][] = [];
+    for (let number = last + 1; number <= changes.length && found.length < limit; number++) {
+      const id = changes[number - 1] ?? 0n;
+      const value = stored.get(id);
+      if (value !== undefined && changed.get(id) === number) found.push([id, value]);
+    }
+    return found;
+  }
 
   /** The first ones, as long as their texts together have no more than a mebibyte, but one at least. */
   function fitting<Value extends NewPlant | 'deleted'>(values: readonly Value[]): Value[] {
@@ -59,9 +71,9 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
       return batchOf(plants, plants.length === all.length);
     },
     async readChanges({ after = '0', limit, wait, signal }) {
-      if (after === 'now') return { changes: '', next: `${changes}`, atEnd: true };
+      if (after === 'now') return { changes: '', next: `${changes.length}`, atEnd: true };
       if (!/^(0|[1-9]\d*)$/.test(after)) throw new PlantStoreError('invalid_plant', 'after must be a number');
-      const read = () => [...stored].filter(([id]) => (changed.get(id) ?? 0) > Number(after)).slice(0, limit);
+      const read = () => changesAfter(Number(after), limit);
       if (read().length === 0 && wait > 0 && !signal.aborted) {
         await new Promise<void>((resolve) => {
           waiting.push(resolve);
@@ -74,7 +86,7 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
       const json = page.map(([id, value]) => (value === 'deleted' ? `{"id":${id},"deleted":true}` : linesOf([value])));
       const last = page.at(-1);
       const next = last === undefined ? after : `${changed.get(last[0])}`;
-      return { changes: json.join(), next, atEnd: Number(next) >= changes };
+      return { changes: json.join(), next, atEnd: Number(next) >= changes.length };
     },
   };
 }

@@ -89,15 +89,6 @@ test('refuses a folder that has something else than a database, and leaves it as
   expect(await readFile(join(folder, 'postgres/base/1'), 'utf8')).toBe('kept');
 });
 
-test('starts again where a first start was interrupted', async () => {
-  const folder = await temporaryFolder();
-  await mkdir(join(folder, 'postgres.unfinished/base'), { recursive: true });
-  await writeFile(join(folder, 'postgres.unfinished/PG_VERSION'), '18\n');
-  const { sql: database } = await open(folder);
-  expect((await sql`select 1 as one`.execute(database)).rows).toEqual([{ one: 1 }]);
-  expect((await readdir(folder)).sort()).toEqual(['plant-store.db', 'postgres']);
-});
-
 test('keeps the access token: its content and its name are synced before it is used', async () => {
   const folder = await temporaryFolder();
   const synced: string[] = [];
