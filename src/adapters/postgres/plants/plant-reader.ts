@@ -32,8 +32,8 @@ const PAGE_PLANTS = 1_000;
 /** As how many plants a smaller page counts, since a statement may have to pass over deleted plants for each. */
 const MIN_SIZE = 20;
 
-/** Rows that one statement of a search looks at, which takes some 10 ms. */
-const SEARCHED = 5_000;
+/** Rows that one statement of a search looks at, which takes some 5 ms. */
+const SEARCHED = 2_000;
 
 /** A page to read. */
 interface PageRead extends PlantRange {
@@ -56,12 +56,6 @@ export function plantReader(
   const rowsOfLarge = <T>(query: CompiledQuery<T>, call: StoreCall) => largeStatement(() => rowsOf(query), call);
   const { rowsOfStream, rowsOfSearch } = longStatements(database, isWriting);
   const plantsById = selectPlants(sql);
-  const selects = (isSearch: boolean) => ({
-    untagged: selectRange(sql, { isTagged: false, isSearch, isLimitHidden: false }),
-    tagged: selectRange(sql, { isTagged: true, isSearch, isLimitHidden: true }),
-    distributed: selectRange(sql, { isTagged: true, isSearch, isLimitHidden: false }),
-  });
-  const [ranges, searches] = [selects(false), selects(true)];
 
   const findInGroup = batcher<bigint, PlantRow | undefined>({
     async run(ids) {
@@ -99,11 +93,10 @@ export function plantReader(
   /** @param scanned rows to scan at most */
   async function readRange(read: PageRead, scanned: number, call: StoreCall): Promise<RangeRow> {
     const isSearch = read.name !== undefined;
-    const { untagged, tagged, distributed } = isSearch ? searches : ranges;
-    const select = read.tag === undefined ? untagged : (await isDistributed()) ? distributed : tagged;
-    const query = select({ ...read, scanned, room: BATCH_TEXT });
-    const rowsOfOther = mayShareStatement(read) ? rowsOfLarge : rowsOfStream;
-    const [row] = await (isSearch ? rowsOfSearch : rowsOfOther)(query, call);
+    const kind = { isTagged: read.tag !== undefined, isSearch, isLimitHidden: !(await isDistributed()) };
+    const query = selectRange(sql, kind)({ ...read, scanned, room: BATCH_TEXT });
+    const rowsOfList = mayShareStatement(read) ? rowsOfLarge : rowsOfStream;
+    const [row] = await (isSearch ? rowsOfSearch : rowsOfList)(query, call);
     if (row === undefined) throw new Error('an aggregate without a row');
     return row;
   }

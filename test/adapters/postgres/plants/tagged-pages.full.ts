@@ -4,11 +4,11 @@ import { observed } from '../../../support/disturbances.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
 import { connect, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
 
-/* What a list of one tag scans, by the plans of its statements on large tables. */
+/* What lists of one tag and searches scan, by the plans of their statements on large tables. */
 
 const PLANTS = 300_000;
 const PAGE = 20;
-/** As many as a stream reads at once. */
+/** As many as a stream reads, and a search looks at, at once. */
 const PART = 2_000;
 /** From here on, plants are too large for their share of a statement, which a second one finds out. */
 const LARGE = 250_000;
@@ -66,10 +66,11 @@ describe.each(tables)('of %s', (_shape, tagOf, tags) => {
     });
 
     test.each([1_000, LARGE - PART / 2])(
-      'each statement of a stream behind %i scans some thousand plants',
+      'each statement of a stream or a search behind %i scans some thousand plants',
       async (after) => {
-        for (const tag of tags) {
-          const range = { from: BigInt(after) + 1n, to: BigInt(PLANTS), tag };
+        const ranges = [...tags, undefined].flatMap((tag) => [undefined, 'none'].map((name) => ({ tag, name })));
+        for (const selected of ranges) {
+          const range = { from: BigInt(after) + 1n, to: BigInt(PLANTS), ...selected };
           const plans = await plansOf((plants) => plants.readBatch(range, PART));
           expect(plans.length).toBeGreaterThan(0);
           for (const plan of plans) expect(scanned(plan)).toBeLessThanOrEqual(PART + 2);
