@@ -7,7 +7,7 @@ import { withAdvice } from './adapters/postgres/schema/advice.ts';
 import { damagedMigrations, migrateDown, migrateUp, migrationStatus } from './adapters/postgres/schema/migrator.ts';
 import { requireMigrations } from './adapters/postgres/schema/schema-gate.ts';
 import { runCommand } from './commands/run-command.ts';
-import { readMigrationConfig } from './config/config.ts';
+import { readDatabaseConfig } from './config/config.ts';
 
 /* npm run migrate [up|status|down|renew-feed]: changes or shows the schema of the configured database. */
 
@@ -39,7 +39,7 @@ function migrationArguments(args: readonly string[]) {
 
 /** @returns the exit code */
 async function run({ command, deletePlants }: ReturnType<typeof migrationArguments>): Promise<number> {
-  const config = readMigrationConfig();
+  const config = readDatabaseConfig();
   if (config.kind === 'embedded' && command !== 'up') await requireEmbeddedDatabase(config.dataDir);
   try {
     const database =

@@ -3,7 +3,7 @@ import type { PurgeSelection } from './adapters/postgres/changes/plant-purge.ts'
 import { withOfflineStore } from './commands/offline-store.ts';
 import { formatCount, showProgress } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
-import { readMigrationConfig } from './config/config.ts';
+import { readDatabaseConfig } from './config/config.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
 import { parsePlantId, plantIdRule } from './wire/plant-id.ts';
@@ -80,7 +80,7 @@ function idIn(text: string): bigint {
 /** @returns the exit code */
 async function run({ selection, isConfirmed, none }: ReturnType<typeof purgeArguments>): Promise<number> {
   let plants = 0;
-  await withOfflineStore(readMigrationConfig(), async ({ purge }) => {
+  await withOfflineStore(readDatabaseConfig(), async ({ purge }) => {
     const hideProgress = showProgress(() => ({ plants, part: undefined }), process.stderr);
     try {
       for await (const count of purge(selection, !isConfirmed)) {

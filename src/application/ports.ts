@@ -26,7 +26,6 @@ export interface LoadPlant {
 /** Whether the stored plant may be changed. It may be called more than once. */
 export type Condition = (stored: NewPlant) => boolean;
 
-/** Changes what is stored. */
 export interface UpdatePlant {
   /**
    * Replaces the plant that has the same id, unless it is the same already or the condition is not met. Resolves, once

@@ -42,17 +42,12 @@ export function readConfig(source: Environment = environment()) {
   });
 }
 
-/** Reads what a migration needs, which may have a role of its own. @throws Error */
-export function readMigrationConfig(source: Environment = environment()): DatabaseConfig {
+/** Reads what a command without the service needs: its database, perhaps with a role of its own. @throws Error */
+export function readDatabaseConfig(source: Environment = environment()): DatabaseConfig {
   return checked(source, (reader) => {
     const values = reader.read(VARIABLES.database);
     return databaseConfig(values, reader, values.migrationUrl === undefined ? 'url' : 'migrationUrl');
   });
-}
-
-/** Reads what a command without the service needs: its database. @throws Error */
-export function readDatabaseConfig(source: Environment = environment()): DatabaseConfig {
-  return checked(source, (reader) => databaseConfig(reader.read(VARIABLES.database), reader));
 }
 
 function databaseConfig(

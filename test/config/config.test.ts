@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, jest, test } from '@jest/globals';
-import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
+import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
 import { NAMES } from '../../src/config/variables.ts';
 import { configFiles, mistakes } from '../support/config-files.ts';
 import { atEnd } from '../support/lifetimes.ts';
@@ -119,7 +119,7 @@ test('reads every variable', () => {
     shutdownDelay: 20_000,
     shutdownTimeout: 120_000,
   });
-  expect(readMigrationConfig(environment)).toStrictEqual(database);
+  expect(readDatabaseConfig(environment)).toStrictEqual(database);
 });
 
 test('takes * for the pages of everybody', () => {
@@ -255,7 +255,7 @@ describe('a variable that is nearly one of ours', () => {
     ['BODYLIMIT', 'BODY_LIMIT'],
   ])('is refused, by the service and by migrations: %s', (name, meant) => {
     const line = `${name} is not a variable of Plant Store: did you mean ${meant}? If another program needs it, unset it here`;
-    for (const read of [readConfig, readMigrationConfig]) expect(mistakes({ [name]: TOKEN }, read)).toEqual([line]);
+    for (const read of [readConfig, readDatabaseConfig]) expect(mistakes({ [name]: TOKEN }, read)).toEqual([line]);
   });
 
   test('is refused beside the right one, and with all other mistakes', () => {
@@ -301,7 +301,7 @@ test('lists several mistakes all at once', () => {
   const environment = { PORT: 'http', MANAGEMENT_PORT: '-1', ...others, ...webhooks };
   const names = mistakes(environment).map((line) => line.split(' ', 1)[0]);
   expect(names.toSorted()).toEqual(Object.keys(environment).toSorted());
-  expect(mistakes(environment, readMigrationConfig)).toEqual([
+  expect(mistakes(environment, readDatabaseConfig)).toEqual([
     'POOL_SIZE must be a number of connections from 1 to 1000, not "0"',
   ]);
 });
@@ -314,7 +314,7 @@ test.each([
   'postgresql://user@[::1]:5432/plants?port=5433',
 ])('takes %s for a DATABASE_URL, of the service and of migrations', (url) => {
   expect(readConfig({ DATABASE_URL: url, ACCESS_TOKENS: TOKEN })).toMatchObject({ database: { url } });
-  expect(readMigrationConfig({ MIGRATION_DATABASE_URL: url })).toMatchObject({ url });
+  expect(readDatabaseConfig({ MIGRATION_DATABASE_URL: url })).toMatchObject({ url });
 });
 
 test.each(['require', 'prefer', 'verify-ca'])(
@@ -329,12 +329,12 @@ test.each(['require', 'prefer', 'verify-ca'])(
 
 test('gives migrations a URL of their own if there is one, and then needs no other', () => {
   const MIGRATION_DATABASE_URL = 'postgres://owner@db.example/plants';
-  expect(readMigrationConfig({ MIGRATION_DATABASE_URL, DATABASE_URL })).toMatchObject({ url: MIGRATION_DATABASE_URL });
-  expect(readMigrationConfig({ MIGRATION_DATABASE_URL })).toMatchObject({ url: MIGRATION_DATABASE_URL });
-  expect(readMigrationConfig({ MIGRATION_DATABASE_URL: '', DATABASE_URL })).toMatchObject({ url: DATABASE_URL });
+  expect(readDatabaseConfig({ MIGRATION_DATABASE_URL, DATABASE_URL })).toMatchObject({ url: MIGRATION_DATABASE_URL });
+  expect(readDatabaseConfig({ MIGRATION_DATABASE_URL })).toMatchObject({ url: MIGRATION_DATABASE_URL });
+  expect(readDatabaseConfig({ MIGRATION_DATABASE_URL: '', DATABASE_URL })).toMatchObject({ url: DATABASE_URL });
   expect(readConfig({ MIGRATION_DATABASE_URL })).toStrictEqual(defaults);
   const wrong = { MIGRATION_DATABASE_URL: 'db.example', DATABASE_URL };
-  expect(mistakes(wrong, readMigrationConfig)).toEqual([`MIGRATION_DATABASE_URL ${DATABASE_RULE}`]);
+  expect(mistakes(wrong, readDatabaseConfig)).toEqual([`MIGRATION_DATABASE_URL ${DATABASE_RULE}`]);
 });
 
 describe('instances that share a port', () => {
@@ -359,7 +359,7 @@ describe('instances that share a port', () => {
   });
 
   test('replace PROCESSES, which is named with what to do while it is set', () => {
-    for (const read of [readConfig, readMigrationConfig]) {
+    for (const read of [readConfig, readDatabaseConfig]) {
       expect(mistakes({ PROCESSES: '1' }, read)).toEqual([
         'PROCESSES is no longer a variable of Plant Store: ' +
           'start several instances with REUSE_PORT=on instead, as docs/operations.md says',
@@ -376,7 +376,7 @@ describe('access tokens', () => {
   test('are required with a DATABASE_URL, even a bad one, except by migrations', () => {
     expect(mistakes({ DATABASE_URL })).toEqual([required]);
     expect(mistakes({ DATABASE_URL: 'db.example' })).toEqual([`DATABASE_URL ${DATABASE_RULE}`, required]);
-    expect(readMigrationConfig({ DATABASE_URL })).toMatchObject({ kind: 'postgres', url: DATABASE_URL });
+    expect(readDatabaseConfig({ DATABASE_URL })).toMatchObject({ kind: 'postgres', url: DATABASE_URL });
   });
 
   test('that are wrong are not called missing as well', () => {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
+import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
 import { NAMES } from '../../src/config/variables.ts';
 import {
   checkSchema,
@@ -97,7 +97,7 @@ describe('the workloads', () => {
     const [api, migration] = [environmentOf(containerOf(deployment)), environmentOf(containerOf(job))];
     expect(NAMES).toEqual(expect.arrayContaining(Object.keys({ ...api, ...migration })));
     expect(readConfig(api).database).toMatchObject({ kind: 'postgres', url });
-    expect(readMigrationConfig(migration)).toMatchObject({ kind: 'postgres', url });
+    expect(readDatabaseConfig(migration)).toMatchObject({ kind: 'postgres', url });
   });
 
   test('find the file of tokens where the secret is mounted', () => {

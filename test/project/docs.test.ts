@@ -5,7 +5,7 @@ import { documents as withBenchFigures, withFigures } from '../../bench/figures.
 import { errorKinds } from '../../src/adapters/http/http-errors.ts';
 import { MAX_WAITING } from '../../src/adapters/http/sockets/request-order.ts';
 import { serverLimits } from '../../src/adapters/http/sockets/server.ts';
-import { readConfig, readMigrationConfig } from '../../src/config/config.ts';
+import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
 import { NAMES } from '../../src/config/variables.ts';
 import { documents } from '../support/documents/documents.ts';
 import { anchors, codeBlocks, linkTargets, tableRows } from '../support/documents/markdown.ts';
@@ -67,7 +67,7 @@ test('docs/configuration.md lists exactly the variables that are read', () => {
     });
   readConfig(environment({}));
   // Without the first, the second is.
-  readMigrationConfig(environment({ MIGRATION_DATABASE_URL: 'postgres://db/plants' }));
+  readDatabaseConfig(environment({ MIGRATION_DATABASE_URL: 'postgres://db/plants' }));
   expect([...NAMES].sort()).toEqual([...used].sort());
   expect(documentedDefaults().map(([name]) => name)).toEqual(NAMES);
   // Those that refer to other variables are not values.

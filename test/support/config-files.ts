@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll } from '@jest/globals';
-import { readConfig, type readMigrationConfig } from '../../src/config/config.ts';
+import { readConfig, type readDatabaseConfig } from '../../src/config/config.ts';
 import { temporaryFolder } from './service-process.ts';
 
 /** Files that variables name, in a temporary folder for the tests of a file. */
@@ -24,7 +24,7 @@ export function configFiles() {
 /** The lines of the error that an environment gives. */
 export function mistakes(
   environment: Record<string, string>,
-  read: typeof readConfig | typeof readMigrationConfig = readConfig,
+  read: typeof readConfig | typeof readDatabaseConfig = readConfig,
 ): string[] {
   try {
     read(environment);

@@ -36,7 +36,6 @@ export interface Lease {
   readonly failingFor: number;
 }
 
-/** An attempt has failed. */
 export interface FailedAttempt {
   /** The first row that was not acknowledged. */
   readonly failing: Position;

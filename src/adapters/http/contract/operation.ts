@@ -14,13 +14,11 @@ interface Description<Path extends Parameters = Parameters, Query extends Parame
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With its parameters in braces, as in `/plants/{id}`. */
   readonly path: string;
-  /** The permission that a token must give. */
   readonly permission: Permission;
   /** Its group in the documentation. */
   readonly tag: { readonly name: string; readonly description: string };
   readonly summary: string;
   readonly description: string;
-  /** The parameters in its path. */
   readonly parameters?: Path;
   /** The parameters in its query, all optional; undefined if it ignores the query. */
   readonly query?: Query;
@@ -38,7 +36,6 @@ interface RequestHead {
   /** Without the question mark. */
   readonly query: string;
   readonly request: Pick<IncomingMessage, 'headers' | 'httpVersion'>;
-  /** What its token permits. */
   readonly permissions: Permissions;
   /** Aborts when the client has left, or has its response. */
   signal(): AbortSignal;
@@ -59,7 +56,6 @@ export interface Operation extends Description {
   prepare(head: RequestHead): (body: Buffer) => Promise<Reply>;
 }
 
-/** The parsed input of a handler. */
 interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> extends Pick<RequestHead, 'signal'> {
   readonly body: Body;
   /** The media type of the body; empty if the operation takes none. */
@@ -75,7 +71,6 @@ interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> 
 
 /** The body that an operation takes: its documentation and its parser. */
 interface RequestBody<Body> {
-  /** The schema of each media type that it may have. */
   readonly content: Readonly<Record<string, TSchema>>;
   readonly parse: (bytes: Buffer) => Body;
 }

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { staticTokens } from '../../../../src/adapters/tokens/static-tokens.ts';
 import type { Permissions } from '../../../../src/application/permissions.ts';
@@ -46,9 +47,9 @@ function send(
 /** The result of an import that succeeds. */
 async function result(...args: Parameters<typeof send>) {
   const response = await send(...args);
-  const text = await response.text();
-  expect([response.status, text]).toEqual([200, text]);
-  return text;
+  const body = await response.text();
+  expect([response.status, body]).toEqual([200, body]);
+  return body;
 }
 
 /** Sends only the head of a request with a body, which never comes. */
@@ -236,6 +237,19 @@ test('an outcome that is not known is 503 for the whole, after which the same li
   expect(stored.size).toBe(300);
   own = {};
   expect(JSON.parse(await result('', list))).toMatchObject({ created: 700, unchanged: 300 });
+});
+
+test('responds to a client that has closed its side, if it knows all outcomes', async () => {
+  const list = (plants: number) => `id,name\n${Array.from({ length: plants }, (_, n) => `${n},a\n`).join('')}`;
+  async function halfClosed(body: string) {
+    const headers = [`Authorization: Bearer ${TOKEN}`, `Content-Type: ${CSV}`, `Content-Length: ${body.length}`];
+    const socket = connectTo(server.url, true);
+    socket.end(`POST /import HTTP/1.1\r\nHost: x\r\n${headers.join('\r\n')}\r\n\r\n${body}`);
+    return text(socket);
+  }
+  expect(await halfClosed(list(512))).toMatch(/^HTTP\/1.1 200 [\s\S]*{"created":512,/);
+  expect(await halfClosed(list(1_500))).toMatch(/^HTTP\/1.1 503 /);
+  expect(await halfClosed(list(512))).toMatch(/"created":0,"changed":0,"unchanged":512,/);
 });
 
 test('stops if its client leaves', async () => {
