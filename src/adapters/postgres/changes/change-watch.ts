@@ -16,8 +16,11 @@ const WEBHOOKS_INTERVAL = 250;
 /** Milliseconds after which a webhook reads without news. */
 const WEBHOOKS_WAIT = 60_000;
 
-/** Milliseconds between two times that readers are woken: under load each then gets more than one change. */
-const MIN_GAP = 50;
+/**
+ * Milliseconds between two times that readers are woken: at least, more for each reader that was woken, and at most. Each
+ * response takes a fifth of a millisecond of the CPU, and as much again at the reader.
+ */
+const GAP = { min: 50, perReader: 5, max: 500 };
 
 /**
  * Wakes readers when the feed of changes has grown. All readers share one probe; without readers there is none. They are
@@ -31,7 +34,8 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
   let timer: NodeJS.Timeout | undefined;
   let isProbing = false;
   let isAnnounced = false;
-  let lastWoken = Number.NEGATIVE_INFINITY;
+  /** When readers may be woken again, as performance.now() counts. */
+  let gapEnd = 0;
   /** The end of the feed, as the last probe has shown it. */
   let known: FeedEnd | undefined;
 
@@ -43,12 +47,14 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
     isProbing = false;
     known = end;
     let next = WEBHOOKS_INTERVAL;
+    let woken = 0;
     for (const { isNews, interval, wake } of waiting) {
       if (end !== undefined && isNews(end)) {
-        lastWoken = performance.now();
+        woken++;
         wake(end);
       } else next = Math.min(next, interval);
     }
+    if (woken > 0) gapEnd = performance.now() + Math.min(GAP.min + woken * GAP.perReader, GAP.max);
     schedule(isAnnounced ? 0 : next);
   }
 
@@ -56,7 +62,7 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
   function schedule(milliseconds: number): void {
     if (waiting.size === 0 || isProbing || (timer !== undefined && milliseconds > 0)) return;
     clearTimeout(timer);
-    timer = setTimeout(wakeReady, Math.max(milliseconds, lastWoken + MIN_GAP - performance.now()));
+    timer = setTimeout(wakeReady, Math.max(milliseconds, gapEnd - performance.now()));
   }
 
   /** @returns the end of the feed that is news; undefined after so many milliseconds, or if something else ends the wait */
