@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import manifest from '../package.json' with { type: 'json' };
 import { runCommand } from './commands/run-command.ts';
 import { type App, startApp } from './composition/app.ts';
 import { createLog } from './composition/log.ts';
