@@ -1,4 +1,3 @@
-import { constants } from 'node:buffer';
 import { isLoopback } from '../adapters/http/loopback.ts';
 
 export interface Rule<T> {
@@ -36,15 +35,11 @@ function quantity(noun: string, units: Record<string, number>, max: number): Rul
   };
 }
 
-const MEGABYTE = 1024 ** 2;
-
-function size(megabytes: number): Rule<number> {
-  return quantity(`a size of ${megabytes}mb at most`, { b: 1, kb: 1024, mb: MEGABYTE }, megabytes * MEGABYTE);
-}
+const BYTES = { b: 1, kb: 1024, mb: 1024 ** 2 };
 
 /** A body is decoded to one string before it is parsed, and V8's longest has just under 2^29 characters. */
-export const bodySize = size(Math.floor(constants.MAX_STRING_LENGTH / MEGABYTE));
-export const totalSize = size(1024);
+export const bodySize = quantity('a size of 511mb at most', BYTES, 511 * BYTES.mb);
+export const totalSize = quantity('a size of 1024mb at most', BYTES, 1024 * BYTES.mb);
 /** No longer than any timer of Node.js can wait: 2^31 - 1 ms. */
 export const time = quantity('a time of 24 days at most', { ms: 1, s: 1_000, m: 60_000 }, 24 * 24 * 60 * 60_000);
 export const durationOrZero: Rule<number> = {

@@ -17,15 +17,9 @@ export function exactInteger(source: string): bigint | undefined {
   const [, sign, whole = '', fraction = '', exponent = '0'] = JSON_NUMBER.exec(source) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');
   if (digits === '') return sign === undefined ? undefined : 0n;
-  const significant = digits.slice(0, lastNonZero(digits) + 1);
+  // Without the zeros at the end: /0+$/ would take quadratic time.
+  const [significant = ''] = /^\d*[1-9]/.exec(digits) ?? [];
   const zeros = Number(exponent) - fraction.length + (digits.length - significant.length);
   if (zeros < 0 || significant.length + zeros > MAX_DIGITS) return undefined;
   return BigInt(sign + significant + '0'.repeat(zeros));
-}
-
-/** A loop, since /0+$/ takes quadratic time in the number of zeros. */
-function lastNonZero(digits: string): number {
-  let index = digits.length - 1;
-  while (digits[index] === '0') index--;
-  return index;
 }
