@@ -4,7 +4,7 @@ import type { StoreCall } from './store-call.ts';
 interface BatcherOptions<Item, Result> {
   /** Runs one batch and resolves to each item's result, in the order of the items; single results may reject. */
   readonly run: (items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>;
-  /** Whether a call that fails in this way is repeated alone if it was not: another item may be the reason. */
+  /** Whether an item that fails in this way, by itself or with the others of its batch, is repeated alone. */
   readonly shouldRetryAlone?: (error: unknown) => boolean;
   readonly maxItems: number;
   /** The total size of a batch's items; a larger item gets a batch of its own. */
@@ -93,23 +93,21 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
       if (results.length !== batch.length) throw new Error(`${results.length} results for ${batch.length} items`);
       for (const [index, entry] of batch.entries()) {
         const result = results[index] as Result | Promise<Result>;
-        if (result instanceof Promise) result.then(entry.resolve, (error) => fail([entry], error));
+        if (result instanceof Promise) result.then(entry.resolve, (error) => fail(entry, error, true));
         else entry.resolve(result);
       }
     } catch (error) {
-      fail(batch, error);
+      for (const entry of batch) fail(entry, error, batch.length > 1);
     }
     // Before the callers go on.
     running--;
     runningItems -= batch.length;
     startBatches();
+  }
 
-    function fail(entries: readonly Entry<Item, Result>[], error: unknown): void {
-      for (const { call, reject } of entries) {
-        if (batch.length > 1 && shouldRetryAlone(error)) call.mustRunAlone = true;
-        reject(error);
-      }
-    }
+  function fail({ call, reject }: Entry<Item, Result>, error: unknown, mayRetryAlone: boolean): void {
+    if (mayRetryAlone && shouldRetryAlone(error)) call.mustRunAlone = true;
+    reject(error);
   }
 
   function mayStart(): boolean {

@@ -30,6 +30,24 @@ test.each([
   expect(await Promise.all([first, ...both])).toEqual(['created', plant(1n), 'created']);
 });
 
+test.each([
+  ['alone', []],
+  ['beside others', [plant(7n), plant(8n), plant(9n)]],
+])('stores a plant whose id was purged after it had found the id taken: %s', async (_how, others) => {
+  const plants = plantsIn(database);
+  await plants.add(plant(1n));
+  await plants.remove(1n);
+  const purge = async (text: string, parameters: readonly unknown[]) => {
+    if (!text.startsWith('insert') || !parameters.includes(1n)) return;
+    await server.query('delete from plants where deleted is not null');
+  };
+  const disturbed = plantsIn(observed(database, purge));
+  const first = others.length > 0 ? [disturbed.add(plant(2n))] : [];
+  const all = [...first, ...[...others, plant(1n)].map((one) => disturbed.add(one))];
+  expect(await Promise.all(all)).toEqual(all.map(() => 'created'));
+  expect(await plants.find(1n)).toEqual(plant(1n));
+});
+
 test('changes and deletions end, as unavailable, if the database drops them', async () => {
   const plants = plantsIn(database, { timeout: 500 });
   await plants.add(plant(1n));
