@@ -27,7 +27,7 @@ export function koaApp(
   routes: readonly Route[],
   beforeRoutes: readonly ExchangeMiddleware[] = [],
 ): (exchange: Exchange) => Promise<void> {
-  const middleware = compose([...beforeRoutes, routing(routes), refusalOfMethods(routes), refusePath]);
+  const middleware = compose([...beforeRoutes, routing(routes)]);
 
   return async (exchange) => {
     const ctx = contextOf(exchange);
@@ -43,42 +43,21 @@ export function koaApp(
   };
 }
 
-type ExchangeRouter = Router<ExchangeContext['state']>;
-
-/** Paths are case-sensitive, and none has a slash at its end. */
-const exact = { sensitive: true, strict: true };
-
+/** Passes a request on to its route. Paths are case-sensitive, and none has a slash at its end. */
 function routing(routes: readonly Route[]): ExchangeMiddleware {
-  const router: ExchangeRouter = new Router(exact);
+  const router = new Router<ExchangeContext['state']>({ sensitive: true, strict: true });
   for (const { method, path, handle } of routes) router.register(path, [method], (ctx) => handle(ctx, ctx.params));
-  return middlewareOf(router);
-}
+  const hidden = new Set<unknown>(routes.filter(({ isHidden }) => isHidden).map(({ path }) => path));
+  // The router's own type asks for a context that has the router's members already.
+  const pass = router.routes() as ExchangeMiddleware;
 
-/** The header `Allow` for what these routes of a path respond to. */
-export function allowOf(own: readonly Pick<Route, 'method'>[]): string {
-  return own.flatMap(({ method }) => (method === 'GET' ? ['HEAD', 'GET'] : [method])).join(', ');
-}
-
-/** Refuses the methods that a path does not have. */
-function refusalOfMethods(routes: readonly Route[]): ExchangeMiddleware {
-  const router: ExchangeRouter = new Router(exact);
-  const shown = routes.filter(({ isHidden }) => !isHidden);
-  for (const [path, own] of Map.groupBy(shown, ({ path }) => path)) {
-    const allow = allowOf(own);
-    router.all(path, () => {
+  return (ctx) =>
+    pass(ctx, () => {
+      const shown = router.match(ctx.path, ctx.method).path.filter(({ path }) => !hidden.has(path));
+      if (shown.length === 0) throw new HttpError('path_not_found');
+      const allow = shown.flatMap(({ methods }) => methods).join(', ');
       throw new HttpError('method_not_allowed', `use ${allow}`, { Allow: allow });
     });
-  }
-  return middlewareOf(router);
-}
-
-/** The router's own type asks for a context that has the router's members already. */
-function middlewareOf(router: ExchangeRouter): ExchangeMiddleware {
-  return router.routes() as ExchangeMiddleware;
-}
-
-function refusePath(): never {
-  throw new HttpError('path_not_found');
 }
 
 /** Refuses requests that Node would refuse with an empty response (server.ts turns that off) or that break ctx.path. */

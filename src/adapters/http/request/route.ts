@@ -5,7 +5,7 @@ import type { Operation } from '../contract/operation.ts';
 import { HttpError } from '../http-errors.ts';
 import type { Admission } from './admission.ts';
 import type { BodyReader } from './body-reader.ts';
-import { allowOf, type Route } from './koa-app.ts';
+import type { Route } from './koa-app.ts';
 import { type ResponseCount, respond } from './response.ts';
 import type { ExchangeContext } from './undocumented-koa.ts';
 
@@ -64,6 +64,11 @@ export function operationRoute(operation: Operation, gates: Gates): Route {
   }
 
   return { method, path: operation.path.replace(/\{(\w+)\}/g, ':$1'), handle };
+}
+
+/** The header `Allow` for these operations on a path. */
+function allowOf(operations: readonly Operation[]): string {
+  return operations.flatMap(({ method }) => (method === 'GET' ? ['HEAD', 'GET'] : [method])).join(', ');
 }
 
 /** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1). */

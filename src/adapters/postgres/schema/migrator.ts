@@ -68,12 +68,7 @@ function locked<T>({ sql: database }: Database, work: (one: Kysely<Tables>) => P
       return await work(one);
     } finally {
       // A lost connection has lost the lock too, and the error of the work is the one to report.
-      const ending = [
-        sql`reset statement_timeout`,
-        sql`reset lock_timeout`,
-        sql`select pg_advisory_unlock(${LOCK_ID})`,
-      ];
-      for (const statement of ending) await statement.execute(one).catch(() => {});
+      await sql`select pg_advisory_unlock(${LOCK_ID})`.execute(one).catch(() => {});
     }
   });
 }
