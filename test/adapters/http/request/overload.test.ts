@@ -123,7 +123,10 @@ test('refuses an upload that finds too many requests in flight once it has come'
   const other = begin(url, plant(2));
   await until(() => held.length === 1);
   upload.socket.write(plant(77, 'Monstera'));
-  expect((await once(upload.socket, 'data'))[0]).toMatch(/^HTTP\/1\.1 503 [\s\S]*"error":50300/);
+  const refusal = once(upload.socket, 'data');
+  await Promise.race([refusal, until(() => held.length > 1)]);
+  expect(held).toHaveLength(1);
+  expect((await refusal)[0]).toMatch(/^HTTP\/1\.1 503 [\s\S]*"error":50300/);
   upload.socket.destroy();
   held[0]?.();
   expect((await other).status).toBe(200);
