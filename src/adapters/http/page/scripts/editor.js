@@ -15,9 +15,7 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
   let stored = /** @type {Plant | undefined} */ (undefined);
   let etag = '';
   let maySave = true;
-  /** The id that is proposed for a plant, and how far behind it the next one is if it is taken. */
   let proposed = /** @type {bigint | undefined} */ (undefined);
-  let step = 1n;
   let leaving = new AbortController();
   const say = (problem = '') => write('editor-problem', problem);
   const isEdited = () => dialog.matches('.edited[open]');
@@ -49,16 +47,21 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
     return /** @type {Plant} */ (body);
   }
 
-  /** Follows an error: a missing permission hides buttons, and what somebody else has stored is shown beside the edits. */
-  async function react(/** @type {unknown} */ number, /** @type {Request} */ request) {
-    if (number === 40300) maySave = false;
-    if (number === 41200 && stored) {
+  /** What follows a missing permission, a proposed id that is taken, and a plant that somebody else has changed. */
+  async function react(/** @type {Error} */ error, /** @type {Request} */ request) {
+    if (error.cause === 40300) maySave = false;
+    if ((error.cause === 40009 || error.cause === 40010) && id.value === `${proposed}`) {
+      propose(asId(BigInt(id.value) + 1n));
+      error.message += ` Save again to use ${proposed ?? 'another'}.`;
+    }
+    if (error.cause === 41200 && stored) {
       stored = await read(stored.id, request);
       name.compare(stored.name);
       tag.compare(stored.tag);
       dialog.classList.add('comparing');
     }
     showButtons();
+    throw error;
   }
 
   /** Does one thing, in place of what is not finished, and says how it fails. */
@@ -68,10 +71,7 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
     const request = { signal: leaving.signal, trouble: say };
     say();
     try {
-      const change = await work(request).catch(async (error) => {
-        await react(error.cause, request);
-        throw error;
-      });
+      const change = await work(request).catch((error) => react(error, request));
       if (change === undefined) return;
       done(change);
       dialog.close();
@@ -85,15 +85,6 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
     id.value = `${next ?? ''}`;
   }
 
-  async function create(/** @type {bigint} */ newId, /** @type {string} */ texts, /** @type {Request} */ request) {
-    await send('POST', 'plants', { ...request, body: `{"id":${newId},${texts.slice(1)}` }).catch((error) => {
-      if (newId !== proposed || ![40009, 40010].includes(error.cause)) throw error;
-      propose(asId(newId + step));
-      step *= 2n;
-      throw new Error(`${error.message} Save again to use ${proposed ?? 'another'}.`);
-    });
-  }
-
   form.onsubmit = (event) =>
     attempt(async (request) => {
       event.preventDefault();
@@ -101,7 +92,7 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
       const [newId, body] = [stored?.id ?? idOf(id.value), JSON.stringify(texts)];
       if (newId === undefined) throw new Error(NOT_AN_ID);
       if (stored) await send('PUT', `plants/${newId}`, { ...request, body, ifMatch: etag });
-      else await create(newId, body, request);
+      else await send('POST', 'plants', { ...request, body: `{"id":${newId},${body.slice(1)}` });
       return { id: newId, ...texts };
     });
   form.oninput = () => {
@@ -142,7 +133,7 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
 
   return {
     add() {
-      [maySave, step] = [true, 1n];
+      maySave = true;
       show(undefined);
       propose(freeId());
       name.focus();
