@@ -31,7 +31,7 @@ export function plantTable(/** @type {PlantList} */ list, /** @type {RowActions}
       element.ariaSelected = `${row.id === active}`;
     }
     drawn = next;
-    const digits = Math.max(...[rows[0], rows.at(-1)].map((row) => `${row?.id ?? ''}`.length));
+    const digits = Math.max(2, ...visible.map(({ id }) => `${id}`.length));
     grid.style.setProperty('--digits', `${digits}`);
     grid.ariaRowCount = list.hasMore() ? '-1' : `${rows.length + 1}`;
     grid.setAttribute('aria-activedescendant', visible.some(({ id }) => id === active) ? `plant-${active}` : '');
