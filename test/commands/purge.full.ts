@@ -1,9 +1,10 @@
 import { expect, test } from '@jest/globals';
+import { Client } from 'pg';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { atEnd, forEachTest } from '../support/lifetimes.ts';
-import { projectFile, run, startService, temporaryFolder } from '../support/service-process.ts';
+import { projectFile, run, startNode, startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 
 /* Ids that are free again, and statements that the service has given up but that still run. */
@@ -86,3 +87,45 @@ test('an id is free an hour after its deletion, or at once if that is said to be
   );
   expect(await database.query('select id from plants')).toEqual([{ id: '1' }]);
 });
+
+/** Locks the plant until the end of the test, or until it is called. */
+async function locked(id: number): Promise<() => Promise<void>> {
+  const other = new Client({ connectionString: database.directUrl });
+  await other.connect();
+  atEnd(() => other.end());
+  await other.query('begin');
+  await other.query('select from plants where id = $1 for update', [id]);
+  return () => other.end();
+}
+
+test.each([
+  ['SIGINT', { code: 130, signal: null }, 'Stopping; a second signal stops at once.\n'],
+  ['SIGTERM', { code: 143, signal: null }, 'Stopping; a second signal stops at once.\n'],
+  ['SIGKILL', { code: null, signal: 'SIGKILL' }, ''],
+] as const)(
+  'a purge that %s interrupts has forgotten a part, which the feed knows, and goes on when it is run again',
+  async (name, exit, said) => {
+    await database.query(`insert into plants (id, name, deleted)
+    select n, '', now() - interval '1 day' from generate_series(1, 12000) as n`);
+    // In the second of three parts.
+    const unlock = await locked(7_000);
+    const args = [projectFile('src/purge.ts'), '--deleted-before', '1h', '--yes'];
+    const interrupted = startNode(args, projectFile(''), { DATABASE_URL: database.directUrl });
+    const statements = "select pid from pg_stat_activity where datname = current_database() and query ~ 'purged'";
+    const waiting = `${statements} and wait_event_type = 'Lock'`;
+    await eventually(async () => (await database.query(waiting)).length === 1);
+    interrupted.kill(name);
+    await interrupted.until(() => interrupted.stderr().includes(said));
+    await unlock();
+    expect(await interrupted.exited).toEqual(exit);
+    await eventually(
+      async () => (await database.query(`${statements} and state = 'active' and pid <> pg_backend_pid()`)).length === 0,
+    );
+
+    const [{ first, forgotten } = {}] = await database.query(
+      'select min(id) as first, max(purged_id) as forgotten from plants, change_feed',
+    );
+    expect([first, forgotten]).toEqual(['10001', '10000']);
+    expect((await purge('--deleted-before', '1h', '--yes')).stderr).toMatch(/^2,000 deleted plants forgotten/);
+  },
+);

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
@@ -5,6 +7,7 @@ import { CLOSE, get, TOKEN } from '../support/api-server.ts';
 import { embeddedFolder } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
 import { forEachTest } from '../support/lifetimes.ts';
+import { selfSignedCertificate } from '../support/servers/certificate.ts';
 import { projectFile, startMain, startNode, startService, temporaryFolder } from '../support/service-process.ts';
 import { emptyDatabase, migratedDatabase } from '../support/test-database.ts';
 import { hasAll, type Receiver, startReceiver, UNHEARD, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
@@ -85,6 +88,31 @@ describe.each<[string, () => Promise<Record<string, string>>]>([
     expect(receiver.received).toHaveLength(5);
     await stopped(third);
   });
+});
+
+test('over TLS, sends only to whom Node.js or the authorities of NODE_EXTRA_CA_CERTS certify', async () => {
+  const [known, elsewhere, unknown] = ['localhost', 'elsewhere.example', 'localhost'].map(selfSignedCertificate);
+  const certified = await startReceiver(known);
+  const refused = [await startReceiver(elsewhere), await startReceiver(unknown)];
+  const folder = await temporaryFolder();
+  const NODE_EXTRA_CA_CERTS = join(folder, 'authorities.pem');
+  await writeFile(NODE_EXTRA_CA_CERTS, `${known?.certificate}${elsewhere?.certificate}`);
+  const webhooks = webhooksTo(certified.url, ...refused.map(({ url }) => url));
+  const { url: DATABASE_URL } = await migratedDatabase();
+  const service = await startService(folder, { DATABASE_URL, ACCESS_TOKENS: TOKEN, NODE_EXTRA_CA_CERTS, ...webhooks });
+  expect(await sendTo(service)(...create(1n))).toBe(200);
+  const failures = () =>
+    service
+      .stdout()
+      .match(/"reason":"[^"]*"/g)
+      ?.toSorted() ?? [];
+  await eventually(() => hasReceived(certified, 1) && failures().length === 2);
+  expect(failures()).toEqual([
+    expect.stringContaining("Hostname/IP does not match certificate's altnames"),
+    expect.stringContaining('self-signed certificate'),
+  ]);
+  expect(refused.map(({ received }) => received)).toEqual([[], []]);
+  await stopped(service);
 });
 
 test('several instances send each plant once', async () => {

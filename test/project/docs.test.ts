@@ -139,6 +139,15 @@ test('docs/errors.md lists exactly the errors that are sent', () => {
   expect(listed).toEqual([...sent].sort());
 });
 
+test('docs/operations.md lists exactly the operations that the log and the metrics name', () => {
+  const [, listed = ''] = /^\| operation \| its `operationId`: ([^;]*);/m.exec(read('docs/operations.md')) ?? [];
+  const { paths } = JSON.parse(read('test/golden/openapi.json'));
+  const operations = Object.values<Record<string, { operationId: string }>>(paths).flatMap(Object.values);
+  expect(listed.replaceAll('`', '').split(', ').toSorted()).toEqual(
+    operations.map(({ operationId }) => operationId).toSorted(),
+  );
+});
+
 test('docs/reading.md shows the code of the client that keeps ids exact', () => {
   const [, file = '', code = ''] = /```ts\n\/\/ (.*)\n([\s\S]*?)```/.exec(read('docs/reading.md')) ?? [];
   expect(code).not.toBe('');

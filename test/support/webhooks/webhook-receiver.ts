@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import type { NewPlant } from '../../../src/domain/plant.ts';
@@ -43,8 +44,12 @@ export const agrees = (one: Receiver, table: readonly NewPlant[]) =>
 export const resent = ({ received }: Receiver) =>
   received.length - new Set(received.map(({ id }) => id.replace(/^msg_[^_]*/, ''))).size;
 
-/** Starts one, on the same port each time, until the end of the test. */
-export async function startReceiver() {
+/**
+ * Starts one, on the same port each time, until the end of the test.
+ *
+ * @param tls what makes it one at https://localhost
+ */
+export async function startReceiver(tls?: { readonly certificate: string; readonly key: string }) {
   const webhook = new Webhook(WEBHOOK_SECRET);
   const copy = new Map<bigint, State>();
   const received: { id: string; body: string }[] = [];
@@ -89,15 +94,17 @@ export async function startReceiver() {
     copy.set(plant.id, { plant, epoch, changed });
   }
 
-  let server = createServer();
+  let server: HttpServer = createServer();
   async function start(): Promise<void> {
-    server = createServer((request, response) => void handle(request, response).catch(() => response.destroy()));
+    const listener = (request: IncomingMessage, response: ServerResponse) =>
+      void handle(request, response).catch(() => response.destroy());
+    server = tls ? createTlsServer({ cert: tls.certificate, key: tls.key }, listener) : createServer(listener);
     server.keepAliveTimeout = 60_000;
     port = await listening(server, port);
   }
   await start();
   return {
-    url: `http://127.0.0.1:${port}/plants`,
+    url: `${tls ? 'https://localhost' : 'http://127.0.0.1'}:${port}/plants`,
     /** By the rule of webhook-id, from what was acknowledged. */
     copy: copy as ReadonlyMap<bigint, State>,
     /** The bodies in the order in which they came, with the id of each. */
