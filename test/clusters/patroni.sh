@@ -66,9 +66,9 @@ up() {
   done
   proxy > haproxy.cfg
   start haproxy /usr/sbin/haproxy -db -f "$folder/haproxy.cfg"
-  local SECONDS=0
+  local end=$((SECONDS + 180))
   until curl --silent "http://$ADDRESS:23421/cluster" | grep -q sync_standby && query 23410 'select'; do
-    ((SECONDS < 180)) || fail "no synchronous standby after $SECONDS s: see $folder/*.log"
+    ((SECONDS < end)) || fail "no synchronous standby: see $folder/*.log"
     sleep 1
   done
   printf '%s\n' "PATRONI_URL=postgres://postgres@$ADDRESS:23410/postgres" "PATRONI_API=http://$ADDRESS:23421" \

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { get, post, TOKEN } from '../../support/api-server.ts';
 import { atEnd } from '../../support/lifetimes.ts';
 import {
@@ -15,6 +15,8 @@ import {
 } from '../../support/service-process.ts';
 
 /* The embedded database on a disk that fills up, and on one that cannot be written. Only root can mount them. */
+
+jest.setTimeout(600_000);
 
 const run = promisify(execFile);
 
