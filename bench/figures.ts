@@ -120,12 +120,7 @@ const writers = {
         [
           row('CPU of the service per create, µs', (key) => medianOf(runs, 'serverCpu', [key, CONNECTIONS]), 1),
           row('CPU of Postgres per create, µs', (key) => medianOf(runs, 'postgresCpu', [key, CONNECTIONS]), 1),
-          ...[1, 2, 4, 8, 16].map((cores) =>
-            row(
-              `creates/s of ${cores} ${cores === 1 ? 'core' : 'cores'}, Postgres included`,
-              (key) => cores * perSecond('cpu', key),
-            ),
-          ),
+          row('creates/s of each core, Postgres included', (key) => perSecond('cpu', key)),
           row('creates/s of a core that only the service uses', (key) => perSecond('serverCpu', key)),
           row('creates/s of a core that only Postgres uses', (key) => perSecond('postgresCpu', key)),
           row(
