@@ -40,7 +40,7 @@ const programs: Program[] = [
   ...inEachLanguage('read-plants').map((example) => ({
     example,
     args: () => [],
-    wrongArgs: [['one'], ['1', '2'], ['1.5'], ['']],
+    wrongArgs: [['one'], ['1', '2'], ['1.5'], [''], ['--nme=rosa'], ['--name=rosa', '1']],
   })),
   ...inEachLanguage('change-plant').map((example) => ({
     example,

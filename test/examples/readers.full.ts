@@ -69,6 +69,20 @@ describe.each(inEachLanguage('read-plants'))('the reader in $language', (example
     expectPrinted(await read([], await startHttp(proxy)), all);
   });
 
+  test('prints the plants with a text in their names, of all pages', async () => {
+    const many = Array.from({ length: 2_500 }, (_, n) => ({
+      id: BigInt(n),
+      name: n % 2 === 0 ? `100% Ö&+ ${n}` : 'other',
+    }));
+    store(...many, ...others);
+    expectPrinted(
+      await read(['--name=% \u00F6&+']),
+      many.filter((_, n) => n % 2 === 0),
+    );
+    expectPrinted(await read(['--name=none']), []);
+    expect(await read([`--name=${'x'.repeat(101)}`])).toEqual(said(40022, 'check the id or the text'));
+  });
+
   test('prints nothing if there is no plant', async () => {
     expect(await read()).toEqual(printed(''));
   });
@@ -77,7 +91,7 @@ describe.each(inEachLanguage('read-plants'))('the reader in $language', (example
     stored.set(6n, 'deleted');
     expect(await read([6])).toEqual(said(41000, 'check the id'));
     expect(await read([5])).toEqual(said(40401, 'check the id'));
-    expect(await read([2n ** 63n])).toEqual(said(40022, 'check the id'));
+    expect(await read([2n ** 63n])).toEqual(said(40022, 'check the id or the text'));
   });
 
   test('reads a page again that was broken off, and prints each plant once', async () => {
