@@ -42,9 +42,9 @@ async function runCi(others: StandIns, ...tiers: readonly string[]) {
 }
 
 const tiers: Record<string, readonly string[]> = {
-  fast: ['packages: curl python3', 'npm ci', 'npm run check', 'npm run test:quick'],
+  fast: ['packages: curl openssl python3', 'npm ci', 'npm run check', 'npm run test:quick'],
   full: [
-    'packages: curl python3 prometheus faketime systemd chromium',
+    'packages: curl openssl python3 prometheus faketime systemd chromium docker-compose',
     'npm ci && npm test',
     'npm run test:full',
     'tests on the oldest Postgres, and the report of an older one',
@@ -82,8 +82,8 @@ test('.ci/run refuses a tier that there is not, before it begins another', async
 });
 
 test.each<[string, string, StandIns]>([
-  ['fast', 'packages: curl python3', { 'bin/apt-get': '[ $1 != update ]' }],
-  ['fast', 'packages: curl python3', { 'bin/apt-get': '[ $1 != install ]' }],
+  ['fast', 'packages: curl openssl python3', { 'bin/apt-get': '[ $1 != update ]' }],
+  ['fast', 'packages: curl openssl python3', { 'bin/apt-get': '[ $1 != install ]' }],
   ['fast', 'npm ci', { 'bin/npm': '[ $1 != ci ]' }],
   ['fast', 'npm run check', { 'bin/npm': '[ "$2" != check ]' }],
   ['fast', 'npm run test:quick', { 'bin/npm': '[ "$2" != test:quick ]' }],
