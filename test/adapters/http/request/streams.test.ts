@@ -83,12 +83,15 @@ async function releaseAll(waiting: { release(): void }[], work: Promise<unknown>
   }
 }
 
+/** On a busy machine, a short responseTimeout can disconnect a client before the headers are sent: undefined then. */
+const begunList = () => list().catch(() => undefined);
+
 /** Resolves once a stream that is asked for gets a place. */
 const untilThereIsRoom = () =>
   eventually(async () => {
-    const other = await list();
-    await other.body?.cancel();
-    return other.status === 200;
+    const other = await begunList();
+    await other?.body?.cancel();
+    return other?.status === 200;
   });
 
 test.each([MANY, 6 * BATCH])('sends all of %i plants as one array, or as lines', async (count) => {
@@ -255,11 +258,11 @@ describe('a client that does not read its list', () => {
   });
 
   test('is disconnected in the end, and its place is given to others', async () => {
-    const { plants } = endless();
+    const { plants, state } = endless();
     server = await startApiServer({ plants, maxStreams: 1, limits: { responseTimeout: 300 } });
-    const socket = send(request());
-    await once(socket, 'connect');
-    await eventually(async () => (await list()).status === 503);
+    send(request());
+    await eventually(() => state.reads > 0);
+    await eventually(async () => (await begunList())?.status === 503);
     await untilThereIsRoom();
   });
 });
