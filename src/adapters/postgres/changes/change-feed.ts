@@ -82,15 +82,14 @@ export function changeFeed(database: Database, callStore: CallStore) {
   async function readChanges({ after, limit, wait, signal }: ChangesQuery): Promise<Changes> {
     if (after === 'now') return { changes: '', next: encodeCursor(await endOfFeed()), atEnd: true };
     const deadline = performance.now() + wait;
-    const cursor = after === undefined ? undefined : decodeCursor(after);
-    // Not shared: a statement that has begun may not see what this client has just written.
-    let part =
-      cursor === undefined || wait === 0
-        ? partFor(cursor, await read(cursor?.position ?? START, LAST, limit))
-        : undefined;
-    if (part === undefined || (part.changes === '' && wait > 0)) {
-      part = await waitForChanges(part?.next ?? (cursor as Cursor), limit, deadline, signal);
+    let cursor = after === undefined ? undefined : decodeCursor(after);
+    if (cursor === undefined || wait === 0) {
+      // Not shared: a statement that has begun may not see what this client has just written.
+      const part = partFor(cursor, await read(cursor?.position ?? START, LAST, limit));
+      if (part.changes !== '' || wait === 0) return { ...part, next: encodeCursor(part.next) };
+      cursor = part.next;
     }
+    const part = await waitForChanges(cursor, limit, deadline, signal);
     return { ...part, next: encodeCursor(part.next) };
   }
 
