@@ -71,10 +71,12 @@ describe.each(variants)('%s: clients made of %s', (name, _what, document, fetch,
       { id: idOf(second), name: 'Acer' },
       { id: idOf(first), deleted: true },
     ]);
-    expect([...stored]).toEqual([
-      [second, { id: second, name: 'Acer' }],
-      [first, 'deleted'],
-    ]);
+    expect(new Map(stored)).toEqual(
+      new Map<bigint, unknown>([
+        [first, 'deleted'],
+        [second, { id: second, name: 'Acer' }],
+      ]),
+    );
   });
 
   test('all have types that fit their use', async () => {

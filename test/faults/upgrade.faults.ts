@@ -1,14 +1,21 @@
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
-import { freePort } from '../tooling/free-port.ts';
-import { TOKEN } from './support/api-server.ts';
-import { eventually } from './support/eventually.ts';
-import { forAllTests } from './support/lifetimes.ts';
-import { faultless, judge, type Load, naturals, startLoad } from './support/load-clients.ts';
-import { plantsOf } from './support/plants/plant-lines.ts';
-import { projectFile, run, type Service, startNode, startService, temporaryFolder } from './support/service-process.ts';
-import { emptyDatabase, storedPlantsAt } from './support/test-database.ts';
+import { freePort } from '../../tooling/free-port.ts';
+import { TOKEN } from '../support/api-server.ts';
+import { eventually } from '../support/eventually.ts';
+import { forAllTests } from '../support/lifetimes.ts';
+import { faultless, judge, type Load, naturals, startLoad } from '../support/load-clients.ts';
+import { plantsOf } from '../support/plants/plant-lines.ts';
+import {
+  projectFile,
+  run,
+  type Service,
+  startNode,
+  startService,
+  temporaryFolder,
+} from '../support/service-process.ts';
+import { emptyDatabase, storedPlantsAt } from '../support/test-database.ts';
 
 /*
  * Upgrades from an earlier commit of this repository, and back, under load, by the steps of docs/upgrading.md. The
