@@ -45,7 +45,7 @@ def send(method, path, body=None, headers={}):
 
     Raises OSError or HTTPException if there is none or it broke off, and ValueError if it is not that of the service."""
     headers = {"Authorization": "Bearer " + TOKEN, **headers}
-    if body is not None:
+    if body is not None and not isinstance(body, bytes):
         body = json.dumps(body).encode()
         headers["Content-Type"] = "application/json"
     try:

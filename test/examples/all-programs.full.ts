@@ -59,6 +59,14 @@ const programs: Program[] = [
     ],
   })),
 ];
+const importers: Program[] = [
+  { language: 'Python', program: 'python3', file: 'import-plants.py' },
+  { language: 'curl', program: 'sh', file: 'import-plants.sh' },
+].map((example) => ({
+  example,
+  args: () => [list],
+  wrongArgs: [[], [''], ['none.csv'], [projectFile('package.json')], [projectFile('examples/plants.ndjson'), 'more']],
+}));
 const mirror: Program = {
   example: { language: 'Python', program: 'python3', file: 'mirror.py' },
   args: (folder) => [join(folder, 'plants.sqlite')],
@@ -72,6 +80,8 @@ let stored: Map<bigint, NewPlant | 'deleted'>;
 let failures: Error[];
 let server: HttpServer;
 let folder: string;
+/** A file with a plant. */
+let list: string;
 beforeEach(async () => {
   stored = new Map();
   failures = [];
@@ -86,9 +96,11 @@ beforeEach(async () => {
   const reads = { readBatch: orFail(real.readBatch), readChanges: orFail(real.readChanges) };
   server = await startApiServer({ plants: { ...real, ...writes, ...reads } });
   folder = await temporaryFolder();
+  list = join(await temporaryFolder(), 'list.csv');
+  await writeFile(list, 'id,name\n1,Pinus\n');
 });
 
-describe.each(named([...programs, mirror]))('examples/%s', (_file, { example, args, wrongArgs }) => {
+describe.each(named([...programs, ...importers, mirror]))('examples/%s', (_file, { example, args, wrongArgs }) => {
   const runWith = (...service: Parameters<typeof addressed>) => runExample(example, args(folder), ...service);
 
   test('says how to use it when its arguments are wrong, and does nothing', async () => {
@@ -131,7 +143,7 @@ describe.each(named([...programs, mirror]))('examples/%s', (_file, { example, ar
   });
 });
 
-describe.each(named(programs))('examples/%s', (_file, { example, args }) => {
+describe.each(named([...programs, ...importers]))('examples/%s', (_file, { example, args }) => {
   test('says in one line that the service is down', async () => {
     for (const host of ['127.0.0.1', 'localhost']) {
       const url = `http://${host}:${await freePort()}`;

@@ -117,6 +117,7 @@ test('lists plants, their ids exact, as a JSON array or as lines', async () => {
   const operation = await operationWithToken('listPlants');
   await operation.getByPlaceholder('after').fill(`${OLDEST.id - 1n}`);
   await operation.getByPlaceholder('tag').fill('conifer');
+  await operation.getByPlaceholder('name').fill('LONG');
   expect(await mediaType(operation).inputValue()).toBe('application/json');
   expect(await send(operation)).toEqual(['200', `[\n${OLDEST_AS_JSON.replaceAll(/^/gm, '  ')}\n]`]);
 
