@@ -1,9 +1,6 @@
 # What both clusters need: servers of this distribution's packages, as the user postgres, on the loopback interface.
 set -euo pipefail
 
-readonly name=$(basename "$0" .sh) command=${1:-} usage="usage: $0 up FOLDER | down FOLDER"
-readonly folder=$(realpath --canonicalize-missing "${2:?$usage}/$name")
-
 # Only the addresses that `up` prints go there.
 exec 3>&1 >&2
 
@@ -12,7 +9,10 @@ fail() {
   exit 1
 }
 
-[[ $command =~ ^(up|down)$ ]] || fail "$usage"
+name=$(basename "$0" .sh)
+[[ $# == 2 && $1 =~ ^(up|down)$ && -d $2 ]] || fail "usage: $0 up FOLDER | down FOLDER"
+command=$1
+folder=$(realpath "$2")/$name
 
 # PostgreSQL and other packages, without the services that they bring. PostgreSQL is updated if it is there: an extension
 # may not load into an older release of its version.
@@ -49,7 +49,7 @@ query() {
 processes() {
   local process
   for process in /proc/[0-9]*; do
-    [[ $(readlink "$process/cwd") != "$folder"* ]] || echo "${process#/proc/}"
+    [[ $(readlink "$process/cwd")/ != "$folder"/* ]] || echo "${process#/proc/}"
   done
 }
 

@@ -143,6 +143,16 @@ test('.ci/run shows what the failing step wrote', async () => {
   expect(stdout).toContain('a test failed');
 });
 
+test.each(['citus', 'patroni'])(
+  'test/clusters/%s.sh ends and removes nothing without a folder that is there',
+  async (name) => {
+    for (const args of [[], ['down'], ['down', ''], ['down', '/there/is/none'], ['remove', await temporaryFolder()]]) {
+      const { code, stderr } = await run(projectFile(`test/clusters/${name}.sh`), args);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('usage: ') });
+    }
+  },
+);
+
 test('the workflow runs each tier', async () => {
   const workflow = await readFile(projectFile('.github/workflows/ci.yml'), 'utf8');
   const { jobs } = parse(workflow);
