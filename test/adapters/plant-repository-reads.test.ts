@@ -225,7 +225,7 @@ describe.each(implementations)('on %s', (_name, open) => {
             })),
           );
         }),
-        { numRuns: 200 },
+        { numRuns: 100 },
       );
     });
 
