@@ -240,6 +240,12 @@ test('an outcome that is not known is 503 for the whole, after which the same li
 });
 
 test('responds to a client that has closed its side, if it knows all outcomes', async () => {
+  const { add } = fakePlants(stored);
+  own.add = async (plant) => {
+    // The service reads the end of the client's side meanwhile.
+    for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate);
+    return add(plant);
+  };
   const list = (plants: number) => `id,name\n${Array.from({ length: plants }, (_, n) => `${n},a\n`).join('')}`;
   async function halfClosed(body: string) {
     const headers = [`Authorization: Bearer ${TOKEN}`, `Content-Type: ${CSV}`, `Content-Length: ${body.length}`];
