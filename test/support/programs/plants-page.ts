@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import axe from 'axe-core';
 import { CompiledQuery } from 'kysely';
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { embeddedDatabase } from '../../../src/adapters/postgres/embedded/embedded-database.ts';
@@ -86,6 +87,22 @@ export async function fillIn(page: Page, texts: Partial<Record<'Id' | 'Name' | '
 export const press = (page: Page, name: string): Promise<void> =>
   page.getByRole('button', { name, exact: true }).click();
 
+/** Drops a list on the page, whose content is given as an expression for the page's own scripts. */
+export async function drop(page: Page, name: string, content: string): Promise<void> {
+  await page.evaluate(`(() => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(${content}, ${JSON.stringify(name)}));
+    const how = { dataTransfer, bubbles: true, cancelable: true };
+    for (const type of ['dragover', 'drop']) document.body.dispatchEvent(new DragEvent(type, how));
+  })()`);
+}
+
+/** The path of the file that the page saves, and its name. */
+export async function saved(page: Page, button: Locator): Promise<{ path: string; name: string }> {
+  const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+  return { path: await download.path(), name: download.suggestedFilename() };
+}
+
 export async function addPlant(page: Page, id: bigint | number, name: string, tag = ''): Promise<void> {
   await press(page, 'Add plant');
   await fillIn(page, { Id: `${id}`, Name: name, Tag: tag });
@@ -103,4 +120,12 @@ export async function showsForm(page: Page, texts: Partial<Record<'Id' | 'Name' 
     const field = dialog(page).getByLabel(label, { exact: true });
     await eventually(async () => (await field.inputValue()) === text);
   }
+}
+
+/** What axe-core finds wrong with the page as it is now. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate<string[]>(
+    "axe.run({ rules: { 'target-size': { enabled: true } } }).then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)].join(' ')))",
+  );
 }

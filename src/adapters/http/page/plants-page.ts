@@ -19,11 +19,19 @@ const scripts = [
   'text-field',
   'texts',
   'token',
+  'lists/download-dialog',
+  'lists/import-dialog',
+  'lists/import-form',
+  'lists/import-report',
+  'lists/list-file',
+  'lists/list-sender',
+  'lists/rejected-list',
 ];
 
 const files = [
   { path: '/', type: 'html', file: own('page.html') },
   { path: '/page/page.css', type: 'css', file: own('page.css') },
+  { path: '/page/lists.css', type: 'css', file: own('lists.css') },
   ...scripts.map(
     (name) => ({ path: `/page/${name}.js`, type: 'javascript', file: own(`scripts/${name}.js`) }) as const,
   ),

@@ -1,12 +1,20 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { open } from '../../../support/programs/browser.ts';
-import { dialog, fillIn, openPlants, press, row, says, showsForm } from '../../../support/programs/plants-page.ts';
+import {
+  dialog,
+  fillIn,
+  openPlants,
+  press,
+  row,
+  says,
+  showsForm,
+  violations,
+} from '../../../support/programs/plants-page.ts';
 
 /* How the page looks, for eyes, keys and screen readers. */
 
@@ -27,14 +35,6 @@ async function startWithPlants() {
   plants.push({ id: 2n ** 63n - 1n, name: 'Wollemia nobilis', tag: 'conifer' });
   const stored = new Map(plants.map((plant) => [plant.id, plant]));
   return { stored, server: await startApiServer({ plants: fakePlants(stored) }) };
-}
-
-/** What axe-core finds wrong with the page as it is now. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  return page.evaluate<string[]>(
-    "axe.run({ rules: { 'target-size': { enabled: true } } }).then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)].join(' ')))",
-  );
 }
 
 /** The row that the keys are for. */
@@ -169,7 +169,7 @@ test('chooses by a click, goes on beside a plant that has gone, saves by Enter, 
   await page.keyboard.press('Escape');
   await press(page, 'Close');
   expect(questions).toEqual(Array(2).fill('Close without saving your changes?'));
-  await page.getByLabel('Name', { exact: true }).press('Enter');
+  await dialog(page).getByLabel('Name', { exact: true }).press('Enter');
   await dialog(page).waitFor({ state: 'hidden' });
   expect(stored.get(7n)?.name).toBe('Ginkgo biloba\nsecond line');
   await page.keyboard.press('Enter');

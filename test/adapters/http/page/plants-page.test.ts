@@ -8,7 +8,7 @@ import { projectFile } from '../../../support/service-process.ts';
 
 const OF_BROWSERS = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 const folder = 'src/adapters/http/page';
-const scripts = globSync('*.js', { cwd: projectFile(`${folder}/scripts`) });
+const scripts = globSync('**/*.js', { cwd: projectFile(`${folder}/scripts`) });
 
 const server = forAllTests(() => startApiServer({ baseUrl: 'https://plants.example' }));
 
@@ -65,9 +65,9 @@ test('is removed by PAGES=off, together with the reference, but not the document
   expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
 });
 
-test('has at most 900 lines of script', async () => {
+test('has at most 1,250 lines of script', async () => {
   const lines = scripts.map(
     (name) => readFileSync(projectFile(`${folder}/scripts/${name}`), 'utf8').split('\n').length - 1,
   );
-  expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(900);
+  expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(1_250);
 });

@@ -11,12 +11,20 @@ const isDefinite = (/** @type {number} */ status) =>
 
 /** Sends a request until there is a definite response, since all operations may be repeated. @type {Send} */
 export async function send(method, path, request = {}) {
-  const { body = null, ifMatch, signal, trouble, timeout = LONGEST, ends = isDefinite } = request;
+  const {
+    body = null,
+    type = 'application/json',
+    ifMatch,
+    signal,
+    trouble,
+    timeout = LONGEST,
+    ends = isDefinite,
+  } = request;
   for (let attempt = 0; ; attempt++) {
     if (currentToken() === '') await signIn('');
     const token = currentToken();
     const headers = new Headers({ Authorization: `Bearer ${token}` });
-    if (body !== null) headers.set('Content-Type', 'application/json');
+    if (body !== null) headers.set('Content-Type', type);
     if (ifMatch !== undefined) headers.set('If-Match', ifMatch);
     const url = typeof path === 'string' ? path : path(attempt);
     // Longer each time, for slow connections.

@@ -4,26 +4,36 @@ import { byId, write } from './dom.js';
 import { plantEditor } from './editor.js';
 import { follow } from './follow.js';
 import { idOf, NOT_AN_ID } from './ids.js';
+import { downloadDialog } from './lists/download-dialog.js';
+import { importDialog } from './lists/import-dialog.js';
 import { plantList } from './plants.js';
 import { plantTable } from './table.js';
 import { forgetToken, takeToken } from './token.js';
 
 const [from, tag] = [byId('from', HTMLInputElement), byId('tag', HTMLInputElement)];
+const name = byId('name', HTMLInputElement);
 const { classList } = document.body;
 const trouble = (problem = '') => write('trouble', problem);
-let [late, leaving] = [0, new AbortController()];
+let [late, typing, leaving] = [0, 0, new AbortController()];
 const list = plantList({ updated, permitted, failed, trouble });
 const editor = plantEditor({ done: (change) => list.apply([change]), failed, freeId: list.freeId });
-const drawTable = plantTable(list, { open: editor.open, filterBy: (tag) => show({ tag }) });
+importDialog({ plants: list, failed });
+downloadDialog({ view: list.view, failed });
+const drawTable = plantTable(list, { open: editor.open, filterBy: (tag) => show({ tag, name: list.view().name }) });
 
 function updated() {
   drawTable();
   const [view, count, canGrow] = [list.view(), list.rows().length, list.canGrow()];
   from.placeholder = `${view.from ?? 'first'}`;
   tag.placeholder = view.tag === '' ? 'the empty one' : 'any';
-  classList.toggle('limited', view.from !== undefined || view.tag !== undefined);
-  classList.toggle('empty', count === 0 && !list.hasMore());
-  write('count', `${count.toLocaleString('en')} ${count === 1 ? 'plant' : 'plants'}${canGrow ? ', more below' : ''}`);
+  classList.toggle(
+    'limited',
+    Object.values(view).some((limit) => limit !== undefined),
+  );
+  classList.toggle('empty', count === 0 && (!list.hasMore() || list.isSearching()));
+  write('none', list.isSearching() ? 'Searching …' : 'No plants here.');
+  const more = list.isSearching() ? ', searching …' : canGrow ? ', more below' : '';
+  write('count', `${count.toLocaleString('en')} ${count === 1 ? 'plant' : 'plants'}${more}`);
 }
 
 /** Takes the buttons away that a token may not use. */
@@ -38,17 +48,25 @@ function failed(/** @type {Error} */ { message, cause: number }, where = 'proble
 
 function show(/** @type {View} */ view) {
   clearTimeout(late);
+  clearTimeout(typing);
   write('problem');
-  [from.value, tag.value] = [`${view.from ?? ''}`, view.tag ?? ''];
+  [from.value, tag.value, name.value] = [`${view.from ?? ''}`, view.tag ?? '', view.name ?? ''];
   list.show(view);
 }
 
-/** Shows the plants from an id on, also with a tag that the field cannot hold as it is, and says if there is none with that id. */
-async function showFrom(/** @type {string} */ text) {
-  const [id, shown] = [idOf(text), list.view().tag];
-  if (id === undefined && text.trim() !== '') return write('problem', NOT_AN_ID);
-  show({ from: id, tag: tag.value === shown?.replace(/[\r\n]/g, '') ? shown : tag.value || undefined });
-  if (id !== undefined) await send('GET', `plants/${id}`, { trouble }).catch(failed);
+/** What the fields say; of a tag that its field cannot hold as it is, that it was not changed. @returns {View} */
+function fields() {
+  const shown = list.view().tag;
+  const isSame = tag.value === shown?.replace(/[\r\n]/g, '');
+  return { from: idOf(from.value), tag: isSame ? shown : tag.value || undefined, name: name.value || undefined };
+}
+
+/** Shows the plants from an id on, and says if there is none with that id. */
+async function showFrom() {
+  const view = fields();
+  if (view.from === undefined && from.value.trim() !== '') return write('problem', NOT_AN_ID);
+  show(view);
+  if (view.from !== undefined) await send('GET', `plants/${view.from}`, { trouble }).catch(failed);
 }
 
 /** Shows the plants with the token that there is now, and follows their changes. */
@@ -79,7 +97,11 @@ function start() {
   });
 }
 
-byId('limits', HTMLFormElement).onsubmit = () => void showFrom(from.value);
+byId('limits', HTMLFormElement).onsubmit = () => void showFrom();
+name.oninput = () => {
+  clearTimeout(typing);
+  typing = setTimeout(() => show(fields()), 300);
+};
 byId('sign-in', HTMLDialogElement).onclose = start;
 byId('forget', HTMLElement).onclick = forgetToken;
 byId('show-all', HTMLElement).onclick = () => show({});

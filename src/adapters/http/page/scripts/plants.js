@@ -17,7 +17,10 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
   let state = /** @type {'partial' | 'loading' | 'failed' | 'complete'} */ ('complete');
   const hasMore = () => state !== 'complete';
   const canGrow = () => hasMore() && state !== 'failed';
+  const isSearching = () => state === 'loading' && view.name !== undefined;
   let leaving = new AbortController();
+  /** While a search is repeated, what it has found before stays until its first page is there. */
+  let [repetition, isStale] = [0, false];
   /** What came while a page was on its way, which may be older. */
   let late = /** @type {Change[]} */ ([]);
   /** The highest id of a deleted plant that is known, which no other can get. */
@@ -30,17 +33,22 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     const query = new URLSearchParams({ limit: `${PAGE}` });
     if (end !== undefined) query.set('after', `${end}`);
     if (view.tag !== undefined) query.set('tag', view.tag);
+    if (view.name !== undefined) query.set('name', view.name);
     try {
       const page = await send('GET', `plants?${query}`, { signal, trouble });
+      if (isStale) rows = [];
+      isStale = false;
       for (const plant of /** @type {Plant[]} */ (page.body)) rows.push(rowOf(plant));
-      state = page.headers.has('Link') ? 'partial' : 'complete';
+      // A search may have looked further than its last plant.
+      const [, next] = /[?&]after=(-?\d+)/.exec(page.headers.get('Link') ?? '') ?? [];
+      state = next === undefined ? 'complete' : 'partial';
+      end = next === undefined ? rows.at(-1)?.id : BigInt(next);
       permitted(page.headers.get('Allow') ?? '');
     } catch (error) {
       if (signal.aborted) return;
       failed(error);
       state = 'failed';
     }
-    end = rows.at(-1)?.id ?? end;
     // The first half goes, and the view begins with the second.
     if (rows.length > MOST) {
       rows = rows.slice(MOST / 2);
@@ -69,7 +77,10 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
       const isLoaded = id >= (view.from ?? id) && (!hasMore() || (end !== undefined && id <= end));
       if ('deleted' in change && id > deleted) deleted = id;
       if (isGone) rows.splice(index, known);
-      else if (isLoaded) rows.splice(index, known, { ...rowOf(change), isFresh: true });
+      else if (isLoaded && (known || view.name === undefined)) {
+        rows.splice(index, known, { ...rowOf(change), isFresh: true });
+      }
+      if (!isGone && view.name !== undefined) repeat();
     }
     // The last rows go until they are scrolled to; not while a page is on its way that follows them.
     if (rows.length > MOST && state !== 'loading') {
@@ -80,10 +91,22 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     updated();
   }
 
-  function show(/** @type {View} */ wanted) {
+  /** Searches again after a while: only the service knows which names contain a text. */
+  function repeat() {
+    repetition ||= setTimeout(() => {
+      repetition = 0;
+      if (state === 'loading') return repeat();
+      show(view, true);
+      loadMore();
+    }, 2_000);
+  }
+
+  function show(/** @type {View} */ wanted, isRepeated = false) {
     leaving.abort();
     leaving = new AbortController();
-    [view, rows, late, state] = [wanted, [], [], 'partial'];
+    clearTimeout(repetition);
+    if (!isRepeated) rows = [];
+    [view, late, state, repetition, isStale] = [wanted, [], 'partial', 0, isRepeated];
     end = wanted.from === undefined ? undefined : asId(wanted.from - 1n);
     updated();
   }
@@ -94,7 +117,7 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     return asId(isWhole ? (highest > deleted ? highest : deleted) + 1n : BigInt(Date.now()));
   }
 
-  return { rows: () => rows, view: () => view, hasMore, canGrow, indexOf, show, loadMore, apply, freeId };
+  return { rows: () => rows, view: () => view, hasMore, canGrow, isSearching, indexOf, show, loadMore, apply, freeId };
 }
 
 function rowOf(/** @type {Plant} */ { id, name, tag }) {

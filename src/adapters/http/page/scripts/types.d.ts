@@ -33,9 +33,10 @@ export interface Row {
   isFresh?: boolean;
 }
 
-/** Which plants a list has: those with this tag, from this id on. */
+/** Which plants a list has: those with this tag whose names contain this text, from this id on. */
 export interface View {
   tag?: string | undefined;
+  name?: string | undefined;
   from?: bigint | undefined;
 }
 
@@ -43,8 +44,9 @@ export interface View {
 export type Trouble = (problem?: string) => void;
 
 export interface Request {
-  /** JSON. */
-  body?: string | null;
+  body?: string | Uint8Array<ArrayBuffer> | null;
+  /** Of the body, if it is not JSON. */
+  type?: string;
   ifMatch?: string;
   signal?: AbortSignal;
   trouble?: Trouble;
@@ -80,6 +82,8 @@ export interface PlantList {
   hasMore(): boolean;
   /** Whether there is more that the service has not refused to send. */
   canGrow(): boolean;
+  /** Whether the service is searching for names, which may take a while. */
+  isSearching(): boolean;
   /** The index of the first row with this id or a larger one. */
   indexOf(id: bigint): number;
   /** Begins again, with this view. */

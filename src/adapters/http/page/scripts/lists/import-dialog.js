@@ -1,0 +1,138 @@
+/** @import { Request } from '../types.d.ts' */
+/** @import { ImportEvents, List } from './types.d.ts' */
+import { send } from '../api.js';
+import { byId, make, write } from '../dom.js';
+import { cut, nodesOf } from '../texts.js';
+import { save, sizeOf } from './download-dialog.js';
+import { fillForm, readForm } from './import-form.js';
+import { importReport } from './import-report.js';
+import { readBeginning } from './list-file.js';
+import { listSender } from './list-sender.js';
+import { rejectedList } from './rejected-list.js';
+
+/** Octets of a list that are looked at before anything is stored. */
+const LOOK = 64 * 1024;
+
+/** The dialog that imports a list: one chooses it, says how it is to be read, and sees what becomes of it. */
+export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
+  const [dialog, form] = [byId('import', HTMLDialogElement), byId('import-form', HTMLFormElement)];
+  const [chosen, bar] = [byId('import-file', HTMLInputElement), byId('import-progress', HTMLProgressElement)];
+  let list = /** @type {List | undefined} */ (undefined);
+  /** Imports what is left of the list. */
+  let proceed = /** @type {((request: Request) => Promise<void>) | undefined} */ (undefined);
+  /** The first ids of lists that were numbered and not finished: again, their plants must get the same ones. */
+  const unfinished = /** @type {Map<string, bigint>} */ (new Map());
+  let leaving = new AbortController();
+
+  function show(/** @type {'choosing' | 'looking' | 'running' | 'stopped' | 'finished'} */ state) {
+    dialog.className = state;
+    // Only its button stops an import.
+    dialog.setAttribute('closedby', state === 'running' ? 'none' : 'closerequest');
+    if (!dialog.open) dialog.showModal();
+    // What had the focus may be gone.
+    const controls = /** @type {NodeListOf<HTMLElement>} */ (form.querySelectorAll('select, input, button'));
+    Array.from(controls)
+      .find((control) => control.checkVisibility())
+      ?.focus();
+  }
+
+  /** Does one thing, in place of what is not finished, and says how it fails. */
+  async function attempt(/** @type {(request: Request) => Promise<void>} */ work) {
+    leaving.abort();
+    leaving = new AbortController();
+    const { signal } = leaving;
+    const trouble = (problem = '') => signal.aborted || write('import-trouble', problem);
+    for (const id of ['import-problem', 'import-trouble']) write(id);
+    await work({ signal, trouble }).catch((error) => signal.aborted || failed(error, 'import-problem'));
+  }
+
+  const open = (/** @type {File[]} */ [file, ...others]) =>
+    attempt(async (request) => {
+      form.reset();
+      show('choosing');
+      if (file === undefined) return;
+      if (others.length > 0) throw new Error('Import one list after the other.');
+      list = await readBeginning(file);
+      const [plant] = plants.rows();
+      // Who may change a plant may replace those that a list has.
+      const read = plant && (await send('GET', `plants/${plant.id}`, request).catch(() => undefined));
+      request.signal?.throwIfAborted();
+      write('import-what', ...nodesOf(cut(file.name)), `, ${sizeOf(file.size)}`);
+      form.className = read?.headers.get('Allow')?.includes('PUT') ? 'may-replace' : '';
+      fillForm(list, unfinished.get(file.name) ?? plants.freeId() ?? BigInt(Date.now()));
+      show('looking');
+      look();
+    });
+
+  /** Shows the first plants as they will be. */
+  const look = () =>
+    attempt(async (request) => {
+      write('import-plants');
+      if (list === undefined) return;
+      const how = readForm(list);
+      const report = importReport(how);
+      if (!form.reportValidity()) return;
+      const part = await listSender({ ...how, query: { ...how.query, check: 'true' } }, LOOK).next(request);
+      if (part === undefined) throw new Error('This list has no plants.');
+      report(part);
+      const rows = (part.sample ?? []).map(({ id, name, tag }) => {
+        const cells = [[`${id}`], nodesOf(cut(name)), tag === undefined ? [] : nodesOf(cut(tag))];
+        return make('tr', {}, ...cells.map((nodes) => make('td', {}, ...nodes)));
+      });
+      write('import-plants', ...rows);
+    });
+
+  function importOf(/** @type {List} */ list) {
+    const { name } = list.file;
+    const how = readForm(list);
+    const [sender, report, rejected] = [listSender(how), importReport(how), rejectedList(how)];
+    if (how.idsFrom !== undefined) unfinished.set(name, how.idsFrom);
+    byId('import-rejected', HTMLElement).onclick = () =>
+      save(rejected.blob(), `${name}.rejected.${list.isCsv ? 'csv' : 'ndjson'}`);
+    return async (/** @type {Request} */ request) => {
+      show('running');
+      try {
+        for (;;) {
+          bar.value = sender.progress();
+          const part = await sender.next(request);
+          if (part === undefined) break;
+          report(part);
+          rejected.add(part);
+        }
+        unfinished.delete(name);
+        show('finished');
+      } catch (error) {
+        show('stopped');
+        throw error;
+      } finally {
+        plants.show(plants.view());
+      }
+    };
+  }
+
+  form.onchange = ({ target }) => target === chosen || look();
+  chosen.onchange = () => open([...(chosen.files ?? [])]);
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    if (dialog.className === 'looking' && list) proceed = importOf(list);
+    if (proceed) attempt(proceed);
+  };
+  byId('import-stop', HTMLElement).onclick = () => leaving.abort();
+  byId('import-close', HTMLElement).onclick = () => dialog.close();
+  byId('import-list', HTMLElement).onclick = () => open([]);
+  dialog.onclose = () => leaving.abort();
+
+  const canDrop = () =>
+    document.body.matches('.may-create:not(:has(dialog[open]:not(#import)))') && dialog.className !== 'running';
+  for (const type of /** @type {const} */ (['dragover', 'dragleave', 'drop'])) {
+    // Anywhere: the browser would show the list in place of this page.
+    addEventListener(type, (event) => {
+      if (!event.dataTransfer?.types.includes('Files')) return;
+      event.preventDefault();
+      event.dataTransfer.dropEffect = canDrop() ? 'copy' : 'none';
+      document.body.classList.toggle('dropping', type === 'dragover' && canDrop());
+      if (type === 'drop' && canDrop()) open([...event.dataTransfer.files]);
+    });
+  }
+  addEventListener('beforeunload', (event) => dialog.className === 'running' && event.preventDefault());
+}

@@ -1,0 +1,43 @@
+/** @import { Reading, SentPart } from './types.d.ts' */
+import { byId, write } from '../dom.js';
+
+/** Refusals that are shown. */
+const MOST = 300;
+
+const count = (/** @type {number} */ value) => value.toLocaleString('en');
+
+/** Shows what becomes of a list, part by part: what is ignored, what was refused, and sums. */
+export function importReport(/** @type {Reading} */ { names }) {
+  const sums = { read: 0, new: 0, replaced: 0, 'there already': 0, refused: 0 };
+  const ignored = new Set(names.filter((name) => !/^(id|name|tag|)$/.test(name)));
+  const refusals = byId('import-refused', HTMLTextAreaElement);
+  refusals.value = '';
+
+  function draw() {
+    const parts = Object.entries(sums).filter(([, value]) => value > 0);
+    write('import-sums', parts.map(([what, value]) => `${count(value)} ${what}`).join(', '));
+    write('import-ignored', ignored.size > 0 ? `Ignored: ${[...ignored].join(', ')}` : '');
+    write(
+      'import-refused-label',
+      `Refused${sums.refused > MOST ? `, the first ${MOST} of ${count(sums.refused)}` : ''}`,
+    );
+    byId('import-form', HTMLElement).classList.toggle('has-refused', sums.refused > 0);
+  }
+
+  function add(/** @type {SentPart} */ part) {
+    for (const { line, lastLine, message } of part.refused.slice(0, Math.max(0, MOST - sums.refused))) {
+      const lines = [...new Set([line, lastLine])].map((number) => count(number + part.linesBefore));
+      refusals.value += `Line ${lines.join(' to ')}: ${message}\n`;
+    }
+    sums.read += part.records;
+    sums.new += part.created;
+    sums.replaced += part.changed;
+    sums['there already'] += part.unchanged;
+    sums.refused += part.refused.length;
+    for (const name of part.ignored) ignored.add(name);
+    draw();
+  }
+
+  draw();
+  return add;
+}

@@ -1,0 +1,37 @@
+/** @import { List } from './types.d.ts' */
+
+/** @returns {Promise<Uint8Array<ArrayBuffer>>} a slice, since the whole may be larger than the memory */
+export async function bytesOf(/** @type {File} */ file, /** @type {number} */ from, /** @type {number} */ length) {
+  const bytes = await file
+    .slice(from, from + length)
+    .arrayBuffer()
+    .catch(() => undefined);
+  if (bytes) return new Uint8Array(bytes);
+  throw new Error('This list cannot be read: it was moved or changed, or it is a folder. Choose it again.');
+}
+
+/**
+ * Reads what a list begins with. Of CSV that is only the line of names, for people to see: the service reads the records.
+ *
+ * @throws Error in words if it is no list
+ * @returns {Promise<List>}
+ */
+export async function readBeginning(/** @type {File} */ file) {
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await bytesOf(file, 0, 1024 ** 2));
+  const [, before = '', line = '', end = ''] = /^(\uFEFF?(?:[ \t\r]*\n)*)([^\n]*?)(\r?\n|$)/.exec(text) ?? [];
+  if (/[\0\uFFFD]/.test(line)) throw new Error('This is no text in UTF-8. In Excel, save the list as “CSV UTF-8”.');
+  if (line.trim() === '') throw new Error('This list is empty.');
+  const isCsv = !line.startsWith('{');
+  // It stands beside a name that is known, or there is most of it.
+  const [, left, right] = /(?:^|([,;\t]))"?(?:id|name|tag)"?(?:([,;\t])|$)/i.exec(line) ?? [];
+  const count = (/** @type {string} */ one) => line.replace(/"[^"]*"/g, '').split(one).length;
+  const most = [',', '\t', ';'].reduce((best, one) => (count(one) > count(best) ? one : best));
+  const separator = left ?? right ?? most;
+  const cells = (separator + line).matchAll(RegExp(`${separator}((?:"[^"]*"|[^"${separator}])*)`, 'g'));
+  const names = isCsv ? Array.from(cells, ([, cell = '']) => cell) : /"id"\s*:/.test(line) ? ['id'] : [];
+  return { file, isCsv, separator, names, firstLine: placeAfter(before), secondLine: placeAfter(before + line + end) };
+}
+
+function placeAfter(/** @type {string} */ text) {
+  return { octets: new TextEncoder().encode(text).length, lines: text.split('\n').length - 1 };
+}

@@ -1,0 +1,48 @@
+/** @import { ImportResult, ListSender, Reading } from './types.d.ts' */
+import { send } from '../api.js';
+import { bytesOf } from './list-file.js';
+
+/** Octets of the first part: the default BODY_LIMIT. */
+const PART = 1024 ** 2;
+
+/** Octets between a part that is too small for its first record and one that is too large, below which no other is tried. */
+const PRECISION = 1_024;
+
+/** Sends a list in parts: what the service leaves of a part begins the next one. @returns {ListSender} */
+export function listSender(/** @type {Reading} */ { list, query, idsFrom: nextId, begin }, size = PART) {
+  const [{ file }, type] = [list, list.isCsv ? 'text/csv' : 'application/x-ndjson'];
+  let [{ octets: at, lines: linesBefore }, tooLarge] = [begin, Number.POSITIVE_INFINITY];
+
+  /** @type {ListSender['next']} */
+  async function next(request) {
+    const body = await bytesOf(file, at, size);
+    const more = at + body.length < file.size;
+    if (!more && body.every((byte) => byte <= 0x20)) return undefined;
+    const all = { ...query, ...(nextId !== undefined && { idsFrom: `${nextId}` }), more: `${more}` };
+    const sent = send('POST', `import?${new URLSearchParams(all)}`, { ...request, body, type });
+    const response = await sent.catch((/** @type {Error} */ error) => {
+      if (error.cause === 413 || error.cause === 40013) return undefined;
+      error.message = error.message.replace(/\bline (\d+)/, (_, line) => `line ${linesBefore + Number(line)}`);
+      throw error;
+    });
+    const result = /** @type {ImportResult | undefined} */ (response?.body);
+    if (result && result.consumed > 0) return done(result, body);
+    if (result === undefined) [tooLarge, size] = [body.length, Math.floor(body.length / 2)];
+    else if (tooLarge - size > PRECISION) size = Math.min(2 * size, Math.floor((size + tooLarge) / 2));
+    else throw new Error(`Line ${linesBefore + 1} begins a record that is larger than the service takes.`);
+    return next(request);
+  }
+
+  function done(/** @type {ImportResult} */ result, /** @type {Uint8Array<ArrayBuffer>} */ body) {
+    const starts = [0];
+    for (let n = 0; n < result.consumed; n++) if (body[n] === 0x0a) starts.push(n + 1);
+    const lines = (/** @type {number} */ line, /** @type {number} */ lastLine) =>
+      body.slice(starts[line - 1], starts[lastLine] ?? result.consumed);
+    const part = { ...result, linesBefore, bytesOf: lines };
+    at += result.consumed;
+    linesBefore += starts.length - 1;
+    if (nextId !== undefined) nextId += BigInt(result.records);
+    return part;
+  }
+  return { next, progress: () => at / file.size };
+}
