@@ -45,9 +45,9 @@ export async function embeddedFolder(kind?: keyof typeof makers): Promise<string
   return folder;
 }
 
-/** Opens a migrated one, until the end of the test. */
-export async function openEmbedded(): Promise<Database> {
-  const database = await embeddedDatabase(await embeddedFolder());
+/** Opens one, until the end of the test. All that are migrated have one identity of the feed, since they are copies. */
+export async function openEmbedded(kind?: keyof typeof makers): Promise<Database> {
+  const database = await embeddedDatabase(await embeddedFolder(kind));
   let closing: Promise<void> | undefined;
   const close = () => (closing ??= database.close());
   atEnd(close);

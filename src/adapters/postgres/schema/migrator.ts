@@ -68,7 +68,12 @@ function locked<T>({ sql: database }: Database, work: (one: Kysely<Tables>) => P
       return await work(one);
     } finally {
       // A lost connection has lost the lock too, and the error of the work is the one to report.
-      await sql`select pg_advisory_unlock(${LOCK_ID})`.execute(one).catch(() => {});
+      const ending = [
+        sql`reset statement_timeout`,
+        sql`reset lock_timeout`,
+        sql`select pg_advisory_unlock(${LOCK_ID})`,
+      ];
+      for (const statement of ending) await statement.execute(one).catch(() => {});
     }
   });
 }

@@ -32,6 +32,11 @@ async function openPostgres({ url: server }: { readonly url: string }) {
 
 const onPostgres = () => openPostgres(server);
 const onEmbedded = async () => ({ database: await openEmbedded(), url: 'not for others' });
+const onAnotherEmbedded = async () => {
+  const database = await openEmbedded('empty');
+  await migrateUp(database);
+  return { database, url: 'not for others' };
+};
 
 /** What a test works with. */
 function storeIn({ database }: { readonly database: Database }) {
@@ -55,7 +60,7 @@ function storeIn({ database }: { readonly database: Database }) {
 }
 
 test.each([
-  ['of another embedded database', onEmbedded, onEmbedded],
+  ['of another embedded database', onEmbedded, onAnotherEmbedded],
   ['of another database on the same server', onPostgres, onPostgres],
   ['of another server', onPostgres, () => openPostgres(otherServer)],
 ])('refuses the position %s, and not its own', async (_where, open, openOther) => {
