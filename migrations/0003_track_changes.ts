@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 
 /** As in migration 0002: the index is built while plants are written. */
 export const transaction = false;
@@ -12,12 +12,10 @@ export const transaction = false;
  * Can be run again, and then repairs what `isIntact` reports.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
-  await withBriefLock(
-    database,
-    sql`alter table plants
-      add column if not exists deleted timestamptz,
-      add column if not exists changed bigint not null default (pg_current_xact_id()::text::bigint)`,
-  );
+  const addColumns = sql`alter table plants
+    add column if not exists deleted timestamptz,
+    add column if not exists changed bigint not null default (pg_current_xact_id()::text::bigint)`;
+  await withBriefLocks(database, () => addColumns.execute(database));
   // One row: the identity of this store, what is added to transaction ids, and the last position that was purged.
   await sql`create table if not exists change_feed (
     single smallint primary key default 1 check (single = 1),
@@ -74,8 +72,8 @@ async function isInOrder(database: Kysely<unknown>): Promise<boolean> {
 }
 
 /** Makes all later changes come after those that are there, and ends all positions: some may be beyond what came before. */
-async function raiseTransactions(database: Kysely<unknown>): Promise<void> {
-  await database.transaction().execute(async (transaction) => {
+function raiseTransactions(database: Kysely<unknown>): Promise<void> {
+  const raise = async (transaction: Kysely<unknown>) => {
     // Writers have to wait: theirs must come after the old ones, too.
     await sql`lock table plants in access exclusive mode`.execute(transaction);
     const { rows } = await sql<{ shift: string | number | bigint }>`
@@ -87,7 +85,8 @@ async function raiseTransactions(database: Kysely<unknown>): Promise<void> {
     await sql`
       alter table plants alter column changed set default (pg_current_xact_id()::text::bigint + ${shift})
     `.execute(transaction);
-  });
+  };
+  return withBriefLocks(database, () => database.transaction().execute(raise));
 }
 
 /** A transaction that used the table and is still open. */
@@ -95,14 +94,14 @@ const LOCK_NOT_AVAILABLE = '55P03';
 const LOCK_TIMEOUT = '1s';
 const ATTEMPTS = 300;
 
-/** Waits for the lock in short attempts, since every statement of others would wait behind a long one. */
-export async function withBriefLock(database: Kysely<unknown>, statement: RawBuilder<unknown>): Promise<void> {
+/** Waits for locks in short attempts, since every statement of others would wait behind a long one. */
+export async function withBriefLocks(database: Kysely<unknown>, work: () => Promise<unknown>): Promise<void> {
   const { rows } = await sql<{ before: string }>`select current_setting('lock_timeout') as before`.execute(database);
   await sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, false)`.execute(database);
   try {
     for (let attempt = 1; ; attempt++) {
       try {
-        await statement.execute(database);
+        await work();
         return;
       } catch (error) {
         if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE || attempt === ATTEMPTS) throw error;

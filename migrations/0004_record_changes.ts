@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { withBriefLock } from './0003_track_changes.ts';
+import { withBriefLocks } from './0003_track_changes.ts';
 
 /** As in migration 0003: others go on to use the table. */
 export const transaction = false;
@@ -11,10 +11,8 @@ export const transaction = false;
  * Can be run again, as after migration 0003 has made the table again.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
-  await withBriefLock(
-    database,
-    sql`alter table change_feed add column if not exists recorded jsonb not null default '{}'`,
-  );
+  const addColumn = sql`alter table change_feed add column if not exists recorded jsonb not null default '{}'`;
+  await withBriefLocks(database, () => addColumn.execute(database));
 }
 
 export async function down(database: Kysely<unknown>): Promise<void> {

@@ -9,8 +9,8 @@ export interface ListQuery {
   /** In their names, letters in either case. Not empty. */
   readonly name?: string | undefined;
   readonly limit?: number | undefined;
-  /** Ends a search when nobody wants its result any more. */
-  readonly signal?: AbortSignal | undefined;
+  /** Called for a search or what comes in batches: aborts when nobody wants the result any more. */
+  readonly leaving?: () => AbortSignal;
 }
 
 /** Plants in ascending order of id, as JSON records separated by line feeds. */
@@ -25,8 +25,8 @@ export interface PlantList {
 
 /**
  * Lists plants. A plant that exists while the whole list is read is in it exactly once; the list is no snapshot. Up to
- * 1,000 plants are a page, which is read as a whole and may end early once it is large, or a search has taken a second;
- * more come in batches.
+ * 1,000 plants are a page, which is read as a whole and may end early once it is large, or has taken a second; more come
+ * in batches.
  *
  * @throws PlantStoreError `store_unavailable` as the port does; so may the iteration over `others`
  */
@@ -38,7 +38,7 @@ const PAGE = 1_000;
 /** Characters after which a page ends. Its last batch may be as long as a batch is: some mebibytes in all. */
 const PAGE_TEXT = 1024 ** 2;
 
-/** Milliseconds after which a page of a search ends. */
+/** Milliseconds after which a page ends, though it has fewer plants: a search or many deleted plants take long. */
 const PAGE_TIME = 1_000;
 
 /** Plants in one batch. */
@@ -46,17 +46,19 @@ const BATCH = 2_000;
 
 /** @param now the time in milliseconds */
 export function listPlants(plants: ReadPlants, now = () => performance.now()): ListPlants {
-  return async ({ after, tag, name, limit = Number.POSITIVE_INFINITY, signal }) => {
+  return async ({ after, tag, name, limit = Number.POSITIVE_INFINITY, leaving }) => {
     if (after === MAX_INT64) return { first: '', others: undefined, next: undefined };
     const range = { from: after === undefined ? MIN_INT64 : after + 1n, to: MAX_INT64, tag, name };
     if (limit <= PAGE) {
-      const end = name === undefined ? Number.POSITIVE_INFINITY : now() + PAGE_TIME;
+      const signal = name === undefined ? undefined : leaving?.();
+      const end = now() + PAGE_TIME;
       return readPage(plants, range, limit, () => now() >= end || signal?.aborted === true);
     }
+    const signal = leaving?.();
     if (name !== undefined) return { first: '', others: batches(plants, range, limit, signal), next: undefined };
     const batch = await plants.readBatch(range, Math.min(limit, BATCH));
     const isOver = batch.isLast || batch.count === limit;
-    const others = isOver ? undefined : batches(plants, rangeBehind(range, batch), limit - batch.count);
+    const others = isOver ? undefined : batches(plants, rangeBehind(range, batch), limit - batch.count, signal);
     return { first: batch.lines, others, next: undefined };
   };
 }

@@ -67,8 +67,8 @@ export interface PlantBatch {
 /** Reads plants in order, in batches that need little memory. It rejects as LoadPlant does. */
 export interface ReadPlants {
   /**
-   * Reads the first plants of the range: up to `count`, of about a mebibyte of text together, yet at least one. A search
-   * looks at some thousand plants only, so it may find none although there are more.
+   * Reads the first plants of the range: up to `count`, of about a mebibyte of text together. It looks at some thousand
+   * rows only, so that a search, or deleted plants, may leave none although there are more.
    */
   readBatch(range: PlantRange, count: number): Promise<PlantBatch>;
 }

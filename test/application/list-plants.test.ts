@@ -178,7 +178,7 @@ describe('a search', () => {
 
   test('stops when nobody wants its result any more', async () => {
     const left = new AbortController();
-    const { others } = await searched(1)({ name: 'plant 1', signal: left.signal });
+    const { others } = await searched(1)({ name: 'plant 1', leaving: () => left.signal });
     const found: string[] = [];
     const reading = (async () => {
       for await (const lines of others ?? []) {
@@ -188,7 +188,37 @@ describe('a search', () => {
     })();
     await expect(reading).rejects.toMatchObject({ code: 'store_unavailable' });
     expect(found).toHaveLength(1);
-    expect(await searched(1)({ name: 'none', limit: 1, signal: left.signal })).toMatchObject({ first: '', next: 2n });
+    expect(await searched(1)({ name: 'none', limit: 1, leaving: () => left.signal })).toMatchObject({
+      first: '',
+      next: 2n,
+    });
+  });
+});
+
+describe('where all plants have been deleted', () => {
+  /** A store in which each read takes so many milliseconds and passes over 5,000 ids. */
+  function deleted(milliseconds: number) {
+    let time = 0;
+    const readBatch: ReadPlants['readBatch'] = async ({ from }) => {
+      time += milliseconds;
+      return { lines: '', count: 0, lastId: from + 4_999n, isLast: false };
+    };
+    return listPlants({ readBatch }, () => time);
+  }
+
+  test('a page ends after a second, without a plant, and the next one goes on behind them', async () => {
+    const list = deleted(300);
+    expect(await list({ after: 0n, limit: 1 })).toEqual({ first: '', others: undefined, next: 20_000n });
+    expect(await list({ after: 20_000n, limit: 1 })).toMatchObject({ next: 40_000n });
+  });
+
+  test('a list that is no page stops when its client leaves', async () => {
+    const left = new AbortController();
+    const { first, others } = await deleted(300)({ leaving: () => left.signal });
+    expect(first).toBe('');
+    const reading = Array.fromAsync(others ?? []);
+    left.abort();
+    await expect(reading).rejects.toMatchObject({ code: 'store_unavailable' });
   });
 });
 

@@ -11,7 +11,7 @@ import {
 
 /** What a failure of the database means for the caller. */
 type FailureClass =
-  /** It may succeed in a moment or on another connection; the outcome is unknown until then. */
+  /** It may succeed in a moment or on another connection; `isOutcomeUnknown` says whether it may have been done. */
   | 'transient'
   /** One of the statement's rows is withheld: dropped by a trigger, or locked for too long. */
   | 'withheld'

@@ -47,10 +47,9 @@ export function readiness(
         (await webhooksProblem(database, endpoints));
       const problems = [disk?.problem(), first, ...(await dangers(database))];
       const all = problems.filter((one) => one !== undefined).join('; ');
-      if (all === '') return undefined;
-      if (all !== logged) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
+      if (all !== '' && all !== logged) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;
-      return all;
+      return all || undefined;
     } catch (error) {
       throw withAdvice(error);
     }

@@ -87,8 +87,8 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Ope
       if (separator !== undefined && type !== CSV_TYPE) {
         throw new PlantStoreError('invalid_plant', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
       }
-      const search = name !== undefined && { signal: enter(signal()) };
-      const { first, others, next } = await listPlants({ ...query, name, ...search });
+      const leaving = name === undefined ? signal : () => enter(signal());
+      const { first, others, next } = await listPlants({ ...query, name, leaving });
       if (others !== undefined && type !== JSON_TYPE && httpVersion === '1.0') {
         throw new HttpError('not_acceptable', NEEDS_CHUNKS);
       }

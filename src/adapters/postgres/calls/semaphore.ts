@@ -79,6 +79,7 @@ export function longStatements(database: Database, isWriting: () => boolean) {
     rowsOfSearch: <Row>(query: CompiledQuery<Row>, call: StoreCall): Promise<Row[]> =>
       ofSearches(async () => {
         while (streams.open > 0 && streams.ended < STREAMS_FIRST) await turn.promise;
+        if (!call.isOpen) throw new DeadlineError('the call has timed out');
         streams.ended = 0;
         return run(query);
       }, call),

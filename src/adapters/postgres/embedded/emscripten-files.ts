@@ -6,7 +6,7 @@ import { syncFolder } from './disk-sync.ts';
  * The only contact with the objects of Emscripten, PGlite's C library: its NODEFS writes files but never syncs them, and
  * neither PGlite nor Emscripten has a public way to add that (https://github.com/electric-sql/pglite/issues/1107).
  * Emscripten's fsync (src/lib/libwasi.js: fd_sync) calls `stream_ops.fsync` if there is one, and returns success if not,
- * so embedded-database.ts refuses to start unless a commit has called the one that is added here.
+ * so open-pglite.ts refuses to start unless a commit has called the one that is added here.
  */
 
 /** A file or folder as Emscripten's NODEFS knows it. */

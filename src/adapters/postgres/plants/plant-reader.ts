@@ -7,7 +7,7 @@ import { arrayOf } from '../calls/statement.ts';
 import type { CallStore, StoreCall } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import { isLostNode } from '../failures.ts';
-import { type PlantRow, storedIn } from './plant-columns.ts';
+import { type PlantRow, READ_TEXT, storedIn } from './plant-columns.ts';
 import {
   MORE_SCANNED,
   type PageRow,
@@ -16,9 +16,6 @@ import {
   selectPlants,
   selectRange,
 } from './plant-statements.ts';
-
-/** Octets of text in the result of one statement, unless a single plant has more. */
-const BATCH_TEXT = 1024 ** 2;
 
 /** Ids in one statement. */
 const FIND_IDS = 256;
@@ -59,7 +56,7 @@ export function plantReader(
 
   const findInGroup = batcher<bigint, PlantRow | undefined>({
     async run(ids) {
-      const rows = await rowsOf(plantsById({ ids: arrayOf(ids), maxSize: Math.floor(BATCH_TEXT / ids.length) }));
+      const rows = await rowsOf(plantsById({ ids: arrayOf(ids), maxSize: Math.floor(READ_TEXT / ids.length) }));
       const found = new Map(rows.map((row) => [row.id, row]));
       return ids.map((id) => found.get(id));
     },
@@ -94,11 +91,20 @@ export function plantReader(
   async function readRange(read: PageRead, scanned: number, call: StoreCall): Promise<RangeRow> {
     const isSearch = read.name !== undefined;
     const kind = { isTagged: read.tag !== undefined, isSearch, isLimitHidden: !(await isDistributed()) };
-    const query = selectRange(sql, kind)({ ...read, scanned, room: BATCH_TEXT });
+    const query = selectRange(sql, kind)({ ...read, scanned, room: READ_TEXT });
     const rowsOfList = mayShareStatement(read) ? rowsOfLarge : rowsOfStream;
     const [row] = await (isSearch ? rowsOfSearch : rowsOfList)(query, call);
     if (row === undefined) throw new Error('an aggregate without a row');
     return row;
+  }
+
+  /** @param scanned rows to scan at most, if the plants do not fit the shorter statement */
+  async function readList(read: PageRead, scanned: number): Promise<PlantBatch> {
+    const row = await callStore(async (call) => {
+      const page = await readPage(read, call);
+      return page?.is_whole ? page : readRange(read, scanned, call);
+    });
+    return batchOf(row, read);
   }
 
   return {
@@ -114,19 +120,11 @@ export function plantReader(
       if (range.name !== undefined) {
         return batchOf(await callStore((call) => readRange({ ...range, count }, SEARCHED, call)), range);
       }
-      let { from } = range;
       // One more than wanted shows whether there are more.
-      for (let scanned = count + 1; ; scanned = count + MORE_SCANNED) {
-        const rest = { ...range, from, count };
-        const row = await callStore(async (call) => {
-          const page = await readPage(rest, call);
-          return page?.is_whole ? page : readRange(rest, scanned, call);
-        });
-        const batch = batchOf(row, range);
-        if (batch.count > 0 || batch.isLast) return batch;
-        // Deleted plants only.
-        from = (batch.lastId ?? from) + 1n;
-      }
+      const batch = await readList({ ...range, count }, count + 1);
+      if (batch.count > 0 || batch.isLast) return batch;
+      // Deleted plants only.
+      return readList({ ...range, from: (batch.lastId ?? range.from) + 1n, count }, count + MORE_SCANNED);
     },
   };
 }
@@ -146,6 +144,6 @@ function pagesValues(reads: readonly PageRead[]) {
     highs: arrayOf(reads.map(({ to }) => to)),
     counts: arrayOf(reads.map(({ count }) => count)),
     tags: arrayOf(reads.map(({ tag = '' }) => tag)),
-    maxSize: Math.floor(BATCH_TEXT / reads.reduce((total, { count }) => total + count, 0)),
+    maxSize: Math.floor(READ_TEXT / reads.reduce((total, { count }) => total + count, 0)),
   };
 }

@@ -15,7 +15,7 @@ export interface RowChange {
 /** Updates rows. @returns the ids of those that were still as they had been found, and were not locked */
 export type Update = (rows: readonly RowChange[]) => Promise<ReadonlySet<bigint>>;
 
-/** The same, as the columns of a row of JSON. */
+/** A change as the columns of a row of JSON. */
 interface WantedRow {
   readonly id: bigint;
   readonly version: bigint | null;

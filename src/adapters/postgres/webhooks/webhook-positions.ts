@@ -35,7 +35,8 @@ interface Found {
 
 /**
  * The table `webhooks`. Leases expire by the clock of the database. What a turn takes has a holder of its own, and no
- * holder gets a lease again after its task has ended, so that a statement that runs late does nothing.
+ * holder gets a lease again after its task has ended: a statement that runs late moves no position. One that takes
+ * leases late takes free ones for a holder that nobody is, until they expire.
  *
  * @param hasPlaces as placesInFeed gives it
  */

@@ -199,8 +199,19 @@ test('the feed of changes does not rewrite the table, and gives all its plants o
   ]);
 });
 
-test('the feed of changes lets others use the table while it waits for a transaction that has used it', async () => {
-  const { database, url, query } = await populated(10);
+test.each([
+  ['the feed of changes', async () => {}],
+  [
+    'its repair after a restore',
+    async ({ database, query }: Awaited<ReturnType<typeof populated>>) => {
+      await migrateUp(database);
+      await query('update plants set changed = changed + 1000000000');
+    },
+  ],
+])('%s lets others use the table while it waits for a transaction that has used it', async (_migration, prepare) => {
+  const opened = await populated(10);
+  const { database, url, query } = opened;
+  await prepare(opened);
   const reader = await openTransaction(url, 'select from plants limit 1');
   let isDone = false;
   const migrating = migrateUp(database).finally(() => {
@@ -213,6 +224,7 @@ test('the feed of changes lets others use the table while it waits for a transac
   for (let id = 100n; id < 103n; id++) expect(await plants.add({ id, name: 'new' })).toBe('created');
   expect(isDone).toBe(false);
   await reader.query('commit');
-  expect(await migrating).toEqual(AFTER_TAGS);
+  await migrating;
+  expect(await damagedMigrations(database)).toEqual([]);
   expect(await storedPlants(database)).toHaveLength(13);
 });
