@@ -134,6 +134,16 @@ test('asks for a token when that of the link is malformed', async () => {
   }
 });
 
+test.each(['', '#token=of-somebody-else'])('is let in by a link while it asks for a token, as at /%s', async (hash) => {
+  const server = await startApiServer({ plants: fakePlants(new Map([[1n, { id: 1n, name: 'Ficus' }]])) });
+  const { page } = await open(`${server.url}/${hash}`);
+  await page.getByLabel('Token', { exact: true }).waitFor();
+  await page.evaluate(`void (location.hash = 'token=${TOKEN}')`);
+  await page.getByLabel('Token', { exact: true }).waitFor({ state: 'hidden' });
+  await row(page, 1).click();
+  await showsForm(page, { Id: '1', Name: 'Ficus' });
+});
+
 test('says what keeps a plant away, or those below', async () => {
   const stored = new Map(Array.from({ length: 501 }, (_, n) => [BigInt(n), { id: BigInt(n), name: 'Ficus' }]));
   const plants = fakePlants(stored);

@@ -1,6 +1,6 @@
 import { byId, write } from './dom.js';
 
-/** The access token is in the memory of this tab, and nowhere else. */
+/** The access token is in the session storage of this tab, and nowhere else. */
 const KEY = 'plant-store-token';
 
 const [dialog, field] = [byId('sign-in', HTMLDialogElement), byId('token', HTMLInputElement)];
@@ -18,8 +18,10 @@ export function takeToken() {
   history.replaceState(null, '', location.pathname + location.search);
   const [token, former] = [given.replace(/%[2-7][\da-f]/gi, decodeURIComponent), currentToken()];
   const question = 'Use the access token of this link instead of the one that this tab has?';
-  if (token === former || (former && !confirm(question))) return false;
+  // While the page asks for a token, the former one is not accepted.
+  if (token === former || (former && !dialog.open && !confirm(question))) return false;
   sessionStorage.setItem(KEY, token);
+  dialog.close();
   return true;
 }
 
