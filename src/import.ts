@@ -67,7 +67,7 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
   const rejectedPath = `${path === '-' ? 'stdin' : path}.rejected.${isCsv ? 'csv' : 'ndjson'}`;
   const { stream, size } = source(path);
   const send = sender(serviceAddress(), type);
-  const rejected = rejectedFile(rejectedPath, 'idsFrom' in query);
+  const rejected = query.check === 'true' ? undefined : rejectedFile(rejectedPath, 'idsFrom' in query);
   const counts = { created: 0, changed: 0, unchanged: 0, refused: 0 };
   const ignored = new Set<string>();
   const start = performance.now();
@@ -76,7 +76,7 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
   const hideProgress = showProgress(() => ({ plants, part: size && bytes / size }), process.stderr);
   try {
     for await (const part of sendList(stream, isCsv, query, send)) {
-      rejected.add(part);
+      rejected?.add(part);
       for (const name of new Set(part.ignored).difference(ignored)) say(`ignored: ${name}`);
       for (const name of part.ignored) ignored.add(name);
       for (const { line, lastLine, message } of part.refused.slice(0, Math.max(SHOWN - counts.refused, 0))) {
@@ -94,10 +94,11 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
     if (!stop.aborted) throw error;
   } finally {
     hideProgress();
-    rejected.close();
+    rejected?.close();
     stream.destroy();
     console.log(summary(plants, counts, (performance.now() - start) / 1_000));
-    if (counts.refused > 0) console.log(`Refused records are in ${rejectedPath}. Correct them, and import that file.`);
+    if (rejected && counts.refused > 0)
+      console.log(`Refused records are in ${rejectedPath}. Correct them, and import that file.`);
   }
   if (stop.aborted) say(`Interrupted. ${RUN_AGAIN}`);
   return stop.aborted ? stop.reason : counts.refused > 0 ? 2 : 0;

@@ -1,38 +1,42 @@
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import type { SentPart } from './send-list.ts';
 
 /**
  * The records that were refused, as they were, behind the line of names, and with their ids in front if the import has
- * numbered them. It replaces that of an earlier import, and stays only if something was refused.
+ * numbered them. The file is created at the first refusal. An earlier one, which may have been corrected since, becomes
+ * `.old` then.
  *
  * @throws Error if it cannot be written
  */
 export function rejectedFile(path: string, isNumbered: boolean) {
-  rmSync(path, { force: true });
-  // Exclusively, so that nothing is overwritten.
-  const file = openSync(path, 'wx');
-  const write = (text: string) => writeSync(file, text, null, 'latin1');
-  let hasNames = false;
-  let hasRecords = false;
+  let file: number | undefined;
+  let names: string | undefined;
+
+  function write(text: string): void {
+    if (file === undefined) {
+      if (lstatSync(path, { throwIfNoEntry: false })) renameSync(path, `${path}.old`);
+      // Exclusively, so that no link is followed and nothing is overwritten.
+      file = openSync(path, 'wx');
+      write(names ?? '');
+    }
+    writeSync(file, text, null, 'latin1');
+  }
 
   return {
     add({ bytes, refused, separator }: SentPart): void {
       const lines = bytes.toString('latin1').split(/(?<=\n)/);
-      if (separator !== undefined && !hasNames) {
-        const names = lines.find((line) => /\w/.test(line)) ?? '';
+      if (separator !== undefined && names === undefined) {
+        const first = lines.find((line) => /\w/.test(line)) ?? '';
         // Behind a byte order mark, as latin1 shows it.
-        write(isNumbered ? names.replace(/^(\xef\xbb\xbf)?/, `$&id${separator}`) : names);
-        hasNames = true;
+        names = isNumbered ? first.replace(/^(\xef\xbb\xbf)?/, `$&id${separator}`) : first;
       }
       for (const { line, lastLine, id } of refused) {
         const record = lines.slice(line - 1, lastLine).join('');
         write((isNumbered ? withId(record, id, separator) : record).replace(/\n?$/, '\n'));
-        hasRecords = true;
       }
     },
     close(): void {
-      closeSync(file);
-      if (!hasRecords) rmSync(path);
+      if (file !== undefined) closeSync(file);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
@@ -73,8 +73,31 @@ describe('of a list', () => {
     const corrected = (await rejected(file)).replace('\n1;', '\n3;').replace('1,5', '4');
     expect(await run(await list('corrected.csv', corrected))).toMatchObject({ code: 0 });
     expect(stored.get(3n)).toEqual({ id: 3n, name: 'b\n"c"' });
-    await run(await list('plants.csv', 'id,name\n1,a\n'));
-    expect(await readdir(folder)).toEqual(['corrected.csv', 'plants.csv']);
+    expect((await readdir(folder)).sort()).toEqual(['corrected.csv', 'plants.csv', 'plants.csv.rejected.csv']);
+  });
+
+  test('leaves the corrections of what was refused as they are, until something else is refused', async () => {
+    const file = await list('plants.csv', 'id,name\n1,\n');
+    const corrections = join(folder, `${file}.rejected.csv`);
+    await writeFile(corrections, 'corrected');
+    await runImport([file], folder, { ...environment(), PLANT_STORE_TOKEN: 'wrong' });
+    expect((await run(file, '--check')).stdout).not.toContain(corrections);
+    await run(await list('good.csv', 'id,name\n2,a\n'));
+    expect((await readdir(folder)).sort()).toEqual(['good.csv', file, `${file}.rejected.csv`]);
+    expect(await rejected(file)).toBe('corrected');
+
+    expect(await run(file)).toMatchObject({ code: 2 });
+    expect(await rejected(file)).toBe('id,name\n1,\n');
+    expect(await readFile(`${corrections}.old`, 'utf8')).toBe('corrected');
+  });
+
+  test('keeps what is refused in a file of its own, and follows no link', async () => {
+    const file = await list('plants.csv', 'id,name\n1,\n');
+    await list('precious', 'kept');
+    await symlink('precious', join(folder, `${file}.rejected.csv`));
+    await run(file);
+    expect(await rejected(file)).toBe('id,name\n1,\n');
+    expect(await readFile(join(folder, 'precious'), 'utf8')).toBe('kept');
   });
 
   test('numbers its plants, those beyond the first part too, and puts the ids in front of what is refused', async () => {
@@ -253,10 +276,10 @@ test('refuses a file that is not there, what is none, and a place where it canno
     const stderr = `${path} is not a file: name one, or - for standard input\n`;
     expect(await run(path, '--format', 'csv')).toMatchObject({ code: 1, stderr });
   }
-  const file = await list('plants.csv', 'id,name\n1,a\n');
-  await mkdir(join(folder, 'plants.csv.rejected.csv'));
-  expect(await run(file)).toMatchObject({ code: 1, stderr: expect.stringContaining('plants.csv.rejected.csv') });
-  expect(stored.size).toBe(0);
+  const file = await list('plants.csv', 'id,name\n1,a\n2,\n');
+  await list('plants.csv.rejected.csv', '');
+  await mkdir(join(folder, 'plants.csv.rejected.csv.old'));
+  expect(await run(file)).toMatchObject({ code: 1, stderr: expect.stringContaining('plants.csv.rejected.csv.old') });
 });
 
 test.each([
