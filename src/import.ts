@@ -1,11 +1,11 @@
 import { createReadStream, statSync } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { partSender, RUN_AGAIN } from './commands/part-sender.ts';
 import { showProgress, summary } from './commands/progress.ts';
 import { rejectedFile } from './commands/rejected-file.ts';
 import { runCommand } from './commands/run-command.ts';
-import { type Send, sendList } from './commands/send-list.ts';
+import { sendList } from './commands/send-list.ts';
 import { serviceAddress } from './commands/service-address.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
@@ -34,13 +34,8 @@ Example: npm run import -- examples/plants.ndjson`;
 const NDJSON = 'application/x-ndjson';
 const TYPES = new Map(Object.entries({ csv: 'text/csv', ndjson: NDJSON, jsonl: NDJSON }));
 
-/** Milliseconds for which a part is sent again. */
-const PATIENCE = 60_000;
-
 /** Refusals that are shown. */
 const SHOWN = 10;
-
-const RUN_AGAIN = 'Run the same command again to import the remaining plants.';
 
 const stop = stopRequest('Finishing the part that was sent');
 
@@ -66,7 +61,7 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
   const isCsv = type !== NDJSON;
   const rejectedPath = `${path === '-' ? 'stdin' : path}.rejected.${isCsv ? 'csv' : 'ndjson'}`;
   const { stream, size } = source(path);
-  const send = sender(serviceAddress(), type);
+  const send = partSender(serviceAddress(), type, stop);
   const rejected = query.check === 'true' ? undefined : rejectedFile(rejectedPath, 'idsFrom' in query);
   const counts = { created: 0, changed: 0, unchanged: 0, refused: 0 };
   const ignored = new Set<string>();
@@ -111,35 +106,4 @@ function source(path: string) {
   if (stats?.isFile() === false) throw new Error(`${path} is not a file: name one, or - for standard input`);
   const stream = stats ? createReadStream(path, { highWaterMark: 1024 ** 2 }) : process.stdin;
   return { stream: addAbortSignal(stop, stream), size: stats?.size };
-}
-
-/** Sends parts to the service, and again for a while if that may help. */
-function sender({ url, token }: ReturnType<typeof serviceAddress>, type: string): Send {
-  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': type };
-
-  async function post(...[query, body]: Parameters<Send>) {
-    const signal = AbortSignal.timeout(PATIENCE);
-    const target = `${url}/import?${new URLSearchParams(query)}`;
-    const response = await fetch(target, { method: 'POST', redirect: 'error', headers, body, signal });
-    return { status: response.status, text: await response.text() };
-  }
-
-  return async (...part) => {
-    for (let start = 0; ; await delay(1_000)) {
-      const { status, text } = await post(...part).catch((error) => ({ status: 503, text: `${error.cause ?? error}` }));
-      if (status === 200) return JSON.parse(text, exactId) as Awaited<ReturnType<Send>>;
-      // A proxy may respond with something else than JSON.
-      const { error = 0, message = `${status} ${text.slice(0, 200)}` } = text.startsWith('{') ? JSON.parse(text) : {};
-      if (status === 413 || error === 40013) return undefined;
-      if (status < 500 && status !== 408 && status !== 429) throw new Error(message);
-      if (start === 0) say(`${url} cannot be used now (${message}): trying again for a minute`);
-      start ||= performance.now();
-      if (stop.aborted || performance.now() - start > PATIENCE) throw new Error(`${url}: ${message}. ${RUN_AGAIN}`);
-    }
-  };
-}
-
-/** JSON.parse makes a number of an id, which loses digits. */
-function exactId(key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  return key === 'id' && context?.source ? BigInt(context.source) : value;
 }

@@ -175,7 +175,7 @@ describe('in parts', () => {
   });
 });
 
-test('sends a part again after 503, after a lost connection, and smaller after 413 of a proxy', async () => {
+test('sends a part again after 503, after half an error, after a lost connection, and smaller after 413 of a proxy', async () => {
   const responses: [number, string][] = [];
   const sizes: number[] = [];
   const proxy = createServer((request, response) => {
@@ -193,12 +193,12 @@ test('sends a part again after 503, after a lost connection, and smaller after 4
     });
   });
   const url = `http://127.0.0.1:${await listening(proxy)}`;
-  responses.push([503, 'busy'], [1, ''], [413, '<h1>too large</h1>']);
+  responses.push([503, 'busy'], [502, '{"error":502'], [1, ''], [413, '<h1>too large</h1>']);
   const file = await list('plants.csv', `id,name\n${Array.from({ length: 1_000 }, (_, n) => `${n},a\n`).join('')}`);
   const { code, stdout, stderr } = await runImport([file], folder, environment(`${url}/`));
   expect([code, counts(stdout).created]).toEqual([0, 1_000]);
   expect(stderr).toBe(`${url} cannot be used now (503 busy): trying again for a minute\n`);
-  expect(sizes.slice(0, 4)).toEqual([5_898, 5_898, 5_898, 2_949]);
+  expect(sizes.slice(0, 5)).toEqual([5_898, 5_898, 5_898, 5_898, 2_949]);
 });
 
 test('finishes the part that was sent when it is interrupted, and does the rest when it is run again', async () => {
@@ -263,6 +263,18 @@ describe('the service', () => {
     const wrong = { ...environment(), PLANT_STORE_TOKEN: 'wrong' };
     const { code, stderr } = await runImport([EXAMPLES], folder, wrong);
     expect([code, stderr]).toEqual([1, 'the access token is not accepted\n']);
+  });
+
+  test.each([
+    [200, '<h1>Hello</h1>', 'URL is not a Plant Store: it answers 200 <h1>Hello</h1>'],
+    [200, '{"status":"ok"}', 'URL is not a Plant Store: it answers 200 {"status":"ok"}'],
+    [204, '', 'URL is not a Plant Store: it answers 204 '],
+    [404, '{', 'URL: 404 {'],
+  ])('that is something else, which answers %i %s, ends it at once', async (status, text, message) => {
+    const other = createServer((_request, response) => response.writeHead(status).end(text));
+    const url = `http://127.0.0.1:${await listening(other)}`;
+    const { code, stderr } = await runImport([EXAMPLES], folder, environment(url));
+    expect([code, stderr]).toEqual([1, `${message.replace('URL', url)}\n`]);
   });
 });
 
