@@ -57,7 +57,7 @@ function answerOf(text: string): Answer {
 const isResult = (answer: Answer): answer is Result => answer.consumed !== undefined;
 
 /** Whether the same request would get the same response again. */
-const isDefinite = (status: number) => status < 500 && status !== 408 && status !== 429;
+const isDefinite = (status: number) => status === 501 || (status < 500 && status !== 408 && status !== 429);
 
 /** JSON.parse makes a number of an id, which loses digits. */
 function exactId(key: string, value: unknown, context?: { readonly source?: string }): unknown {

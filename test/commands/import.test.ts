@@ -270,6 +270,7 @@ describe('the service', () => {
     [200, '{"status":"ok"}', 'URL is not a Plant Store: it answers 200 {"status":"ok"}'],
     [204, '', 'URL is not a Plant Store: it answers 204 '],
     [404, '{', 'URL: 404 {'],
+    [501, 'no POST here', 'URL: 501 no POST here'],
   ])('that is something else, which answers %i %s, ends it at once', async (status, text, message) => {
     const other = createServer((_request, response) => response.writeHead(status).end(text));
     const url = `http://127.0.0.1:${await listening(other)}`;
