@@ -34,7 +34,7 @@ export async function createLog(level: string): Promise<ProcessLog> {
   process.on('exit', stdout.flush);
   const render = process.stdout.isTTY ? await readable() : (line: string) => line;
   const write = (line: string) => stdout.write(render(line));
-  const log = pino({ level, base: null, serializers: { err: describe } }, { write });
+  const log = pino({ level, base: null, serializers: { err: (error) => describe(error) } }, { write });
   process.on('uncaughtExceptionMonitor', (err) => log.fatal({ err }, 'crash'));
   return { log, writeLine: write, droppedLines: () => dropped };
 }
@@ -52,10 +52,19 @@ async function readable(): Promise<(line: string) => string> {
   });
 }
 
+/** Causes of an error that are logged: errors may be the causes of each other. */
+const CAUSES = 5;
+
 /** Omits an error's other properties: those of a driver's error hold whole connections, of a parser's whole bodies. */
-function describe(error: unknown): object {
+function describe(error: unknown, causes = CAUSES): object {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack, cause } = error;
   const code = 'code' in error ? error.code : undefined;
-  return { name, code, message, stack, ...(cause !== undefined && { cause: describe(cause) }) };
+  return {
+    name,
+    code,
+    message,
+    stack,
+    ...(cause !== undefined && causes > 0 && { cause: describe(cause, causes - 1) }),
+  };
 }

@@ -55,6 +55,15 @@ test('does not keep a crash from ending the process when its reader has stalled'
   expect([code, stderr]).toEqual([1, expect.stringContaining('TypeError: a defect')]);
 });
 
+test('says what caused an error, five causes deep, also if errors are the causes of each other', async () => {
+  const errors = `const a = new Error('a'); const b = new Error('b', { cause: a }); a.cause = b;`;
+  const { code, stdout } = await run(`${errors} log.error({ err: a }, 'failed');`);
+  let { err } = linesIn(stdout).at(-1);
+  const messages: string[] = [];
+  for (; err; err = err.cause) messages.push(err.message);
+  expect([code, messages]).toEqual([0, ['a', 'b', 'a', 'b', 'a', 'b']]);
+});
+
 /** Runs a program on a terminal of its own, passes on all that it says, and ends as it ends. */
 const ON_A_TERMINAL = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
 
