@@ -13,7 +13,7 @@ export function serviceAddress(): { readonly url: string; readonly token: string
   const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[api.host] ?? api.host;
   const file = database.kind === 'embedded' ? join(database.dataDir, 'access-token') : '';
   const own = tokens.full[0] ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
-  if (own === undefined) throw new Error(`this folder has no token that may create: start the service, or ${advice}`);
+  if (!own) throw new Error(`this folder has no token that may create: start the service, or ${advice}`);
   if (api.port === 0) throw new Error(`PORT is 0, so only the service knows where it listens: ${advice}`);
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${api.port}`, token: own };
 }

@@ -259,6 +259,13 @@ describe('the service', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
   });
 
+  test('of this folder has no token while the file of its token is blank', async () => {
+    await mkdir(join(folder, 'data'));
+    await writeFile(join(folder, 'data/access-token'), '\n');
+    const stderr = expect.stringContaining('this folder has no token that may create');
+    expect(await runImport([EXAMPLES], folder)).toMatchObject({ code: 1, stderr });
+  });
+
   test('that does not take the token ends it at once', async () => {
     const wrong = { ...environment(), PLANT_STORE_TOKEN: 'wrong' };
     const { code, stderr } = await runImport([EXAMPLES], folder, wrong);

@@ -9,11 +9,12 @@ import { join } from 'node:path';
  */
 export async function ownToken(folder: string): Promise<string> {
   const file = join(folder, 'access-token');
-  const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const content = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw error;
   });
-  const token = kept === '' ? randomBytes(32).toString('base64url') : kept.trim();
+  const kept = content.trim();
+  const token = kept === '' ? randomBytes(32).toString('base64url') : kept;
   if (kept === '') {
     // Under another name first: a crash in between must not leave half a token.
     await writeFile(`${file}.new`, `${token}\n`, { mode: 0o600 });
