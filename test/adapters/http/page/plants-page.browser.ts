@@ -262,7 +262,7 @@ describe.each(databases)('on %s', (_name, start) => {
     await showsForm(page, { Id: '1', Name: 'Ficus', Tag: 'tree' });
     expect(await dialog(page).getByLabel('Name').isEditable()).toBe(false);
     const buttons = await page.locator('button:visible').allTextContents();
-    expect(buttons.sort()).toEqual(['Close', 'Forget token', 'tree']);
+    expect(buttons.sort()).toEqual(['Close', 'Download', 'Forget token', 'tree']);
   });
 
   test('goes on by itself after the service was killed and started again', async () => {
