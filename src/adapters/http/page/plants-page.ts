@@ -15,6 +15,7 @@ const scripts = [
   'follow',
   'ids',
   'plants',
+  'questions',
   'table',
   'text-field',
   'texts',

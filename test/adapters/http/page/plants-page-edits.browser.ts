@@ -79,6 +79,34 @@ test('asks before edits are left by a reload, and not once they are saved', asyn
   await row(page, 1).getByText('Ficus carica').waitFor();
 });
 
+test('takes no more text while it saves, keeps the focus, and takes it again if that fails', async () => {
+  const { stored, url } = await startWith({ id: 1n, name: 'Ficus' });
+  const { page } = await openPlants(url);
+  await edit(page);
+  const answers = Promise.withResolvers<void>();
+  let saves = 0;
+  await page.route('**/plants/1', async (route) => {
+    if (route.request().method() !== 'PUT') return route.continue();
+    if (saves++ > 0) await answers.promise;
+    const body = '{"error":40000,"message":"refused"}';
+    await (saves === 1 ? route.fulfill({ status: 400, body }) : route.continue());
+  });
+  const name = dialog(page).getByLabel('Name');
+  await name.press('Enter');
+  await says(page, '40000: refused');
+  await name.press('s');
+  await name.press('Enter');
+  await eventually(() => saves === 2);
+  await page.keyboard.type(' lost');
+  expect(await name.inputValue()).toBe('Ficus caricas');
+  answers.resolve();
+  await row(page, 1).getByText('Ficus caricas').waitFor();
+  expect(stored.get(1n)).toEqual({ id: 1n, name: 'Ficus caricas' });
+  await row(page, 1).click();
+  await name.pressSequentially(', next');
+  await showsForm(page, { Name: 'Ficus caricas, next' });
+});
+
 test('is not reached by a link of another page, and asks before a link replaces its token', async () => {
   const { url } = await startWith({ id: 1n, name: 'Ficus' });
   const { page: other } = await openPlants(url);

@@ -2,12 +2,12 @@
 import { send } from './api.js';
 import { byId, write } from './dom.js';
 import { asId, idOf, NOT_AN_ID } from './ids.js';
+import { confirmDeletion, keepEdits } from './questions.js';
 import { textField } from './text-field.js';
-import { cut, nodesOf } from './texts.js';
 
 /** The dialogs that add, change and delete a plant. */
 export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }) {
-  const [dialog, confirmation] = [byId('editor', HTMLDialogElement), byId('confirm', HTMLDialogElement)];
+  const [dialog, takeTheirs] = [byId('editor', HTMLDialogElement), byId('take-theirs', HTMLButtonElement)];
   const [form, save] = [byId('plant', HTMLFormElement), byId('save', HTMLButtonElement)];
   const [id, emptyTag] = [byId('plant-id', HTMLInputElement), byId('plant-empty-tag', HTMLInputElement)];
   const [name, tag] = [textField('plant-name'), textField('plant-tag')];
@@ -18,7 +18,6 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
   let proposed = /** @type {bigint | undefined} */ (undefined);
   let leaving = new AbortController();
   const say = (problem = '') => write('editor-problem', problem);
-  const isEdited = () => dialog.matches('.edited[open]');
 
   function show(/** @type {Plant | undefined} */ plant) {
     say();
@@ -26,13 +25,20 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
     dialog.className = plant?.tag === '' ? 'has-empty-tag' : '';
     write('editor-title', plant ? `${maySave ? 'Change plant' : 'Plant'} ${plant.id}` : 'Add a plant');
     id.value = `${plant?.id ?? ''}`;
-    id.readOnly = plant !== undefined;
     emptyTag.checked = plant?.tag === '';
     name.fill(plant?.name, maySave);
     tag.fill(plant?.tag, maySave);
+    lock(false);
     showButtons();
     if (dialog.open) name.focus();
     else dialog.showModal();
+  }
+
+  /** While a request is under way, nothing can be typed: the dialog closes once it succeeds. */
+  function lock(/** @type {boolean} */ isLocked) {
+    id.readOnly = isLocked || stored !== undefined;
+    for (const field of [name, tag]) field.lock(isLocked);
+    for (const control of [emptyTag, takeTheirs]) control.disabled = isLocked;
   }
 
   function showButtons() {
@@ -70,13 +76,16 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
     leaving = new AbortController();
     const request = { signal: leaving.signal, trouble: say };
     say();
+    lock(true);
     try {
       const change = await work(request).catch((error) => react(error, request));
       if (change === undefined) return;
       done(change);
       dialog.close();
     } catch (error) {
-      if (!request.signal.aborted) failed(error, 'editor-problem');
+      if (request.signal.aborted) return;
+      lock(false);
+      failed(error, 'editor-problem');
     }
   }
 
@@ -112,22 +121,12 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
       return { id, deleted: true };
     });
   byId('delete', HTMLElement).onclick = () => {
-    write('confirm-name', `${stored?.id} `, ...nodesOf(cut(stored?.name ?? '')));
-    confirmation.returnValue = '';
-    confirmation.showModal();
+    const plant = stored;
+    if (plant) confirmDeletion(plant, () => remove(plant.id));
   };
-  confirmation.onclose = () => confirmation.returnValue === 'delete' && stored && remove(stored.id);
-  byId('take-theirs', HTMLElement).onclick = () => show(stored);
+  takeTheirs.onclick = () => show(stored);
 
-  const close = () => (!isEdited() || window.confirm('Close without saving your changes?')) && dialog.close();
-  byId('close', HTMLElement).onclick = close;
-  // At a second Escape browsers close a dialog whatever its cancel event says.
-  dialog.oncancel = () => false;
-  addEventListener('keydown', ({ key, isComposing }) => {
-    const isOnTop = dialog.open && !document.querySelector('#editor ~ dialog[open]');
-    if (key === 'Escape' && !isComposing && isOnTop) close();
-  });
-  addEventListener('beforeunload', (event) => isEdited() && event.preventDefault());
+  keepEdits(dialog);
   // The close event comes so late that it would meet the request of a plant that is opened next.
   dialog.onbeforetoggle = () => leaving.abort();
 

@@ -8,6 +8,7 @@ const MOST = 10_000;
 export function textField(/** @type {string} */ id) {
   const field = byId(id, HTMLTextAreaElement);
   let stored = /** @type {string | undefined} */ (undefined);
+  let mayType = true;
 
   /** Shows what is stored. */
   function fill(/** @type {string | undefined} */ shown, mayEdit = true) {
@@ -18,16 +19,22 @@ export function textField(/** @type {string} */ id) {
     const isEditable = length <= MOST && !text.includes('\r');
     const why = length > MOST ? `The beginning of ${charactersOf(length)}` : 'This text has carriage returns';
     field.value = isEditable ? text : text.slice(0, MOST).toWellFormed();
-    field.readOnly = !isEditable || !mayEdit;
+    mayType = isEditable && mayEdit;
+    lock(false);
     // A field shows no signs.
     const signed = make('span', {}, ...nodesOf(cut(text.replaceAll('\n', ' '))));
     const signs = text && signed.querySelector('.sign') ? ['As stored: ', signed] : [];
     write(`${id}-note`, ...(isEditable ? signs : [`${why}: only another client can change it.`]));
   }
 
+  /** Takes no keys while it is locked, and keeps the focus. */
+  function lock(/** @type {boolean} */ isLocked) {
+    field.readOnly = isLocked || !mayType;
+  }
+
   /** Marks how what is stored differs from what is typed. */
   function markDifferences() {
-    const isMarked = !field.readOnly && (stored ?? '').length <= MOST;
+    const isMarked = mayType && (stored ?? '').length <= MOST;
     if (stored === undefined) write(`${id}-theirs`, make(field.value ? 'ins' : 'span', {}, 'none'));
     else
       write(`${id}-theirs`, ...(isMarked && stored ? [differenceOf(stored, field.value)] : nodesOf(cut(stored, MOST))));
@@ -35,15 +42,16 @@ export function textField(/** @type {string} */ id) {
 
   return {
     fill,
+    lock,
     markDifferences,
     focus: () => field.focus(),
-    isReadOnly: () => field.readOnly,
+    isReadOnly: () => !mayType,
     /** The text as it is to be stored. */
-    text: () => (field.readOnly ? stored : field.value),
+    text: () => (mayType ? field.value : stored),
     /** Takes what somebody else has stored: it replaces what cannot be edited, and stands beside what can. */
     compare(/** @type {string | undefined} */ text) {
-      if (field.readOnly) fill(text);
-      else stored = text;
+      if (mayType) stored = text;
+      else fill(text);
       markDifferences();
     },
   };
