@@ -84,7 +84,7 @@ test('leaves an older search when one types on', async () => {
   expect(await ids(page)).toEqual(['5']);
 });
 
-test('asks the service again when others change plants', async () => {
+test('says that plants have changed, and searches again only when asked to', async () => {
   const { stored, plants, page } = await openSearch();
   stored.set(5n, { id: 5n, name: 'Rosa' });
   let asked = 0;
@@ -95,9 +95,14 @@ test('asks the service again when others change plants', async () => {
   const before = asked;
   await plants.add({ id: 10_000n, name: 'Salvia' });
   await plants.add({ id: 10_001n, name: 'Rosa rugosa' });
+  const again = page.getByRole('button', { name: 'Plants have changed: search again' });
+  await again.waitFor();
+  expect([await ids(page), asked]).toEqual([['5'], before]);
+  await again.click();
   await row(page, 10_001).waitFor();
   expect(await ids(page)).toEqual(['5', '10001']);
   expect(asked).toBeGreaterThan(before);
+  expect(await again.isVisible()).toBe(false);
   await plants.remove(5n);
   await row(page, 5).waitFor({ state: 'detached' });
 });

@@ -30,6 +30,7 @@ function updated() {
     'limited',
     Object.values(view).some((limit) => limit !== undefined),
   );
+  classList.toggle('outdated', list.isOutdated());
   classList.toggle('empty', count === 0 && (!list.hasMore() || list.isSearching()));
   write('none', list.isSearching() ? 'Searching …' : 'No plants here.');
   const more = list.isSearching() ? ', searching …' : canGrow ? ', more below' : '';
@@ -105,6 +106,10 @@ name.oninput = () => {
 byId('sign-in', HTMLDialogElement).onclose = start;
 byId('forget', HTMLElement).onclick = forgetToken;
 byId('show-all', HTMLElement).onclick = () => show({});
+byId('search-again', HTMLElement).onclick = () => {
+  list.show(list.view());
+  byId('plants', HTMLElement).focus();
+};
 byId('add', HTMLElement).onclick = editor.add;
 addEventListener('hashchange', () => takeToken() && start());
 takeToken();

@@ -19,8 +19,8 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
   const canGrow = () => hasMore() && state !== 'failed';
   const isSearching = () => state === 'loading' && view.name !== undefined;
   let leaving = new AbortController();
-  /** While a search is repeated, what it has found before stays until its first page is there. */
-  let [repetition, isStale] = [0, false];
+  /** Whether plants have changed that a search may have missed: only the service knows which names contain a text. */
+  let isOutdated = false;
   /** What came while a page was on its way, which may be older. */
   let late = /** @type {Change[]} */ ([]);
   /** The highest id of a deleted plant that is known, which no other can get. */
@@ -36,8 +36,6 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     if (view.name !== undefined) query.set('name', view.name);
     try {
       const page = await send('GET', `plants?${query}`, { signal, trouble });
-      if (isStale) rows = [];
-      isStale = false;
       for (const plant of /** @type {Plant[]} */ (page.body)) rows.push(rowOf(plant));
       // A search may have looked further than its last plant.
       const [, next] = /[?&]after=(-?\d+)/.exec(page.headers.get('Link') ?? '') ?? [];
@@ -80,7 +78,7 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
       else if (isLoaded && (known || view.name === undefined)) {
         rows.splice(index, known, { ...rowOf(change), isFresh: true });
       }
-      if (!isGone && view.name !== undefined) repeat();
+      isOutdated ||= !isGone && view.name !== undefined;
     }
     // The last rows go until they are scrolled to; not while a page is on its way that follows them.
     if (rows.length > MOST && state !== 'loading') {
@@ -91,22 +89,10 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     updated();
   }
 
-  /** Searches again after a while: only the service knows which names contain a text. */
-  function repeat() {
-    repetition ||= setTimeout(() => {
-      repetition = 0;
-      if (state === 'loading') return repeat();
-      show(view, true);
-      loadMore();
-    }, 2_000);
-  }
-
-  function show(/** @type {View} */ wanted, isRepeated = false) {
+  function show(/** @type {View} */ wanted) {
     leaving.abort();
     leaving = new AbortController();
-    clearTimeout(repetition);
-    if (!isRepeated) rows = [];
-    [view, late, state, repetition, isStale] = [wanted, [], 'partial', 0, isRepeated];
+    [view, rows, late, state, isOutdated] = [wanted, [], [], 'partial', false];
     end = wanted.from === undefined ? undefined : asId(wanted.from - 1n);
     updated();
   }
@@ -117,7 +103,19 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     return asId(isWhole ? (highest > deleted ? highest : deleted) + 1n : BigInt(Date.now()));
   }
 
-  return { rows: () => rows, view: () => view, hasMore, canGrow, isSearching, indexOf, show, loadMore, apply, freeId };
+  return {
+    rows: () => rows,
+    view: () => view,
+    hasMore,
+    canGrow,
+    isSearching,
+    isOutdated: () => isOutdated,
+    indexOf,
+    show,
+    loadMore,
+    apply,
+    freeId,
+  };
 }
 
 function rowOf(/** @type {Plant} */ { id, name, tag }) {

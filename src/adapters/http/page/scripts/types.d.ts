@@ -84,6 +84,8 @@ export interface PlantList {
   canGrow(): boolean;
   /** Whether the service is searching for names, which may take a while. */
   isSearching(): boolean;
+  /** Whether plants have changed that a search may have missed. */
+  isOutdated(): boolean;
   /** The index of the first row with this id or a larger one. */
   indexOf(id: bigint): number;
   /** Begins again, with this view. */
