@@ -98,6 +98,16 @@ test('takes a list without a line of names, and JSON with other members', async 
   ]);
 });
 
+test('keeps records that were refused as JSON, with their ids, also those without members', async () => {
+  const { page } = await openPlants((await startApiServer()).url);
+  await drop(page, 'plants.ndjson', `['{"tag":"herb"}\\n{}\\n { }\\n']`);
+  await dialog(page).getByLabel('numbered from').fill('7');
+  await dialog(page).getByLabel('numbered from').press('Enter');
+  await says(page, 'Import finished');
+  const { path } = await saved(page, dialog(page).getByRole('button', { name: 'Download what was refused' }));
+  expect(await readFile(path, 'utf8')).toBe('{"id":7,"tag":"herb"}\n{"id":8}\n{"id":9 }\n');
+});
+
 test('offers only what the token permits, and no list takes the place of an edit', async () => {
   const permissions = new Set<'read' | 'create' | 'change'>(['read', 'create']);
   const verifyToken = () => permissions;

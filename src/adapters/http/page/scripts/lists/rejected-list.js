@@ -18,7 +18,9 @@ export function rejectedList(/** @type {Reading} */ { list: { isCsv, separator }
         const start = record.findIndex((byte) => byte > 0x20);
         // Only an object of JSON can have an id, and an id beyond int64 is none.
         if (!isNumbered || id === undefined || record[start] !== 0x7b) return [record, end];
-        return [`{"id":${id},`, record.slice(start + 1), end];
+        const members = record.slice(start + 1);
+        const isEmpty = members.find((byte) => byte > 0x20) === 0x7d;
+        return [`{"id":${id}${isEmpty ? '' : ','}`, members, end];
       });
       if (records.length > 0) blobs.push(new Blob(records));
     },
