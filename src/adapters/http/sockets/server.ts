@@ -21,8 +21,9 @@ export const serverLimits = {
   /** How often these two limits are checked: often, so that a flood of slow clients is refused in small portions. */
   connectionsCheckingInterval: 100,
   /**
-   * How long a client may leave a response unread, at least. Up to twice as long: when the time is up, Node's sockets
-   * grant as much again if data was sent since it began (net.js, _onTimeout).
+   * How long a response may wait until the system takes more of it, at least. Up to twice as long: when the time is up,
+   * Node's sockets grant as much again if data was sent since it began (net.js, _onTimeout). The system takes more only
+   * once the client has read a good part of the socket's buffers: a very slow reader is cut off, a faster one never is.
    */
   responseTimeout: 30_000,
   /** Longer than the 60 s of common proxies, which would otherwise send a request on a connection just closed. */
