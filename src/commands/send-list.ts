@@ -12,7 +12,7 @@ export type Send = (query: Readonly<Record<string, string>>, part: Buffer<ArrayB
 /** Bytes of the first part: the default BODY_LIMIT. */
 const PART = 1024 ** 2;
 
-/** Bytes between a part that is too small for its first record and a part that is too large, within which none is tried. */
+/** Bytes between a part too small for its first record and a part that is too large, at which the search ends. */
 const PRECISION = 1_024;
 
 /** Sends a list in parts: what the service leaves of a part begins the next one. @throws Error, naming the line */

@@ -76,7 +76,7 @@ export function openExchange(
 }
 
 /**
- * Notes an error for the exchange's line in the log. A defect after that was written gets a line of its own.
+ * Notes an error for the exchange's line in the log. A defect that occurs after that line gets a line of its own.
  *
  * @returns the response to the error
  */

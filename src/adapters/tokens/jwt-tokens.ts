@@ -11,8 +11,8 @@ export interface JwtOptions {
   readonly issuer: string;
   readonly audience: string;
   /**
-   * The scopes that permit reading and writing; undefined permits every accepted token to read, or to create, but none
-   * to change and delete.
+   * The scopes that permit reading and writing. Without a read scope, every accepted token may read. Without a write
+   * scope, every accepted token may create plants, and none may change or delete them.
    */
   readonly readScope: string | undefined;
   readonly writeScope: string | undefined;

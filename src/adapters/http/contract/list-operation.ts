@@ -19,8 +19,8 @@ const tagFilter: Parameter<string> = {
 };
 
 /**
- * The characters of a text to search for, at most: with more of them, it can be made for `strpos` to compare for longer
- * than 50 ms with a name of a megabyte.
+ * The characters of a text to search for, at most. A longer text can be chosen for which `strpos` takes more than 50 ms
+ * in a name of a megabyte.
  */
 const LONGEST = 100;
 
@@ -35,7 +35,7 @@ const nameFilter: Parameter<string> = {
 
 const csvSeparator = choice('what separates the cells of CSV; a comma if it is not given', separators);
 
-/** Any int32, as clients of public stores send it. */
+/** Any int32 is accepted, since clients of public stores send any. */
 const LIMIT = { description: 'the largest number of plants to send; without it, all are sent', example: 100 };
 
 const NEEDS_CHUNKS =

@@ -89,7 +89,7 @@ export interface ListResult {
 /** A JSON array, one JSON value a line, or CSV; streamed if it is long. */
 export function listResponse(list: TSchema): ResponseKind<ListResult> {
   return {
-    // With a schema, orval would make a client that returns no data, and Prism would hold all lines against it.
+    // With a schema, orval would make a client that returns no data, and Prism would validate all lines as one value.
     content: { [JSON_TYPE]: list, [NDJSON_TYPE]: undefined, [CSV_TYPE]: undefined },
     headers: { Link: 'the next page, with rel="next"; left out on the last one (RFC 8288)' },
     reply({ first, others, nextUrl, separator }, type) {

@@ -63,9 +63,9 @@ export function bodyReader(limit: number) {
 export type BodyReader = ReturnType<typeof bodyReader>;
 
 /**
- * The body if its size is declared and all of it is here, as if a small body came in one packet with its headers. That
- * needs no promise, no listeners and no copy: a sixth of what a create allocates. In however many chunks the body came,
- * Node buffers no more than 64 KiB of it.
+ * The body if its size is declared and all of it is here, as when a small body came in one packet with its headers.
+ * That needs no promise, no listeners and no copy: a sixth of what a create allocates. In however many chunks the body
+ * came, Node buffers no more than 64 KiB of it.
  */
 function arrived(request: IncomingMessage): Buffer | undefined {
   const { 'content-length': length, expect } = request.headers;
