@@ -171,6 +171,22 @@ test('says what keeps a plant away, or those below', async () => {
   await page.getByText('501 plants', { exact: true }).waitFor();
 });
 
+test('asks no longer whether there is a plant with an id once something else is shown', async () => {
+  const plants = new Map([[1n, { id: 1n, name: 'Ficus' }]]);
+  const { page } = await openPlants((await startApiServer({ plants: fakePlants(plants) })).url);
+  await row(page, 1).waitFor();
+  // It never gets a response.
+  await page.route('**/plants/7', () => {});
+  const asked = page.waitForRequest('**/plants/7');
+  await page.getByLabel('From id').fill('7');
+  await page.keyboard.press('Enter');
+  await asked;
+  const [left] = await Promise.all([page.waitForEvent('requestfailed'), press(page, 'Show all')]);
+  expect(left.url()).toContain('/plants/7');
+  await row(page, 1).waitFor();
+  expect(await page.locator('#problem').textContent()).toBe('');
+});
+
 test('keeps what is typed and the filter when the feed begins late', async () => {
   const plants = fakePlants(new Map([1n, 2n].map((id) => [id, { id, name: 'Ficus', tag: `tag ${id}` }])));
   const begins = Promise.withResolvers<void>();

@@ -14,7 +14,7 @@ const [from, tag] = [byId('from', HTMLInputElement), byId('tag', HTMLInputElemen
 const name = byId('name', HTMLInputElement);
 const { classList } = document.body;
 const trouble = (problem = '') => write('trouble', problem);
-let [late, typing, leaving] = [0, 0, new AbortController()];
+let [late, typing, leaving, leavingView] = [0, 0, new AbortController(), new AbortController()];
 const list = plantList({ updated, permitted, failed, trouble });
 const editor = plantEditor({ done: (change) => list.apply([change]), failed, freeId: list.freeId });
 importDialog({ plants: list, failed });
@@ -48,6 +48,8 @@ function failed(/** @type {Error} */ { message, cause: number }, where = 'proble
 }
 
 function show(/** @type {View} */ view) {
+  leavingView.abort();
+  leavingView = new AbortController();
   clearTimeout(late);
   clearTimeout(typing);
   write('problem');
@@ -67,7 +69,9 @@ async function showFrom() {
   const view = fields();
   if (view.from === undefined && from.value.trim() !== '') return write('problem', NOT_AN_ID);
   show(view);
-  if (view.from !== undefined) await send('GET', `plants/${view.from}`, { trouble }).catch(failed);
+  const { signal } = leavingView;
+  if (view.from === undefined) return;
+  await send('GET', `plants/${view.from}`, { signal, trouble }).catch((error) => signal.aborted || failed(error));
 }
 
 /** Shows the plants with the token that there is now, and follows their changes. */
