@@ -65,6 +65,7 @@ test.each([
   ['a workbook', `['PK\\x03\\x04\\x14\\0\\x06']`, 'This is no text in UTF-8. In Excel, save the list as “CSV UTF-8”.'],
   ['UTF-16', `[new Uint8Array([255, 254, 105, 0, 100, 0])]`, 'This is no text in UTF-8.'],
   ['nothing', '[]', 'This list is empty.'],
+  ['a line of separators', `[','.repeat(500_000)]`, 'The first line of this list has more than 1000 columns.'],
   ['names only', `['id,name\\n']`, 'This list has no plants.'],
 ])('says so when a list is none: %s', async (_what, content, message) => {
   const { page } = await openPlants((await startApiServer()).url);

@@ -1,5 +1,8 @@
 /** @import { List } from './types.d.ts' */
 
+/** Columns that the service takes. */
+const MOST = 1_000;
+
 /** @returns {Promise<Uint8Array<ArrayBuffer>>} a slice, since the whole may be larger than the memory */
 export async function bytesOf(/** @type {File} */ file, /** @type {number} */ from, /** @type {number} */ length) {
   const bytes = await file
@@ -27,6 +30,7 @@ export async function readBeginning(/** @type {File} */ file) {
   const count = (/** @type {string} */ one) => line.replace(/"[^"]*"/g, '').split(one).length;
   const most = [',', '\t', ';'].reduce((best, one) => (count(one) > count(best) ? one : best));
   const separator = left ?? right ?? most;
+  if (isCsv && count(separator) > MOST) throw new Error(`The first line of this list has more than ${MOST} columns.`);
   const cells = (separator + line).matchAll(RegExp(`${separator}((?:"[^"]*"|[^"${separator}])*)`, 'g'));
   const names = isCsv ? Array.from(cells, ([, cell = '']) => cell) : /"id"\s*:/.test(line) ? ['id'] : [];
   return { file, isCsv, separator, names, firstLine: placeAfter(before), secondLine: placeAfter(before + line + end) };
