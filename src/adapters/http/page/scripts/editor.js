@@ -106,7 +106,7 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
     });
   form.oninput = () => {
     dialog.classList.add('edited');
-    for (const field of [name, tag]) field.markDifferences();
+    if (dialog.matches('.comparing')) for (const field of [name, tag]) field.markDifferences();
   };
   form.onkeydown = ({ key, shiftKey, isComposing, repeat, target }) => {
     const isSave = key === 'Enter' && !shiftKey && !isComposing && target instanceof HTMLTextAreaElement;
