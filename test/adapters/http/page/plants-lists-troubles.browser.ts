@@ -61,6 +61,24 @@ test('says where a list cannot go on, and keeps what is before it', async () => 
   expect([...stored.keys()]).toEqual([1n]);
 });
 
+test('goes on behind a line of JSON that is too large, and keeps it among what was refused', async () => {
+  const stored = new Map();
+  const server = await startApiServer({ plants: fakePlants(stored), bodyLimit: 20_000 });
+  const { page } = await openPlants(server.url);
+  const lines = ['Ficus', 'x'.repeat(70_000), 'Salvia'].map((name, n) => JSON.stringify({ id: n + 1, name }));
+  await drop(page, 'plants.ndjson', JSON.stringify([lines.join('\n')]));
+  await page.locator('#import-plants td').first().waitFor();
+  await dialog(page).getByRole('button', { name: 'Import' }).click();
+  await says(page, 'Import finished');
+  expect(await page.locator('#import-sums').textContent()).toBe('3 read, 2 new, 1 refused');
+  expect(await dialog(page).getByLabel('Refused').inputValue()).toBe(
+    'Line 2: the record is larger than the service takes\n',
+  );
+  const { path } = await saved(page, dialog(page).getByRole('button', { name: 'Download what was refused' }));
+  expect(await readFile(path, 'utf8')).toBe(`${lines[1]}\n`);
+  expect([...stored.keys()]).toEqual([1n, 3n]);
+});
+
 test.each([
   ['a workbook', `['PK\\x03\\x04\\x14\\0\\x06']`, 'This is no text in UTF-8. In Excel, save the list as “CSV UTF-8”.'],
   ['UTF-16', `[new Uint8Array([255, 254, 105, 0, 100, 0])]`, 'This is no text in UTF-8.'],

@@ -29,8 +29,22 @@ export function listSender(/** @type {Reading} */ { list, query, idsFrom: nextId
     if (result && result.consumed > 0) return done(result, body);
     if (result === undefined) [tooLarge, size] = [body.length, Math.floor(body.length / 2)];
     else if (tooLarge - size > PRECISION) size = Math.min(2 * size, Math.floor((size + tooLarge) / 2));
-    else throw new Error(`Line ${linesBefore + 1} begins a record that is larger than the service takes.`);
+    else if (list.isCsv)
+      throw new Error(`Line ${linesBefore + 1} begins a record that is larger than the service takes.`);
+    else return refuse(result);
     return next(request);
+  }
+
+  /** Goes on behind a line of JSON that is larger than the service takes. */
+  async function refuse(/** @type {ImportResult} */ result) {
+    let record = await bytesOf(file, at, 2 * size);
+    while (!record.includes(0x0a) && at + record.length < file.size) {
+      record = await bytesOf(file, at, 2 * record.length);
+    }
+    const message = 'the record is larger than the service takes';
+    const refused = [{ line: 1, lastLine: 1, ...(nextId !== undefined && { id: nextId }), message }];
+    const consumed = record.indexOf(0x0a) + 1 || record.length;
+    return done({ ...result, refused, records: 1, consumed }, record);
   }
 
   function done(/** @type {ImportResult} */ result, /** @type {Uint8Array<ArrayBuffer>} */ body) {

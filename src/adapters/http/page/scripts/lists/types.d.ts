@@ -56,7 +56,7 @@ export interface ListSender {
   /**
    * Sends the next part; after a failure, the same one again, which is safe. Undefined at the end.
    *
-   * @throws Error as `send` does, with the line in the list; if the list cannot be read; at a record that is too large
+   * @throws Error as `send` does, with the line in the list; if the list cannot be read; at a record of CSV that is too large
    */
   next(request: Request): Promise<SentPart | undefined>;
   /** What is done, from 0 to 1. */
