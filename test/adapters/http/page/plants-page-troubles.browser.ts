@@ -113,6 +113,8 @@ test('shows a 503 while the database is away, and does what was wanted once it i
     STATEMENT_TIMEOUT: '200ms',
   });
   const { page } = await openPlants(service.apiUrl);
+  // The first list says what the token permits.
+  await page.getByRole('button', { name: 'Add plant' }).waitFor();
   network.swallow();
   await addPlant(page, 1, 'meanwhile');
   await dialog(page)

@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { startApiServer } from '../../../support/api-server.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
@@ -63,11 +63,4 @@ test('is removed by PAGES=off, together with the reference, but not the document
     expect([path, answer.status, await answer.json()]).toEqual([path, 404, expect.objectContaining({ error: 40400 })]);
   }
   expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
-});
-
-test('has at most 1,250 lines of script', async () => {
-  const lines = scripts.map(
-    (name) => readFileSync(projectFile(`${folder}/scripts/${name}`), 'utf8').split('\n').length - 1,
-  );
-  expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(1_250);
 });
