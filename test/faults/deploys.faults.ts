@@ -9,8 +9,9 @@ import { type Instance, startHaproxy } from '../support/servers/haproxy.ts';
 import { documentedNginx, startNginx } from '../support/servers/nginx.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
+import { agrees, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 
-/* Deploys as clients see them: not at all. */
+/* Deploys as clients and receivers of webhooks see them: not at all, or as a pause of seconds. */
 
 jest.setTimeout(900_000);
 
@@ -19,7 +20,11 @@ const nginx = debianProgram('nginx', 'nginx-light');
 
 const database = forEachTest(() => migratedDatabase());
 
-async function start({ apiPort, managementPort }: Instance, SHUTDOWN_DELAY: string): Promise<Service> {
+async function start(
+  { apiPort, managementPort }: Instance,
+  SHUTDOWN_DELAY: string,
+  webhooks: Record<string, string> = {},
+): Promise<Service> {
   return startService(await temporaryFolder(), {
     DATABASE_URL: database.url,
     ACCESS_TOKENS: TOKEN,
@@ -27,6 +32,7 @@ async function start({ apiPort, managementPort }: Instance, SHUTDOWN_DELAY: stri
     MANAGEMENT_PORT: String(managementPort),
     SHUTDOWN_DELAY,
     LOG_LEVEL: 'warn',
+    ...webhooks,
   });
 }
 
@@ -72,6 +78,40 @@ test.each<[name: string, delay: string, (places: readonly Instance[]) => Promise
   const verdict = judge(answers, await storedPlantsAt(database.url));
   expect(load.unsettled).toEqual({ lost: 0, unavailable: 0 });
   expect(verdict).toEqual(faultless);
+});
+
+test('webhooks never pause for longer than a turn of their loop while instances are replaced one after another', async () => {
+  const receiver = await startReceiver();
+  const webhooks = webhooksTo(receiver.url);
+  let [last, longest] = [Number.POSITIVE_INFINITY, 0];
+  receiver.trouble(() => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+    return false;
+  });
+  const places = [await place(), await place()];
+  const services = await Promise.all(places.map((place) => start(place, DELAY, webhooks)));
+  const proxy = await startHaproxy(haproxy, places);
+  await proxy.instancesUp(places.length);
+
+  const load = startLoad(proxy.url, naturals());
+  for (let round = 0; round < faultRounds / 4; round++) {
+    for (const [n, place] of places.entries()) {
+      const before = receiver.received.length;
+      await eventually(() => receiver.received.length > before + 200, 60_000);
+      services[n]?.kill('SIGTERM');
+      expect(await services[n]?.exited).toEqual({ code: 0, signal: null });
+      services[n] = await start(place, DELAY, webhooks);
+      await proxy.instancesUp(places.length);
+    }
+  }
+  await load.stop();
+  const table = await storedPlantsAt(database.url);
+  await eventually(() => receiver.copy.size === table.length, 300_000);
+  expect(agrees(receiver, table)).toBe(true);
+  process.stdout.write(`the longest pause between two deliveries was ${(longest / 1_000).toFixed(1)} s\n`);
+  expect(longest).toBeLessThan(6_000);
 });
 
 async function place(): Promise<Instance> {
