@@ -96,7 +96,8 @@ async function* batches(
   let reading = plants.readBatch(from, Math.min(left, BATCH));
   for (;;) {
     const batch = await reading;
-    if (signal?.aborted) throw new PlantStoreError('store_unavailable', 'the client has left');
+    // One that has only closed its side still gets what is found; what is sent shows whether it is there.
+    if (signal?.aborted && batch.count === 0) throw new PlantStoreError('store_unavailable', 'the client has left');
     left -= batch.count;
     const isOver = batch.isLast || left === 0;
     if (!isOver) {

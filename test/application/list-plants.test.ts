@@ -222,6 +222,11 @@ describe('where all plants have been deleted', () => {
   });
 });
 
+test('a list that is no page is whole for a client that has only closed its side', async () => {
+  const all = upTo(3 * BATCH);
+  expect(await allOf(await store(all).list({ leaving: () => AbortSignal.abort() }))).toEqual(all);
+});
+
 describe('when the store fails', () => {
   const failure = new PlantStoreError('store_unavailable', 'not now');
   const all = upTo(4 * BATCH + 1_000);
