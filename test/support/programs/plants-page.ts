@@ -87,9 +87,13 @@ export async function fillIn(page: Page, texts: Partial<Record<'Id' | 'Name' | '
 export const press = (page: Page, name: string): Promise<void> =>
   page.getByRole('button', { name, exact: true }).click();
 
-/** Drops a list on the page, whose content is given as an expression for the page's own scripts. */
-export async function drop(page: Page, name: string, content: string): Promise<void> {
+/**
+ * Drops a list on the page, whose content is given as an expression for the page's own scripts, as is what is to happen
+ * in the same turn of the event loop before it is dropped.
+ */
+export async function drop(page: Page, name: string, content: string, before = ''): Promise<void> {
   await page.evaluate(`(() => {
+    ${before};
     const dataTransfer = new DataTransfer();
     dataTransfer.items.add(new File(${content}, ${JSON.stringify(name)}));
     const how = { dataTransfer, bubbles: true, cancelable: true };

@@ -49,6 +49,16 @@ test('goes on after a 503 and a lost connection, and in smaller parts after one 
   expect(await page.locator('#import-trouble').textContent()).toBe('');
 });
 
+test('shows a list that is dropped at once after the dialog of another was closed', async () => {
+  const server = await startApiServer({ plants: fakePlants(new Map()) });
+  const { page } = await openPlants(server.url);
+  const plants = page.locator('#import-plants');
+  await drop(page, 'one.csv', `['id,name\\n1,Ficus']`);
+  await plants.getByText('1Ficus').waitFor();
+  await drop(page, 'two.csv', `['id,name\\n2,Salvia']`, `document.querySelector('#import-close').click()`);
+  await plants.getByText('2Salvia').waitFor();
+});
+
 test('says where a list cannot go on, and keeps what is before it', async () => {
   const stored = new Map();
   const server = await startApiServer({ plants: fakePlants(stored), bodyLimit: 20_000 });

@@ -64,12 +64,14 @@ export function downloadDialog(/** @type {DownloadEvents} */ { view, failed }) {
     const withName = name === undefined ? [] : [' whose names contain ', ...nodesOf(cut(name))];
     write('download-what', withTag.length + withName.length > 0 ? 'The plants' : 'All plants', ...withTag, ...withName);
     for (const id of ['download-problem', 'download-progress', 'download-done']) write(id);
+    leaving.abort();
     leaving = new AbortController();
     dialog.className = '';
     dialog.showModal();
   };
   byId('download-close', HTMLElement).onclick = () => dialog.close();
-  dialog.onclose = () => leaving.abort();
+  // The event is late: the dialog may be open again.
+  dialog.onclose = () => dialog.open || leaving.abort();
 }
 
 /** Has the browser save this, as it saves downloads. */

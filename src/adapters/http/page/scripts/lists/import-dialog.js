@@ -120,7 +120,8 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
   byId('import-stop', HTMLElement).onclick = () => leaving.abort();
   byId('import-close', HTMLElement).onclick = () => dialog.close();
   byId('import-list', HTMLElement).onclick = () => open([]);
-  dialog.onclose = () => leaving.abort();
+  // The event is late: a list that was dropped in the meantime has opened the dialog again.
+  dialog.onclose = () => dialog.open || leaving.abort();
 
   const canDrop = () =>
     document.body.matches('.may-create:not(:has(dialog[open]:not(#import)))') && dialog.className !== 'running';
