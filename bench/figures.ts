@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { markdownTable, number } from '../tooling/markdown-table.ts';
 import type { Claim } from './claims.ts';
@@ -25,12 +25,17 @@ export const documents = ['docs/import.md', 'docs/operations.md', 'docs/performa
 
 const SECTION = /(<!-- figures: (\S+) -->\n)[\s\S]*?(<!-- end of figures -->)/g;
 
+/** A bench is committed before it has measured that commit. */
+const NOT_MEASURED = 'Not measured yet.';
+
 /** A document with its figures taken anew from their files. */
 export function withFigures(document: string): string {
   return document.replace(SECTION, (_, begin: string, file: string, end: string) => {
     const figures = writers[file as keyof typeof writers];
     if (figures === undefined) throw new Error(`nobody knows how to write the figures of ${file}`);
-    return `${begin}\n${figures(JSON.parse(readFileSync(join(root, file.replace(/#.*/, '')), 'utf8')))}\n\n${end}`;
+    const path = join(root, file.replace(/#.*/, ''));
+    const text = existsSync(path) ? figures(JSON.parse(readFileSync(path, 'utf8'))) : NOT_MEASURED;
+    return `${begin}\n${text}\n\n${end}`;
   });
 }
 
@@ -69,12 +74,15 @@ interface ImportResults {
 }
 
 /** What was to be shown, and what was. */
-const claims = ({ claims }: { readonly claims: readonly Claim[] }) => claimTable(claims);
+const claims = ({ claims }: { readonly claims?: readonly Claim[] }) =>
+  claims === undefined ? NOT_MEASURED : claimTable(claims);
 
 const writers = {
   'bench/results.json#claims': claims,
   'bench/growth.json': claims,
   'bench/reads.json': claims,
+  'bench/search.json': claims,
+  'bench/import.json#claims': claims,
   'bench/changes.json': claims,
   'bench/webhooks.json': claims,
   'bench/soak.json': claims,

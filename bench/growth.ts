@@ -1,12 +1,9 @@
-import { randomInt } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable, number } from '../tooling/markdown-table.ts';
 import { positive } from '../tooling/options.ts';
 import { startServer } from '../tooling/server-process.ts';
 import { session } from '../tooling/session.ts';
-import { type BenchDatabase, createDatabase, findPostgres } from '../tooling/session-database.ts';
+import { createDatabase, findPostgres } from '../tooling/session-database.ts';
 import { median } from '../tooling/statistics.ts';
 import { circumstances } from './circumstances.ts';
 import { atLeast, atMost } from './claims.ts';
@@ -14,6 +11,7 @@ import { contenders } from './contenders.ts';
 import { runLoad } from './load.ts';
 import { type Figures, measure } from './measure.ts';
 import { publish } from './output.ts';
+import { addScatteredPlants } from './scattered-plants.ts';
 import { claimTable } from './tables.ts';
 
 /*
@@ -49,7 +47,7 @@ await session(async (session) => {
   const onBig = await startServer(contenders.ours, big.url, session);
   const fastify = await startServer(contenders.fastify, big.url, session);
 
-  await fill(big);
+  await addScatteredPlants(big, total);
   for (const { url } of [onEmpty, onBig, fastify]) await runLoad(url, load);
   // Postgres logs each page whole at its first change after a checkpoint. The first rounds are to show that, and the
   // later ones what follows, so there is no other checkpoint but those that Postgres makes by itself.
@@ -106,26 +104,3 @@ await session(async (session) => {
     rounds: results,
   });
 });
-
-/** Puts plants with random ids into the table. */
-async function fill({ query }: BenchDatabase): Promise<void> {
-  const lines = readFileSync(join(import.meta.dirname, 'plants.txt'), 'utf8')
-    .trimEnd()
-    .split('\n');
-  const plants: { name: string; tag?: string }[] = lines.map((line) => JSON.parse(`{${line}}`));
-  const names = plants.map(({ name }) => name);
-  const tags = plants.map(({ tag }) => tag ?? null);
-  const seed = randomInt(2 ** 47);
-  const CHUNK = 500_000;
-  for (let from = 1; from <= total; from += CHUNK) {
-    // A hash is as scattered as a random number, and every supported Postgres makes 64 bits of it.
-    await query(
-      `insert into plants (id, name, tag)
-       select hashint8extended(n, $3), ($4::text[])[1 + n % $6], ($5::text[])[1 + n % $6]
-       from generate_series($1::bigint, $2::bigint) n
-       on conflict do nothing`,
-      [from, Math.min(from + CHUNK - 1, total), seed, names, tags, plants.length],
-    );
-    console.error(`${number(Math.min(from + CHUNK - 1, total), 0)} plants are in the big table`);
-  }
-}

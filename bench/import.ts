@@ -1,48 +1,55 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createWriteStream, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { residentMemory } from '../tooling/linux-process.ts';
 import { markdownTable, number } from '../tooling/markdown-table.ts';
 import { positive } from '../tooling/options.ts';
-import { plantStore, type Server, startServer, TOKEN } from '../tooling/server-process.ts';
-import { type Session, session } from '../tooling/session.ts';
+import { plantStore, startServer } from '../tooling/server-process.ts';
+import { session } from '../tooling/session.ts';
 import { type BenchDatabase, createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
 import { median } from '../tooling/statistics.ts';
+import { createsBesideImports } from './beside-imports.ts';
 import { circumstances } from './circumstances.ts';
+import { atLeast, atMost } from './claims.ts';
+import { writeList } from './import-lists.ts';
+import { importInto, runImport } from './import-process.ts';
 import { publish } from './output.ts';
+import { timed } from './rounds.ts';
+import { claimTable } from './tables.ts';
 
 /*
- * npm run bench -- import [--plants 500000] [--rounds 3] [--long 5000000]
+ * npm run bench -- import [--plants 500000] [--rounds 5] [--seconds 10] [--long 10000000]
  *
  * How fast is npm run import beside COPY, which takes no care of conflicts, and does memory stay flat? In each round
  * COPY, an import of CSV and one of NDJSON bring the same plants into the same table, emptied, just after a checkpoint;
  * the imports as a process of their own, its start included, to a service that runs, COPY from a file on the server. Then
- * comes one long NDJSON file: resident memory of both processes in the last tenth of the time against the second tenth.
+ * others create at 64 connections, alone, beside one import and beside four; ratios are made within a round. At last comes
+ * one long NDJSON file: resident memory of each process in the last tenth of the time against the second tenth.
  */
 
 const { values } = parseArgs({
-  options: { plants: { type: 'string' }, rounds: { type: 'string' }, long: { type: 'string' } },
+  options: {
+    plants: { type: 'string' },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    long: { type: 'string' },
+  },
 });
 const plants = positive(values.plants, 500_000);
-const rounds = positive(values.rounds, 3);
-const long = positive(values.long, 5_000_000);
+const rounds = positive(values.rounds, 5);
+const seconds = positive(values.seconds, 10);
+const long = positive(values.long, 10_000_000);
 const MIB = 1024 ** 2;
-
-type Format = 'csv' | 'ndjson';
 
 await session(async (session) => {
   const database = await createDatabase(await findPostgres(session), session);
   const server = await startServer(plantStore, database.url, session);
+  const importer = importInto(server);
   const csv = await writeList('csv', plants, session);
   const ndjson = await writeList('ndjson', plants, session);
 
   const ways = {
     copy: () => timed(() => database.query(`copy plants (id, name, tag) from '${csv}' with (format csv, header)`)),
-    csv: () => timed(() => runImport(csv, server, session)),
-    ndjson: () => timed(() => runImport(ndjson, server, session)),
+    csv: () => timed(() => runImport(importer, csv, session)),
+    ndjson: () => timed(() => runImport(importer, ndjson, session)),
   };
   const runs: { round: number; copy: number; csv: number; ndjson: number }[] = [];
   for (let round = 1; round <= rounds; round++) {
@@ -63,27 +70,36 @@ await session(async (session) => {
     ofCopy: median(runs.map((run) => run[way] / run.copy)),
   }));
 
+  const beside = await createsBesideImports(server, database, { rounds, seconds }, session);
+
   await startAfresh(database);
-  const samples: { time: number; residentMib: number }[] = [];
+  const samples: { time: number; importMib: number; serviceMib: number }[] = [];
   const list = await writeList('ndjson', long, session);
-  const seconds = await timed(() =>
-    runImport(list, server, session, (time, bytes) => {
-      samples.push({ time, residentMib: bytes / MIB });
+  const took = await timed(() =>
+    runImport(importer, list, session, (time, pid) => {
+      const [importMib, serviceMib] = [pid, server.pid].map((process) => residentMemory(process, 'now') / MIB);
+      // It may have ended just now.
+      if (importMib && serviceMib) samples.push({ time, importMib, serviceMib });
     }),
   );
   await checkCount(database, long);
-  const between = (from: number, to: number) =>
-    median(
-      samples.filter(({ time }) => time > from * seconds && time <= to * seconds).map((sample) => sample.residentMib),
-    );
-  const [early, late] = [between(0.1, 0.2), between(0.9, 1)];
-  const peak = Math.max(...samples.map(({ residentMib }) => residentMib));
-  const longRun = {
-    plants: long,
-    plantsPerSecond: long / seconds,
-    residentMib: { early, late, peak },
-    growth: late / early - 1,
+  const memory = (of: (sample: (typeof samples)[number]) => number) => {
+    const between = (from: number, to: number) =>
+      median(samples.filter(({ time }) => time > from * took && time <= to * took).map(of));
+    return { early: between(0.1, 0.2), late: between(0.9, 1), peak: Math.max(...samples.map(of)) };
   };
+  const processes = { import: memory(({ importMib }) => importMib), service: memory(({ serviceMib }) => serviceMib) };
+  const residentMib = memory(({ importMib, serviceMib }) => importMib + serviceMib);
+  const longRun = { plants: long, plantsPerSecond: long / took, residentMib, processes };
+  const claims = [
+    atLeast(0.6, 'creates beside an import, 64 connections: throughput ÷ alone', beside.one),
+    atLeast(0.4, 'creates beside four imports, 64 connections: throughput ÷ alone', beside.four),
+    ...Object.entries(processes).map(([name, { early, late }]) =>
+      atMost(64, `${number(long, 0)} plants: MiB that the ${name} has grown from the second tenth to the last`, [
+        late - early,
+      ]),
+    ),
+  ];
 
   console.log(
     markdownTable(
@@ -92,12 +108,14 @@ await session(async (session) => {
     ),
   );
   console.log(
-    `${number(long, 0)} plants at ${number(longRun.plantsPerSecond, 0)}/s: resident memory of both processes ${number(early, 0)} MiB in the ` +
-      `second tenth of the time, ${number(late, 0)} MiB in the last, ${number(peak, 0)} MiB at most`,
+    `${number(long, 0)} plants at ${number(longRun.plantsPerSecond, 0)}/s: resident memory of both processes ${number(residentMib.early, 0)} MiB in the ` +
+      `second tenth of the time, ${number(residentMib.late, 0)} MiB in the last, ${number(residentMib.peak, 0)} MiB at most`,
   );
+  console.log(`\n${claimTable(claims)}`);
   publish('import.json', {
     ...(await circumstances(database)),
-    settings: { plants, rounds, long },
+    settings: { plants, rounds, seconds, long },
+    claims,
     summary,
     rounds: runs,
     longRun,
@@ -105,65 +123,7 @@ await session(async (session) => {
   });
 });
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return (performance.now() - start) / 1_000;
-}
-
-async function runImport(
-  list: string,
-  { url, pid }: Server,
-  { folder, signal }: Session,
-  onSample = (_time: number, _bytes: number) => {},
-): Promise<void> {
-  const script = join(import.meta.dirname, '../src/import.ts');
-  const child = spawn(process.execPath, [script, list], {
-    cwd: folder,
-    env: { PLANT_STORE_URL: url, PLANT_STORE_TOKEN: TOKEN },
-    stdio: ['ignore', 'ignore', 'pipe'],
-    signal,
-  });
-  const ended = once(child, 'exit');
-  const start = performance.now();
-  while (child.exitCode === null && child.signalCode === null) {
-    await Promise.race([ended, sleep(500)]);
-    const bytes = residentMemory(child.pid ?? 0, 'now') + residentMemory(pid, 'now');
-    if (!Number.isNaN(bytes)) onSample((performance.now() - start) / 1_000, bytes);
-  }
-  const [code] = await ended;
-  if (code !== 0) throw new Error(`the import of ${list} ended with ${code}`);
-}
-
 async function checkCount({ countPlants }: BenchDatabase, expected: number): Promise<void> {
   const count = await countPlants();
   if (count !== expected) throw new Error(`the table has ${count} plants instead of ${expected}`);
-}
-
-/** Writes a list of plants with scattered ids, each its own, and removes it with the session. */
-async function writeList(format: Format, count: number, { folder, signal }: Session): Promise<string> {
-  const samples: { name: string; tag?: string }[] = readFileSync(join(import.meta.dirname, 'plants.txt'), 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(`{${line}}`));
-  const rests = samples.map((plant) =>
-    format === 'csv' ? `,${plant.name},${plant.tag ?? ''}\n` : `,${JSON.stringify(plant).slice(1)}\n`,
-  );
-  const path = join(folder, `${count}.${format}`);
-  const file = createWriteStream(path, { signal });
-  if (format === 'csv') file.write('id,name,tag\n');
-  // Knuth's MMIX generator: it comes to every 64-bit number once.
-  let state = 0n;
-  const LINES_AT_ONCE = 10_000;
-  for (let written = 0; written < count; ) {
-    let text = '';
-    for (const end = Math.min(written + LINES_AT_ONCE, count); written < end; written++) {
-      state = BigInt.asUintN(64, state * 6_364_136_223_846_793_005n + 1_442_695_040_888_963_407n);
-      text += `${format === 'csv' ? '' : '{"id":'}${BigInt.asIntN(64, state)}${rests[written % rests.length]}`;
-    }
-    if (!file.write(text)) await once(file, 'drain');
-  }
-  file.end();
-  await once(file, 'close');
-  return path;
 }

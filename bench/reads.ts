@@ -1,20 +1,19 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { cpuTime, cpuTimeOfFamily, residentMemory } from '../tooling/linux-process.ts';
 import { number } from '../tooling/markdown-table.ts';
 import { positive } from '../tooling/options.ts';
-import { plantStore, type Server, startServer, TOKEN } from '../tooling/server-process.ts';
-import { type Session, session } from '../tooling/session.ts';
+import { plantStore, type Server, startServer } from '../tooling/server-process.ts';
+import { session } from '../tooling/session.ts';
 import { type BenchDatabase, createDatabase, findPostgres } from '../tooling/session-database.ts';
 import { median } from '../tooling/statistics.ts';
 import { circumstances } from './circumstances.ts';
 import { atLeast, atMost, type Claim } from './claims.ts';
 import { contenders } from './contenders.ts';
-import { type Load, runLoad } from './load.ts';
+import { addLargePlants, readLargePlants } from './large-plants.ts';
+import { type Load, type LoadResult, runLoad } from './load.ts';
 import { publish } from './output.ts';
+import { inRounds, timed } from './rounds.ts';
+import { createsBesideStreams, embeddedCreate, gonePeak, peakDuring, slowReader, stream } from './stream-clients.ts';
 import { claimTable } from './tables.ts';
 
 /*
@@ -23,7 +22,7 @@ import { claimTable } from './tables.ts';
  * Reads beside Fastify + pg doing the same, on a table of a million: one plant by random id, a page of 100 after a random
  * id, and all as a stream. Pages of one tag of a hundred beside pages of all plants, and beside creates. Then a stream of
  * ten million beside COPY, the memory and the connections that fast, slow and vanished readers take, and what three
- * streams leave of the creates. Ratios are made within a round.
+ * streams leave of the creates. At last, plants of 80 KB that 256 clients read. Ratios are made within a round.
  */
 
 const { values } = parseArgs({
@@ -39,9 +38,6 @@ const streamed = positive(values.stream, 10_000_000);
 const rounds = positive(values.rounds, 5);
 const seconds = positive(values.seconds, 4);
 const MIB = 1024 ** 2;
-
-/** Seconds that creates and slow readers are watched. */
-const WATCHED = 10;
 
 await session(async (session) => {
   const database = await createDatabase(await findPostgres(session), session);
@@ -59,12 +55,12 @@ await session(async (session) => {
   const single = await compare(ours, fastify, database, { ...load, connections: 64, request: 'plant' });
   const alone = await compare(ours, fastify, database, { ...load, connections: 1, request: 'plant' });
   const page = await compare(ours, fastify, database, { ...load, connections: 64, request: 'page' });
-  const tagged = await inRounds('pages of a tag ÷ pages of all', async () => {
+  const tagged = await inRounds(rounds, 'pages of a tag ÷ pages of all', async () => {
     const rateOf = async (request: 'page' | 'taggedPage') =>
       (await measureReads(ours, database, { ...load, connections: 64, request })).rate;
     return (await rateOf('taggedPage')) / (await rateOf('page'));
   });
-  const taggedBeside = await inRounds('pages of a tag beside creates, p99 in ms', async () => {
+  const taggedBeside = await inRounds(rounds, 'pages of a tag beside creates, p99 in ms', async () => {
     const creates = runLoad(ours.url, { ...load, connections: 16 });
     const { p99 } = await measureReads(ours, database, { ...load, connections: 64, request: 'taggedPage' });
     await creates;
@@ -79,11 +75,13 @@ await session(async (session) => {
     atMost(200, 'the same beside 16 connections that create: p99, ms', taggedBeside),
   );
 
-  const ofFastify = median(await inRounds('all plants', async () => (await stream(fastify)) / (await stream(ours))));
+  const ofFastify = median(
+    await inRounds(rounds, 'all plants', async () => (await stream(fastify)) / (await stream(ours))),
+  );
 
   await fill(database, streamed);
   const idle = residentMemory(ours.pid, 'now');
-  const copied = await inRounds('stream ÷ COPY', async () => {
+  const copied = await inRounds(rounds, 'stream ÷ COPY', async () => {
     const copy = await timed(() => database.query('copy (select id, name, tag from plants order by id) to stdout'));
     return copy / (await stream(ours));
   });
@@ -112,6 +110,27 @@ await session(async (session) => {
       beside.map(({ p99 }) => p99),
     ),
     atMost(250, 'embedded database: longest create beside a stream, ms', [await embeddedCreate(session)]),
+  );
+
+  await addLargePlants(database);
+  await readLargePlants(ours, seconds, session.signal);
+  const large: Pick<LoadResult, 'p99' | 'failures'>[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    const { p99, failures } = await readLargePlants(ours, seconds, session.signal);
+    console.error(`plants of 80 KB, round ${round}/${rounds}: p99 ${number(p99)} ms, ${failures} failures`);
+    large.push({ p99, failures });
+  }
+  claims.push(
+    atMost(
+      1_500,
+      'plants of 80 KB, 256 connections: p99, ms',
+      large.map(({ p99 }) => p99),
+    ),
+    atMost(
+      0,
+      'the same: responses other than 200',
+      large.map(({ failures }) => failures),
+    ),
   );
 
   console.log(`\n${claimTable(claims)}`);
@@ -164,135 +183,4 @@ async function measureReads({ url, pid }: Server, { postmaster }: BenchDatabase,
   const { answers, failures, seconds: took, p50, p99 } = await runLoad(url, load);
   if (failures > 0) throw new Error(`${failures} reads failed`);
   return { rate: answers / took, p50, p99, cpu: (cpuNow() - start) / answers };
-}
-
-async function inRounds(what: string, once: () => Promise<number>): Promise<number[]> {
-  const results: number[] = [];
-  for (let round = 1; round <= rounds; round++) {
-    results.push(await once());
-    console.error(`${what}, round ${round}/${rounds}: ${number(results.at(-1) ?? Number.NaN)}`);
-  }
-  return results;
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return (performance.now() - start) / 1_000;
-}
-
-function curl({ url }: Server, ...more: readonly string[]) {
-  const args = ['-sf', '-o', '/dev/null', '-H', `Authorization: Bearer ${TOKEN}`, ...more, `${url}/plants`];
-  return spawn('curl', args, { stdio: 'ignore' });
-}
-
-/** Reads all plants as fast as they come. @returns the seconds that it took */
-function stream(server: Server): Promise<number> {
-  return timed(async () => {
-    const [code] = await once(curl(server), 'exit');
-    if (code !== 0) throw new Error(`the stream was broken off (curl: ${code})`);
-  });
-}
-
-/** @returns the most bytes of resident memory until the work is done */
-async function peakDuring({ pid }: Server, work: Promise<unknown>): Promise<number> {
-  let peak = 0;
-  const sampling = setInterval(() => {
-    peak = Math.max(peak, residentMemory(pid, 'now'));
-  }, 50);
-  try {
-    await work;
-  } finally {
-    clearInterval(sampling);
-  }
-  return peak;
-}
-
-/** A client that reads 200 KiB a second: the memory, and how often a connection of the service was not idle. */
-async function slowReader(server: Server, { query }: BenchDatabase) {
-  const client = curl(server, '--limit-rate', '200k');
-  let samples = 0;
-  let busy = 0;
-  const memory = await peakDuring(
-    server,
-    (async () => {
-      for (const end = performance.now() + WATCHED * 1_000; performance.now() < end; samples++) {
-        const [row] = await query(
-          `select count(*) from pg_stat_activity where application_name = 'plant-store' and state <> 'idle'`,
-        );
-        if (Number(row?.count) > 0) busy++;
-        await sleep(20);
-      }
-    })(),
-  );
-  client.kill();
-  await once(client, 'exit');
-  return { memory, busyPart: busy / samples };
-}
-
-/** Twenty clients in turn that leave in the middle of a stream. */
-function gonePeak(server: Server): Promise<number> {
-  return peakDuring(
-    server,
-    (async () => {
-      for (let n = 0; n < 20; n++) {
-        const client = curl(server);
-        await sleep(200);
-        client.kill('SIGKILL');
-        await once(client, 'exit');
-      }
-    })(),
-  );
-}
-
-/** Creates alone, and then while three clients read all plants again and again. */
-async function createsBesideStreams(server: Server, signal: AbortSignal) {
-  const load = { connections: 64, seconds: WATCHED, signal };
-  const alone = await runLoad(server.url, load);
-  const stop = new AbortController();
-  const readers = [1, 2, 3].map(async () => {
-    while (!stop.signal.aborted) {
-      const client = curl(server);
-      stop.signal.addEventListener('abort', () => client.kill(), { once: true });
-      await once(client, 'exit');
-    }
-  });
-  const beside = await runLoad(server.url, load);
-  stop.abort();
-  await Promise.all(readers);
-  const result = {
-    throughput: beside.answers / beside.seconds / (alone.answers / alone.seconds),
-    p99: beside.p99 / alone.p99,
-  };
-  console.error(`creates beside 3 streams: throughput ${number(result.throughput)}, p99 ${number(result.p99)}`);
-  return result;
-}
-
-/** The longest of the creates, one after another, that a stream of the embedded database meets, in milliseconds. */
-async function embeddedCreate(session: Session): Promise<number> {
-  const dataDir = join(session.folder, 'embedded');
-  const server = await startServer(
-    { ...plantStore, environment: { DATABASE_URL: '', DATA_DIR: dataDir } },
-    '',
-    session,
-  );
-  const create = async (id: number) => {
-    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
-    const body = JSON.stringify({ id, name: `Plant number ${id}`, tag: 'tag' });
-    const response = await fetch(`${server.url}/plants`, { method: 'POST', headers, body });
-    if (response.status !== 200) throw new Error(`a create got ${response.status}`);
-    await response.arrayBuffer();
-  };
-  const COUNT = 100_000;
-  for (let id = 0; id < COUNT; id += 1_000) {
-    await Promise.all(Array.from({ length: 1_000 }, (_, n) => create(id + n)));
-  }
-  let longest = 0;
-  let reading = true;
-  const readers = Promise.all([stream(server), stream(server), stream(server)]).finally(() => {
-    reading = false;
-  });
-  for (let id = COUNT; reading; id++) longest = Math.max(longest, await timed(() => create(id)));
-  await readers;
-  return longest * 1_000;
 }

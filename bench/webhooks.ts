@@ -1,27 +1,28 @@
-import { once } from 'node:events';
-import { createServer, type Server as HttpServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { cpuTime, cpuTimeOfFamily, residentMemory } from '../tooling/linux-process.ts';
 import { number } from '../tooling/markdown-table.ts';
 import { positive } from '../tooling/options.ts';
 import { plantStore, type Server, startServer } from '../tooling/server-process.ts';
-import { type Session, session } from '../tooling/session.ts';
+import { session } from '../tooling/session.ts';
 import { createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
 import { type Trouble, webhookTroubles } from '../tooling/webhook-troubles.ts';
 import { circumstances } from './circumstances.ts';
 import { atLeast, atMost } from './claims.ts';
+import { embeddedIdleCpu, endpointsOf, idleCpu, MANY } from './idle-webhooks.ts';
 import { runLoad } from './load.ts';
 import { publish } from './output.ts';
 import { claimTable } from './tables.ts';
+import { listening, startReceiver, webhookEnvironment } from './webhook-receiver.ts';
 
 /*
  * npm run bench -- webhooks [--rounds 5] [--seconds 10]
  *
  * What a webhook takes from creates at 64 connections, how many plants it delivers meanwhile, how fast it delivers what
- * has piled up, what another endpoint in trouble takes from both, and the CPU that idle endpoints take. The receivers are
- * in this process, on the same cores. Ratios are made within a round; those beside trouble by one process, for which the endpoint is parked or not.
+ * has piled up, what another endpoint in trouble takes from both, and the CPU that idle endpoints take, also with the
+ * embedded database. The receivers are in this process, on the same cores. Ratios are made within a round; those beside
+ * trouble by one process, for which the endpoint is parked or not.
  */
 
 const { values } = parseArgs({ options: { rounds: { type: 'string' }, seconds: { type: 'string' } } });
@@ -32,23 +33,8 @@ const MIB = 1024 ** 2;
 /** Deliveries of the drain are counted until so many seconds bring none. */
 const SILENCE = 3;
 
-/** Milliseconds after which an idle service has compiled what it runs. */
-const WARM_UP = 5_000;
-
-/** As many as there may be. */
-const MANY = 100;
-
 /** Milliseconds after which an endpoint in trouble is made due again, so that its trouble goes on. */
 const HURRY = 500;
-
-let received = 0;
-const receiver = createServer((request, response) => {
-  request.resume();
-  request.on('end', () => {
-    received++;
-    response.writeHead(204).end();
-  });
-});
 
 let trouble: Trouble = () => {};
 let troubles = 0;
@@ -58,7 +44,9 @@ const troubled = createServer((request, response) => {
 });
 
 await session(async (session) => {
-  const [url, troubledUrl] = [await listening(receiver, session), await listening(troubled, session)];
+  const receiver = await startReceiver(session);
+  const { url, count } = receiver;
+  const troubledUrl = await listening(troubled, session);
   const database = await createDatabase(await findPostgres(session), session);
   const load = { connections: 64, seconds, signal: session.signal };
 
@@ -71,9 +59,7 @@ await session(async (session) => {
     await startAfresh(database);
     // The places of earlier ones.
     await database.query('delete from webhooks');
-    const secret = { WEBHOOK_SECRET: `whsec_${Buffer.alloc(32).toString('base64')}` };
-    const environment = urls.length === 0 ? {} : { WEBHOOK_URLS: urls.join(), ...secret };
-    return startServer({ ...plantStore, environment }, database.url, session);
+    return startServer({ ...plantStore, environment: webhookEnvironment(urls) }, database.url, session);
   }
 
   /** The same, once it has warmed up. */
@@ -87,10 +73,10 @@ await session(async (session) => {
   async function creating({ url }: Server) {
     await startAfresh(database);
     const hurry = setInterval(() => setTroubled(`retry_at = '-infinity'`, 'not parked and retry_at > now()'), HURRY);
-    const before = received;
+    const before = count();
     const { answers, seconds } = await runLoad(url, load);
     clearInterval(hurry);
-    return { creates: answers / seconds, during: (received - before) / seconds };
+    return { creates: answers / seconds, during: (count() - before) / seconds };
   }
 
   async function alone(): Promise<number> {
@@ -102,13 +88,13 @@ await session(async (session) => {
 
   /** Waits until nothing more comes. @returns how many came a second, until the last one */
   async function drained(): Promise<number> {
-    const [start, before] = [performance.now(), received];
+    const [start, before] = [performance.now(), count()];
     let last = { count: before, at: start };
     while (performance.now() - last.at < SILENCE * 1_000) {
       await sleep(50);
-      if (received !== last.count) last = { count: received, at: performance.now() };
+      if (count() !== last.count) last = { count: count(), at: performance.now() };
     }
-    return (received - before) / ((last.at - start) / 1_000);
+    return (count() - before) / ((last.at - start) / 1_000);
   }
 
   async function announced() {
@@ -116,28 +102,26 @@ await session(async (session) => {
     await startAfresh(database);
     await drained();
     const memory = residentMemory(server.pid, 'now');
-    const before = received;
+    const before = count();
     const { creates, during } = await creating(server);
     const drain = await drained();
     const plants = await database.countSettledPlants();
-    if (received - before < plants) throw new Error(`${plants} plants, of which ${received - before} were delivered`);
+    const delivered = count() - before;
+    if (delivered < plants) throw new Error(`${plants} plants, of which ${delivered} were delivered`);
     const growth = (residentMemory(server.pid, 'now') - memory) / MIB;
     await server.stop();
     return { creates, during, drain, growth };
   }
 
-  /** @returns the CPU of the service and of Postgres, in percent of a core, while nothing happens under all leases */
+  /** @returns the CPU of the service and of Postgres */
   async function idle(endpoints: number): Promise<number> {
-    const server = await startWith(Array.from({ length: endpoints }, (_, n) => `${url}${n}`));
-    const held = async () =>
-      (await database.query('select from webhooks where holder is not null and expires > now()')).length;
-    while ((await held()) < endpoints) await sleep(50);
-    await sleep(WARM_UP);
-    const used = () => cpuTime(server.pid).own + cpuTimeOfFamily(database.postmaster);
-    const [start, before] = [performance.now(), used()];
-    await sleep(seconds * 1_000);
-    const percent = ((used() - before) * 100_000) / (performance.now() - start);
-    if ((await held()) < endpoints) throw new Error('a lease was lost meanwhile, which would look idle');
+    const server = await startWith(endpointsOf(receiver, endpoints));
+    const held = () => database.query('select from webhooks where holder is not null and expires > now()');
+    const percent = await idleCpu(
+      async () => (await held()).length === endpoints,
+      () => cpuTime(server.pid).own + cpuTimeOfFamily(database.postmaster),
+      seconds,
+    );
     await server.stop();
     return percent;
   }
@@ -172,13 +156,23 @@ await session(async (session) => {
     return ratios;
   }
 
-  const all: { ratio: number; during: number; drain: number; growth: number; idle: number; more: number }[] = [];
+  /** @returns what one idle endpoint takes beyond none, and what as many as there may be take */
+  async function beyondNone(idle: (endpoints: number) => Promise<number>): Promise<[one: number, many: number]> {
+    const none = await idle(0);
+    return [(await idle(1)) - none, (await idle(MANY)) - none];
+  }
+
+  const all: Record<
+    'ratio' | 'during' | 'drain' | 'growth' | 'one' | 'many' | 'embeddedOne' | 'embeddedMany',
+    number
+  >[] = [];
   const beside: Awaited<ReturnType<typeof besideTroubles>> = [];
   for (let round = 1; round <= rounds; round++) {
     const without = await alone();
     const { creates, ...figures } = await announced();
-    const one = await idle(1);
-    const measured = { ratio: creates / without, ...figures, idle: one, more: (await idle(MANY)) - one };
+    const [one, many] = await beyondNone(idle);
+    const [embeddedOne, embeddedMany] = await beyondNone((count) => embeddedIdleCpu(count, receiver, seconds, session));
+    const measured = { ratio: creates / without, ...figures, one, many, embeddedOne, embeddedMany };
     all.push(measured);
     const words = Object.entries(measured).map(([name, value]) => `${name} ${number(value)}`);
     console.error(`round ${round}/${rounds}: ${words.join(', ')}`);
@@ -190,8 +184,10 @@ await session(async (session) => {
     atLeast(500, 'plants delivered a second meanwhile', each('during')),
     atLeast(2_000, 'plants delivered a second afterwards, until none waits', each('drain')),
     atMost(100, 'MiB that the service has grown by then', each('growth')),
-    atMost(5, 'CPU that an idle webhook takes with service and Postgres, in % of a core', each('idle')),
-    atMost(5, `CPU that ${MANY} idle webhooks take beyond that of one, in % of a core`, each('more')),
+    atMost(5, 'CPU of service and Postgres for an idle webhook beyond that for none, in % of a core', each('one')),
+    atMost(5, `the same for ${MANY} idle webhooks`, each('many')),
+    atMost(5, 'embedded database: CPU for an idle webhook beyond that for none, in % of a core', each('embeddedOne')),
+    atMost(5, `the same for ${MANY} idle webhooks`, each('embeddedMany')),
     ...Object.keys(webhookTroubles).map((trouble) => {
       const ratios = beside.filter(({ name }) => name === trouble).map(({ creates }) => creates);
       return atLeast(0.95, `creates beside one more receiver that ${trouble}: throughput ÷ without it`, ratios);
@@ -206,14 +202,3 @@ await session(async (session) => {
   const { machine, versions, ...where } = await circumstances(database);
   publish('webhooks.json', { ...where, machine, versions, settings: { rounds, seconds }, claims });
 });
-
-async function listening(server: HttpServer, { opened }: Session): Promise<string> {
-  server.keepAliveTimeout = 60_000;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  opened.defer(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-}

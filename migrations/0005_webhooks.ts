@@ -6,9 +6,11 @@ import { type Kysely, sql } from 'kysely';
  *
  * `plants` says to which table the position belongs. A dump has it by name, so that it stays right if both tables are
  * restored; if only the plants are, it is that of a table that is gone.
+ *
+ * Can be run again, as after a restore without this table.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
-  await sql`create table webhooks (
+  await sql`create table if not exists webhooks (
     endpoint text primary key,
     plants regclass not null,
     changed bigint not null,
@@ -27,4 +29,10 @@ export async function up(database: Kysely<unknown>): Promise<void> {
 
 export async function down(database: Kysely<unknown>): Promise<void> {
   await sql`drop table webhooks`.execute(database);
+}
+
+/** Whether the table is there. */
+export async function isIntact(database: Kysely<unknown>): Promise<boolean> {
+  const { rows } = await sql`select where to_regclass('webhooks') is not null`.execute(database);
+  return rows.length > 0;
 }

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { PurgeSelection } from './adapters/postgres/changes/plant-purge.ts';
-import { withOfflineStore } from './commands/offline-store.ts';
+import { withStore } from './commands/command-store.ts';
 import { formatCount, showProgress } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
 import { readDatabaseConfig } from './config/config.ts';
@@ -80,22 +80,27 @@ function idIn(text: string): bigint {
 /** @returns the exit code */
 async function run({ selection, isConfirmed, none }: ReturnType<typeof purgeArguments>): Promise<number> {
   let plants = 0;
-  await withOfflineStore(readDatabaseConfig(), async ({ purge }) => {
+  await withStore(readDatabaseConfig(), async ({ purge }) => {
     const hideProgress = showProgress(() => ({ plants, part: undefined }), process.stderr);
     try {
+      if (stop.aborted) return;
       for await (const count of purge(selection, !isConfirmed)) {
         plants += count;
-        if (stop.aborted) break;
+        if (stop.aborted) return;
       }
     } finally {
       hideProgress();
     }
   });
   const what = `${formatCount(plants)} deleted ${plants === 1 ? 'plant' : 'plants'}`;
+  if (stop.aborted) {
+    say(`Interrupted: ${what} ${isConfirmed ? 'forgotten' : 'counted'} so far. Run the same command again.`);
+    return stop.reason;
+  }
   say(
     isConfirmed
       ? `${what} forgotten: ${plants === 0 ? none : 'the ids are free'}`
       : `${what} would be forgotten: ${plants === 0 ? none : 'to do it, add --yes'}`,
   );
-  return stop.aborted ? stop.reason : 0;
+  return 0;
 }

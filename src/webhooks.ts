@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import {
   type KnownEndpoint,
-  MOST_COUNTED,
+  MAX_COUNTED,
   type webhookEndpoints,
 } from './adapters/postgres/webhooks/webhook-endpoints.ts';
-import { withOfflineStore } from './commands/offline-store.ts';
+import { withStore } from './commands/command-store.ts';
 import { formatCount } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
 import { readDatabaseConfig } from './config/config.ts';
@@ -54,7 +54,7 @@ function changeIn(args: string[]): Change | undefined {
 
 /** @returns the exit code */
 function run(change: Change | undefined): Promise<number> {
-  return withOfflineStore(readDatabaseConfig(), async ({ webhooks }) => {
+  return withStore(readDatabaseConfig(), async ({ webhooks }) => {
     const states = await webhooks.states();
     console.log(change === undefined ? described(states) : await apply(change, states, webhooks));
     return 0;
@@ -92,7 +92,7 @@ function described(states: KnownEndpoint[]): string {
 }
 
 function lineOf({ endpoint, behind, isParked, failures, reason, failing, retryIn }: KnownEndpoint): string {
-  const waiting = `changes that wait: ${formatCount(behind)}${behind === MOST_COUNTED ? ' or more' : ''}`;
+  const waiting = `changes that wait: ${formatCount(behind)}${behind === MAX_COUNTED ? ' or more' : ''}`;
   const where = failing === undefined ? '' : `, at the plant with the id ${failing.id}`;
   const failed = `after ${failures} failed ${failures === 1 ? 'attempt' : 'attempts'} (${reason}${where})`;
   if (isParked) return `${endpoint}: parked ${failures === 0 ? `(${reason})` : failed}; ${waiting}`;

@@ -10,7 +10,7 @@ import { embeddedDatabase } from '../src/adapters/postgres/embedded/embedded-dat
 import { openFailure } from '../src/adapters/postgres/embedded/open-pglite.ts';
 import { migrateUp } from '../src/adapters/postgres/schema/migrator.ts';
 import { startPostgresServer } from '../tooling/postgres-server.ts';
-import { post, TOKEN } from './support/api-server.ts';
+import { post, refusalOf, TOKEN } from './support/api-server.ts';
 import { embeddedFolder } from './support/embedded-template.ts';
 import { atEnd, forAllTests } from './support/lifetimes.ts';
 import { listening } from './support/servers/local-server.ts';
@@ -47,6 +47,17 @@ const migrate = (command: string, environment: Record<string, string>, folder?: 
   runProgram(['migrate.ts', command], environment, folder);
 
 describe('a DATA_DIR', () => {
+  test.each([
+    ['webhooks.ts', 'status'],
+    ['purge.ts', '--deleted-before', '90d'],
+  ])('of an earlier version is not migrated by a command that only shows something: %s %s', async (...command) => {
+    const DATA_DIR = await embeddedFolder('empty');
+    const pending = expect.stringMatching(/^migrations are pending \(0001_\w+, .*\): run npm run migrate\n$/);
+    for (let times = 0; times < 2; times++) {
+      expect(await runProgram(command, { DATA_DIR })).toMatchObject({ code: 1, stderr: pending });
+    }
+  });
+
   test('that is a file, is below one, or is in a file system that takes no folders is refused', async () => {
     const file = join(await temporaryFolder(), 'file');
     await writeFile(file, 'mine');
@@ -187,6 +198,15 @@ describe('a database', () => {
       await database.query(`alter table ${fix}`);
       expect(await databaseCheck(service)).toBe('ok');
     }
+    expect((await post(service.apiUrl, plant)).status).toBe(200);
+  });
+
+  test('whose table plants a crash would empty stores nothing until that is fixed', async () => {
+    const database = await migratedDatabase();
+    await database.query('alter table plants set unlogged');
+    const service = await startOn(database.url);
+    expect(await refusalOf(await post(service.apiUrl, plant))).toEqual([503, 50300, expect.any(String)]);
+    await database.query('alter table plants set logged');
     expect((await post(service.apiUrl, plant)).status).toBe(200);
   });
 

@@ -83,7 +83,8 @@ export async function startPostgresServer(
       restart,
       async stop() {
         if (server.exitCode === null && server.signalCode === null) {
-          server.kill('SIGINT');
+          // Nothing needs its files. A backend that does not respond would block an orderly end; this kills it after 5 s.
+          server.kill('SIGQUIT');
           await once(server, 'exit');
         }
         await rm(folder, { recursive: true, force: true });

@@ -16,7 +16,7 @@ export interface paths {
         put?: never;
         /**
          * Create a plant
-         * @description The same record sent again answers 200 again and changes nothing. Unknown members are ignored.
+         * @description The same record sent again gets 200 again and changes nothing. Unknown members are ignored.
          */
         post: operations["createPlant"];
         delete?: never;
@@ -39,7 +39,7 @@ export interface paths {
         get: operations["findPlant"];
         /**
          * Change a plant
-         * @description Replaces the name and the tag of a plant that exists; without `tag` it has none then. So a member that ChangedPlant does not name, which may be a misspelt `tag`, is refused. The same again answers 200 again and changes nothing, whatever If-Match says, unless If-None-Match excludes it.
+         * @description Replaces the name and the tag of a plant that exists; without `tag` it has none then. So a member that ChangedPlant does not name, which may be a misspelt `tag`, is refused. The same again gets 200 again and changes nothing, whatever If-Match says, unless If-None-Match excludes it.
          */
         put: operations["changePlant"];
         post?: never;

@@ -14,11 +14,16 @@ export function createPlant(plants: AddPlant): CreatePlant {
   return async (newPlant) => {
     checkNewPlant(newPlant);
     const found = await plants.add(newPlant);
-    if (found === 'deleted') throw new PlantStoreError('id_retired', `id ${newPlant.id} belongs to a deleted plant`);
+    if (found === 'deleted') throw new PlantStoreError('id_retired', conflictMessage(newPlant.id, 'id_retired'));
     if (found !== 'created' && !isSamePlant(found, newPlant)) {
-      throw new PlantStoreError('id_taken', `id ${newPlant.id} belongs to a different plant`);
+      throw new PlantStoreError('id_taken', conflictMessage(newPlant.id, 'id_taken'));
     }
     const { id: _, ...plant } = newPlant;
     return plant;
   };
+}
+
+/** Why a plant cannot be created with an id, in words. */
+export function conflictMessage(id: bigint, code: 'id_taken' | 'id_retired'): string {
+  return `id ${id} belongs to a ${code === 'id_taken' ? 'different' : 'deleted'} plant`;
 }

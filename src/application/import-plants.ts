@@ -17,8 +17,9 @@ interface ImportOptions {
  * It is as if they were created, or changed, one after another. Of plants with one id only the first is stored, or the
  * last if it replaces others.
  *
- * @throws PlantStoreError `store_unavailable` once nothing of it runs any more, whatever part of it was done, if the
- * outcome of a plant is not known, as when the signal has aborted before it was done
+ * @throws PlantStoreError `store_unavailable` if the outcome of a plant is not known, or the signal has aborted before all
+ * was done. Any part of it may be done then; at most a group that awaits its turn still begins, and a statement whose call
+ * has timed out may still run
  */
 export type ImportPlants = (list: readonly NewPlant[], options: ImportOptions) => Promise<ImportOutcome[]>;
 
@@ -74,7 +75,8 @@ export function importPlants(plants: AddPlant & UpdatePlant, othersWrites: () =>
     async function storeGroups(): Promise<void> {
       while (waiting.length > 0) {
         await inTurn(() => waiting.splice(0, GROUP).map(storeOf));
-        // After a group: a client that has only closed its side gets on, and its response if nothing is left to do.
+        // Checked after a group, so that a client that has half-closed its connection still gets its response if this was
+        // the last group.
         if (signal.aborted) return;
       }
     }
@@ -105,7 +107,7 @@ function groupTurns(othersWrites: () => number) {
   }
 
   return async (work: () => readonly Promise<void>[]): Promise<void> => {
-    // Before it waits: others may have their turn in the pause of another group.
+    // Read before waiting, since others may write during the pause that follows another group.
     const before = othersWrites();
     await new Promise<void>((resolve) => {
       waiting.push(resolve);

@@ -96,14 +96,15 @@ async function* batches(
   let reading = plants.readBatch(from, Math.min(left, BATCH));
   for (;;) {
     const batch = await reading;
-    // One that has only closed its side still gets what is found; what is sent shows whether it is there.
-    if (signal?.aborted && batch.count === 0) throw new PlantStoreError('store_unavailable', 'the client has left');
+    // A client that has only closed its side still gets what is found; what is sent shows whether the client is there.
+    if (signal?.aborted && batch.count === 0 && !batch.isLast)
+      throw new PlantStoreError('store_unavailable', 'the client has left');
     left -= batch.count;
     const isOver = batch.isLast || left === 0;
     if (!isOver) {
       from = rangeBehind(from, batch);
       reading = plants.readBatch(from, Math.min(left, BATCH));
-      // It throws when its turn comes, unless nobody wants it any more.
+      // The next `await reading` throws the error, unless the consumer has stopped.
       reading.catch(() => {});
     }
     if (batch.count > 0) yield batch.lines;

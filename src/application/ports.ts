@@ -23,7 +23,10 @@ export interface LoadPlant {
   find(id: bigint): Promise<Stored>;
 }
 
-/** Whether the stored plant may be changed. It may be called more than once. */
+/**
+ * Whether the stored plant may be changed. It is asked of every plant that is found, of one with equal content, too, and
+ * again if that plant changes meanwhile: the last answer is about the plant that the outcome is about.
+ */
 export type Condition = (stored: NewPlant) => boolean;
 
 export interface UpdatePlant {

@@ -8,6 +8,15 @@ import type { serviceAddress } from './service-address.ts';
 /** Milliseconds for which a part is sent again. */
 const PATIENCE = 60_000;
 
+/** In place of a status, if there was no response. */
+const NONE = 0;
+
+/** The same as the service's status for a request that took too long. */
+const TOO_SLOW = 408;
+
+/** A slow connection carries a part of so many bytes in time. */
+const SMALL = 16 * 1_024;
+
 export const RUN_AGAIN = 'Run the same command again to import the remaining plants.';
 
 /**
@@ -22,18 +31,21 @@ export function partSender({ url, token }: ReturnType<typeof serviceAddress>, ty
   async function post(...[query, body]: Parameters<Send>) {
     const signal = AbortSignal.timeout(PATIENCE);
     const target = `${url}/import?${new URLSearchParams(query)}`;
-    const response = await fetch(target, { method: 'POST', redirect: 'error', headers, body, signal });
-    return { status: response.status, text: await response.text() };
+    const response = await fetch(target, { method: 'POST', redirect: 'manual', headers, body, signal });
+    return { status: response.status, text: response.headers.get('location') ?? (await response.text()) };
   }
 
   return async (...part) => {
     for (let start = 0; ; await delay(1_000)) {
-      const { status, text } = await post(...part).catch((error) => ({ status: 503, text: `${error.cause ?? error}` }));
-      const answer = answerOf(text);
-      if (status === 200 && isResult(answer)) return answer;
-      const { error, message = `${status} ${text.slice(0, 200)}` } = answer;
-      if (status === 413 || error === 40013) return undefined;
-      if (status < 300) throw new Error(`${url} is not a Plant Store: it answers ${message}`);
+      const { status, text } = await post(...part).catch((error) => ({
+        status: error.name === 'TimeoutError' ? TOO_SLOW : NONE,
+        text: `${error.cause ?? error}`,
+      }));
+      const said = parse(text);
+      if (status === 200 && isResult(said)) return said;
+      const { error, message = `${status || ''} ${text.slice(0, 200)}`.trim() } = said;
+      if (status === 413 || error === 40013 || (status === TOO_SLOW && part[1].length > SMALL)) return undefined;
+      if (status !== NONE && status < 400) throw new Error(`${url} is not a Plant Store: it says ${message}`);
       if (isDefinite(status)) throw new Error(error === undefined ? `${url}: ${message}` : message);
       if (start === 0) say(`${url} cannot be used now (${message}): trying again for a minute`);
       start ||= performance.now();
@@ -43,10 +55,10 @@ export function partSender({ url, token }: ReturnType<typeof serviceAddress>, ty
 }
 
 type Result = Static<typeof ImportResult>;
-type Answer = Partial<Result & Static<typeof ErrorBody>>;
+type ResponseBody = Partial<Result & Static<typeof ErrorBody>>;
 
 /** What the service says; nothing if the text is not JSON, as that of a proxy may be. */
-function answerOf(text: string): Answer {
+function parse(text: string): ResponseBody {
   try {
     return JSON.parse(text, exactId) ?? {};
   } catch {
@@ -54,10 +66,11 @@ function answerOf(text: string): Answer {
   }
 }
 
-const isResult = (answer: Answer): answer is Result => answer.consumed !== undefined;
+const isResult = (body: ResponseBody): body is Result => body.consumed !== undefined;
 
 /** Whether the same request would get the same response again. */
-const isDefinite = (status: number) => status === 501 || (status < 500 && status !== 408 && status !== 429);
+const isDefinite = (status: number) =>
+  status === 501 || (status !== NONE && status < 500 && status !== TOO_SLOW && status !== 429);
 
 /** JSON.parse makes a number of an id, which loses digits. */
 function exactId(key: string, value: unknown, context?: { readonly source?: string }): unknown {

@@ -1,4 +1,4 @@
-import { closeSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import type { SentPart } from './send-list.ts';
 
 /**
@@ -19,7 +19,7 @@ export function rejectedFile(path: string, isNumbered: boolean) {
       file = openSync(path, 'wx');
       write(names ?? '');
     }
-    writeSync(file, text, null, 'latin1');
+    writeFileSync(file, text, 'latin1');
   }
 
   return {

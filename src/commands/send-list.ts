@@ -6,13 +6,13 @@ type Result = Static<typeof ImportResult>;
 /** What the service has read of a part of a list, and how many lines of the list are before it. */
 export type SentPart = Result & { readonly bytes: Buffer; readonly linesBefore: number };
 
-/** Sends a part; resolves to undefined if it is too large. @throws Error, naming the line in it, if it is refused */
+/** Sends a part; resolves to undefined if it is too large, also for a slow connection. @throws Error, naming the line in it, if it is refused */
 export type Send = (query: Readonly<Record<string, string>>, part: Buffer<ArrayBuffer>) => Promise<Result | undefined>;
 
 /** Bytes of the first part: the default BODY_LIMIT. */
 const PART = 1024 ** 2;
 
-/** Bytes between a part too small for its first record and a part that is too large, at which the search ends. */
+/** The search for a part size ends when the sizes known to be too small and too large differ by fewer bytes than this. */
 const PRECISION = 1_024;
 
 /** Sends a list in parts: what the service leaves of a part begins the next one. @throws Error, naming the line */
@@ -32,11 +32,14 @@ export async function* sendList(
 
   /** @returns whether there is anything to send */
   async function fill(length: number): Promise<boolean> {
-    while (rest.length < length && !hasEnded) {
+    const filled = [rest];
+    for (let has = rest.length; has < length && !hasEnded; ) {
       const { value = Buffer.alloc(0), done = false } = await source.next();
       hasEnded = done;
-      rest = Buffer.concat([rest, value]);
+      has += value.length;
+      filled.push(value);
     }
+    if (filled.length > 1) rest = Buffer.concat(filled);
     return !hasEnded || rest.some((byte) => byte > 0x20);
   }
 

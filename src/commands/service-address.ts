@@ -1,11 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from '../config/config.ts';
+import { httpUrl } from '../config/config-rules.ts';
 import { environment } from '../config/environment.ts';
 
 /** The service of PLANT_STORE_URL, or else that of this folder, whose token goes nowhere else. @throws Error if none is known */
 export function serviceAddress(): { readonly url: string; readonly token: string } {
   const { PLANT_STORE_URL: url, PLANT_STORE_TOKEN: token } = environment();
+  if (url && httpUrl.parse(url) === undefined) throw new Error(`PLANT_STORE_URL must be ${httpUrl.mustBe}`);
   if (url && token) return { url: url.replace(/\/$/, ''), token };
   const advice = 'set PLANT_STORE_URL and PLANT_STORE_TOKEN';
   if (url || token) throw new Error(`${advice}, or neither of them`);

@@ -78,10 +78,16 @@ async function start(
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
   const stopWebhooks = await webhooks.start(plants);
   opened.defer(stopWebhooks);
+  const { bodyLimit, limits, maxStreams, maxFollowers, maxConnections } = config;
+  const { host, port, reusePort, baseUrl, corsOrigins, pages } = config.api;
   const app = api({
-    ...config,
-    ...config.api,
-    baseUrl: () => config.api.baseUrl ?? apiServer.url,
+    bodyLimit,
+    limits,
+    maxStreams,
+    maxFollowers,
+    corsOrigins,
+    pages,
+    baseUrl: () => baseUrl ?? apiServer.url,
     cases: useCases(plants),
     verifyToken,
     log,
@@ -104,8 +110,6 @@ async function start(
   const listening = serve(managementApp, operators.host, operators.port, log);
   const managementServer = await orPortProblem('MANAGEMENT_', operators.port, listening);
   opened.defer(() => managementServer.close(0));
-  const { host, port, reusePort } = config.api;
-  const { maxConnections } = config;
   const apiServer = await orPortProblem('', port, serve(app, host, port, log, { maxConnections }, reusePort));
   // The remaining time is for closing the database.
   opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9, acceptFor));

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { contentOf } from '../config/list-file.ts';
+import { contentOf } from '../config/file-rule.ts';
 
 /** Milliseconds between two readings. */
 const INTERVAL = 1_000;

@@ -6,7 +6,7 @@ import type { Database } from '../adapters/postgres/database.ts';
 import type { PostgresPlants } from '../adapters/postgres/postgres-plants.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookEntries } from '../adapters/postgres/webhooks/webhook-entries.ts';
-import { MISSING_ROW, placesGate, placesInFeed } from '../adapters/postgres/webhooks/webhook-places.ts';
+import { endpointEntry, MISSING_ROW, placesGate } from '../adapters/postgres/webhooks/webhook-places.ts';
 import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
 import type { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { type WebhookEndpoint, webhookSender } from '../adapters/webhooks/webhook-sender.ts';
@@ -40,11 +40,11 @@ export function webhooksOf(
   if (endpoints.length === 0) return { writeReady: schemaReady, start: async () => async () => {} };
   const names = endpoints.map(({ name }) => name);
   const callStore = storeCalls({ schemaReady, timeout });
-  const hasPlaces = placesInFeed(database, names);
+  const ensureEntered = endpointEntry(database, names);
 
   return {
     /** As `schemaReady`, for writes of plants: also waits until every endpoint has its place in the feed. */
-    writeReady: placesGate(hasPlaces, schemaReady, log),
+    writeReady: placesGate(ensureEntered, schemaReady, log),
     /**
      * Delivers them in the background.
      *
@@ -65,7 +65,7 @@ export function webhooksOf(
       const { send, close } = webhookSender(endpoints, { connections: WAVE });
       const deliver = deliverWebhooks({
         feed: webhookEntries(database, callStore, awaitEntries),
-        positions: webhookPositions(database, callStore, names, hasPlaces),
+        positions: webhookPositions(database, callStore, names, ensureEntered),
         send,
         isWriting,
         observer: observerOf(log, counters),

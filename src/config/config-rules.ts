@@ -58,17 +58,20 @@ export function flag(yes: string, no: string): Rule<boolean> {
   return { ...oneOf(yes, no), parse: (text) => (text === yes ? true : text === no ? false : undefined) };
 }
 
+/** fetch sends no requests to URLs with credentials, and its errors, which are logged, repeat them. */
 export const httpUrl: Rule<string> = {
-  mustBe: 'an http:// or https:// URL',
-  parse: (value) => (/^https?:$/.test(URL.parse(value)?.protocol ?? '') ? value : undefined),
+  mustBe: 'an http:// or https:// URL without a user and a password',
+  parse(value) {
+    const { protocol = '', username, password } = URL.parse(value) ?? {};
+    return /^https?:$/.test(protocol) && username === '' && password === '' ? value : undefined;
+  },
 };
 /** Whoever can tamper with keys or plants in transit can forge them, so plain HTTP is for this machine only. */
 export const httpsOrLoopbackUrl: Rule<string> = {
-  mustBe: 'an https:// URL, or an http:// URL of this machine',
+  mustBe: 'an https:// URL, or an http:// URL of this machine, without a user and a password',
   parse(value) {
     const { protocol, hostname = '' } = URL.parse(value) ?? {};
-    const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
-    return isSafe ? value : undefined;
+    return protocol === 'https:' || isLoopback(hostname) ? httpUrl.parse(value) : undefined;
   },
 };
 

@@ -91,6 +91,9 @@ function checkTogether(config: Config, { isSet, problem }: Reader): void {
     const names = tokens.map(({ name }) => name).join(', ');
     problem(`one of ${names} must be set when DATABASE_URL is: openssl rand -hex 32 makes a token`);
   }
+  if (isSet(VARIABLES.database.migrationUrl) && !isSet(VARIABLES.database.url)) {
+    problem('DATABASE_URL must be set when MIGRATION_DATABASE_URL is: only some commands read that one');
+  }
   if (api.port > 0 && api.port === management.port && api.host === management.host) {
     problem('MANAGEMENT_PORT must not be that of PORT, unless MANAGEMENT_HOST and HOST differ');
   }

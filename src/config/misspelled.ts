@@ -7,8 +7,11 @@ const MIN_LETTERS = 8;
 /** Letters that were inserted, left out or replaced. */
 const MAX_EDITS = 2;
 
-/** Our own variables, and those of other programs, here libpq, that are near one of ours by chance. */
-const KNOWN = [...NAMES, 'PGCONNECT_TIMEOUT'];
+/** Ours, with those that only the import reads (commands/service-address.ts). */
+const OURS = [...NAMES, 'PLANT_STORE_URL', 'PLANT_STORE_TOKEN'];
+
+/** The same, and those of other programs, here libpq, that are near one of ours by chance. */
+const KNOWN = [...OURS, 'PGCONNECT_TIMEOUT'];
 
 /** A variable of earlier versions. */
 const REMOVED = 'PROCESSES';
@@ -35,9 +38,9 @@ export function misspelled(environment: Readonly<Record<string, string | undefin
 /** The variable of ours whose name differs only by underscores, an S at the end or two swapped neighbors, or by little. */
 function nearest(name: string): string | undefined {
   const swapped = Array.from(name, (letter, n) => name.slice(0, n) + name.charAt(n + 1) + letter + name.slice(n + 2));
-  const known = NAMES.find((known) => plain(known) === plain(name) || swapped.includes(known));
+  const known = OURS.find((known) => plain(known) === plain(name) || swapped.includes(known));
   if (known !== undefined || name.length < MIN_LETTERS) return known;
-  return closestMatch(name, NAMES, { maxDistance: MAX_EDITS });
+  return closestMatch(name, OURS, { maxDistance: MAX_EDITS });
 }
 
 const plain = (name: string) => name.replaceAll('_', '').replace(/S$/, '');

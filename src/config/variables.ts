@@ -1,5 +1,5 @@
 import * as rules from './config-rules.ts';
-import { listFile } from './list-file.ts';
+import { listFile } from './file-rule.ts';
 import { secrets, webhookLines, webhookUrls } from './webhook-rules.ts';
 
 /** A variable: its name, what it must be, and its value while it is not set. */
@@ -23,8 +23,8 @@ function optional<Value>(name: string, rule: rules.Rule<Value>): Variable<Value 
 }
 
 /**
- * All variables that the service and its commands read, in the shape of the configuration, and in the order of
- * `docs/configuration.md` and `.env.example`. Times are in milliseconds, sizes in bytes.
+ * All variables that the service and the commands on its database read, in the shape of the configuration, and in the
+ * order of `docs/configuration.md` and `.env.example`. Times are in milliseconds, sizes in bytes.
  */
 export const VARIABLES = {
   api: {

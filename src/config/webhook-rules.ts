@@ -38,8 +38,7 @@ function parseLine(line: string) {
 }
 
 function isPlain(url: string): boolean {
-  const { username, password } = URL.parse(url) ?? {};
-  return username === '' && password === '' && !url.includes('#') && httpUrl.parse(url) !== undefined;
+  return !url.includes('#') && httpUrl.parse(url) !== undefined;
 }
 
 function isSecret(text: string): boolean {

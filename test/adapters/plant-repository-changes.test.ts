@@ -122,6 +122,14 @@ describe.each(openers)('on %s', (name, open) => {
       expect(await plants.replace(old(22n), is({ id: 22n, name: 'another' }))).toEqual(old(22n));
     });
 
+    test('asks the condition about content that is the same already, too, and last about what it resolves to', async () => {
+      await plants.add(old(23n));
+      const asked: NewPlant[] = [];
+      const note = (stored: NewPlant) => asked.push(stored) > 0;
+      expect(await plants.replace(old(23n), note)).toEqual(old(23n));
+      expect(asked.at(-1)).toEqual(old(23n));
+    });
+
     test('loses no update of 8 clients that each expect what they have read', async () => {
       await plants.add({ id: 31n, name: '0' });
       let successes = 0;

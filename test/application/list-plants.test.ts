@@ -12,11 +12,11 @@ const BATCH = await listBatchSize();
 const plant = (id: bigint, tag?: string): NewPlant => ({ id, name: `plant ${id}`, ...(tag !== undefined && { tag }) });
 const idsOf = (plants: readonly NewPlant[]) => plants.map(({ id }) => id);
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => plant(BigInt(n)));
-/** A store with these plants, and the use case over it. */
+/** A store with these plants, and the use case over it. Time stands still, since a busy machine takes long for a page. */
 function store(plants: readonly NewPlant[], replaced: (store: ReadPlants) => Partial<ReadPlants> = () => ({})) {
   const stored = new Map(plants.map((each) => [each.id, each]));
   const fake = fakePlants(stored);
-  return { stored, list: listPlants({ ...fake, ...replaced(fake) }) };
+  return { stored, list: listPlants({ ...fake, ...replaced(fake) }, () => 0) };
 }
 
 /** The use case over a store whose batches have three plants at most. */
@@ -174,6 +174,11 @@ describe('a search', () => {
     expect([list.first, list.next]).toEqual(['', undefined]);
     expect(await allOf(list)).toEqual([plant(39n)]);
     expect(await allOf(await searched(300)({ name, limit: 1_001 }))).toEqual(wanted);
+  });
+
+  test('ends as it would for others if its client has closed its side, and there is no more to look at', async () => {
+    const list = await searched(1)({ after: 36n, name: 'none', leaving: () => AbortSignal.abort() });
+    expect(await allOf(list)).toEqual([]);
   });
 
   test('stops when nobody wants its result any more', async () => {

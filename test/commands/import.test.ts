@@ -175,7 +175,7 @@ describe('in parts', () => {
   });
 });
 
-test('sends a part again after 503, after half an error, after a lost connection, and smaller after 413 of a proxy', async () => {
+test('sends a part again after 503, after half an error, after a lost connection, and smaller after 408 and 413', async () => {
   const responses: [number, string][] = [];
   const sizes: number[] = [];
   const proxy = createServer((request, response) => {
@@ -193,13 +193,33 @@ test('sends a part again after 503, after half an error, after a lost connection
     });
   });
   const url = `http://127.0.0.1:${await listening(proxy)}`;
-  responses.push([503, 'busy'], [502, '{"error":502'], [1, ''], [413, '<h1>too large</h1>']);
-  const file = await list('plants.csv', `id,name\n${Array.from({ length: 1_000 }, (_, n) => `${n},a\n`).join('')}`);
+  responses.push([503, 'busy'], [502, '{"error":502'], [1, ''], [413, '<h1>too large</h1>'], [408, 'slow']);
+  const file = await list(
+    'plants.csv',
+    `id,name\n${Array.from({ length: 1_000 }, (_, n) => `${n},${'a'.repeat(60)}\n`).join('')}`,
+  );
   const { code, stdout, stderr } = await runImport([file], folder, environment(`${url}/`));
   expect([code, counts(stdout).created]).toEqual([0, 1_000]);
   expect(stderr).toBe(`${url} cannot be used now (503 busy): trying again for a minute\n`);
-  expect(sizes.slice(0, 5)).toEqual([5_898, 5_898, 5_898, 5_898, 2_949]);
+  expect(sizes.slice(0, 6)).toEqual([64_898, 64_898, 64_898, 64_898, 32_449, 16_224]);
 });
+
+test('ends at once at a redirect, which no repetition changes', async () => {
+  const Location = 'https://plants.example/import';
+  const proxy = createServer((_request, response) => response.writeHead(301, { Location }).end());
+  const url = `http://127.0.0.1:${await listening(proxy)}`;
+  const { code, stderr } = await runImport([EXAMPLES], folder, environment(url));
+  expect([code, stderr]).toEqual([1, `${url} is not a Plant Store: it says 301 ${Location}\n`]);
+});
+
+test.each(['localhost:3000', 'ftp://plants.example', 'http://user:password@plants.example'])(
+  'refuses %s as a URL, and says what it must be',
+  async (url) => {
+    const { code, stderr } = await runImport([await list('plants.csv', 'id,name\n1,a\n')], folder, environment(url));
+    const rule = 'PLANT_STORE_URL must be an http:// or https:// URL without a user and a password\n';
+    expect([code, stderr]).toEqual([1, rule]);
+  },
+);
 
 test('finishes the part that was sent when it is interrupted, and does the rest when it is run again', async () => {
   const held: (() => void)[] = [];
@@ -253,6 +273,10 @@ describe('the service', () => {
     [{ PLANT_STORE_URL: 'http://127.0.0.1:1' }, 'set PLANT_STORE_URL and PLANT_STORE_TOKEN, or neither of them'],
     [{}, 'this folder has no token that may create: start the service, or set PLANT_STORE_URL and PLANT_STORE_TOKEN'],
     [{ PORT: '0', ACCESS_TOKENS: TOKEN }, 'PORT is 0, so only the service knows where it listens: set PLANT_STORE_URL'],
+    [
+      { PLANTSTORE_URL: 'http://127.0.0.1:1', PLANTSTORE_TOKEN: TOKEN },
+      'PLANTSTORE_URL is not a variable of Plant Store: did you mean PLANT_STORE_URL?',
+    ],
     [{ PORT: 'x' }, 'PORT must be a port number from 0 to 65535'],
   ])('that %j gives is refused: %s', async (variables, message) => {
     const { code, stderr } = await runImport([EXAMPLES], folder, variables);
@@ -273,9 +297,9 @@ describe('the service', () => {
   });
 
   test.each([
-    [200, '<h1>Hello</h1>', 'URL is not a Plant Store: it answers 200 <h1>Hello</h1>'],
-    [200, '{"status":"ok"}', 'URL is not a Plant Store: it answers 200 {"status":"ok"}'],
-    [204, '', 'URL is not a Plant Store: it answers 204 '],
+    [200, '<h1>Hello</h1>', 'URL is not a Plant Store: it says 200 <h1>Hello</h1>'],
+    [200, '{"status":"ok"}', 'URL is not a Plant Store: it says 200 {"status":"ok"}'],
+    [204, '', 'URL is not a Plant Store: it says 204'],
     [404, '{', 'URL: 404 {'],
     [501, 'no POST here', 'URL: 501 no POST here'],
   ])('that is something else, which answers %i %s, ends it at once', async (status, text, message) => {

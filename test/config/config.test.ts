@@ -145,7 +145,11 @@ const UNREADABLE_RULE = `${DATABASE_RULE}, with special letters percent-encoded`
 test.each([
   ['PORT', ['-1', '65536', '80.5', '0x50', 'http', ' 80'], PORT_RULE],
   ['MANAGEMENT_PORT', ['65536'], PORT_RULE],
-  ['BASE_URL', ['plants.example', 'ftp://plants.example', 'https://'], 'must be an http:// or https:// URL'],
+  [
+    'BASE_URL',
+    ['plants.example', 'ftp://plants.example', 'https://', 'https://user:password@plants.example'],
+    'must be an http:// or https:// URL without a user and a password',
+  ],
   ['CORS_ORIGINS', ['app.example', 'ftp://app.example', 'null'], ORIGINS_RULE],
   ['CORS_ORIGINS', ['/', '/path', ':443', ',', ',*'].map((end) => `https://app.example${end}`), ORIGINS_RULE],
   ['CORS_ORIGINS', ['https://App.example', 'https://*.app.example'], ORIGINS_RULE],
@@ -327,12 +331,14 @@ test.each(['require', 'prefer', 'verify-ca'])(
   },
 );
 
-test('gives migrations a URL of their own if there is one, and then needs no other', () => {
+test('gives migrations a URL of their own if there is one, and does not start an empty store without the other', () => {
   const MIGRATION_DATABASE_URL = 'postgres://owner@db.example/plants';
   expect(readDatabaseConfig({ MIGRATION_DATABASE_URL, DATABASE_URL })).toMatchObject({ url: MIGRATION_DATABASE_URL });
   expect(readDatabaseConfig({ MIGRATION_DATABASE_URL })).toMatchObject({ url: MIGRATION_DATABASE_URL });
   expect(readDatabaseConfig({ MIGRATION_DATABASE_URL: '', DATABASE_URL })).toMatchObject({ url: DATABASE_URL });
-  expect(readConfig({ MIGRATION_DATABASE_URL })).toStrictEqual(defaults);
+  expect(mistakes({ MIGRATION_DATABASE_URL })).toEqual([
+    'DATABASE_URL must be set when MIGRATION_DATABASE_URL is: only some commands read that one',
+  ]);
   const wrong = { MIGRATION_DATABASE_URL: 'db.example', DATABASE_URL };
   expect(mistakes(wrong, readDatabaseConfig)).toEqual([`MIGRATION_DATABASE_URL ${DATABASE_RULE}`]);
 });
@@ -497,7 +503,8 @@ describe('tokens of an identity provider', () => {
       'https://login.example:8443/',
     ];
     for (const url of right) expect(readConfig({ ...jwt, JWT_JWKS_URL: url }).jwt?.jwksUrl).toBe(url);
-    const rule = 'JWT_JWKS_URL must be an https:// URL, or an http:// URL of this machine';
+    const rule =
+      'JWT_JWKS_URL must be an https:// URL, or an http:// URL of this machine, without a user and a password';
     const hosts = ['login.example', 'localhost.example', '127.example'];
     for (const url of [...hosts.map((host) => `http://${host}/keys`), 'ftp://[::1]/', 'keys']) {
       expect([url, ...mistakes({ ...jwt, JWT_JWKS_URL: url })]).toEqual([url, rule]);

@@ -12,7 +12,7 @@ test('the lock file, the OpenAPI document and the newest release of the changelo
   const lock = JSON.parse(read('package-lock.json'));
   expect([lock.version, lock.packages[''].version]).toEqual([version, version]);
   expect(JSON.parse(read('test/golden/openapi.json')).info.version).toBe(version);
-  expect(/^## (\d\S*)/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version);
+  expect(/^## \[(\d\S*)\] - \d{4}-\d\d-\d\d$/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version);
 });
 
 test('the image is labelled with it, and the manifests use the image of that name', async () => {

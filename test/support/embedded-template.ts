@@ -33,7 +33,7 @@ export async function putEmbeddedDatabase(folder: string, kind: keyof typeof mak
     await makers[kind](unfinished);
     await rename(unfinished, finished);
   } else {
-    await eventually(() => existsSync(finished));
+    await eventually(() => existsSync(finished), 300_000);
   }
   await cp(finished, folder, { recursive: true });
 }

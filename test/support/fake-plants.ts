@@ -61,8 +61,8 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
     find: async (id) => stored.get(id),
     async replace(plant, condition) {
       const now = stored.get(plant.id);
-      const isNew = typeof now === 'object' && !isSamePlant(now, plant);
-      return isNew && isThere(plant.id, condition) ? set(plant.id, plant) : now;
+      const mayReplace = isThere(plant.id, condition) && typeof now === 'object' && !isSamePlant(now, plant);
+      return mayReplace ? set(plant.id, plant) : now;
     },
     remove: async (id, condition) => (isThere(id, condition) ? set(id, 'deleted') : stored.get(id)),
     async readBatch(range, count) {

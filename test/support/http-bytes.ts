@@ -20,7 +20,7 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** The responses in all that has come back, each with a Content-Length or without a body; 100 Continue is none yet. */
+/** The whole responses in all that has come back; 100 Continue is none yet. */
 export function responsesIn(received: Buffer): RawResponse[] {
   const end = received.indexOf('\r\n\r\n');
   if (end < 0) return [];
@@ -30,10 +30,25 @@ export function responsesIn(received: Buffer): RawResponse[] {
   );
   // The response to HEAD has no body, whatever its length.
   const isHead = received.toString('latin1', end + 4).startsWith('HTTP/1.1 ');
-  const bodyEnd = end + 4 + (isHead ? 0 : Number(headers.get('content-length') ?? 0));
+  const isChunked = !isHead && headers.has('transfer-encoding');
+  const length = isHead ? 0 : Number(headers.get('content-length') ?? 0);
+  const after = received.subarray(end + 4);
+  const { body, rest } = isChunked
+    ? chunksIn(after)
+    : { body: after.subarray(0, length), rest: after.subarray(length) };
   const status = Number(first.split(' ')[1]);
-  const rest = responsesIn(received.subarray(bodyEnd));
-  return status < 200 ? rest : [{ status, headers, body: received.toString('utf8', end + 4, bodyEnd) }, ...rest];
+  const others = responsesIn(rest);
+  return status < 200 ? others : [{ status, headers, body: body.toString() }, ...others];
+}
+
+/** A body in chunks (RFC 9112 section 7.1), and what is behind it. One that broke off takes all there is. */
+function chunksIn(received: Buffer): { readonly body: Buffer; readonly rest: Buffer } {
+  const start = received.indexOf('\r\n') + 2;
+  const size = Number.parseInt(received.toString('latin1', 0, start), 16);
+  const end = start + size + 2;
+  if (!(size > 0)) return { body: Buffer.alloc(0), rest: received.subarray(start + 2) };
+  const { body, rest } = chunksIn(received.subarray(end));
+  return { body: Buffer.concat([received.subarray(start, end - 2), body]), rest };
 }
 
 /**

@@ -11,11 +11,11 @@ import { plantsPageRoutes } from './page/plants-page.ts';
 import { type AdmissionLimits, admission } from './request/admission.ts';
 import { bodyReader } from './request/body-reader.ts';
 import { cors } from './request/cors.ts';
+import type { ExchangeContext } from './request/exchange-context.ts';
 import { koaApp } from './request/koa-app.ts';
 import { type RequestObserver, requestLog } from './request/request-log.ts';
 import { respond, responseLimits } from './request/response.ts';
 import { operationRoute } from './request/route.ts';
-import type { ExchangeContext } from './request/undocumented-koa.ts';
 
 interface ApiOptions {
   readonly cases: UseCases;

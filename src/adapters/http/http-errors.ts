@@ -45,7 +45,7 @@ export const errorKinds = {
   plant_deleted: kind(41000, 'the plant with the id 1 was deleted'),
   cursor_expired: kind(
     41001,
-    '"after" is not valid any more: start again without it, and drop what the new walk does not bring',
+    '"after" is not valid any more: start again without it, and delete what the new walk does not return',
   ),
   plant_differs: kind(41200, 'the plant with the id 1 is not as If-Match or If-None-Match requires'),
   expectation_failed: kind(41700, 'Expect may only be 100-continue'),

@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { errorKinds, HttpError } from './http-errors.ts';
 import { isLoopback } from './loopback.ts';
+import type { ExchangeContext } from './request/exchange-context.ts';
 import { koaApp } from './request/koa-app.ts';
 import { requestLog } from './request/request-log.ts';
 import { type HttpResponse, respond } from './request/response.ts';
-import type { ExchangeContext } from './request/undocumented-koa.ts';
 import type { ServedApp } from './sockets/server.ts';
 
 /**

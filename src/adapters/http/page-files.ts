@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { etagOf, ifNoneMatch } from './contract/etag.ts';
+import type { ExchangeContext } from './request/exchange-context.ts';
 import type { Route } from './request/koa-app.ts';
 import { respond } from './request/response.ts';
-import type { ExchangeContext } from './request/undocumented-koa.ts';
 
 /* The files of a page for people. They are no operation, so they need no token. */
 

@@ -79,7 +79,7 @@ export function shouldRetryAlone(error: unknown): boolean {
 }
 
 /** Whether a node of Citus did not respond, so that the rows of other nodes can be used. */
-export function isLostNode(error: unknown): boolean {
+function isLostNode(error: unknown): boolean {
   return isUnknown(error, 'lost_node') || sqlState(error) === CONNECTION_FAILURE;
 }
 

@@ -10,6 +10,7 @@ import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
 import type { fullDisk } from './full-disk.ts';
 import { withAdvice } from './schema/advice.ts';
 import { dangers } from './schema/dangers.ts';
+import { requireSafeTable } from './schema/safe-table.ts';
 import { requireMigrations } from './schema/schema-gate.ts';
 import { MISSING_ROW } from './webhooks/webhook-places.ts';
 
@@ -20,9 +21,9 @@ interface ReadinessOptions {
 }
 
 /**
- * Creates the check that plants can be stored and read now and would be durable. It resolves to what does not work even
- * so, and what to do, or to undefined if everything works. It rejects, saying what to do, if they cannot. Callers share
- * a run, which may outlast their patience.
+ * Creates the check that plants can be stored and read now and would be durable. It rejects, saying what to do, if they
+ * cannot. It resolves to what does not work although they can, and what to do, or to undefined if everything works.
+ * Callers share a run, which may take longer than a caller waits.
  *
  * @param webhooks their endpoints
  */
@@ -38,13 +39,14 @@ export function readiness(
     await requireMigrations(database);
     try {
       await database.verify?.();
+      await requireSafeTable(database);
       const problem = await tableProblem(database, endpoints.length > 0);
       await database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING));
       const first =
         problem ??
         (await nodesProblem()) ??
-        (await feedProblem(database)) ??
-        (await webhooksProblem(database, endpoints));
+        (await unlessMissing('change_feed', feedProblem(database))) ??
+        (await unlessMissing('webhooks', endpointsProblem(database, endpoints)));
       const problems = [disk?.problem(), first, ...(await dangers(database))];
       const all = problems.filter((one) => one !== undefined).join('; ');
       if (all !== '' && all !== logged) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
@@ -57,7 +59,10 @@ export function readiness(
 }
 
 /** Which of these endpoints get nothing until somebody acts. */
-async function webhooksProblem({ sql: database }: Database, endpoints: readonly string[]): Promise<string | undefined> {
+async function endpointsProblem(
+  { sql: database }: Database,
+  endpoints: readonly string[],
+): Promise<string | undefined> {
   if (endpoints.length === 0) return undefined;
   const rows = await database
     .selectFrom('webhooks')
@@ -85,38 +90,25 @@ const OLDEST_VERSION = 14;
  * Detects what an insert does not.
  *
  * @returns what does not work, in words: a version without changes and deletions needed fewer privileges, for example
- * @throws SchemaError if a crash would empty the table, or rows are hidden from this role
  */
 async function tableProblem({ sql: database }: Database, hasWebhooks: boolean): Promise<string | undefined> {
   const { rows } = await sql<{
     major: number;
-    isUnlogged: boolean;
-    hidesRows: boolean;
     canUpdate: boolean;
     canFollow: boolean;
     canName: boolean;
     canDeliver: boolean;
   }>`
     select current_setting('server_version_num')::int / 10000 as major,
-      relpersistence <> 'p' as "isUnlogged", row_security_active(oid) as "hidesRows",
       has_table_privilege(oid, 'update') as "canUpdate",
       coalesce(has_table_privilege(to_regclass('change_feed'), 'select'), true) as "canFollow",
       to_regclass('change_feed') is null or ${MAY_NAME} as "canName",
-      (select bool_and(has_table_privilege('webhooks', need))
-        from unnest(array['select', 'insert', 'update']) as need) as "canDeliver"
+      coalesce((select bool_and(has_table_privilege(to_regclass('webhooks'), need))
+        from unnest(array['select', 'insert', 'update']) as need), true) as "canDeliver"
     from pg_class where oid = to_regclass('plants')
   `.execute(database);
   const [table] = rows;
   if (table === undefined) return undefined;
-  if (table.isUnlogged) {
-    throw new SchemaError('a crash would empty the table plants: run ALTER TABLE plants SET LOGGED as its owner');
-  }
-  if (table.hidesRows) {
-    throw new SchemaError(
-      'row-level security applies to this role on the table plants and may refuse or hide plants: ' +
-        'run ALTER TABLE plants DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS',
-    );
-  }
   if (table.major < OLDEST_VERSION) {
     return `Postgres ${table.major} is older than ${OLDEST_VERSION}, the oldest version that is supported: upgrade it`;
   }
@@ -136,7 +128,16 @@ async function feedProblem(database: Database): Promise<string | undefined> {
     return undefined;
   } catch (error) {
     if (error instanceof PlantStoreError || error instanceof SchemaError) return error.message;
-    if (sqlState(error) === UNDEFINED_TABLE) return 'the table change_feed is missing: run npm run migrate';
+    throw error;
+  }
+}
+
+/** The problem, or that the table is missing: a restore may have left it out. */
+async function unlessMissing(table: string, problem: Promise<string | undefined>): Promise<string | undefined> {
+  try {
+    return await problem;
+  } catch (error) {
+    if (sqlState(error) === UNDEFINED_TABLE) return `the table ${table} is missing: run npm run migrate`;
     throw error;
   }
 }

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+const isWindows = process.platform === 'win32';
+
 /**
  * The token that a service without configured ones makes on its first start: 256 random bits, kept in the file
  * `access-token` of the folder, which only its owner can read. It survives a power loss. The caller must hold the
@@ -20,17 +22,19 @@ export async function ownToken(folder: string): Promise<string> {
     await writeFile(`${file}.new`, `${token}\n`, { mode: 0o600 });
     await rename(`${file}.new`, file);
   }
-  // Also one of an earlier start, which may have ended before this.
-  await sync(file, 'r+');
-  // Windows cannot sync folders.
-  if (process.platform !== 'win32') await sync(folder, 'r');
+  // Also a file that an earlier start wrote but may not have synced. Windows syncs only what is open for writing.
+  await sync(file, isWindows ? 'r+' : 'r');
+  if (!isWindows) await sync(folder, 'r');
   return token;
 }
 
+/** Does nothing where the system cannot do it, as with folders of some network file systems. */
 async function sync(path: string, flags: string): Promise<void> {
   const handle = await open(path, flags);
   try {
     await handle.sync();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
   } finally {
     await handle.close();
   }

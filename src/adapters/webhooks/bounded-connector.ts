@@ -1,7 +1,7 @@
 import { buildConnector } from 'undici';
 
 /** Octets that a socket hands to the parser of HTTP without a request in between, and once more what is read at a time. */
-const MOST_READ = 64 * 1024;
+const MAX_READ = 64 * 1024;
 
 /**
  * Connects as undici does, and destroys a socket that is sent too much: undici's parser limits neither the framing of
@@ -18,7 +18,7 @@ export function boundedConnector(timeout: number): buildConnector.connector {
       socket?.on('readable', () => {
         const { bytesRead: read, bytesWritten: written } = socket;
         if (written > atLastWrite.written) atLastWrite = { written, read };
-        else if (read - atLastWrite.read > MOST_READ) socket.destroy(new Error('the response is too long'));
+        else if (read - atLastWrite.read > MAX_READ) socket.destroy(new Error('the response is too long'));
       });
       callback(...result);
     });

@@ -20,7 +20,7 @@ interface SenderOptions {
 }
 
 /** Octets of a response's body, and milliseconds after its headers, that are read, to use its connection again. */
-const REST = { limit: 64 * 1024, time: 1_000 };
+const DUMP = { limit: 64 * 1024, time: 1_000 };
 
 /** Octets of its headers. */
 const MAX_HEADERS = 16 * 1024;
@@ -46,9 +46,9 @@ export function webhookSender(endpoints: readonly WebhookEndpoint[], { connectio
       const { signal } = overdue;
       const response = await origin.request({ method: 'POST', path, headers, body: message.record, signal });
       clearTimeout(timer);
-      timer = setTimeout(abort, REST.time);
+      timer = setTimeout(abort, DUMP.time);
       // What it says is of no interest, and neither is whether that comes to its end.
-      await response.body.dump({ limit: REST.limit, signal }).catch(() => {});
+      await response.body.dump({ limit: DUMP.limit, signal }).catch(() => {});
       return failureIn(response);
     } catch (error) {
       return { reason: reasonOf(error) };

@@ -28,7 +28,7 @@ export interface Lease {
   readonly endpoint: string;
   /** Unlike that of any other lease. */
   readonly holder: string;
-  /** The feed after it has to be delivered. */
+  /** The feed after this position remains to be delivered. */
   readonly position: Position;
   /** Attempts that have failed in a row, without any progress. */
   readonly failures: number;
@@ -44,7 +44,7 @@ export interface FailedAttempt {
   readonly failures: number;
   /** Milliseconds until the next attempt. */
   readonly retryIn: number;
-  /** Whether there is none until somebody resumes the endpoint. */
+  /** Whether no further attempt is made until an operator resumes the endpoint. */
   readonly isParked: boolean;
 }
 
@@ -68,7 +68,7 @@ export interface KeepPositions {
    * otherwise nothing changes.
    */
   advance(lease: Lease, position: Position): Promise<boolean>;
-  /** Notes a failed attempt and ends the lease; nothing changes if it was another. */
+  /** Notes a failed attempt and ends the lease. Does nothing if another lease has replaced this one. */
   fail(lease: Lease, attempt: FailedAttempt): Promise<void>;
   /** Ends leases. @param held as for `take` */
   release(held: ReadonlyMap<string, string>): Promise<void>;

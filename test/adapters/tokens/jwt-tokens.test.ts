@@ -253,6 +253,28 @@ describe('when the provider changes its keys', () => {
     expect(await outcome(verify, token)).toBe('refused');
   });
 
+  test('remembers no token whose check by a withdrawn one ends after the withdrawal is known', async () => {
+    const verify = await verifierWithKeys();
+    const token = await tokenOf(key, { jti: 'late' });
+    const [checking, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const { subtle } = globalThis.crypto;
+    const check = subtle.verify.bind(subtle);
+    const spy = jest.spyOn(subtle, 'verify').mockImplementationOnce(async (...all) => {
+      checking.resolve();
+      await mayEnd.promise;
+      return check(...all);
+    });
+    const late = outcome(verify, token);
+    await checking.promise;
+    provider.publish(otherKey);
+    pass(5 * SECOND);
+    expect(await outcome(verify, await tokenOf(otherKey))).toBe('accepted');
+    mayEnd.resolve();
+    expect(await late).toBe('accepted');
+    spy.mockRestore();
+    expect(await outcome(verify, token)).toBe('refused');
+  });
+
   test('notices that though the clock was put back', async () => {
     const verify = verifier();
     const token = await tokenOf(key, { exp: now() + 10 * HOUR });

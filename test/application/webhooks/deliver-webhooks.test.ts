@@ -108,6 +108,17 @@ test('sends some tens at once, no more before all of these are acknowledged, and
   expect(sent).toEqual(numbered(1, 132));
 });
 
+test('sends nothing of the next page once somebody else has the lease', async () => {
+  for (let id = 1n; id <= 150n; id++) store.write(id);
+  const { acknowledge } = responses();
+  start();
+  await time.settle();
+  for (const count of [32, 32, 32]) await acknowledge(count);
+  store.row(ENDPOINT).holder = 'another';
+  await acknowledge(4);
+  expect(sent).toEqual(numbered(1, 100));
+});
+
 test('an endpoint that does not respond delays no other one', async () => {
   respond = () => new Promise(() => {});
   start();

@@ -87,11 +87,16 @@ export async function fillIn(page: Page, texts: Partial<Record<'Id' | 'Name' | '
 export const press = (page: Page, name: string): Promise<void> =>
   page.getByRole('button', { name, exact: true }).click();
 
+/** Waits until the page knows what the token permits, by its first plants. Before that, it shows no button and takes no list. */
+const knowsPermissions = (page: Page): Promise<void> =>
+  page.locator('body.may-create, #rows [id^="plant-"]').first().waitFor();
+
 /**
  * Drops a list on the page, whose content is given as an expression for the page's own scripts, as is what is to happen
  * in the same turn of the event loop before it is dropped.
  */
 export async function drop(page: Page, name: string, content: string, before = ''): Promise<void> {
+  await knowsPermissions(page);
   await page.evaluate(`(() => {
     ${before};
     const dataTransfer = new DataTransfer();
@@ -126,10 +131,18 @@ export async function showsForm(page: Page, texts: Partial<Record<'Id' | 'Name' 
   }
 }
 
-/** What axe-core finds wrong with the page as it is now. */
-export async function violations(page: Page): Promise<string[]> {
+/** What axe-core finds wrong with the page as it is now, also by a rule that it does not apply by itself. */
+export async function violations(page: Page, rule = 'target-size'): Promise<string[]> {
   await page.evaluate(axe.source);
   return page.evaluate<string[]>(
-    "axe.run({ rules: { 'target-size': { enabled: true } } }).then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)].join(' ')))",
+    `axe.run({ rules: { '${rule}': { enabled: true } } }).then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)].join(' ')))`,
   );
 }
+
+/** What one can press or type in and is less than 24 pixels high or wide, wherever it stands; of a box, its label. */
+export const smallTargets = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(`[...document.querySelectorAll('a, button, input, select, textarea, summary')]
+    .filter((target) => target.checkVisibility() && !target.matches('.hidden'))
+    .map((target) => [target, (target.matches('[type=checkbox], [type=radio]') ? target.labels[0] : target).getBoundingClientRect()])
+    .filter(([, { width, height }]) => width < 24 || height < 24)
+    .map(([{ outerHTML }, { width, height }]) => outerHTML + ': ' + width + ' x ' + height)`);

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { conflictMessage } from '../../../application/create-plant.ts';
 import type { ImportOutcome } from '../../../application/import-plants.ts';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
@@ -131,7 +132,8 @@ function refusalsOf(records: readonly ListRecord[], outcomes: readonly ImportOut
   });
 }
 
+/** Not an error, whose stack would take longer than the rest: a list may have thousands of them. */
 function conflictOf(id: bigint, code: ImportOutcome | undefined) {
   if (code !== 'id_taken' && code !== 'id_retired') return undefined;
-  return { code, message: `id ${id} belongs to a ${code === 'id_taken' ? 'different' : 'deleted'} plant` };
+  return { code, message: conflictMessage(id, code) };
 }

@@ -22,15 +22,15 @@ const tagFilter: Parameter<string> = {
  * The characters of a text to search for, at most. A longer text can be chosen for which `strpos` takes more than 50 ms
  * in a name of a megabyte.
  */
-const LONGEST = 100;
+const MAX_TEXT_LENGTH = 100;
 
 const nameFilter: Parameter<string> = {
   description:
     'only plants whose names contain this text, letters of either case alike: `rosa` is in `Primrosa` and in `Rosa ' +
     'canina`. There is no index, so a page that has been searched for a second ends early, perhaps empty, with a Link',
-  mustBe: `a string of at most ${LONGEST} characters without U+0000`,
-  schema: Type.String({ maxLength: LONGEST }),
-  parse: (text) => (isStorableText(text) && [...text].length <= LONGEST ? text : undefined),
+  mustBe: `a string of at most ${MAX_TEXT_LENGTH} characters without U+0000`,
+  schema: Type.String({ maxLength: MAX_TEXT_LENGTH }),
+  parse: (text) => (isStorableText(text) && [...text].length <= MAX_TEXT_LENGTH ? text : undefined),
 };
 
 const csvSeparator = choice('what separates the cells of CSV; a comma if it is not given', separators);

@@ -9,7 +9,7 @@ export function sentType(headers: IncomingHttpHeaders, types: readonly string[])
   throw new HttpError('unsupported_media_type', mediaTypeRule(types));
 }
 
-/** Empty if it is none in UTF-8. */
+/** The media type without its parameters; empty if it is malformed or its charset is not UTF-8. */
 function utf8Type(contentType = ''): string {
   if (contentType === 'application/json') return contentType;
   try {

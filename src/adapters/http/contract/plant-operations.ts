@@ -1,3 +1,4 @@
+import { conditionNotMet } from '../../../application/change-plant.ts';
 import type { Condition } from '../../../application/ports.ts';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
@@ -29,7 +30,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       permission: 'create',
       tag: plantsTag,
       summary: 'Create a plant',
-      description: 'The same record sent again answers 200 again and changes nothing. Unknown members are ignored.',
+      description: 'The same record sent again gets 200 again and changes nothing. Unknown members are ignored.',
       body: jsonBody(NewPlant),
       response: jsonResponse(Plant),
       errors: ['id_taken', 'id_retired'],
@@ -59,7 +60,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       summary: 'Change a plant',
       description:
         'Replaces the name and the tag of a plant that exists; without `tag` it has none then. So a member that ' +
-        'ChangedPlant does not name, which may be a misspelt `tag`, is refused. The same again answers 200 again and ' +
+        'ChangedPlant does not name, which may be a misspelt `tag`, is refused. The same again gets 200 again and ' +
         'changes nothing, whatever If-Match says, unless If-None-Match excludes it.',
       parameters: { id: plantId },
       query: {},
@@ -74,16 +75,13 @@ export function plantOperations(cases: UseCases): Operation[] {
         }
         const condition = conditionOf(preconditions);
         if (condition === undefined) return changePlant(wanted);
-        let isSame = true;
+        let isExcluded = false;
         const plant = await changePlant(wanted, (stored) => {
-          isSame = false;
+          isExcluded = preconditions?.exclude(etagOf(encode(stored))) === true;
           return condition(stored);
         });
         // Equal content meets any If-Match (RFC 9110 section 13.1.1), but section 13.1.2 has no such exception.
-        if (isSame && preconditions?.exclude(etagOf(encode(plant)))) {
-          const message = `the plant with the id ${id} is so already, which If-None-Match excludes`;
-          throw new PlantStoreError('plant_differs', message);
-        }
+        if (isExcluded) throw conditionNotMet(id);
         return plant;
       },
     }),

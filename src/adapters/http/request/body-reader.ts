@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import bodyParser from 'koa-bodyparser';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { HttpError } from '../http-errors.ts';
-import type { ExchangeContext } from './undocumented-koa.ts';
+import type { ExchangeContext } from './exchange-context.ts';
 
 /**
  * Reads the body of a request, whatever its media type, as the bytes that were sent.

@@ -2,8 +2,9 @@ import Router from '@koa/router';
 import compose from 'koa-compose';
 import { type Exchange, fail } from '../exchange.ts';
 import { HttpError } from '../http-errors.ts';
+import type { ExchangeContext, ExchangeMiddleware } from './exchange-context.ts';
 import { respond } from './response.ts';
-import { contextOf, type ExchangeContext, type ExchangeMiddleware } from './undocumented-koa.ts';
+import { contextOf } from './undocumented-koa.ts';
 
 /** Far more than real clients send, and few enough to check quickly. */
 export const MAX_HEADERS = 200;

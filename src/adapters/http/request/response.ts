@@ -4,15 +4,11 @@ import { pipeline } from 'node:stream/promises';
 import type { Reply } from '../contract/responses.ts';
 import { type Exchange, fail } from '../exchange.ts';
 import { HttpError } from '../http-errors.ts';
-import type { ExchangeContext } from './undocumented-koa.ts';
+import type { ExchangeContext } from './exchange-context.ts';
 
 /** A response, ready to be sent. */
-export interface HttpResponse {
+export interface HttpResponse extends Reply {
   readonly status: number;
-  /** Headers beyond the common ones, or in place of them. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The whole body, or its parts if it is streamed; undefined if it has none. */
-  readonly body: string | Buffer | AsyncIterable<string> | undefined;
 }
 
 /** The headers of every response, unless it has its own; no Content-Type if there is no content. */
@@ -31,11 +27,11 @@ const { 'Content-Type': _, ...headersWithoutBody } = commonHeaders;
 export function respond(ctx: ExchangeContext, { status, headers, body }: HttpResponse): void {
   const { req, res } = ctx;
   const { exchange } = ctx.state;
-  // The parser has refused its body, and that response was sent (parser-refusals.ts).
+  // The HTTP parser has refused the rest of this request, and that error was sent (parser-refusals.ts).
   if (res.headersSent) return;
   const common = status === 204 || status === 304 ? headersWithoutBody : commonHeaders;
   const head: Record<string, string | number> = { 'X-Request-Id': exchange.requestId, ...common, ...headers };
-  if (typeof body === 'string' || Buffer.isBuffer(body)) {
+  if (isWhole(body)) {
     exchange.bytesOut = Buffer.byteLength(body);
     head['Content-Length'] = exchange.bytesOut;
     res.writeHead(status, head).end(body);
@@ -43,8 +39,13 @@ export function respond(ctx: ExchangeContext, { status, headers, body }: HttpRes
   }
   res.writeHead(status, head);
   if (body === undefined || req.method === 'HEAD') res.end();
-  // One part at a time: a client that reads slowly holds no more in memory. That it leaves is in the log.
+  // One part at a time: a client that reads slowly holds no more in memory. The log says when one has left.
   else pipeline(Readable.from(noting(body, exchange), { highWaterMark: 1 }), res).catch(() => {});
+}
+
+/** Whether it is sent in one go, and not streamed. */
+function isWhole(body: Reply['body']): body is string | Buffer {
+  return typeof body === 'string' || Buffer.isBuffer(body);
 }
 
 /** Notes why the parts break off while the response is still open, and so not yet in the log. */
@@ -52,7 +53,8 @@ async function* noting(parts: AsyncIterable<string>, exchange: Exchange): AsyncI
   try {
     yield* parts;
   } catch (error) {
-    fail(exchange, error);
+    // The pipeline ends the parts with this error when the client has left.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') fail(exchange, error);
     throw error;
   }
 }
@@ -79,7 +81,7 @@ export function responseLimits({ maxBytes, maxStreams }: ResponseLimits) {
     count(response: ServerResponse, body: Reply['body']): void {
       // The client has left: nothing will be sent, and the response may have closed before.
       if (body === undefined || response.req.socket.destroyed) return;
-      if (typeof body !== 'string') {
+      if (!isWhole(body)) {
         if (streams >= maxStreams) throw new HttpError('overloaded');
         streams++;
         response.once('close', () => streams--);

@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Permission, Permissions, TokenVerifier } from '../../../application/permissions.ts';
+import type { Permissions, TokenVerifier } from '../../../application/permissions.ts';
+import { PlantStoreError } from '../../../domain/errors.ts';
 import { ifNoneMatch } from '../contract/etag.ts';
 import type { Operation } from '../contract/operation.ts';
 import { HttpError } from '../http-errors.ts';
 import type { Admission } from './admission.ts';
 import type { BodyReader } from './body-reader.ts';
+import type { ExchangeContext } from './exchange-context.ts';
 import type { Route } from './koa-app.ts';
 import { type ResponseCount, respond } from './response.ts';
-import type { ExchangeContext } from './undocumented-koa.ts';
 
 /** The steps before an operation is invoked, and before its response is sent. */
 interface Gates {
@@ -38,19 +39,22 @@ export function operationRoute(operation: Operation, gates: Gates): Route {
     const { req, res } = ctx;
     const { exchange } = ctx.state;
     exchange.operation = operation.operationId;
-    const permissions = requirePermission(await verifyToken(bearerToken(req)), permission);
+    const permissions = await verifyToken(bearerToken(req));
+    if (permissions === undefined) throw new HttpError('token_refused');
     exchange.connection.isAuthenticated = true;
+    if (!permissions.has(permission)) throw new HttpError('insufficient_scope');
     const signal = () => leaving(req, res);
+    requireUtf8(ctx.path);
     const invoke = operation.prepare({ path, query: ctx.querystring, request: req, permissions, signal });
     const place = enter(sizeOf(req));
     try {
       const reading = read(ctx);
       const bytes = Buffer.isBuffer(reading) ? reading : await reading;
+      // The HTTP parser has refused the rest of this request, and that error was sent (parser-refusals.ts).
+      if (res.headersSent) return;
       begin(place, bytes.length);
       exchange.next = 'at once';
       const { headers: own, body } = await invoke(bytes);
-      // Meanwhile the parser has refused its body, and that response was sent (parser-refusals.ts).
-      if (res.headersSent) return;
       countResponse(res, body);
       const headers = method === 'GET' ? { ...own, Allow: allowedBy(permissions) } : own;
       const { ETag } = own;
@@ -81,11 +85,13 @@ function bearerToken({ headers }: IncomingMessage): string {
   return token;
 }
 
-/** @throws HttpError `token_refused` or, if the token is accepted but does not permit this, `insufficient_scope` */
-function requirePermission(permissions: Permissions | undefined, permission: Permission): Permissions {
-  if (permissions === undefined) throw new HttpError('token_refused');
-  if (!permissions.has(permission)) throw new HttpError('insufficient_scope');
-  return permissions;
+/** The router leaves escapes that are not UTF-8 as they are, so that %FF would mean the same as %25FF. */
+function requireUtf8(path: string): void {
+  try {
+    if (path.includes('%')) decodeURIComponent(path);
+  } catch {
+    throw new PlantStoreError('invalid_plant', 'the path must be percent-encoded UTF-8');
+  }
 }
 
 /**

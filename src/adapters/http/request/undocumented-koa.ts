@@ -1,15 +1,8 @@
-import Koa, { type Middleware, type ParameterizedContext } from 'koa';
+import Koa from 'koa';
 import type { Exchange } from '../exchange.ts';
+import type { ExchangeContext, ExchangeState } from './exchange-context.ts';
 
 /* Undocumented parts of Koa, which no public interface replaces. undocumented-koa.test.ts fails without them. */
-
-/** The members of a request's context beside Koa's own. */
-interface State {
-  readonly exchange: Exchange;
-}
-
-export type ExchangeContext = ParameterizedContext<State>;
-export type ExchangeMiddleware = Middleware<State>;
 
 const koa = new Koa();
 
@@ -19,7 +12,7 @@ const koa = new Koa();
  * create, only to report errors that the log shows as `aborted`, and responds to errors with plain text.
  */
 export function contextOf(exchange: Exchange): ExchangeContext {
-  const context = koa.createContext<State>(exchange.request, exchange.response);
+  const context = koa.createContext<ExchangeState>(exchange.request, exchange.response);
   context.state = { exchange };
   return context;
 }

@@ -117,15 +117,23 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
       const connection = connections.get(socket);
       if (connection === undefined || connection.refusal !== undefined || isOver(connection)) return;
       connection.refusal = error;
-      if (isNext(connection)) refuse(error, connection);
-      else pauseReading(connection);
+      if (isNext(connection)) {
+        refuse(error, connection);
+        return;
+      }
+      pauseReading(connection);
+      const { exchange } = connection;
+      // It gets its response, though its body, which it does not need, cannot be read: it may take effect.
+      if (exchange?.request.complete === false && !exchange.response.headersSent) {
+        exchange.response.setHeader('Connection', 'close');
+      }
     },
   };
 }
 
-/** Whether no request is in front of the one that is being read. */
+/** Whether the request that is being read has not been admitted, and no other is in front of it. */
 function isNext({ exchange, waiting }: Connection): boolean {
-  return waiting.length === 0 && !exchange?.request.complete;
+  return waiting.length === 0 && !exchange?.request.complete && exchange?.next !== 'at once';
 }
 
 /** Whether the newest request has come whole, and the response to it closes the connection. */

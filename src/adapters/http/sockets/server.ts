@@ -93,7 +93,10 @@ export async function serve(
   server.on('connect', (_request, socket) => {
     // Node removes its own listeners here, and a reset by the client would end the process without one.
     socket.on('error', () => {});
-    order.fail(new Error('CONNECT'), socket as Socket);
+    const connection = order.connections.get(socket as Socket);
+    // Without those listeners, the response to an earlier request would neither be sent to its end nor time out.
+    if (connection?.exchange !== undefined || connection?.waiting.length) socket.destroy();
+    else order.fail(new Error('CONNECT'), socket as Socket);
   });
   // Requests that the app still works on have deadlines of their own, but a list waits for its client.
   server.setTimeout(responseTimeout, (socket) => {

@@ -1,5 +1,5 @@
 import { DeadlineError } from '../errors.ts';
-import type { StoreCall } from './store-call.ts';
+import type { CallState } from './store-call.ts';
 
 interface BatcherOptions<Item, Result> {
   /** Runs one batch and resolves to each item's result, in the order of the items; single results may reject. */
@@ -17,14 +17,14 @@ interface BatcherOptions<Item, Result> {
 
 interface Entry<Item, Result> {
   readonly item: Item;
-  readonly call: StoreCall;
+  readonly call: CallState;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** Adds an item to a batch; rejects if its call times out first. */
 export interface Batcher<Item, Result> {
-  (item: Item, call: StoreCall): Promise<Result>;
+  (item: Item, call: CallState): Promise<Result>;
   /** How many items are not in a batch yet. */
   waiting(): number;
   /** How many batches are running. */
@@ -48,9 +48,9 @@ const TIMED_OUT = new DeadlineError('the call has timed out');
 
 /**
  * Collects items into batches. Items that arrive while a batch runs form the next batch, which starts when the running
- * batch is done or slow; beside a single batch also once it is twice as large, beside several once it is full. So an
- * item starts at once, or after `letRequestsArrive`, if no batch is running, no item waits for a batch to fill, and
- * batches grow with the load.
+ * batch is done or slow. Beside one running batch, the next one also starts once it has twice as many items; beside
+ * several, once it is full. So an item starts at once, or after `letRequestsArrive`, if no batch is running, no item waits
+ * for a batch to fill, and batches grow with the load.
  *
  * @returns a function that resolves to the item's own result, or rejects with its batch's error
  */
@@ -142,7 +142,7 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
     checks = undefined;
   }
 
-  function add(item: Item, call: StoreCall): Promise<Result> {
+  function add(item: Item, call: CallState): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     waiting.push({ item, call, resolve, reject });
     checks ??= setInterval(check, CHECK_INTERVAL);

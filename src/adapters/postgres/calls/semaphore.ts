@@ -3,10 +3,10 @@ import type { CompiledQuery } from 'kysely';
 import type { Database } from '../database.ts';
 import { DeadlineError } from '../errors.ts';
 import { maxRunning, type StatementKind } from './connection-shares.ts';
-import type { StoreCall } from './store-call.ts';
+import type { CallState } from './store-call.ts';
 
 /** Does the work when there is room, unless its call times out first. */
-type Semaphore = <T>(work: () => Promise<T>, call: StoreCall) => Promise<T>;
+type Semaphore = <T>(work: () => Promise<T>, call: CallState) => Promise<T>;
 
 /** Lets few statements of a kind run at once, first come, first served, so that they leave connections to others. */
 export function semaphore(database: Database, kind: StatementKind): Semaphore {
@@ -18,9 +18,10 @@ export function semaphore(database: Database, kind: StatementKind): Semaphore {
     if (running >= limit) await new Promise<void>((resolve) => waiting.push(resolve));
     else running++;
     try {
+      // Before the event loop turns, so that callers that have timed out in the queue delay no other.
+      if (!call.isOpen) throw new DeadlineError('the call has timed out');
       // Statements one after another would otherwise keep all sockets waiting.
       await database.letRequestsArrive?.();
-      if (!call.isOpen) throw new DeadlineError('the call has timed out');
       return await work();
     } finally {
       // The next caller takes over, so that the number of running statements stays the same.
@@ -65,7 +66,7 @@ export function longStatements(database: Database, isWriting: () => boolean) {
   }
 
   return {
-    async rowsOfStream<Row>(query: CompiledQuery<Row>, call: StoreCall): Promise<Row[]> {
+    async rowsOfStream<Row>(query: CompiledQuery<Row>, call: CallState): Promise<Row[]> {
       streams.open++;
       try {
         return await ofStreams(() => run(query), call);
@@ -76,7 +77,7 @@ export function longStatements(database: Database, isWriting: () => boolean) {
         setImmediate(endTurn);
       }
     },
-    rowsOfSearch: <Row>(query: CompiledQuery<Row>, call: StoreCall): Promise<Row[]> =>
+    rowsOfSearch: <Row>(query: CompiledQuery<Row>, call: CallState): Promise<Row[]> =>
       ofSearches(async () => {
         while (streams.open > 0 && streams.ended < STREAMS_FIRST) await turn.promise;
         if (!call.isOpen) throw new DeadlineError('the call has timed out');

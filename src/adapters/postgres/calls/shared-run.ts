@@ -8,7 +8,7 @@ export function sharedRuns<Result>(): (key: string, work: () => Promise<Result>)
   };
 }
 
-/** The same for callers that all want the same. */
+/** The same with a single key. */
 export function sharedRun<Result>(work: () => Promise<Result>): () => Promise<Result> {
   const run = sharedRuns<Result>();
   return () => run('', work);

@@ -12,7 +12,7 @@ interface StoreCallOptions {
 }
 
 /** The part of a call that its work can see. */
-export interface StoreCall {
+export interface CallState {
   /** False once the call has its outcome, including a timeout: a batcher need not run it any more. */
   readonly isOpen: boolean;
   /** Whether it must share no statement: one that it shared has failed, perhaps because of another call. */
@@ -27,9 +27,9 @@ export interface StoreCall {
  * @throws PlantStoreError `store_unavailable` if it cannot be done now, or if it cannot be known whether it was done;
  * any other rejection is a defect
  */
-export type CallStore = <T>(work: (call: StoreCall) => Promise<T>, isDefinitive?: (result: T) => boolean) => Promise<T>;
+export type CallStore = <T>(work: (call: CallState) => Promise<T>, isDefinitive?: (result: T) => boolean) => Promise<T>;
 
-interface OpenCall extends StoreCall {
+interface OpenCall extends CallState {
   /** As performance.now() counts. */
   readonly deadline: number;
   isOpen: boolean;
@@ -41,7 +41,7 @@ const RETRY_DELAY = 50;
 /** Every statement for a request goes through this: migration gate, retry, deadline and the translation of errors. */
 export function storeCalls({ schemaReady, timeout, onFailure }: StoreCallOptions): CallStore {
   async function attempt<T>(
-    work: (call: StoreCall) => Promise<T>,
+    work: (call: CallState) => Promise<T>,
     call: OpenCall,
     isDefinitive: ((result: T) => boolean) | undefined,
   ): Promise<T> {
@@ -52,6 +52,7 @@ export function storeCalls({ schemaReady, timeout, onFailure }: StoreCallOptions
         // Awaiting undefined would take a turn of the microtask queue, and memory, for each call.
         const checking = schemaReady();
         if (checking !== undefined) await checking;
+        if (!call.isOpen) throw new DeadlineError('the call has timed out');
         const result = await work(call);
         if (isUncertain && isDefinitive?.(result) === false) throw outcomeUnknown();
         return result;

@@ -76,7 +76,7 @@ export function nextCursor(cursor: Cursor | undefined, now: FeedState, last: Pos
   if (expiry !== undefined) {
     throw new PlantStoreError(
       'cursor_expired',
-      `"after" is not valid any more, since ${expiry}: start again without it, and drop what the new walk does not bring`,
+      `"after" is not valid any more, since ${expiry}: start again without it, and delete what the new walk does not return`,
     );
   }
   const { position, purged } = cursor ?? { position: START, purged: purgedIn(now) };
@@ -89,8 +89,7 @@ export function encodeCursor({ epoch, position, purged }: Cursor): string {
   return Buffer.from([epoch, ...numbers].join(':')).toString('base64url');
 }
 
-// Cursors of an earlier version have one number more.
-const CURSOR = /^([\da-f]{32}):(\d{1,19}):(-?\d{1,19}):(\d{1,19}):(-?\d{1,19})(?::\d{1,19})?$/;
+const CURSOR = /^([\da-f]{32}):(\d{1,19}):(-?\d{1,19}):(\d{1,19}):(-?\d{1,19})$/;
 
 /** @throws PlantStoreError `invalid_plant` if it is not an encoded cursor */
 export function decodeCursor(text: string): Cursor {

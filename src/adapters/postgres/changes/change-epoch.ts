@@ -18,11 +18,12 @@ const DEFAULT_SHIFT = sql`(
   where adrelid = 'plants'::regclass and attname = 'changed')`;
 
 /**
- * Whether what is written now comes after all that is there, as migration 0003 has made it: the index is there, no row is
- * ahead of the server's transactions, and rows get the shift. A restore ends that at any time, one that is not complete
- * included: the index is the last of its steps.
+ * Whether what is written now comes after all that is there, as migration 0003 has made it: the index is there and
+ * valid, no row is ahead of the server's transactions, and rows get the shift. A restore ends that at any time, one that
+ * is not complete included: the index is the last of its steps.
  */
-export const IS_INTACT = sql<boolean>`coalesce(to_regclass('plants_by_change') is not null
+export const IS_INTACT = sql<boolean>`coalesce(
+  (select indisvalid from pg_index where indexrelid = to_regclass('plants_by_change'))
   and greatest(purged_changed, (select max(changed) from plants)) < ${NEXT} and shift = ${DEFAULT_SHIFT}, false)`;
 
 /** 16 of the hexadecimal digits of a SHA-256. */

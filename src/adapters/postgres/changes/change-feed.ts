@@ -35,18 +35,21 @@ export function changeFeed(database: Database, callStore: CallStore) {
       const [row] = await callStore(() => rowsOf(end({})));
       return { ...row, position: positionOf(row.last_changed, row.last_id) ?? START };
     } catch {
-      // While there is no feed nothing is new; readers learn of it when their time is over.
+      // While there is no feed, nothing is new. Readers learn that there is none when their time is over.
       return undefined;
     }
   });
 
-  const sharedRead = sharedRuns<ChangesRow>();
+  const sharedRead = sharedRuns<{ readonly row: ChangesRow; readonly began: number }>();
   const responseSlot = eventLoopSlots(READERS_PER_ITERATION);
 
-  /** Readers that waited for the same part share a statement. */
-  function shared({ position }: Cursor, until: Position, count: number): Promise<ChangesRow> {
+  /** Readers that waited for the same part share a statement. @returns also when it began, as performance.now() counts */
+  function shared({ position }: Cursor, until: Position, count: number) {
     const key = [count, position.changed, position.id, until.changed, until.id].join();
-    return sharedRead(key, () => read(position, until, count));
+    return sharedRead(key, async () => {
+      const began = performance.now();
+      return { row: await read(position, until, count), began };
+    });
   }
 
   async function readRow<Row extends StateRow>(query: CompiledQuery<Row>): Promise<Row> {
@@ -60,14 +63,17 @@ export function changeFeed(database: Database, callStore: CallStore) {
   }
 
   async function waitForChanges(from: Cursor, limit: number, end: number, signal: AbortSignal): Promise<Part> {
+    const asked = performance.now();
     let cursor = from;
     let until = watch.knownEnd(cursor);
     for (;;) {
       until ??= await watch.wait(cursor, end - performance.now(), signal);
-      const part = partFor(cursor, await shared(cursor, until?.position ?? LAST, limit));
+      const { row, began } = await shared(cursor, until?.position ?? LAST, limit);
+      const part = partFor(cursor, row);
       // A change may wake thousands of readers.
       await responseSlot();
-      if (part.changes !== '' || until === undefined) return part;
+      // A statement that had begun may not see what this client has just written, and so not know that more is there.
+      if (part.changes !== '' || until === undefined) return { ...part, atEnd: part.atEnd && began >= asked };
       until = undefined;
       cursor = part.next;
     }

@@ -7,8 +7,8 @@ import { requireOneServer } from './change-feed-check.ts';
 /*
  * Servers that are promoted or restored apart from each other may number their timelines alike. So each timeline gets an
  * identity of its own: a random one in `store`, whose epoch is the key in `recorded`. A server that has both columns from
- * another timeline lacks the key of its own. Instances of the version before keep numbers there, and take the keys for
- * epochs whose positions may go on, so that none but the last is kept.
+ * another timeline lacks the key of its own. Instances from before 1.0.0 store numbers as the values, and treat the keys as
+ * epochs whose positions stay valid, so only the newest key is kept.
  */
 
 /** `store` in EPOCH is the new one. @param store of the row as it was */

@@ -4,9 +4,11 @@ import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import { SETTLED } from './change-epoch.ts';
 
-/** Which deleted plants to forget: those deleted at least so many seconds ago, or the one that has the id. */
+/** Which deleted plants to forget. */
 export interface PurgeSelection {
+  /** Seconds since their deletion, at least. */
   readonly minAge: number;
+  /** Only the plant with this id, if it is given. */
   readonly id: bigint | undefined;
 }
 

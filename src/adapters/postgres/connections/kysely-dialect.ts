@@ -25,7 +25,7 @@ export function kyselyDialect(acquire: () => Promise<PooledConnection>, close: (
     createDriver: () => ({
       init: async () => {},
       acquireConnection: acquire,
-      // Kysely returns what it was given.
+      // Kysely returns the connection that `acquire` gave it.
       releaseConnection: async (connection) => (connection as PooledConnection).release(),
       beginTransaction: run('begin'),
       commitTransaction: run('commit'),

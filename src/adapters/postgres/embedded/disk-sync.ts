@@ -48,7 +48,7 @@ async function syncFile(path: string): Promise<void> {
     // Windows syncs only what is open for writing.
     fd = await open(path, 'r+');
   } catch (error) {
-    // Postgres, which has written none of it then, cannot open it either, and that is reported.
+    // Postgres cannot open the file either: it has written nothing to it, and reports the error.
     if ((error as NodeJS.ErrnoException).code === 'EACCES') return;
     throw error;
   }

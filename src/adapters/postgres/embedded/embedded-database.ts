@@ -13,7 +13,7 @@ import { failedDisk, openPGlite } from './open-pglite.ts';
 import { pgliteClient } from './pglite-client.ts';
 
 interface EmbeddedDatabase extends Database {
-  /** Begins the checkpoints that a service needs. Not during migrations: they would be part of its transactions. */
+  /** Begins the checkpoints that a service needs. Not during migrations: a checkpoint would run inside a migration's transaction. */
   startCheckpoints(): void;
 }
 

@@ -72,7 +72,7 @@ export function plantInserts(
     const created = new Set(inserted);
     return plants.map(({ id }) => {
       if (!inserted.has(id)) return holderOf(id);
-      // Of several plants with one id, the first was inserted. It holds its id, whatever has become of it since.
+      // Of several plants with one id, the first was inserted, and holds the id whatever has changed since.
       return created.delete(id) ? 'created' : (firsts.get(id) as NewPlant);
     });
   }

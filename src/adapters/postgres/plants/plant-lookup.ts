@@ -20,7 +20,7 @@ const AWAIT_STANDBY = fragment`(
 )`;
 
 /** Fails on a standby, which may be behind, and has no current position in the WAL. Evaluated even without a row. */
-const ON_PRIMARY = fragment<boolean>`(select pg_current_wal_lsn() is not null)`;
+const FAIL_ON_STANDBY = fragment<boolean>`(select pg_current_wal_lsn() is not null)`;
 
 /**
  * Creates the look-up of the rows with some ids. Its snapshot is later than every statement before it, and the rows
@@ -33,7 +33,7 @@ export function plantLookup({ sql }: Database) {
       .select(['id', 'name', 'tag', 'changed', AWAIT_STANDBY.as('awaited')])
       .select(isDeleted)
       .where('id', '=', fragment<bigint>`any(${parameter('ids')}::bigint[])`)
-      .where(ON_PRIMARY)
+      .where(FAIL_ON_STANDBY)
       .compile(),
   );
 

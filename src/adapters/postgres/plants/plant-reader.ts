@@ -4,9 +4,9 @@ import { batcher } from '../calls/batcher.ts';
 import { maxRunning } from '../calls/connection-shares.ts';
 import { longStatements, semaphore } from '../calls/semaphore.ts';
 import { arrayOf } from '../calls/statement.ts';
-import type { CallStore, StoreCall } from '../calls/store-call.ts';
+import type { CallState, CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
-import { isLostNode } from '../failures.ts';
+import { shouldRetryAlone } from '../failures.ts';
 import { type PlantRow, READ_TEXT, storedIn } from './plant-columns.ts';
 import {
   MORE_SCANNED,
@@ -50,7 +50,7 @@ export function plantReader(
   const { sql, letRequestsArrive, isDistributed } = database;
   const rowsOf = async <T>(query: CompiledQuery<T>) => (await sql.executeQuery(query)).rows;
   const largeStatement = semaphore(database, 'large');
-  const rowsOfLarge = <T>(query: CompiledQuery<T>, call: StoreCall) => largeStatement(() => rowsOf(query), call);
+  const rowsOfLarge = <T>(query: CompiledQuery<T>, call: CallState) => largeStatement(() => rowsOf(query), call);
   const { rowsOfStream, rowsOfSearch } = longStatements(database, isWriting);
   const plantsById = selectPlants(sql);
 
@@ -60,7 +60,7 @@ export function plantReader(
       const found = new Map(rows.map((row) => [row.id, row]));
       return ids.map((id) => found.get(id));
     },
-    shouldRetryAlone: isLostNode,
+    shouldRetryAlone,
     maxItems: FIND_IDS,
     maxRunning: maxRunning(database, 'finds'),
     letRequestsArrive,
@@ -71,24 +71,25 @@ export function plantReader(
   function pagesBy(select: ReturnType<typeof selectPages>) {
     const readInGroup = batcher<PageRead, PageRow>({
       run: (reads) => rowsOf(select(pagesValues(reads))),
+      shouldRetryAlone,
       maxItems: PAGE_PLANTS,
       maxSize: PAGE_PLANTS,
       sizeOf: ({ count }) => Math.max(count, MIN_SIZE),
       maxRunning: maxRunning(database, 'pages'),
       letRequestsArrive,
     });
-    return async (read: PageRead, call: StoreCall): Promise<PageRow | undefined> =>
+    return async (read: PageRead, call: CallState): Promise<PageRow | undefined> =>
       mayShareStatement(read) ? readInGroup(read, call) : (await rowsOfStream(select(pagesValues([read])), call))[0];
   }
 
   /** Reads a part of a range by the shorter statement, which Citus cannot run. */
-  async function readPage(read: PageRead, call: StoreCall): Promise<PageRow | undefined> {
+  async function readPage(read: PageRead, call: CallState): Promise<PageRow | undefined> {
     if (await isDistributed()) return undefined;
     return (read.tag === undefined ? pages.untagged : pages.tagged)(read, call);
   }
 
   /** @param scanned rows to scan at most */
-  async function readRange(read: PageRead, scanned: number, call: StoreCall): Promise<RangeRow> {
+  async function readRange(read: PageRead, scanned: number, call: CallState): Promise<RangeRow> {
     const isSearch = read.name !== undefined;
     const kind = { isTagged: read.tag !== undefined, isSearch, isLimitHidden: !(await isDistributed()) };
     const query = selectRange(sql, kind)({ ...read, scanned, room: READ_TEXT });
@@ -129,7 +130,7 @@ export function plantReader(
   };
 }
 
-/** Whether it is a page. Parts of streams take long. */
+/** True for pages. Parts of streams take long, and run on their own. */
 function mayShareStatement({ count }: PageRead): boolean {
   return count <= PAGE_PLANTS;
 }

@@ -53,16 +53,21 @@ export function plantUpdates(
     const found = ids.length > 0 ? await lookUp(ids) : new Map<bigint, FoundPlant>();
     const { outcomes, rows } = planUpdate(changes, found);
     const outdated = new Set(rows.map(({ id }) => id));
+    let lost: unknown;
     if (rows.length > 0) {
       try {
         for (const id of await update(rows)) outdated.delete(id);
+        onUpdate();
       } catch (error) {
         if (!isOutcomeUnknown(error)) throw error;
-        return changes.map((change) => Promise.reject(isUnconditionalDeletion(change) ? error : toPortError(error)));
+        lost = error;
       }
-      onUpdate();
     }
-    return changes.map(({ id }, n) => (outdated.has(id) ? 'retry' : { stored: outcomes[n] }));
+    return changes.map((change, n) => {
+      if (!outdated.has(change.id)) return { stored: outcomes[n] };
+      if (lost === undefined) return 'retry';
+      return Promise.reject(isUnconditionalDeletion(change) ? lost : toPortError(lost));
+    });
   }
 
   function change(id: bigint, target: Change['target'], condition?: Condition): Promise<Stored> {
@@ -71,7 +76,7 @@ export function plantUpdates(
       async (call) => {
         const add = (await database.isDistributed()) ? alone : inBatch;
         for (let needsLookUp = !isUnconditional; call.isOpen; needsLookUp = true) {
-          const outcome = await add({ id, target, condition, needsLookUp }, call);
+          const outcome = await add({ id, target, condition, needsLookUp, call }, call);
           if (outcome !== 'retry') return outcome.stored;
           await delay(RETRY_DELAY);
         }

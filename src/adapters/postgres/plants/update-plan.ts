@@ -1,5 +1,6 @@
 import type { Condition } from '../../../application/ports.ts';
 import { isSamePlant, type NewPlant, type Stored } from '../../../domain/plant.ts';
+import type { CallState } from '../calls/store-call.ts';
 import type { FoundPlant } from './plant-lookup.ts';
 import type { RowChange } from './update-statements.ts';
 
@@ -10,6 +11,7 @@ export interface Change {
   readonly condition: Condition | undefined;
   /** False for a deletion without a condition, unless its UPDATE has met no row. */
   readonly needsLookUp: boolean;
+  readonly call: CallState;
 }
 
 interface Plan {
@@ -18,13 +20,16 @@ interface Plan {
   readonly rows: readonly RowChange[];
 }
 
-/** Decides what one UPDATE makes of some rows. Several changes of one plant take effect in their order. */
+/**
+ * Decides what one UPDATE makes of some rows. Several changes of one plant take effect in their order. One whose call has
+ * timed out before the look-up came does nothing: what was found may be a later change, acknowledged since.
+ */
 export function planUpdate(changes: readonly Change[], found: ReadonlyMap<bigint, FoundPlant>): Plan {
   const after = new Map<bigint, NewPlant | 'deleted'>();
-  const outcomes = changes.map(({ id, target, condition, needsLookUp }) => {
+  const outcomes = changes.map(({ id, target, condition, needsLookUp, call }) => {
     const row = found.get(id);
     const stored = after.get(id) ?? row?.stored;
-    const isRefused = typeof stored !== 'object' || condition?.(stored) === false;
+    const isRefused = !call.isOpen || typeof stored !== 'object' || condition?.(stored) === false;
     if ((row !== undefined || needsLookUp) && (isRefused || isDone(stored, target))) return stored;
     after.set(id, target);
     return target;

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** Transactions below which operators have to act: a busy server may use up so many in some hours. */
-const FEW = 100_000_000;
+/** With fewer, operators have to act: a busy server may use up so many in some hours. */
+const MIN_TRANSACTIONS_LEFT = 100_000_000;
 
 /** Postgres's ids wrap around after 2^31 transactions; it keeps the last three million for an administrator. */
 const USABLE_IDS = 2 ** 31 - 3_000_000;
@@ -44,7 +44,7 @@ export async function transactionIdsLeft(database: Database): Promise<number> {
 /** Finds what can lose or change plants, or soon refuse them, although every request succeeds now; in words. */
 export async function dangers(database: Database): Promise<readonly string[]> {
   return (await find(database)).flatMap(({ off, triggers, left, oldest }) => [
-    ...(left >= FEW
+    ...(left >= MIN_TRANSACTIONS_LEFT
       ? []
       : [`Postgres takes ${few(left)} more transactions: vacuum the database ${oldest} ${TO_VACUUM}`]),
     ...(off === null ? [] : [`a power loss can destroy the database: switch ${off} on in Postgres`]),

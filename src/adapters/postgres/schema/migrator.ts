@@ -67,7 +67,7 @@ function locked<T>({ sql: database }: Database, work: (one: Kysely<Tables>) => P
     try {
       return await work(one);
     } finally {
-      // A lost connection has lost the lock too, and the error of the work is the one to report.
+      // A lost connection has lost the lock, too. The error of the work is reported, not that of the unlocking.
       const ending = [
         sql`reset statement_timeout`,
         sql`reset lock_timeout`,

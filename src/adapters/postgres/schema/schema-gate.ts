@@ -5,6 +5,7 @@ import { SchemaError } from '../errors.ts';
 import { withAdvice } from './advice.ts';
 import { requireSettings } from './database-settings.ts';
 import { type MigrationStatus, migrationStatus } from './migrator.ts';
+import { requireSafeTable } from './safe-table.ts';
 
 /** @throws Error, saying what to do, if the database's settings are unsafe for plants or migrations are pending */
 export async function requireMigrations(database: Database): Promise<MigrationStatus> {
@@ -21,11 +22,13 @@ export async function requireMigrations(database: Database): Promise<MigrationSt
 /**
  * Creates the check before every use of the schema, which remembers success.
  *
- * @returns a function that returns undefined once all migrations are applied; until then, it rejects with why not
+ * @returns a function that returns undefined once all migrations are applied and the table keeps what it is given; until
+ * then, it rejects with why not
  */
 export function migrationGate(database: Database, log: Logger): () => Promise<void> | undefined {
   return untilPassed(async () => {
     const { unknown } = await requireMigrations(database);
+    await requireSafeTable(database);
     if (unknown.length > 0) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
   });
 }

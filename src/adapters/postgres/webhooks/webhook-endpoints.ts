@@ -9,9 +9,9 @@ import type { Database } from '../database.ts';
 import { IS_DUE, IS_SAME_TABLE, NO_FAILURE } from './webhook-positions.ts';
 
 /** Rows that are counted at most, since each is read. */
-export const MOST_COUNTED = 1_000;
+export const MAX_COUNTED = 1_000;
 
-/** What is known of an endpoint; `behind` is MOST_COUNTED at most. */
+/** What is known of an endpoint; `behind` is MAX_COUNTED at most. */
 export interface KnownEndpoint extends EndpointState {
   readonly failures: number;
   /** Why the last attempt failed, if it did. */
@@ -79,7 +79,7 @@ const STATES = sql<Row>`
   cross join lateral (
     select count(*)::int as behind from (
       select from plants where (plants.changed, plants.id) > (webhooks.changed, webhooks.id) and plants.changed < settled
-      limit ${sql.lit(MOST_COUNTED)}
+      limit ${sql.lit(MAX_COUNTED)}
     ) as one
   ) as counted order by endpoint`;
 

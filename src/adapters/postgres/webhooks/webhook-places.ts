@@ -7,7 +7,7 @@ import { SETTLED } from '../changes/change-epoch.ts';
 import { requireChangeFeed } from '../changes/change-feed-check.ts';
 import { lastBefore } from '../changes/change-statements.ts';
 import type { Database } from '../database.ts';
-import { SchemaError, sqlState } from '../errors.ts';
+import { SchemaError, sqlState, UNDEFINED_TABLE } from '../errors.ts';
 
 /** Of an endpoint without a row. */
 export const MISSING_ROW =
@@ -22,7 +22,7 @@ const MISSING_RIGHT = '42501';
  * @returns a function that resolves once all have a place, and returns undefined from then on. It rejects with the
  * errors of the database, and as requireChangeFeed does
  */
-export function placesInFeed(database: Database, endpoints: readonly string[]): () => Promise<void> | undefined {
+export function endpointEntry(database: Database, endpoints: readonly string[]): () => Promise<void> | undefined {
   return untilPassed(async () => {
     const known = await database.sql
       .selectFrom('webhooks')
@@ -45,17 +45,18 @@ export function placesInFeed(database: Database, endpoints: readonly string[]): 
  * is written before would not be announced.
  *
  * @param schemaReady as for the store's calls
- * @returns a function like `schemaReady`. What only an operator can change does not hold up the plants; it is logged
+ * @returns a function like `schemaReady`. Missing rights, a missing table and a damaged feed are logged, and do not block
+ * writes: what is written meanwhile is not announced
  */
 export function placesGate(
-  hasPlaces: () => Promise<void> | undefined,
+  ensureEntered: () => Promise<void> | undefined,
   schemaReady: () => Promise<void> | undefined,
   log: Logger,
 ): () => Promise<void> | undefined {
   return untilPassed(async () => {
     await schemaReady();
     try {
-      await hasPlaces();
+      await ensureEntered();
     } catch (err) {
       if (!needsOperator(err)) throw err;
       log.error({ err }, 'plants are accepted, but not announced by webhooks until the database permits it');
@@ -63,8 +64,8 @@ export function placesGate(
   });
 }
 
-/** Whether it lacks a right or the feed of changes. */
+/** Whether the database lacks a right, a table or the feed of changes. */
 function needsOperator(error: unknown): boolean {
-  if (error instanceof SchemaError || sqlState(error) === MISSING_RIGHT) return true;
+  if (error instanceof SchemaError || [MISSING_RIGHT, UNDEFINED_TABLE].includes(sqlState(error) ?? '')) return true;
   return error instanceof PlantStoreError && error.code === 'changes_unavailable';
 }

@@ -26,7 +26,9 @@ interface Found {
   readonly isKnown: boolean;
   /** Who had the lease. */
   readonly before: string | null;
+  /** Who has it now, if the row was updated; null if it is parked. */
   readonly holder: string | null;
+  readonly isUpdated: boolean;
   readonly changed: bigint;
   readonly id: bigint;
   readonly failures: number;
@@ -35,16 +37,16 @@ interface Found {
 
 /**
  * The table `webhooks`. Leases expire by the clock of the database. What a turn takes has a holder of its own, and no
- * holder gets a lease again after its task has ended: a statement that runs late moves no position. One that takes
- * leases late takes free ones for a holder that nobody is, until they expire.
+ * holder gets a lease again after its task has ended: a statement that runs late moves no position. A `take` that runs
+ * late assigns free leases to a holder without a task; these leases stay unused until they expire.
  *
- * @param hasPlaces as placesInFeed gives it
+ * @param ensureEntered as endpointEntry gives it
  */
 export function webhookPositions(
   { sql: database }: Database,
   callStore: CallStore,
   endpoints: readonly string[],
-  hasPlaces: () => Promise<void> | undefined,
+  ensureEntered: () => Promise<void> | undefined,
 ): KeepPositions {
   /** @returns whether the lease is still that one */
   async function update(
@@ -63,7 +65,7 @@ export function webhookPositions(
       const fresh = randomUUID();
       const wanted = Object.fromEntries(endpoints.map((endpoint) => [endpoint, held.get(endpoint) ?? null]));
       const { rows } = await callStore(async () => {
-        await hasPlaces();
+        await ensureEntered();
         return takeLeases(wanted, fresh, milliseconds).execute(database);
       });
       return new Map(rows.flatMap((found) => outcomeOf(found, held.get(found.endpoint))));
@@ -99,7 +101,8 @@ const OTHER_TABLE = 'the table plants is another one than that of its position: 
 
 /**
  * Rows that are locked are passed over, and their lease is as it was. A lease that expires later than a lease time from
- * now is left from another clock; `now()` would be too early here, beside a lease that another instance has just taken.
+ * now is left from another clock. Not `now()`, the start of this statement: a lease that another instance has taken since
+ * would seem to expire too late.
  */
 function takeLeases(wanted: Readonly<Record<string, string | null>>, fresh: string, milliseconds: number) {
   const time = later(milliseconds);
@@ -121,19 +124,19 @@ function takeLeases(wanted: Readonly<Record<string, string | null>>, fresh: stri
       returning webhooks.*
     )
     select wanted.endpoint, found.endpoint is not null as "isKnown", found.holder as before, taken.holder,
-      taken.changed, taken.id, taken.failures,
+      taken.endpoint is not null as "isUpdated", taken.changed, taken.id, taken.failures,
       coalesce(extract(epoch from now() - taken.failing_since) * 1000, 0)::float8 as "failingFor"
     from ${rowsOf(wanted)} left join webhooks as found using (endpoint)
     left join taken on taken.endpoint = wanted.endpoint`;
 }
 
-/** @param mine who had the lease here, if somebody had. @returns the endpoint and its outcome, if there is one */
+/** @param mine the holder under which this process had the lease; undefined if it had none. @returns at most one outcome */
 function outcomeOf(
-  { endpoint, isKnown, before, holder, changed, id, failures, failingFor }: Found,
+  { endpoint, isKnown, before, holder, isUpdated, changed, id, failures, failingFor }: Found,
   mine: string | undefined,
 ): [string, LeaseOutcome][] {
   if (!isKnown) return [[endpoint, 'missing']];
-  if (holder === null) return mine === undefined || mine === before ? [] : [[endpoint, 'lost']];
+  if (holder === null) return mine === undefined || (mine === before && !isUpdated) ? [] : [[endpoint, 'lost']];
   if (holder === mine) return [[endpoint, 'renewed']];
   return [[endpoint, { endpoint, holder, position: { changed, id }, failures, failingFor }]];
 }

@@ -91,12 +91,17 @@ describe('a plant', () => {
   });
 
   test.each([
-    ...'00 01 -0 +1 1.0 1e3 0x1 1_000 x - --1 \u0661 1%20 %201 1%00 1%0A %FF 1%2F2 null'.split(' '),
+    ...'00 01 -0 +1 1.0 1e3 0x1 1_000 x - --1 \u0661 1%20 %201 1%00 1%0A 1%2F2 null'.split(' '),
     ...['9223372036854775808', '-9223372036854775809', '1'.repeat(20), '9'.repeat(5_000)],
   ])('cannot have the id %s', async (id) => {
     const rule = /^id must be an integer from .* in decimal digits, without leading zeros or a plus sign$/;
     expect(await refusal(read(`/plants/${id}`))).toEqual([400, 40022, expect.stringMatching(rule)]);
   });
+});
+
+test.each(['%FF', '%', '%4', '%C0%80'])('a path with %s, which is not UTF-8, means nothing else', async (id) => {
+  const rule = 'the path must be percent-encoded UTF-8';
+  expect(await refusal(read(`/plants/${id}`))).toEqual([400, 40022, rule]);
 });
 
 describe('an ETag', () => {

@@ -1,7 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
-import { dialog, drop, openPlants, press, says, violations } from '../../../support/programs/plants-page.ts';
+import {
+  dialog,
+  drop,
+  openPlants,
+  press,
+  says,
+  smallTargets,
+  violations,
+} from '../../../support/programs/plants-page.ts';
 
 /* How the dialogs of lists look, for eyes, keys and screen readers. */
 
@@ -19,6 +27,7 @@ const WIDER_THAN_IT_SHOWS = `[...document.querySelectorAll('dialog')]
 
 const colors = [
   ['light', 'none'],
+  ['light', 'active'],
   ['dark', 'none'],
   ['dark', 'active'],
 ] as const;
@@ -33,6 +42,7 @@ describe.each([320, 390, 1440].flatMap((width) => colors.map(([scheme, forced]) 
       const pressInDialog = (name: string) => dialog(page).getByRole('button', { name, exact: true }).click();
       const isFine = async () => {
         expect(await violations(page)).toEqual([]);
+        expect(await smallTargets(page)).toEqual([]);
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
         expect(await page.evaluate(WIDER_THAN_IT_SHOWS)).toEqual([]);
       };

@@ -51,7 +51,7 @@ test('keeps 50,000 of 80,000 plants that others add, and goes on with the next o
   const plants = fakePlants();
   const { url } = await startApiServer({ plants });
   const { page } = await openPlants(url);
-  await says(page, 'No plants here.');
+  await says(page, 'No plants yet.');
   for (let id = 1n; id <= 80_000n; id++) await plants.add({ id, name: 'Ficus' });
   await says(page, '50,000 plants, more below');
   await row(page, 1).waitFor();

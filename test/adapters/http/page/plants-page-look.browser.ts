@@ -13,6 +13,7 @@ import {
   row,
   says,
   showsForm,
+  smallTargets,
   violations,
 } from '../../../support/programs/plants-page.ts';
 
@@ -43,6 +44,7 @@ const active = (page: Page) => page.locator('#plants').getAttribute('aria-active
 const widths = [320, 390, 1440] as const;
 const colors = [
   ['light', 'none'],
+  ['light', 'active'],
   ['dark', 'none'],
   ['dark', 'active'],
 ] as const;
@@ -61,9 +63,10 @@ describe.each(widths.flatMap((width) => colors.map(([scheme, forced]) => [width,
       await row(page, 1).waitFor();
       const isFine = async () => {
         expect(await violations(page)).toEqual([]);
+        expect(await smallTargets(page)).toEqual([]);
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       };
-      if (process.env.UPDATE_SCREENSHOT && width === 1440 && colorScheme === 'light') {
+      if (process.env.UPDATE_SCREENSHOT && width === 1440 && colorScheme === 'light' && forcedColors === 'none') {
         await page.setViewportSize({ width: 1100, height: 560 });
         await page.screenshot({ path: screenshot, animations: 'disabled' });
         await page.setViewportSize(look.viewport);
@@ -91,6 +94,94 @@ describe.each(widths.flatMap((width) => colors.map(([scheme, forced]) => [width,
       await says(page, '40401: no plant has the id 999');
       await isFine();
     });
+  },
+);
+
+/** How the borders of these, and the text, contrast with what is behind them, from 1 to 21. */
+const CONTRASTS = `['.limit', '#plants', '#rows tr', '#keys kbd', '#close'].map((selector) => {
+  const luminance = (color) => {
+    const [r, g, b] = color.match(/[\\d.]+/g).map((part) => (part / 255) ** 2.2);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const { borderBottomColor } = getComputedStyle(document.querySelector(selector));
+  const [edge, ground] = [borderBottomColor, getComputedStyle(document.body).backgroundColor].map(luminance);
+  return Math.max(edge, ground) / Math.min(edge, ground);
+})`;
+
+test.each(['light', 'dark'] as const)(
+  'has stronger borders and texts for those who want more contrast: %s',
+  async (colorScheme) => {
+    const { server } = await startWithPlants();
+    const { page } = await openPlants(server.url, TOKEN, { colorScheme, contrast: 'more' });
+    const isFine = async () => {
+      expect(await violations(page, 'color-contrast-enhanced')).toEqual([]);
+      expect(Math.min(...(await page.evaluate<number[]>(CONTRASTS)))).toBeGreaterThan(4.5);
+    };
+    await row(page, 1).waitFor();
+    await page.locator('#plants').press('ArrowDown');
+    await isFine();
+    await row(page, 1).click();
+    await showsForm(page, { Name: 'Monstera deliciosa' });
+    await isFine();
+    await press(page, 'Delete …');
+    await isFine();
+    await page.emulateMedia({ contrast: 'no-preference' });
+    expect(Math.max(...(await page.evaluate<number[]>(CONTRASTS)))).toBeLessThan(4.5);
+  },
+);
+
+/** Whether each sign in this part of the page is seen, and not cut off. */
+const SIGNS = (part: string) => `[...document.querySelectorAll('${part} .sign')].map((sign) => {
+  const { x, y, width, height } = sign.getBoundingClientRect();
+  return width > 0 && document.elementFromPoint(x + width - 1, y + height / 2) === sign;
+})`;
+
+test('shows a character that nobody would see, in the table and before a plant is deleted', async () => {
+  const names = ['Monstera', 'Monstera\u200E', `${'Rhododendron ponticum '.repeat(8)}\u200E`];
+  const stored = names.map((name, n) => ({ id: BigInt(n + 1), name }));
+  const { url } = await startApiServer({ plants: fakePlants(new Map(stored.map((plant) => [plant.id, plant]))) });
+  const { page } = await openPlants(url);
+  const signs = (part: string) => page.evaluate<boolean[]>(SIGNS(part));
+  await row(page, 1).waitFor();
+  expect([await signs('#plant-1'), await signs('#plant-2')]).toEqual([[], [true]]);
+  const inDialog: boolean[][] = [];
+  for (const { id } of stored) {
+    await row(page, id).click();
+    await press(page, 'Delete …');
+    inDialog.push(await signs('#confirm-name'));
+    await press(page, 'Keep it');
+    await press(page, 'Close');
+  }
+  expect(inDialog).toEqual([[], [true], [true]]);
+});
+
+/** Whether the rows at both edges of the table are seen as a whole. */
+const WHOLE_ROWS = `(() => {
+  const [grid, body] = [document.getElementById('plants'), document.getElementById('rows')];
+  const bottom = grid.getBoundingClientRect().top + grid.clientTop + grid.clientHeight;
+  const top = bottom - grid.clientHeight + body.offsetTop;
+  const rows = Array.from(body.children, (row) => row.getBoundingClientRect());
+  const cut = (edge) => rows.some((row) => row.top < edge - 0.5 && row.bottom > edge + 0.5);
+  return !cut(top) && !cut(bottom) && bottom <= innerHeight && rows.some((row) => row.bottom <= bottom);
+})()`;
+
+test.each([320, 1440])(
+  'cuts no row at the edges of the table, nor the last one at its end: %i pixels wide',
+  async (width) => {
+    const stored = Array.from({ length: 100 }, (_, n) => ({ id: BigInt(n + 1), name: `Ficus ${n}` }));
+    const { url } = await startApiServer({ plants: fakePlants(new Map(stored.map((plant) => [plant.id, plant]))) });
+    const { page } = await openPlants(url, TOKEN, { viewport: { width, height: 700 } });
+    await row(page, 1).waitFor();
+    for (const height of [700, 717, 733]) {
+      await page.setViewportSize({ width, height });
+      await page.evaluate('document.getElementById("plants").scrollTop = 0');
+      await eventually(() => page.evaluate<boolean>(WHOLE_ROWS));
+      await page.evaluate('document.getElementById("plants").scrollTop = 1e6');
+      await row(page, 100).waitFor();
+      await eventually(() => page.evaluate<boolean>(WHOLE_ROWS));
+      const [last, grid] = [await row(page, 100).boundingBox(), await page.locator('#plants').boundingBox()];
+      expect((last?.y ?? 0) + (last?.height ?? 0)).toBeLessThanOrEqual((grid?.y ?? 0) + (grid?.height ?? 0));
+    }
   },
 );
 

@@ -32,7 +32,7 @@ describe.each(databases)('on %s', (_name, start) => {
 
   test('adds plants with ids at both ends of int64, changes one and deletes the other', async () => {
     const { page } = await openPlants(service.apiUrl);
-    await says(page, 'No plants here.');
+    await says(page, 'No plants yet.');
     await addPlant(page, LAST, 'Pinus longaeva', 'conifer');
     await row(page, LAST).waitFor();
     await addPlant(page, FIRST, 'Welwitschia');
@@ -46,6 +46,10 @@ describe.each(databases)('on %s', (_name, start) => {
 
     await row(page, LAST).click();
     await showsForm(page, { Id: `${LAST}`, Name: 'Pinus longaeva', Tag: 'conifer' });
+    await fillIn(page, { Name: '' });
+    await press(page, 'Save');
+    expect(await page.locator('#plant-name').evaluate((name) => name.matches(':user-invalid'))).toBe(true);
+    expect(await stored(LAST)).toContain('Pinus longaeva');
     await fillIn(page, { Name: 'Pinus\naristata', Tag: '' });
     await press(page, 'Save');
     await row(page, LAST).getByText('aristata').waitFor();
@@ -270,6 +274,7 @@ describe.each(databases)('on %s', (_name, start) => {
     await create(1, 'Ficus');
     const { page } = await openPlants(service.apiUrl);
     await page.evaluate('window.isSamePage = true');
+    await row(page, 1).waitFor();
     service.kill('SIGKILL');
     await service.exited;
     await says(page, 'No connection to the service. Trying again, which is safe.');

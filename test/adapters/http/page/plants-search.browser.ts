@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startApiServer } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
-import { openPlants, press, row, says } from '../../../support/programs/plants-page.ts';
+import { fillIn, openPlants, press, row, says, showsForm } from '../../../support/programs/plants-page.ts';
 
 /* Search on the page, against a service whose pages are searched in small steps: often they come empty, with a link. */
 
@@ -64,7 +64,7 @@ test('finds plants by a part of their name, with the tag filter, and shows that 
   await says(page, '1 plant');
   expect([await field(page).inputValue(), await ids(page)]).toEqual(['ROSA', ['3500']]);
   await field(page).fill('no such plant');
-  await says(page, 'No plants here.');
+  await says(page, 'No plants match.');
   await press(page, 'Show all');
   await row(page, 0).waitFor();
   expect(await field(page).inputValue()).toBe('');
@@ -92,10 +92,16 @@ test('says that plants have changed, and searches again only when asked to', asy
   await field(page).fill('rosa');
   await says(page, '1 plant');
   expect(await ids(page)).toEqual(['5']);
+  await row(page, 5).click();
+  await showsForm(page, { Name: 'Rosa' });
+  await fillIn(page, { Name: 'Rosa alba' });
+  await press(page, 'Save');
+  await row(page, 5).getByText('alba').waitFor();
+  const again = page.getByRole('button', { name: 'Plants have changed: search again' });
+  expect(await again.isVisible()).toBe(false);
   const before = asked;
   await plants.add({ id: 10_000n, name: 'Salvia' });
   await plants.add({ id: 10_001n, name: 'Rosa rugosa' });
-  const again = page.getByRole('button', { name: 'Plants have changed: search again' });
   await again.waitFor();
   expect([await ids(page), asked]).toEqual([['5'], before]);
   await again.click();

@@ -5,7 +5,7 @@ import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { post, refusalOf, startApiServer } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
-import { beginUpload, requestText, statusesIn } from '../../../support/raw-request.ts';
+import { beginUpload, rawRequest, requestText, statusesIn } from '../../../support/raw-request.ts';
 
 /** A repository whose calls wait until the test lets them go. */
 function heldPlants() {
@@ -84,6 +84,25 @@ test('bounds the bytes of the bodies under way', async () => {
   for (const release of held) release();
   expect((await accepted).status).toBe(200);
   expect((await small).status).toBe(200);
+});
+
+test('gives back no more than a chunked body took', async () => {
+  const { held, plants } = heldPlants();
+  const { url } = await startApiServer({ plants, bodyLimit: 2_000, maxRequestBytes: 3_000 });
+  const small = plant(1);
+  const lines = 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n';
+  const chunk = `${small.length.toString(16)}\r\n${small}\r\n0\r\n\r\n`;
+  const chunked = rawRequest(url, requestText('POST /plants', '', lines) + chunk);
+  await until(() => held.length === 1);
+  held[0]?.();
+  expect(statusesIn(await chunked)).toEqual([200]);
+  const accepted = begin(url, plant(2, 'x'.repeat(1_900)));
+  await until(() => held.length === 2);
+  const refused = begin(url, plant(3, 'x'.repeat(1_900)));
+  await Promise.race([refused, until(() => held.length > 2)]);
+  expect((await refused).status).toBe(503);
+  held[1]?.();
+  expect((await accepted).status).toBe(200);
 });
 
 test('counts a chunked body as BODY_LIMIT until it has come', async () => {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { ServedApp } from '../../../../src/adapters/http/sockets/server.ts';
+import { staticTokens } from '../../../../src/adapters/tokens/static-tokens.ts';
 import { startApiServer, startServer, TOKEN } from '../../../support/api-server.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
 import { atEnd } from '../../../support/lifetimes.ts';
@@ -64,6 +65,14 @@ test('closes a new connection when all others have shown a good token', async ()
   trusted[0]?.end();
   await closed;
   await openTrusted(url);
+});
+
+test('keeps that of a good token that does not permit the request', async () => {
+  const verifyToken = staticTokens({ full: [], reading: [TOKEN] });
+  const { url } = await startApiServer({ limits: { maxConnections: 1 }, verifyToken });
+  const reader = await openWith(url, POST, '403');
+  await closing((await open(url)).resume());
+  expect(await statusOf(reader, POST)).toBe('403');
 });
 
 test('closes a connection whose client leaves an answer unread', async () => {

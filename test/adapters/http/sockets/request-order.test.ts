@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
@@ -18,6 +19,8 @@ import { rawRequest, requestText as request, statusesIn as statuses } from '../.
 const BODY = '{"id":1,"name":"Monstera"}';
 const CHANGED = '{"name":"Ficus"}';
 const CLOSE = 'Connection: close\r\n';
+
+const CHUNKED = request('POST /plants', '', `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n${CLOSE}`);
 
 const read = (lines = '') => request('GET /plants/1', '', lines);
 const remove = (lines = '') => request('DELETE /plants/1', '', lines);
@@ -137,15 +140,18 @@ describe('requests of one connection', () => {
     expect(await sent.statuses()).toEqual([200, 200, 200]);
   });
 
-  test('have no byte of their bodies read while they wait', async () => {
+  test.each([
+    ['of a declared length', request('POST /plants', BODY, CLOSE).slice(0, -BODY.length), BODY],
+    ['in chunks', CHUNKED, `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`],
+  ])('have no byte of their bodies read while they wait: %s', async (_what, head, body) => {
     const { calls, store, release } = held();
     server = await startApiServer({ plants: store });
     const sent = send('');
     const [, waiting] = await parsedRequests(async () => {
-      sent.socket.write(read() + request('POST /plants', BODY, CLOSE).slice(0, -BODY.length));
+      sent.socket.write(read() + head);
       await eventually(() => calls.length === 1);
       await readByService();
-      sent.socket.write(BODY);
+      sent.socket.write(body);
       for (let count = 0; count < 5; count++) await readByService();
     });
     expect(waiting).toMatchObject({ method: 'POST', readableLength: 0, complete: false });
@@ -327,6 +333,29 @@ test('a waiting request whose body cannot be read is refused in its turn', async
   await release();
   expect(await sent.statuses()).toEqual([200, 400]);
   expect(calls).toEqual(['find']);
+});
+
+describe('a deletion whose body, which it needs not, cannot be read', () => {
+  const chunked = request('DELETE /plants/1', '', 'Transfer-Encoding: chunked\r\n');
+
+  test('does not take effect if it is refused', async () => {
+    const plants = fakePlants(new Map([[1n, { id: 1n, name: 'Monstera' }]]));
+    server = await startApiServer({ plants });
+    expect(statuses(await rawRequest(server.url, `${chunked}zz\r\n`))).toEqual([400]);
+    expect((await get(server.url, '/plants/1')).status).toBe(200);
+  });
+
+  test.each<[string, (socket: Socket) => unknown]>([
+    ['is none', (socket) => socket.write('zz\r\n')],
+    ['ends too early', (socket) => socket.end('5\r\nabc')],
+  ])('gets its response if it has begun, since it takes effect: its body %s', async (_what, send) => {
+    const { release, sent } = await sendHeld(chunked);
+    send(sent.socket);
+    await readByService();
+    expect(sent.received).toBe('');
+    await release();
+    expect(await sent.statuses()).toEqual([204]);
+  });
 });
 
 describe('20,000 requests at once', () => {

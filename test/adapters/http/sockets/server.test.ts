@@ -4,7 +4,8 @@ import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import type { Exchange } from '../../../../src/adapters/http/exchange.ts';
-import { post, startApiServer, startServer } from '../../../support/api-server.ts';
+import type { ReadPlants } from '../../../../src/application/ports.ts';
+import { get, post, startApiServer, startServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
@@ -29,6 +30,37 @@ test('survives clients that reset the connection of a CONNECT', async () => {
     socket.resetAndDestroy();
   }
   expect((await post(server.url, BODY)).status).toBe(200);
+});
+
+describe('a CONNECT behind a request whose response is not sent yet', () => {
+  const CONNECT = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
+
+  test('closes the connection, so that its list gives its place back', async () => {
+    const name = 'x'.repeat(1024 ** 2);
+    const readBatch: ReadPlants['readBatch'] = async ({ from }) => {
+      const plant = JSON.stringify({ id: Number(from), name });
+      return { lines: plant, count: 1, lastId: from < 0n ? 1n : from, isLast: false };
+    };
+    const endless = await startApiServer({ plants: { readBatch }, maxStreams: 1 });
+    const socket = connectTo(endless.url);
+    socket.write(`${requestText('GET /plants')}${CONNECT}`);
+    await eventually(async () => (await get(endless.url, '/plants?limit=1')).status === 200);
+    const place = async () => {
+      const response = await fetch(`${endless.url}/plants`, { headers: { Authorization: `Bearer ${TOKEN}` } });
+      await response.body?.cancel();
+      return response.status === 200;
+    };
+    await eventually(place);
+  });
+
+  test('does not hold up the end of the service', async () => {
+    const stopping = await startApiServer();
+    const socket = connectTo(stopping.url);
+    socket.pause();
+    socket.write(`${'GET /docs/swagger-ui.js HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(12)}${CONNECT}`);
+    await eventually(() => stopping.lines.length > 0 || socket.destroyed || socket.readableLength > 0);
+    await stopping.close(200);
+  });
 });
 
 test('dates also what only the parser reads, as RFC 9110 section 6.6.1 requires of every 4xx', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { type StoreCall, storeCalls } from '../../../../src/adapters/postgres/calls/store-call.ts';
+import { type CallState, storeCalls } from '../../../../src/adapters/postgres/calls/store-call.ts';
 import { connectionError, UnknownOutcomeError } from '../../../../src/adapters/postgres/errors.ts';
 import { eventually } from '../../../support/eventually.ts';
 
@@ -68,9 +68,22 @@ test('waits for the schema before the work', async () => {
   expect(done).toEqual(['schema', 'work']);
 });
 
+test('begins no work of a call whose deadline has passed before the schema was ready', async () => {
+  const ready = Promise.withResolvers<void>();
+  const callStore = storeCalls({ schemaReady: () => ready.promise, timeout: 10 });
+  let hasBegun = false;
+  const call = callStore(async () => {
+    hasBegun = true;
+  });
+  await expect(call).rejects.toMatchObject({ code: 'store_unavailable' });
+  ready.resolve();
+  await new Promise(setImmediate);
+  expect(hasBegun).toBe(false);
+});
+
 test('gives up each call at the deadline, tells the work so, and keeps those that have time', async () => {
   const callStore = calls(100);
-  const seen: StoreCall[] = [];
+  const seen: CallState[] = [];
   const overdue = [1, 2, 3].map(() =>
     callStore((call) => {
       seen.push(call);

@@ -155,15 +155,6 @@ describe.each([
     ]);
   });
 
-  test('goes on from a position of the version before, which had one number more', async () => {
-    await store.add(1n);
-    const next = await store.end();
-    await store.add(2n);
-    const plain = Buffer.from(next, 'base64url').toString();
-    const older = Buffer.from(`${plain}:${2n ** 63n - 1n}`).toString('base64url');
-    expect((await readToEnd(store.plants, older)).changes).toEqual([plant(2n)]);
-  });
-
   test('writes nothing for its readers but the identity, once', async () => {
     const statements: string[] = [];
     const other = await open();
@@ -440,6 +431,31 @@ describe.each([
       store.plants.stopWaiting();
       expect(await stopped).toEqual(nothing);
       expect(await read({ after, limit: 10, wait: 60_000, signal: never })).toEqual(nothing);
+    });
+
+    test('says that it is at the end only if that includes all that was written before the request', async () => {
+      await store.add(1n, 2n);
+      const after = await store.end();
+      await store.add(3n);
+      const held = Promise.withResolvers<void>();
+      let parts = 0;
+      const { readChanges: read } = plantsIn(
+        observed(opened.database, async (text) => {
+          if (!text.includes('string_agg')) return;
+          parts++;
+          await held.promise;
+        }),
+      );
+      const first = read({ after, limit: 10, wait: 30_000, signal: never });
+      await eventually(() => parts === 1);
+      await store.plants.replace({ ...plant(1n), name: 'another' }, undefined);
+      const joined = read({ after, limit: 10, wait: 30_000, signal: never });
+      await new Promise(setImmediate);
+      held.resolve();
+      const part = { changes: '{"id":3,"name":"plant 3"}', atEnd: true };
+      expect(await first).toMatchObject(part);
+      expect(await joined).toMatchObject({ ...part, atEnd: false });
+      expect(parts).toBe(1);
     });
 
     test('costs 1,000 readers at one position one statement for each page, and one probe at a time', async () => {

@@ -89,12 +89,17 @@ test('refuses a folder that has something else than a database, and leaves it as
   expect(await readFile(join(folder, 'postgres/base/1'), 'utf8')).toBe('kept');
 });
 
+/** What all open files of node:fs/promises have in common. */
+async function fileHandles(folder: string) {
+  const one = await fs.promises.open(folder, 'r');
+  await one.close();
+  return Object.getPrototypeOf(one) as { sync(this: { fd: number }): Promise<void> };
+}
+
 test('keeps the access token: its content and its name are synced before it is used', async () => {
   const folder = await temporaryFolder();
   const synced: string[] = [];
-  const probe = await fs.promises.open(folder, 'r');
-  const handle = Object.getPrototypeOf(probe) as { sync(this: { fd: number }): Promise<void> };
-  await probe.close();
+  const handle = await fileHandles(folder);
   const { sync } = handle;
   jest.spyOn(handle, 'sync').mockImplementation(async function (this: { fd: number }) {
     synced.push(fs.readlinkSync(`/proc/self/fd/${this.fd}`));
@@ -106,4 +111,15 @@ test('keeps the access token: its content and its name are synced before it is u
   // One that an earlier version has written, too.
   expect(synced).toHaveLength(4);
   expect(dirname(synced[2] ?? '')).toBe(folder);
+});
+
+test('keeps the access token where folders cannot be synced, as the database is kept there', async () => {
+  const folder = await temporaryFolder();
+  const handle = await fileHandles(folder);
+  const sync = jest.spyOn(handle, 'sync').mockImplementation(async () => {
+    throw Object.assign(new Error('EINVAL: invalid argument, fsync'), { code: 'EINVAL' });
+  });
+  const token = await ownToken(folder);
+  expect(await ownToken(folder)).toBe(token);
+  expect(sync).toHaveBeenCalled();
 });

@@ -54,6 +54,23 @@ test('finds of 1,000 plants share statements, on half of the connections at most
   expect(network.connections()).toBeLessThanOrEqual(5);
 });
 
+test.each<[string, (plants: PostgresPlants, id: bigint) => Promise<unknown>]>([
+  ['a find', (plants, id) => plants.find(id)],
+  ['a page', (plants, id) => plants.readBatch({ from: id, to: id }, 1)],
+  ['a page of a tag', (plants, id) => plants.readBatch({ from: id, to: id, tag: 'tag' }, 1)],
+])('a row that cannot be read fails %s of it, and none of those that share its statement', async (_what, read) => {
+  await server.query(`insert into plants select n, 'plant ' || n, 'tag' from generate_series(1, 40) as n`);
+  const damaged = Object.assign(new Error('invalid page in block'), { severity: 'ERROR', code: 'XX001' });
+  const plants = plantsIn(
+    observed(database, (_text, parameters) => {
+      if (parameters.some((values) => /\b13\b/.test(`${values}`))) throw damaged;
+    }),
+  );
+  const reads = Array.from({ length: 40 }, (_, n) => read(plants, BigInt(n + 1)));
+  const failed = (await Promise.allSettled(reads)).flatMap(({ status }, n) => (status === 'rejected' ? n + 1 : []));
+  expect(failed).toEqual([13]);
+});
+
 test('ranges get one connection of ten, and finds, also of large plants, do not wait for them', async () => {
   const LARGE = 1.1e6;
   await server.query(`insert into plants select n, repeat('x', ${LARGE}), 'tag' from generate_series(1, 10) as n`);

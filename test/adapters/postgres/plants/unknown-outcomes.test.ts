@@ -3,6 +3,7 @@ import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import type { PostgresPlants } from '../../../../src/adapters/postgres/postgres-plants.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { observed } from '../../../support/disturbances.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { startTcpProxy, type TcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
 
@@ -66,6 +67,21 @@ test.each([
   await others.replace(plant('v0'));
   await network.deliverLate();
   expect(await others.find(1n)).toEqual(plant('v0'));
+});
+
+test('a change whose look-up runs late, after its client has got 503, overwrites nothing', async () => {
+  await plants.add(plant('v0'));
+  // The deadline of statements is later than that of calls.
+  const late = plantsIn(connect(network.url), { timeout: 200 });
+  const held = holdBack('pg_logical_emit_message');
+  const replacing = late.replace(plant('v1'));
+  replacing.catch(() => {});
+  await held;
+  await expect(replacing).rejects.toMatchObject(unavailable);
+  await others.replace(plant('v2'));
+  await network.deliverLate();
+  await eventually(() => !late.isWriting());
+  expect(await others.find(1n)).toEqual(plant('v2'));
 });
 
 test('a conditional deletion that runs late deletes nothing', async () => {
@@ -142,6 +158,22 @@ describe.each(['half', 'answer'] as const)('if the connection is cut: %s,', (whe
     expect(await work()).toEqual(result);
     expect(await others.find(1n)).toEqual(result);
   });
+});
+
+test('changes whose answer is known whatever a lost statement did get it, beside those that it changes', async () => {
+  await plants.add(plant('v0'));
+  await plants.replace(plant('v1'));
+  const done = network.cutNext('update "plants"', 'answer');
+  // While it runs, the others form a batch.
+  const first = plants.remove(9n, is('a'));
+  const work = [plants.replace(plant('v2')), plants.replace({ id: 2n, name: 'never was' }), plants.remove(3n, is('a'))];
+  const outcomes = await Promise.allSettled(work);
+  await Promise.all([first, done]);
+  expect(outcomes).toEqual([
+    { status: 'rejected', reason: expect.objectContaining(unavailable) },
+    { status: 'fulfilled', value: undefined },
+    { status: 'fulfilled', value: undefined },
+  ]);
 });
 
 test('a look-up whose connection is lost leaves every answer definite', async () => {

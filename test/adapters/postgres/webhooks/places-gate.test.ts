@@ -10,19 +10,23 @@ const failure = (code: string) => Object.assign(new Error('failed'), { severity:
 
 test('not before every endpoint has its place in the feed', async () => {
   let problem: unknown = failure('57P01');
-  const hasPlaces = async () => {
+  const ensureEntered = async () => {
     if (problem !== undefined) throw problem;
   };
-  const gate = placesGate(hasPlaces, () => undefined, log);
+  const gate = placesGate(ensureEntered, () => undefined, log);
   await expect(gate()).rejects.toMatchObject({ code: '57P01' });
   problem = undefined;
   await gate();
   expect(gate()).toBeUndefined();
 });
 
-test('although the role lacks a right that only webhooks need, which is logged', async () => {
+test.each([
+  ['the role lacks a right', '42501'],
+  ['the database lacks a table', '42P01'],
+])('although %s that only webhooks need, which is logged', async (_what, code) => {
+  lines.length = 0;
   const gate = placesGate(
-    () => Promise.reject(failure('42501')),
+    () => Promise.reject(failure(code)),
     () => undefined,
     log,
   );

@@ -6,9 +6,9 @@ import { plantPurge } from '../../../../src/adapters/postgres/changes/plant-purg
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
-import { MOST_COUNTED, webhookEndpoints } from '../../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
+import { MAX_COUNTED, webhookEndpoints } from '../../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookEntries } from '../../../../src/adapters/postgres/webhooks/webhook-entries.ts';
-import { MISSING_ROW, placesInFeed } from '../../../../src/adapters/postgres/webhooks/webhook-places.ts';
+import { endpointEntry, MISSING_ROW } from '../../../../src/adapters/postgres/webhooks/webhook-places.ts';
 import { webhookPositions } from '../../../../src/adapters/postgres/webhooks/webhook-positions.ts';
 import type { FailedAttempt, Lease, LeaseOutcome, Position } from '../../../../src/application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../../src/domain/plant.ts';
@@ -40,9 +40,9 @@ const leasesIn = (outcomes: ReadonlyMap<string, LeaseOutcome>) =>
 /** What an instance of the service has of a database. */
 function webhooksIn(database: Database, names = [ENDPOINT]) {
   const callStore = storeCalls({ schemaReady: () => undefined, timeout: 10_000 });
-  const hasPlaces = placesInFeed(database, names);
+  const ensureEntered = endpointEntry(database, names);
   const plants = plantsIn(database);
-  const positions = webhookPositions(database, callStore, names, hasPlaces);
+  const positions = webhookPositions(database, callStore, names, ensureEntered);
   return {
     plants,
     ...positions,
@@ -54,7 +54,7 @@ function webhooksIn(database: Database, names = [ENDPOINT]) {
       const outcome = (await positions.take(heldBy(lease), milliseconds)).get(lease.endpoint);
       return typeof outcome === 'object' ? 'taken' : outcome;
     },
-    add: () => callStore(async () => hasPlaces()),
+    add: () => callStore(async () => ensureEntered()),
     ...webhookEntries(database, callStore, plants.awaitEntries),
     endpoints: webhookEndpoints(database, callStore),
     query: (text: string) => database.sql.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text)),
@@ -338,10 +338,10 @@ describe.each([
   test('says how far each endpoint is behind', async () => {
     await store.add();
     expect(await state()).toMatchObject({ behind: 0, end: START, position: START });
-    await store.query(`insert into plants select id, 'plant' from generate_series(1, ${MOST_COUNTED + 5}) as id`);
+    await store.query(`insert into plants select id, 'plant' from generate_series(1, ${MAX_COUNTED + 5}) as id`);
     const [last] = (await store.query('select changed, id from plants order by changed desc, id desc limit 1')).rows;
-    expect(await state()).toMatchObject({ behind: MOST_COUNTED, end: last, position: START });
-    await store.advance(await taken(), { changed: last?.changed as bigint, id: BigInt(MOST_COUNTED) });
+    expect(await state()).toMatchObject({ behind: MAX_COUNTED, end: last, position: START });
+    await store.advance(await taken(), { changed: last?.changed as bigint, id: BigInt(MAX_COUNTED) });
     expect((await state())?.behind).toBe(5);
   });
 
@@ -410,6 +410,13 @@ describe.each([
       expect(await idsAfter((await taken()).position)).toEqual([1n]);
     });
 
+    test('of the plants alone, ends the lease of whoever delivers', async () => {
+      const lease = await taken();
+      await inParts(restorePlants);
+      expect(await store.renew(lease)).toBe('lost');
+      expect(await store.endpoints.rewind(ENDPOINT)).toBe(true);
+    });
+
     test('of the positions alone, sends again what came since', async () => {
       await inParts(restoreWebhooks);
       expect(await idsAfter((await taken()).position)).toEqual([1n, 2n]);
@@ -454,6 +461,30 @@ test('a row that is locked is passed over, and its lease is as it was', async ()
   expect(await store.take()).toBeUndefined();
   await client.query('commit');
   expect(await store.renew(first)).toBe('renewed');
+});
+
+test('without the table, which a restore may leave out, /ready says what to do, and only if there are webhooks', async () => {
+  const { url, query } = await migratedDatabase(server.url);
+  await query('drop table webhooks');
+  const database = connect(url);
+  const ready = () => readiness(database, [{ name: ENDPOINT }])();
+  expect(await readiness(database)()).toBeUndefined();
+  expect(await ready()).toBe('the table webhooks is missing: run npm run migrate');
+  expect(await migrateUp(database)).toEqual(['0005_webhooks']);
+  await webhooksIn(database).add();
+  expect(await ready()).toBeUndefined();
+});
+
+test('a lease that was taken after a statement began is not free for that statement', async () => {
+  const { url } = await migratedDatabase(server.url);
+  const database = connect(url);
+  const store = webhooksIn(database);
+  await store.add();
+  await database.sql.transaction().execute(async (sql) => {
+    // now() is the time at which this transaction began, before the lease was taken.
+    expect(await store.take()).toBeDefined();
+    expect(await webhooksIn({ ...database, sql }).take()).toBeUndefined();
+  });
 });
 
 test('a role without rights on the table creates and reads, and /ready says what it lacks', async () => {

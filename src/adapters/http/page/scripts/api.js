@@ -3,10 +3,10 @@ import { errorOf } from './errors.js';
 import { currentToken, signIn } from './token.js';
 
 /** Milliseconds for a response. */
-const LONGEST = 45_000;
+const MAX_TIMEOUT = 45_000;
 
-/** Whether a response says what becomes of its request. The others pass: they are of the service, or of a proxy before it. */
-const isDefinite = (/** @type {number} */ status) =>
+/** Whether a response is final. Other error statuses are temporary, of the service or of a proxy in front of it. */
+export const isDefinite = (/** @type {number} */ status) =>
   status >= 400 && ![408, 429].includes(status) && (status < 500 || status === 501);
 
 /** Sends a request until there is a definite response, since all operations may be repeated. @type {Send} */
@@ -17,7 +17,7 @@ export async function send(method, path, request = {}) {
     ifMatch,
     signal,
     trouble,
-    timeout = LONGEST,
+    timeout = MAX_TIMEOUT,
     ends = isDefinite,
   } = request;
   for (let attempt = 0; ; attempt++) {
@@ -28,7 +28,7 @@ export async function send(method, path, request = {}) {
     if (ifMatch !== undefined) headers.set('If-Match', ifMatch);
     const url = typeof path === 'string' ? path : path(attempt);
     // Longer each time, for slow connections.
-    const late = AbortSignal.timeout(Math.min(timeout * 2 ** attempt, LONGEST));
+    const late = AbortSignal.timeout(Math.min(timeout * 2 ** attempt, MAX_TIMEOUT));
     const limit = AbortSignal.any([late, ...(signal ? [signal] : [])]);
     const response = await fetch(url, { method, headers, body, signal: limit }).catch(() => undefined);
     const text = await response?.text().catch(() => undefined);

@@ -15,7 +15,7 @@ const ends = (/** @type {number} */ status, /** @type {number} */ number) =>
  */
 export async function follow(/** @type {FeedEvents} */ { started, apply, trouble }, /** @type {AbortSignal} */ signal) {
   let after = 'now';
-  // After a failure without a wait, at whose end only it would show that the service responds again.
+  // After a failure, the next request does not wait: a waiting one would show only at its end that the service responds.
   const path = (/** @type {number} */ attempt) => `changes?limit=1000&after=${after}&wait=${attempt > 0 ? 0 : WAIT}`;
   const request = { trouble, signal, ends, timeout: (WAIT + 5) * 1_000 };
   for (;;) {

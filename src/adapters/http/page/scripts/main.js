@@ -1,7 +1,7 @@
 /** @import { View } from './types.d.ts' */
 import { send } from './api.js';
 import { byId, write } from './dom.js';
-import { plantEditor } from './editor.js';
+import { plantEditor } from './editor/editor.js';
 import { follow } from './follow.js';
 import { idOf, NOT_AN_ID } from './ids.js';
 import { downloadDialog } from './lists/download-dialog.js';
@@ -14,7 +14,7 @@ const [from, tag] = [byId('from', HTMLInputElement), byId('tag', HTMLInputElemen
 const name = byId('name', HTMLInputElement);
 const { classList } = document.body;
 const trouble = (problem = '') => write('trouble', problem);
-let [late, typing, leaving, leavingView] = [0, 0, new AbortController(), new AbortController()];
+let [fallbackTimer, typing, leaving, leavingView] = [0, 0, new AbortController(), new AbortController()];
 const list = plantList({ updated, permitted, failed, trouble });
 const editor = plantEditor({ done: (change) => list.apply([change]), failed, freeId: list.freeId });
 importDialog({ plants: list, failed });
@@ -26,13 +26,12 @@ function updated() {
   const [view, count, canGrow] = [list.view(), list.rows().length, list.canGrow()];
   from.placeholder = `${view.from ?? 'first'}`;
   tag.placeholder = view.tag === '' ? 'the empty one' : 'any';
-  classList.toggle(
-    'limited',
-    Object.values(view).some((limit) => limit !== undefined),
-  );
+  const isLimited = Object.values(view).some((limit) => limit !== undefined);
+  classList.toggle('limited', isLimited);
   classList.toggle('outdated', list.isOutdated());
   classList.toggle('empty', count === 0 && (!list.hasMore() || list.isSearching()));
-  write('none', list.isSearching() ? 'Searching …' : 'No plants here.');
+  const hint = classList.contains('may-create') ? ' Add one, or drop a list on this page.' : '';
+  write('none', list.isSearching() ? 'Searching …' : isLimited ? 'No plants match.' : `No plants yet.${hint}`);
   const more = list.isSearching() ? ', searching …' : canGrow ? ', more below' : '';
   write('count', `${count.toLocaleString('en')} ${count === 1 ? 'plant' : 'plants'}${more}`);
 }
@@ -50,7 +49,7 @@ function failed(/** @type {Error} */ { message, cause: number }, where = 'proble
 function show(/** @type {View} */ view) {
   leavingView.abort();
   leavingView = new AbortController();
-  clearTimeout(late);
+  clearTimeout(fallbackTimer);
   clearTimeout(typing);
   write('problem');
   [from.value, tag.value, name.value] = [`${view.from ?? ''}`, view.tag ?? '', view.name ?? ''];
@@ -80,13 +79,13 @@ function start() {
   leaving = new AbortController();
   const { signal } = leaving;
   const begin = (/** @type {string} */ state) => {
-    clearTimeout(late);
+    clearTimeout(fallbackTimer);
     write('live', state);
     list.show(list.view());
   };
   // If the feed takes longer, the list is there before it, and then once more.
-  clearTimeout(late);
-  late = setTimeout(() => list.show(list.view()), 1_000);
+  clearTimeout(fallbackTimer);
+  fallbackTimer = setTimeout(() => list.show(list.view()), 1_000);
   const events = {
     started: () => begin('Live'),
     apply: list.apply,

@@ -5,7 +5,7 @@ import { cut } from './texts.js';
 
 const PAGE = 500;
 /** Rows in memory. Browsers limit heights, too. */
-const MOST = 50_000;
+const MAX_ROWS = 50_000;
 
 /** The plants of a view in ascending order of id: a part without gaps, which grows at its end. @returns {PlantList} */
 export function plantList(/** @type {ListEvents} */ { updated, permitted, failed, trouble }) {
@@ -13,7 +13,7 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
   let view = /** @type {View} */ ({});
   /** The id that the rows reach to; undefined before the first plant. */
   let end = /** @type {bigint | undefined} */ (undefined);
-  /** It stays failed until it begins again, so that scrolling does not repeat it. */
+  /** After a failure nothing more is loaded until `show`, so that scrolling does not repeat the request. */
   let state = /** @type {'partial' | 'loading' | 'failed' | 'complete'} */ ('complete');
   const hasMore = () => state !== 'complete';
   const canGrow = () => hasMore() && state !== 'failed';
@@ -22,9 +22,9 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
   /** Whether plants have changed that a search may have missed: only the service knows which names contain a text. */
   let isOutdated = false;
   /** What came while a page was on its way, which may be older. */
-  let late = /** @type {Change[]} */ ([]);
+  let held = /** @type {Change[]} */ ([]);
   /** The highest id of a deleted plant that is known, which no other can get. */
-  let deleted = 0n;
+  let highestDeleted = 0n;
 
   async function loadMore() {
     if (state !== 'partial') return;
@@ -48,11 +48,11 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
       state = 'failed';
     }
     // The first half goes, and the view begins with the second.
-    if (rows.length > MOST) {
-      rows = rows.slice(MOST / 2);
+    if (rows.length > MAX_ROWS) {
+      rows = rows.slice(MAX_ROWS / 2);
       view = { ...view, from: rows[0]?.id };
     }
-    apply(late.splice(0));
+    apply(held.splice(0));
   }
 
   function indexOf(/** @type {bigint} */ id) {
@@ -66,23 +66,23 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
   }
 
   function apply(/** @type {readonly Change[]} */ changes) {
-    if (state === 'loading') late.push(...changes);
+    if (state === 'loading') held.push(...changes);
     for (const change of changes) {
       const { id } = change;
       const index = indexOf(id);
       const known = rows[index]?.id === id ? 1 : 0;
       const isGone = 'deleted' in change || (view.tag !== undefined && change.tag !== view.tag);
       const isLoaded = id >= (view.from ?? id) && (!hasMore() || (end !== undefined && id <= end));
-      if ('deleted' in change && id > deleted) deleted = id;
+      if ('deleted' in change && id > highestDeleted) highestDeleted = id;
       if (isGone) rows.splice(index, known);
       else if (isLoaded && (known || view.name === undefined)) {
         rows.splice(index, known, { ...rowOf(change), isFresh: true });
       }
-      isOutdated ||= !isGone && view.name !== undefined;
+      isOutdated ||= !isGone && !known && view.name !== undefined;
     }
     // The last rows go until they are scrolled to; not while a page is on its way that follows them.
-    if (rows.length > MOST && state !== 'loading') {
-      rows.length = MOST;
+    if (rows.length > MAX_ROWS && state !== 'loading') {
+      rows.length = MAX_ROWS;
       end = rows.at(-1)?.id;
       state = 'partial';
     }
@@ -92,7 +92,7 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
   function show(/** @type {View} */ wanted) {
     leaving.abort();
     leaving = new AbortController();
-    [view, rows, late, state, isOutdated] = [wanted, [], [], 'partial', false];
+    [view, rows, held, state, isOutdated] = [wanted, [], [], 'partial', false];
     end = wanted.from === undefined ? undefined : asId(wanted.from - 1n);
     updated();
   }
@@ -100,7 +100,7 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
   function freeId() {
     const isWhole = state === 'complete' && Object.values(view).every((limit) => limit === undefined);
     const highest = rows.at(-1)?.id ?? 0n;
-    return asId(isWhole ? (highest > deleted ? highest : deleted) + 1n : BigInt(Date.now()));
+    return asId(isWhole ? (highest > highestDeleted ? highest : highestDeleted) + 1n : BigInt(Date.now()));
   }
 
   return {

@@ -7,7 +7,7 @@ import { currentToken } from '../token.js';
 
 /** In CSV: an id that spreadsheets round, since they keep 15 digits of a number. */
 const LONG_ID = /\n-?\d{16,}[,;\t]/;
-/** What may be left of it at the end of a chunk: a line feed, a sign and 19 digits. */
+/** Characters at the end of a chunk that may be the beginning of a long id: a line feed, a sign and 19 digits. */
 const LONG_ID_LENGTH = 21;
 
 /** Where a comma is the decimal sign, spreadsheets take semicolons to separate cells. */
@@ -67,6 +67,7 @@ export function downloadDialog(/** @type {DownloadEvents} */ { view, failed }) {
     leaving.abort();
     leaving = new AbortController();
     dialog.className = '';
+    form.classList.remove('long-ids');
     dialog.showModal();
   };
   byId('download-close', HTMLElement).onclick = () => dialog.close();

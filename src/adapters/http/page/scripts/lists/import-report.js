@@ -2,7 +2,7 @@
 import { byId, write } from '../dom.js';
 
 /** Refusals that are shown. */
-const MOST = 300;
+const MAX_SHOWN = 300;
 
 const count = (/** @type {number} */ value) => value.toLocaleString('en');
 
@@ -19,13 +19,13 @@ export function importReport(/** @type {Reading} */ { names }) {
     write('import-ignored', ignored.size > 0 ? `Ignored: ${[...ignored].join(', ')}` : '');
     write(
       'import-refused-label',
-      `Refused${sums.refused > MOST ? `, the first ${MOST} of ${count(sums.refused)}` : ''}`,
+      `Refused${sums.refused > MAX_SHOWN ? `, the first ${MAX_SHOWN} of ${count(sums.refused)}` : ''}`,
     );
     byId('import-form', HTMLElement).classList.toggle('has-refused', sums.refused > 0);
   }
 
   function add(/** @type {SentPart} */ part) {
-    for (const { line, lastLine, message } of part.refused.slice(0, Math.max(0, MOST - sums.refused))) {
+    for (const { line, lastLine, message } of part.refused.slice(0, Math.max(0, MAX_SHOWN - sums.refused))) {
       const lines = [...new Set([line, lastLine])].map((number) => count(number + part.linesBefore));
       refusals.value += `Line ${lines.join(' to ')}: ${message}\n`;
     }

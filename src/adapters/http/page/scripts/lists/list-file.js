@@ -1,7 +1,7 @@
 /** @import { List } from './types.d.ts' */
 
 /** Columns that the service takes. */
-const MOST = 1_000;
+const MAX_COLUMNS = 1_000;
 
 /** @returns {Promise<Uint8Array<ArrayBuffer>>} a slice, since the whole may be larger than the memory */
 export async function bytesOf(/** @type {File} */ file, /** @type {number} */ from, /** @type {number} */ length) {
@@ -20,17 +20,22 @@ export async function bytesOf(/** @type {File} */ file, /** @type {number} */ fr
  * @returns {Promise<List>}
  */
 export async function readBeginning(/** @type {File} */ file) {
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await bytesOf(file, 0, 1024 ** 2));
+  const bytes = await bytesOf(file, 0, 1024 ** 2);
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   const [, before = '', line = '', end = ''] = /^(\uFEFF?(?:[ \t\r]*\n)*)([^\n]*?)(\r?\n|$)/.exec(text) ?? [];
-  if (/[\0\uFFFD]/.test(line)) throw new Error('This is no text in UTF-8. In Excel, save the list as “CSV UTF-8”.');
+  // Octets that are not UTF-8 become U+FFFD, which a plant may have as well.
+  const isUtf8 = new TextEncoder().encode(before + line).every((octet, n) => octet === bytes[n]);
+  if (!isUtf8 || line.includes('\0'))
+    throw new Error('This is no text in UTF-8. In Excel, save the list as “CSV UTF-8”.');
   if (line.trim() === '') throw new Error('This list is empty.');
   const isCsv = !line.startsWith('{');
-  // It stands beside a name that is known, or there is most of it.
+  // The separator is the character beside a known column name, or else the most frequent candidate.
   const [, left, right] = /(?:^|([,;\t]))"?(?:id|name|tag)"?(?:([,;\t])|$)/i.exec(line) ?? [];
   const count = (/** @type {string} */ one) => line.replace(/"[^"]*"/g, '').split(one).length;
   const most = [',', '\t', ';'].reduce((best, one) => (count(one) > count(best) ? one : best));
   const separator = left ?? right ?? most;
-  if (isCsv && count(separator) > MOST) throw new Error(`The first line of this list has more than ${MOST} columns.`);
+  if (isCsv && count(separator) > MAX_COLUMNS)
+    throw new Error(`The first line of this list has more than ${MAX_COLUMNS} columns.`);
   const cells = (separator + line).matchAll(RegExp(`${separator}((?:"[^"]*"|[^"${separator}])*)`, 'g'));
   const names = isCsv ? Array.from(cells, ([, cell = '']) => cell) : /"id"\s*:/.test(line) ? ['id'] : [];
   return { file, isCsv, separator, names, firstLine: placeAfter(before), secondLine: placeAfter(before + line + end) };

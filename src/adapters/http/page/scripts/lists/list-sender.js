@@ -1,12 +1,15 @@
 /** @import { ImportResult, ListSender, Reading } from './types.d.ts' */
-import { send } from '../api.js';
+import { isDefinite, send } from '../api.js';
 import { bytesOf } from './list-file.js';
 
 /** Octets of the first part: the default BODY_LIMIT. */
 const PART = 1024 ** 2;
 
-/** Octets between a part that is too small for its first record and one that is too large, below which no other is tried. */
+/** The search for a part size ends when the sizes known to be too small and too large differ by fewer octets than this. */
 const PRECISION = 1_024;
+
+/** A slow connection carries a part of so many octets in time. */
+const SMALL = 16 * 1_024;
 
 /** Sends a list in parts: what the service leaves of a part begins the next one. @returns {ListSender} */
 export function listSender(/** @type {Reading} */ { list, query, idsFrom: nextId, begin }, size = PART) {
@@ -19,9 +22,11 @@ export function listSender(/** @type {Reading} */ { list, query, idsFrom: nextId
     const more = at + body.length < file.size;
     if (!more && body.every((byte) => byte <= 0x20)) return undefined;
     const all = { ...query, ...(nextId !== undefined && { idsFrom: `${nextId}` }), more: `${more}` };
-    const sent = send('POST', `import?${new URLSearchParams(all)}`, { ...request, body, type });
+    const isTooSlow = (/** @type {number} */ status) => status === 408 && body.length > SMALL;
+    const ends = (/** @type {number} */ status) => isDefinite(status) || isTooSlow(status);
+    const sent = send('POST', `import?${new URLSearchParams(all)}`, { ...request, body, type, ends });
     const response = await sent.catch((/** @type {Error} */ error) => {
-      if (error.cause === 413 || error.cause === 40013) return undefined;
+      if ([413, 40013, 408, 40800].includes(Number(error.cause))) return undefined;
       error.message = error.message.replace(/\bline (\d+)/, (_, line) => `line ${linesBefore + Number(line)}`);
       throw error;
     });
@@ -30,7 +35,9 @@ export function listSender(/** @type {Reading} */ { list, query, idsFrom: nextId
     if (result === undefined) [tooLarge, size] = [body.length, Math.floor(body.length / 2)];
     else if (tooLarge - size > PRECISION) size = Math.min(2 * size, Math.floor((size + tooLarge) / 2));
     else if (list.isCsv)
-      throw new Error(`Line ${linesBefore + 1} begins a record that is larger than the service takes.`);
+      throw new Error(
+        `Line ${linesBefore + 1} begins a record that is larger than the service takes: is a quote never closed? Correct the list, and import it again.`,
+      );
     else return refuse(result);
     return next(request);
   }

@@ -1,6 +1,6 @@
-/** @import { Plant } from './types.d.ts' */
-import { byId, write } from './dom.js';
-import { cut, nodesOf } from './texts.js';
+/** @import { Plant } from '../types.d.ts' */
+import { byId, write } from '../dom.js';
+import { cut, nodesOf } from '../texts.js';
 
 /** Asks before a plant is deleted. */
 export function confirmDeletion(/** @type {Plant} */ { id, name }, /** @type {() => void} */ remove) {

@@ -1,8 +1,8 @@
-import { byId, make, write } from './dom.js';
-import { charactersOf, cut, differenceOf, nodesOf } from './texts.js';
+import { byId, make, write } from '../dom.js';
+import { charactersOf, cut, differenceOf, nodesOf } from '../texts.js';
 
-/** Characters that a field shows, and of a text that can be edited here. */
-const MOST = 10_000;
+/** The maximum number of characters that a field shows, and of a text that it can edit. */
+const MAX_LENGTH = 10_000;
 
 /** The field of the editor for one text of a plant, with its note, and what somebody else has stored beside it. */
 export function textField(/** @type {string} */ id) {
@@ -16,9 +16,9 @@ export function textField(/** @type {string} */ id) {
     const text = shown ?? '';
     const { length } = text;
     // A field makes line feeds of carriage returns.
-    const isEditable = length <= MOST && !text.includes('\r');
-    const why = length > MOST ? `The beginning of ${charactersOf(length)}` : 'This text has carriage returns';
-    field.value = isEditable ? text : text.slice(0, MOST).toWellFormed();
+    const isEditable = length <= MAX_LENGTH && !text.includes('\r');
+    const why = length > MAX_LENGTH ? `The beginning of ${charactersOf(length)}` : 'This text has carriage returns';
+    field.value = isEditable ? text : text.slice(0, MAX_LENGTH).toWellFormed();
     mayType = isEditable && mayEdit;
     lock(false);
     // A field shows no signs.
@@ -34,10 +34,13 @@ export function textField(/** @type {string} */ id) {
 
   /** Marks how what is stored differs from what is typed. */
   function markDifferences() {
-    const isMarked = mayType && (stored ?? '').length <= MOST;
+    const isMarked = mayType && (stored ?? '').length <= MAX_LENGTH;
     if (stored === undefined) write(`${id}-theirs`, make(field.value ? 'ins' : 'span', {}, 'none'));
     else
-      write(`${id}-theirs`, ...(isMarked && stored ? [differenceOf(stored, field.value)] : nodesOf(cut(stored, MOST))));
+      write(
+        `${id}-theirs`,
+        ...(isMarked && stored ? [differenceOf(stored, field.value)] : nodesOf(cut(stored, MAX_LENGTH))),
+      );
   }
 
   return {

@@ -1,7 +1,7 @@
-/** @import { Change, EditorEvents, Plant, Request } from './types.d.ts' */
-import { send } from './api.js';
-import { byId, write } from './dom.js';
-import { asId, idOf, NOT_AN_ID } from './ids.js';
+/** @import { Change, EditorEvents, Plant, Request } from '../types.d.ts' */
+import { send } from '../api.js';
+import { byId, write } from '../dom.js';
+import { asId, idOf, NOT_AN_ID } from '../ids.js';
 import { confirmDeletion, keepEdits } from './questions.js';
 import { textField } from './text-field.js';
 
@@ -11,7 +11,7 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
   const [form, save] = [byId('plant', HTMLFormElement), byId('save', HTMLButtonElement)];
   const [id, emptyTag] = [byId('plant-id', HTMLInputElement), byId('plant-empty-tag', HTMLInputElement)];
   const [name, tag] = [textField('plant-name'), textField('plant-tag')];
-  /** As it was read; undefined while one is added. */
+  /** The plant as it was last read; undefined while a plant is added. */
   let stored = /** @type {Plant | undefined} */ (undefined);
   let etag = '';
   let maySave = true;
@@ -27,6 +27,8 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
     id.value = `${plant?.id ?? ''}`;
     emptyTag.checked = plant?.tag === '';
     name.fill(plant?.name, maySave);
+    // An emptied name is probably a mistake. A plant whose name is already empty may keep it.
+    byId('plant-name', HTMLTextAreaElement).required = plant?.name !== '';
     tag.fill(plant?.tag, maySave);
     lock(false);
     showButtons();

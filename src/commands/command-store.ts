@@ -1,12 +1,12 @@
 import { pino } from 'pino';
 import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
 import { plantPurge } from '../adapters/postgres/changes/plant-purge.ts';
+import { postgresServer } from '../adapters/postgres/connections/pool.ts';
 import type { Database } from '../adapters/postgres/database.ts';
-import { requireEmbeddedDatabase } from '../adapters/postgres/embedded/embedded-database.ts';
+import { embeddedDatabase, requireEmbeddedDatabase } from '../adapters/postgres/embedded/embedded-database.ts';
 import { withAdvice } from '../adapters/postgres/schema/advice.ts';
 import { requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
-import { openDatabase } from '../composition/open-database.ts';
 import type { DatabaseConfig } from '../config/config.ts';
 import { PlantStoreError } from '../domain/errors.ts';
 
@@ -19,13 +19,16 @@ const STORE_TIMEOUT = 60_000;
  *
  * @throws Error, saying what to do, if the database cannot be used
  */
-export async function withOfflineStore<Result>(
+export async function withStore<Result>(
   config: DatabaseConfig,
   work: (store: ReturnType<typeof storeOn>) => Promise<Result>,
 ): Promise<Result> {
   // A mistyped DATA_DIR would otherwise be an empty store.
   if (config.kind === 'embedded') await requireEmbeddedDatabase(config.dataDir);
-  const database = await openDatabase({ ...config, ...DATABASE_TIMEOUTS }, pino({ level: 'silent' }));
+  const database =
+    config.kind === 'postgres'
+      ? postgresServer({ ...config, ...DATABASE_TIMEOUTS }, pino({ level: 'silent' }))
+      : await embeddedDatabase(config.dataDir);
   try {
     await requireMigrations(database);
     return await work(storeOn(database));
