@@ -3,7 +3,8 @@ import { Client } from 'pg';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
-import { atEnd, forEachTest } from '../support/lifetimes.ts';
+import { atEnd, forAllTests, forEachTest } from '../support/lifetimes.ts';
+import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { projectFile, run, startNode, startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 
@@ -12,7 +13,9 @@ import { migratedDatabase } from '../support/test-database.ts';
 const plant = { body: '{"id":1,"name":"Monstera"}' };
 const NONE = 'none like that was deleted at least an hour ago (see --help)\n';
 
-const database = forEachTest(() => migratedDatabase());
+// Of its own: a purge leaves what a transaction that other tests leave open may still overtake.
+const server = forAllTests(() => ownPostgres());
+const database = forEachTest(() => migratedDatabase(server.url));
 const service = forEachTest(async () =>
   startService(await temporaryFolder(), {
     DATABASE_URL: database.directUrl,
