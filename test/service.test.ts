@@ -169,6 +169,29 @@ describe('on Postgres', () => {
     }
   });
 
+  test('lets followers wait while it still accepts connections, who would come back at once, and ends their waits then', async () => {
+    const follow = async ({ apiUrl }: Service, after: string) => {
+      const headers = { Authorization: `Bearer ${TOKEN}`, ...CLOSE };
+      return (await fetch(`${apiUrl}/changes?after=${after}&wait=30`, { headers })).json();
+    };
+    const accepting = await start({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
+    const { next } = await follow(accepting, 'now');
+    await beginToStop(accepting);
+    const following = follow(accepting, next);
+    // Its request was sent before this one.
+    const plant = { ...monstera, id: 7 };
+    expect((await post(accepting, plant)).status).toBe(200);
+    expect(await following).toMatchObject({ changes: [plant] });
+
+    const ending = await start({ SHUTDOWN_DELAY: '100ms' });
+    const waiting = follow(ending, (await follow(ending, 'now')).next);
+    const metrics = async () => (await fetch(`${ending.managementUrl}/metrics`)).text();
+    await eventually(async () => /^plant_store_followers 1$/m.test(await metrics()));
+    ending.kill('SIGTERM');
+    expect(await waiting).toMatchObject({ changes: [] });
+    expect(await ending.exited).toEqual({ code: 0, signal: null });
+  });
+
   test('ends in order after SHUTDOWN_DELAY, and without it at SIGINT, which a person sends', async () => {
     const delayed = await start({ SHUTDOWN_DELAY: '100ms' });
     delayed.kill('SIGTERM');

@@ -123,7 +123,8 @@ async function start(
     ready,
     close(milliseconds) {
       state = 'shutting down';
-      plants.stopWaiting();
+      // Sooner, a follower would come back at once for as long as connections are accepted.
+      setTimeout(plants.stopWaiting, milliseconds);
       void stopWebhooks();
       acceptFor = milliseconds;
       return opened.disposeAsync();

@@ -63,9 +63,10 @@ export function api(options: ApiOptions) {
     countResponse: responses.count,
     operations,
   };
-  let document: string | undefined;
+  // Octets are shared by all responses that a client has not taken yet; a text would be copied for each.
+  let document: Buffer | undefined;
   function sendDocument(ctx: ExchangeContext): void {
-    document ??= JSON.stringify(openApiDocument(operations, baseUrl()));
+    document ??= Buffer.from(JSON.stringify(openApiDocument(operations, baseUrl())));
     respond(ctx, { status: 200, headers: {}, body: document });
   }
   const routes = [

@@ -14,7 +14,7 @@ export interface Connection {
   unread?: IncomingMessage | undefined;
   /** The requests behind the exchange in progress and their responses, oldest first. */
   readonly waiting: { readonly request: IncomingMessage; readonly response: ServerResponse }[];
-  /** Why the parser has refused its input, or the report that a request was too slow: nothing can be read any more. */
+  /** Why nothing more is read: the parser has refused the input, or a request was too slow. */
   refusal?: Error;
   isReadingPaused: boolean;
 }

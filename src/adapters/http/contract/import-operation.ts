@@ -95,7 +95,8 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
         const replaces = existing === 'replace';
         const options = { isCsv: bodyType === CSV_TYPE, replaces, more, ...form };
         const { records, layout, ...list } = await readPlantList(body, options);
-        if (!more && list.consumed < body.length) throw new HttpError('body_too_large', TOO_MANY);
+        if (!more && records.length === MAX_RECORDS && list.consumed < body.length)
+          throw new HttpError('body_too_large', TOO_MANY);
         const plants = records.flatMap(({ plant }) => plant ?? []);
         const outcomes = check ? [] : await importPlants(plants, { replaces, signal: signal() });
         const count = (wanted: ImportOutcome) => outcomes.filter((outcome) => outcome === wanted).length;

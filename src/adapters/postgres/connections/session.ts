@@ -35,7 +35,7 @@ export async function beginSession(client: ClientBase, timeout: number): Promise
  * @throws SchemaError, saying what to do, if a setting is unsafe
  */
 export async function requireSafeSettings(database: Kysely<Tables>, statementTimeout: number): Promise<void> {
-  // A session whose start-up parameter has arrived is direct: whatever it has set holds.
+  // If the start-up parameter has arrived, there is no pooler, and what this session has set stays.
   const { rows } = await sql<{ role: string; name: string; value: string; safe: string }>`
     select quote_ident(current_user) as role, name,
       case name when 'synchronous_commit' then reset_val else setting || ' ms' end as value,

@@ -18,6 +18,12 @@ export function storedIn({ id, name, tag, is_deleted }: PlantRow): NewPlant | 'd
 export const isDeleted = ({ eb }: { readonly eb: ExpressionBuilder<Tables, 'plants'> }) =>
   eb('deleted', 'is not', null).$castTo<boolean>().as('is_deleted');
 
+/**
+ * A condition that fails on a standby, which may be behind, and has no current position in the WAL. Evaluated once in a
+ * statement, even without a row.
+ */
+export const FAIL_ON_STANDBY = sql<boolean>`(select pg_current_wal_lsn() is not null)`;
+
 /** UTF-16 units of text in one statement that writes: enough to fill a batch, and Postgres parses it quickly. */
 export const WRITTEN_TEXT = 1_000_000;
 

@@ -2,7 +2,7 @@ import { sql as fragment } from 'kysely';
 import type { NewPlant } from '../../../domain/plant.ts';
 import { arrayOf, statement } from '../calls/statement.ts';
 import type { Database } from '../database.ts';
-import { isDeleted, type PlantRow, storedIn } from './plant-columns.ts';
+import { FAIL_ON_STANDBY, isDeleted, type PlantRow, storedIn } from './plant-columns.ts';
 
 /** The content of a row, and its version: the transaction that wrote it last, another one after every change. */
 export interface FoundPlant {
@@ -18,9 +18,6 @@ export interface FoundPlant {
 const AWAIT_STANDBY = fragment`(
   select pg_logical_emit_message(true, '', '') where current_setting('synchronous_standby_names') <> ''
 )`;
-
-/** Fails on a standby, which may be behind, and has no current position in the WAL. Evaluated even without a row. */
-const FAIL_ON_STANDBY = fragment<boolean>`(select pg_current_wal_lsn() is not null)`;
 
 /**
  * Creates the look-up of the rows with some ids. Its snapshot is later than every statement before it, and the rows

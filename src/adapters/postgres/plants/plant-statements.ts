@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { PlantRange } from '../../../application/ports.ts';
 import { statement } from '../calls/statement.ts';
 import type { Tables } from '../database.ts';
-import { isDeleted, PLANT_JSON, type PlantRow, SIZE } from './plant-columns.ts';
+import { FAIL_ON_STANDBY, isDeleted, PLANT_JSON, type PlantRow, SIZE } from './plant-columns.ts';
 
 /** Separates rows of JSON, within which line feeds are escaped. */
 const LINE_FEED = sql.lit('\n');
@@ -55,6 +55,7 @@ export function selectPlants(tables: Kysely<Tables>) {
       .select(['id', unlessLarge('name'), unlessLarge('tag')])
       .select(isDeleted)
       .where('id', '=', sql<bigint>`any(${parameter('ids')}::bigint[])`)
+      .where(FAIL_ON_STANDBY)
       .compile();
   });
 }
@@ -99,7 +100,8 @@ export function selectPages(tables: Kysely<Tables>, isTagged: boolean) {
           select id, case when ${SIZE} <= ${parameter('maxSize')} then ${PLANT_JSON} end as line
           from (
             select id, name, tag, deleted from plants
-            where id between low and high ${isScanned} order by id limit ${scanned}
+            where id between low and high and ${FAIL_ON_STANDBY} ${isScanned}
+            order by id limit ${scanned}
           ) as scanned where ${isWanted} order by id limit most
         ) as plant
       ) as page, lateral (
@@ -145,7 +147,7 @@ export function selectRange(tables: Kysely<Tables>, { isTagged, isSearch, isLimi
             select *, sum(${SIZE}) over earlier <= ${parameter('room')} or row_number() over earlier = 1 as has_room
             from (
               select id, name, tag, deleted from plants
-              where id between ${parameter('from')} and ${parameter('to')} ${isScanned}
+              where id between ${parameter('from')} and ${parameter('to')} and ${FAIL_ON_STANDBY} ${isScanned}
               order by id limit ${limit}
             ) as scanned window ${earlier}
           ) as measured order by id offset 0

@@ -84,7 +84,7 @@ describe('responds with', () => {
     );
   });
 
-  test('200 if all are refused, and for a list of names alone', async () => {
+  test('200 if all are refused, and for a list without records whose columns are named', async () => {
     expect(JSON.parse(await result('', 'id,name\n,a\n'))).toMatchObject({
       created: 0,
       refused: [{ line: 2 }],
@@ -96,6 +96,7 @@ describe('responds with', () => {
       records: 0,
       consumed: 8,
     });
+    expect(JSON.parse(await result('?columns=id,name', '\uFEFF'))).toMatchObject({ refused: [], records: 0 });
   });
 
   test('a sample, and stores nothing, if it is only to check', async () => {

@@ -1,0 +1,38 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from '@jest/globals';
+import { MAX_INT64 } from '../../../../src/domain/plant.ts';
+import { atEnd, forAllTests } from '../../../support/lifetimes.ts';
+import { migratedPostgres, shutDown } from '../../../support/servers/own-postgres.ts';
+import { connect, plantsIn } from '../../../support/test-database.ts';
+
+/* A server that was the primary, and that its address still leads to: what it has may be old. */
+
+const server = forAllTests(() => migratedPostgres());
+const plant = { id: 1n, name: 'Monstera', tag: 'green' };
+const range = { from: 0n, to: MAX_INT64 };
+
+let plants: ReturnType<typeof plantsIn>;
+
+beforeAll(async () => {
+  await plantsIn(connect(server.url)).add(plant);
+  await shutDown(server);
+  await writeFile(join(server.dataFolder, 'standby.signal'), '');
+  const standby = await server.restart();
+  atEnd(standby.stop);
+  plants = plantsIn(connect(standby.url), { timeout: 1_000 });
+});
+
+test.each<[string, () => Promise<unknown>]>([
+  ['a plant', () => plants.find(1n)],
+  ['a plant that it does not have', () => plants.find(2n)],
+  ['a page', () => plants.readBatch(range, 10)],
+  ['a page that is empty', () => plants.readBatch({ ...range, from: 2n }, 10)],
+  ['a page of a tag', () => plants.readBatch({ ...range, tag: 'green' }, 10)],
+  ['a page of a tag that it does not have', () => plants.readBatch({ ...range, tag: 'red' }, 10)],
+  ['a part of a stream', () => plants.readBatch(range, 2_000)],
+  ['a part of a search', () => plants.readBatch({ ...range, name: 'monstera' }, 10)],
+  ['the changes', () => plants.readChanges({ after: undefined, limit: 10, wait: 0, signal: AbortSignal.abort() })],
+])('no standby is read for %s', async (_what, read) => {
+  await expect(read()).rejects.toMatchObject({ code: 'store_unavailable' });
+});
