@@ -49,6 +49,7 @@ function importArguments(args: string[]) {
   const [path] = positionals;
   if (path === undefined || positionals.length > 1) throw new Error('name one list: a file, or - for standard input');
   const type = TYPES.get((values.format ?? /\.(\w+)$/.exec(path)?.[1] ?? '').toLowerCase());
+  if (type === undefined && values.format !== undefined) throw new Error('--format must be csv or ndjson');
   if (type === undefined) throw new Error(`nothing says what ${path} is: add --format csv or --format ndjson`);
   const idsFrom = values['ids-from'];
   if (idsFrom && parsePlantId(idsFrom) === undefined) throw new Error(`--ids-from must be ${plantIdRule}`);

@@ -37,7 +37,7 @@ export async function withStore<Result>(
     // The database's own message: clients must not see it, but whoever runs a command needs it.
     const cause = withAdvice(error.cause);
     const message = cause instanceof Error ? cause.message : error.message;
-    throw new Error(`The database failed (${message}). Run the same command again.`, { cause: error });
+    throw new Error(`The database failed (${message}). Run the same command again once it works.`, { cause: error });
   } finally {
     await database.close();
   }

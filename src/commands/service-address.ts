@@ -7,6 +7,8 @@ import { environment } from '../config/environment.ts';
 /** The service of PLANT_STORE_URL, or else that of this folder, whose token goes nowhere else. @throws Error if none is known */
 export function serviceAddress(): { readonly url: string; readonly token: string } {
   const { PLANT_STORE_URL: url, PLANT_STORE_TOKEN: token } = environment();
+  // fetch would repeat it in its error.
+  if (token && !/^[!-~]+$/.test(token)) throw new Error('PLANT_STORE_TOKEN must be one token, on one line');
   if (url && httpUrl.parse(url) === undefined) throw new Error(`PLANT_STORE_URL must be ${httpUrl.mustBe}`);
   if (url && token) return { url: url.replace(/\/$/, ''), token };
   const advice = 'set PLANT_STORE_URL and PLANT_STORE_TOKEN';

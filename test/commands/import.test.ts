@@ -277,10 +277,15 @@ describe('the service', () => {
       { PLANTSTORE_URL: 'http://127.0.0.1:1', PLANTSTORE_TOKEN: TOKEN },
       'PLANTSTORE_URL is not a variable of Plant Store: did you mean PLANT_STORE_URL?',
     ],
+    [
+      { PLANT_STORE_URL: 'http://127.0.0.1:1', PLANT_STORE_TOKEN: `${TOKEN}\n${TOKEN}` },
+      'PLANT_STORE_TOKEN must be one token, on one line',
+    ],
     [{ PORT: 'x' }, 'PORT must be a port number from 0 to 65535'],
   ])('that %j gives is refused: %s', async (variables, message) => {
     const { code, stderr } = await runImport([EXAMPLES], folder, variables);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+    expect(stderr).not.toContain(TOKEN);
   });
 
   test('of this folder has no token while the file of its token is blank', async () => {
@@ -331,7 +336,7 @@ test.each([
   [['a.csv', 'b.csv'], 'name one list: a file, or - for standard input'],
   [['plants.txt'], 'nothing says what plants.txt is: add --format csv or --format ndjson'],
   [['-'], 'nothing says what - is: add --format csv or --format ndjson'],
-  [['a.csv', '--format', 'xml'], 'nothing says what a.csv is: add --format csv or --format ndjson'],
+  [['a.csv', '--format', 'xml'], '--format must be csv or ndjson'],
   [['a.csv', '--ids-from', '01'], '--ids-from must be an integer from'],
   [['a.csv', '--loud'], "Unknown option '--loud'"],
 ])('refuses %j, and says why', async (args, why) => {

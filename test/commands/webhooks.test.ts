@@ -79,8 +79,19 @@ describe.each<[string, () => Promise<Record<string, string>>]>([
     expect(other.received.map(({ body }) => body)).toEqual([record(5n)]);
     await stopped(second);
 
-    const rewind = startNode([projectFile('src/webhooks.ts'), 'rewind', other.url], folder, environment);
-    expect(await rewind.exited).toEqual({ code: 0, signal: null });
+    const webhooks = async (...args: string[]) => {
+      const { code, stdout } = await startNode(
+        [projectFile('src/webhooks.ts'), ...args],
+        folder,
+        environment,
+      ).outcome();
+      expect(code).toBe(0);
+      return stdout;
+    };
+    await webhooks('rewind', other.url);
+    expect(await webhooks('status')).toMatch(
+      /^(\S+ \w+: no instance delivers to it now; changes that wait: [05]\n){2}$/,
+    );
     const third = await startService(folder, { ...environment, ...both });
     await eventually(() => hasReceived(other, 6));
     expect(bodies(other)).toEqual([...all, record(5n)]);

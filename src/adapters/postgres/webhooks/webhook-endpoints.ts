@@ -13,6 +13,8 @@ export const MAX_COUNTED = 1_000;
 
 /** What is known of an endpoint; `behind` is MAX_COUNTED at most. */
 export interface KnownEndpoint extends EndpointState {
+  /** Whether an instance delivers to it now. */
+  readonly isLeased: boolean;
   readonly failures: number;
   /** Why the last attempt failed, if it did. */
   readonly reason: string | undefined;
@@ -72,6 +74,7 @@ const NO_HOLDER = sql`holder = case when holder is not null then gen_random_uuid
 
 const STATES = sql<Row>`
   select endpoint, webhooks.changed, webhooks.id, parked as "isParked", failures, reason, failing_changed, failing_id,
+    holder is not null and expires > now() as "isLeased",
     case when ${IS_DUE} then 0 else extract(epoch from retry_at - now()) end::float8 as "retryIn",
     last.changed as end_changed, last.id as end_id, behind
   from (select ${SETTLED} as settled from change_feed where single = 1) as feed cross join webhooks

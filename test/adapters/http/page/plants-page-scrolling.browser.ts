@@ -59,16 +59,16 @@ test.each(databases)(
     const main = events.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain');
     const isMain = (pid: number, tid: number) => main.some((thread) => thread.pid === pid && thread.tid === tid);
     const tasks = events.filter(({ name, pid, tid }) => name === 'RunTask' && isMain(pid, tid));
-    // Of the processor's time, since neighbours on a busy machine are no fault of the page. One task may be a collection
-    // of V8's garbage: what the page does comes again with each part of the list.
+    // Of the processor's time, since neighbours on a busy machine are no fault of the page. What the page does comes again
+    // with each of 200 parts of the list. Collections of V8's garbage do not, nor what a shared core slows down.
     const times = tasks.map(({ dur = 0, tdur = dur }) => tdur / 1_000).sort((a, b) => b - a);
-    const [longest = 0, second = 0] = times;
+    const [longest = 0, tenth = 0] = [times[0], times[9]];
     process.stdout.write(
-      `${COUNT} plants: ${seconds.toFixed(1)} s, ${most} elements, longest tasks ${longest} and ${second} ms, first row after ${firstRow} ms\n`,
+      `${COUNT} plants: ${seconds.toFixed(1)} s, ${most} elements, longest task ${longest} ms, the tenth ${tenth} ms, first row after ${firstRow} ms\n`,
     );
     expect(most).toBeLessThan(600);
     expect(tasks.length).toBeGreaterThan(COUNT / 1_000);
-    expect(second).toBeLessThan(50);
+    expect(tenth).toBeLessThan(50);
     await page.getByText(/^[\d,]+ plants$/).waitFor();
   },
   COUNT * 3,
