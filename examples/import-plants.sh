@@ -1,6 +1,6 @@
 #!/bin/sh
 # Imports a list of at most 20,000 plants and a mebibyte with curl, and prints what became of it. For longer lists there are
-# `npm run import` and import-plants.py.
+# `npm run import` and import-plants.py. Exit code 2: some were refused.
 #
 #   export PLANT_STORE_URL=http://127.0.0.1:3000 PLANT_STORE_TOKEN=...
 #   examples/import-plants.sh plants.csv
@@ -22,3 +22,4 @@ connect
 send POST /import --header "Content-Type: $type" --data-binary "@$1"
 [ "$status" = 200 ] || refused
 print_body
+grep -q '"refused":\[\]' "$response/body" || exit 2
