@@ -6,6 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { atEnd, forAllTests, forEachTest } from '../support/lifetimes.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { projectFile, run, startNode, startService, temporaryFolder } from '../support/service-process.ts';
+import { freeze } from '../support/signals.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 
 /* Ids that are free again, and statements that the service has given up but that still run. */
@@ -44,15 +45,10 @@ async function freezeBackends(): Promise<() => Promise<void>> {
     "select pid from pg_stat_activity where application_name = 'plant-store' and datname = current_database()";
   const pids = (await database.query(backends)).map(({ pid }) => Number(pid));
   expect(pids.length).toBeGreaterThan(0);
-  const signal = (name: NodeJS.Signals) => {
-    for (const pid of pids) process.kill(pid, name);
-  };
-  signal('SIGSTOP');
-  let goOn = () => signal('SIGCONT');
-  atEnd(() => goOn());
+  const goOn = freeze(pids);
+  atEnd(goOn);
   return async () => {
     goOn();
-    goOn = () => {};
     const left = `${backends} and pid in (${pids})`;
     await eventually(async () => (await database.query(left)).length === 0);
   };

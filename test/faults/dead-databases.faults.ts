@@ -19,6 +19,7 @@ import {
   terminateBackends,
 } from '../support/faults/troubled-service.ts';
 import { shutDown } from '../support/servers/own-postgres.ts';
+import { freeze } from '../support/signals.ts';
 
 /* What can happen to a whole database or the way to it. Nothing of the service is restarted. */
 
@@ -33,11 +34,8 @@ const outages: Record<string, () => Promise<() => Promise<unknown>>> = {
     return async () => network.pass();
   },
   async 'a frozen server'() {
-    const frozen = [Number(postgres.process.pid), ...(await backends())];
-    for (const pid of frozen) process.kill(pid, 'SIGSTOP');
-    return async () => {
-      for (const pid of frozen) process.kill(pid, 'SIGCONT');
-    };
+    const goOn = freeze([Number(postgres.process.pid), ...(await backends())]);
+    return async () => goOn();
   },
   async 'too many connections'() {
     await eventually(() => network.connections() === 0);

@@ -11,6 +11,7 @@ import { forAllTests } from '../support/lifetimes.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
 import { startService, temporaryFolder } from '../support/service-process.ts';
+import { signal } from '../support/signals.ts';
 import { connect, migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
 
 /*
@@ -120,12 +121,3 @@ test.each(Array.from({ length: globalThis.faultRounds }, (_, n) => n + 1))(
     expect(Math.min(cut, late, frozen, purged)).toBeGreaterThan(0);
   },
 );
-
-/** False if there is no such process any more. */
-function signal(pid: number, name: NodeJS.Signals): boolean {
-  try {
-    return process.kill(pid, name);
-  } catch {
-    return false;
-  }
-}

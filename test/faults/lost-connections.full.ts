@@ -11,6 +11,7 @@ import {
   recovers,
   terminateBackends,
 } from '../support/faults/troubled-service.ts';
+import { freeze } from '../support/signals.ts';
 
 /* Faults of single connections and statements, which no client notices. */
 
@@ -37,13 +38,12 @@ describe('answers 200 in time, since a fresh connection settles it', () => {
   });
 
   test('beside statements that never return', async () => {
-    const frozen = await backends();
-    for (const pid of frozen) process.kill(pid, 'SIGSTOP');
+    const goOn = freeze(await backends());
     try {
       expect(await create(1)).toEqual([200]);
       expect(await create(8)).toEqual(all(8, 200));
     } finally {
-      for (const pid of frozen) process.kill(pid, 'SIGCONT');
+      goOn();
     }
     await recovers();
   });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { childrenOf, commandOf, parentOf } from '../../../tooling/linux-process.ts';
 import { eventually } from '../eventually.ts';
+import { freeze, signal } from '../signals.ts';
 
 /* Servers on this machine that the tests did not start, found by the port at which they listen (man 5 proc). */
 
@@ -43,11 +44,7 @@ export function listenerAt(port: number): LocalProcess {
   return {
     freeze() {
       // The parent first: it would notice that its children stand still, or start more of them.
-      const frozen = withDescendants(pidOfListener(port));
-      for (const one of frozen) signal(one, 'SIGSTOP');
-      return () => {
-        for (const one of frozen) signal(one, 'SIGCONT');
-      };
+      return freeze(withDescendants(pidOfListener(port)));
     },
     async kill() {
       const family = withDescendants(pidOfListener(port));
@@ -106,14 +103,6 @@ function linkOf(file: string): string {
 
 function withDescendants(pid: number): number[] {
   return [pid, ...childrenOf(pid).flatMap(withDescendants)];
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // It has ended.
-  }
 }
 
 function read(file: string): string {
