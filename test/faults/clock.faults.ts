@@ -6,6 +6,9 @@ import { faultless, judge, naturals, startLoad } from '../support/load-clients.t
 import { startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
 
+/** Milliseconds. */
+const DAY = 24 * 60 * 60 * 1_000;
+
 test('no request fails when the clock jumps a year ahead, and back', async () => {
   const database = await migratedDatabase();
   const { environment, jump } = await jumpingClock();
@@ -15,8 +18,11 @@ test('no request fails when the clock jumps a year ahead, and back', async () =>
     ...environment,
   });
   const load = startLoad(service.apiUrl, naturals());
-  for (const to of ['+0', '+400d', '-400d', '+0']) {
-    await jump(to);
+  // libfaketime looks at most once a second where the clock has gone.
+  const lastDate = () => Number(/.*"time":(\d+)/s.exec(service.stdout())?.[1]);
+  for (const days of [0, 400, -400, 0]) {
+    await jump(`${days < 0 ? '' : '+'}${days}d`);
+    await eventually(() => Math.abs(lastDate() - Date.now() - days * DAY) < DAY);
     const before = load.acknowledged();
     await eventually(() => load.acknowledged() > before + 200);
     expect((await fetch(`${service.managementUrl}/ready`)).status).toBe(200);
@@ -24,10 +30,6 @@ test('no request fails when the clock jumps a year ahead, and back', async () =>
   const answers = await load.stop();
   service.kill('SIGTERM');
   expect(await service.exited).toEqual({ code: 0, signal: null });
-
-  const lines = service.stdout().trimEnd().split('\n');
-  const years = new Set(lines.map((line) => new Date(JSON.parse(line).time).getFullYear()));
-  expect(years.size).toBeGreaterThan(2);
   expect(judge(answers, await storedPlantsAt(database.directUrl))).toEqual(faultless);
   expect(load.unsettled).toEqual({ lost: 0, unavailable: 0 });
 });
