@@ -3,13 +3,14 @@ import { parseArgs } from 'node:util';
 import { cpuTimeOfFamily, residentMemory } from '../tooling/linux-process.ts';
 import { number } from '../tooling/markdown-table.ts';
 import { positive } from '../tooling/options.ts';
-import { plantStore, type Server, startServer, TOKEN } from '../tooling/server-process.ts';
+import { plantStore, type Server, startServer } from '../tooling/server-process.ts';
 import { session } from '../tooling/session.ts';
 import { type BenchDatabase, createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
 import { median } from '../tooling/statistics.ts';
 import { circumstances } from './circumstances.ts';
 import { atLeast, atMost } from './claims.ts';
 import { contenders } from './contenders.ts';
+import { createPlant } from './create-plant.ts';
 import { endOf, type Follower, follow } from './follower.ts';
 import { type Load, runLoad } from './load.ts';
 import { publish } from './output.ts';
@@ -18,8 +19,9 @@ import { claimTable } from './tables.ts';
 /*
  * npm run bench -- changes [--rounds 5] [--seconds 4] [--waiting 2000]
  *
- * Deletions beside creates, changes beside Fastify + pg doing the same, what followers of /changes take from creates, how soon waiting ones get a change of their
- * own instance and of another one, and what thousands of them cost. Ratios are made within a round.
+ * Deletions beside creates, changes beside Fastify + pg doing the same, what followers of /changes take from creates, how
+ * soon waiting ones get a change of their own instance and of another one, and what thousands of them cost. Ratios are
+ * made within a round.
  */
 
 const { values } = parseArgs({
@@ -160,12 +162,8 @@ async function latencies(writer: Server, reader: Server, signal: AbortSignal): P
   return results;
 }
 
-async function create({ url }: Server): Promise<void> {
-  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
-  const body = JSON.stringify({ id: -1_000 - created++, name: 'Plant for the followers' });
-  const response = await fetch(`${url}/plants`, { method: 'POST', headers, body });
-  if (response.status !== 200) throw new Error(`a create got ${response.status}`);
-  await response.arrayBuffer();
+function create(server: Server): Promise<void> {
+  return createPlant(server, { id: -1_000 - created++, name: 'Plant for the followers' });
 }
 
 /**

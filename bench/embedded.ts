@@ -7,6 +7,7 @@ import { positive } from '../tooling/options.ts';
 import { plantStore, type ServerProgram, startServer } from '../tooling/server-process.ts';
 import { type Session, session } from '../tooling/session.ts';
 import { median } from '../tooling/statistics.ts';
+import { createPlant } from './create-plant.ts';
 import { type Load, type LoadResult, runLoad } from './load.ts';
 
 /*
@@ -108,15 +109,9 @@ async function measureAlone(contender: ServerProgram, session: Session): Promise
 /** Creates the plants with the ids from 1. */
 async function store(url: string): Promise<void> {
   const AT_ONCE = 200;
-  const headers = { Authorization: 'Bearer token-for-the-bench', 'Content-Type': 'application/json' };
   for (let id = 1; id <= STORED; id += AT_ONCE) {
     await Promise.all(
-      Array.from({ length: AT_ONCE }, async (_, n) => {
-        const body = JSON.stringify({ id: id + n, name: `Plant number ${id + n}` });
-        const response = await fetch(`${url}/plants`, { method: 'POST', headers, body });
-        if (!response.ok) throw new Error(`a plant was refused: ${await response.text()}`);
-        await response.arrayBuffer();
-      }),
+      Array.from({ length: AT_ONCE }, (_, n) => createPlant({ url }, { id: id + n, name: `Plant number ${id + n}` })),
     );
   }
 }

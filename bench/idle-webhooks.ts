@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuTime } from '../tooling/linux-process.ts';
-import { plantStore, startServer, TOKEN } from '../tooling/server-process.ts';
+import { plantStore, startServer } from '../tooling/server-process.ts';
 import type { Session } from '../tooling/session.ts';
+import { createPlant } from './create-plant.ts';
 import { type Receiver, webhookEnvironment } from './webhook-receiver.ts';
 
 /** As many endpoints as there may be. */
@@ -49,7 +50,8 @@ export async function embeddedIdleCpu(
 
   async function announces(): Promise<boolean> {
     const before = receiver.count();
-    await create(server.url);
+    // With an id that no earlier one has.
+    await createPlant(server, { id: Date.now(), name: 'Plant' });
     for (const end = performance.now() + DELIVERY_TIME; performance.now() < end; await sleep(50)) {
       if (receiver.count() - before >= endpoints) return true;
     }
@@ -58,13 +60,4 @@ export async function embeddedIdleCpu(
   const percent = await idleCpu(announces, () => cpuTime(server.pid).own, seconds);
   await server.stop();
   return percent;
-}
-
-/** Creates a plant with an id that no earlier one has. */
-async function create(url: string): Promise<void> {
-  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
-  const body = JSON.stringify({ id: Date.now(), name: 'Plant' });
-  const response = await fetch(`${url}/plants`, { method: 'POST', headers, body });
-  if (response.status !== 200) throw new Error(`a create got ${response.status}`);
-  await response.arrayBuffer();
 }

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createWriteStream, readFileSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import type { Session } from '../tooling/session.ts';
+import { samplePlants } from './sample-plants.ts';
 
 type Format = 'csv' | 'ndjson';
 
@@ -16,11 +17,7 @@ export async function writeList(
   { folder, signal }: Session,
   seed = 0n,
 ): Promise<string> {
-  const samples: { name: string; tag?: string }[] = readFileSync(join(import.meta.dirname, 'plants.txt'), 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(`{${line}}`));
-  const rests = samples.map((plant) =>
+  const rests = samplePlants().map((plant) =>
     format === 'csv' ? `,${plant.name},${plant.tag ?? ''}\n` : `,${JSON.stringify(plant).slice(1)}\n`,
   );
   const path = join(folder, `${count}-${seed}.${format}`);

@@ -1,15 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { number } from '../tooling/markdown-table.ts';
 import type { BenchDatabase } from '../tooling/session-database.ts';
+import { samplePlants } from './sample-plants.ts';
 
 /** Puts plants with random ids into the table: those of plants.txt, as many of each. */
 export async function addScatteredPlants({ query }: BenchDatabase, total: number): Promise<void> {
-  const lines = readFileSync(join(import.meta.dirname, 'plants.txt'), 'utf8')
-    .trimEnd()
-    .split('\n');
-  const plants: { name: string; tag?: string }[] = lines.map((line) => JSON.parse(`{${line}}`));
+  const plants = samplePlants();
   const names = plants.map(({ name }) => name);
   const tags = plants.map(({ tag }) => tag ?? null);
   const seed = randomInt(2 ** 47);

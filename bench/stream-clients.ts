@@ -7,6 +7,7 @@ import { number } from '../tooling/markdown-table.ts';
 import { plantStore, type Server, startServer, TOKEN } from '../tooling/server-process.ts';
 import type { Session } from '../tooling/session.ts';
 import type { BenchDatabase } from '../tooling/session-database.ts';
+import { createPlant } from './create-plant.ts';
 import { runLoad } from './load.ts';
 import { timed } from './rounds.ts';
 
@@ -112,13 +113,7 @@ export async function embeddedCreate(session: Session): Promise<number> {
     '',
     session,
   );
-  const create = async (id: number) => {
-    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
-    const body = JSON.stringify({ id, name: `Plant number ${id}`, tag: 'tag' });
-    const response = await fetch(`${server.url}/plants`, { method: 'POST', headers, body });
-    if (response.status !== 200) throw new Error(`a create got ${response.status}`);
-    await response.arrayBuffer();
-  };
+  const create = (id: number) => createPlant(server, { id, name: `Plant number ${id}`, tag: 'tag' });
   const COUNT = 100_000;
   for (let id = 0; id < COUNT; id += 1_000) {
     await Promise.all(Array.from({ length: 1_000 }, (_, n) => create(id + n)));

@@ -6,7 +6,11 @@ type Result = Static<typeof ImportResult>;
 /** What the service has read of a part of a list, and how many lines of the list are before it. */
 export type SentPart = Result & { readonly bytes: Buffer; readonly linesBefore: number };
 
-/** Sends a part; resolves to undefined if it is too large, also for a slow connection. @throws Error, naming the line in it, if it is refused */
+/**
+ * Sends a part; resolves to undefined if it is too large, also for a slow connection.
+ *
+ * @throws Error, naming the line in it, if it is refused
+ */
 export type Send = (query: Readonly<Record<string, string>>, part: Buffer<ArrayBuffer>) => Promise<Result | undefined>;
 
 /** Bytes of the first part: the default BODY_LIMIT. */

@@ -36,9 +36,9 @@ interface Found {
 }
 
 /**
- * The table `webhooks`. Leases expire by the clock of the database. Each run of `take` has a new
- * holder, and no holder gets a lease again after its task has ended: a statement that runs late moves no position. A `take` that runs
- * late assigns free leases to a holder without a task; these leases stay unused until they expire.
+ * The table `webhooks`. Leases expire by the clock of the database. Each run of `take` has a new holder, and no holder gets
+ * a lease again after its task has ended: a statement that runs late moves no position. A `take` that runs late assigns free
+ * leases to a holder without a task; these leases stay unused until they expire.
  *
  * @param ensureEntered as endpointEntry gives it
  */
