@@ -11,25 +11,32 @@ import { runLoad } from './load.ts';
 import { publish } from './output.ts';
 import { inRounds } from './rounds.ts';
 import { addScatteredPlants } from './scattered-plants.ts';
-import { besideSearches, firstPage, searchPage, walk } from './searchers.ts';
+import { besideSearches, firstPage, NOWHERE, searchPage, walk } from './searchers.ts';
 import { stream } from './stream-clients.ts';
 import { claimTable } from './tables.ts';
 import { startReceiver, webhookEnvironment } from './webhook-receiver.ts';
 
 /*
- * npm run bench -- search [--plants 1000000] [--rounds 5] [--seconds 10]
+ * npm run bench -- search [--plants 1000000] [--rounds 5] [--seconds 10] [--added 10000000]
  *
  * Plants found by a part of their name, in a table of a million: the first page of a word that one name in sixteen has,
  * and all pages of a word that none has. Then what searches that go on all the time take from a stream of all plants,
- * from creates at 64 connections and from the deliveries of a webhook. Ratios are made within a round.
+ * from creates at 64 connections and from the deliveries of a webhook. Ratios are made within a round. At last, a stream
+ * that finds nothing, once ten million more are in the table.
  */
 
 const { values } = parseArgs({
-  options: { plants: { type: 'string' }, rounds: { type: 'string' }, seconds: { type: 'string' } },
+  options: {
+    plants: { type: 'string' },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    added: { type: 'string' },
+  },
 });
 const plants = positive(values.plants, 1_000_000);
 const rounds = positive(values.rounds, 5);
 const seconds = positive(values.seconds, 10);
+const added = positive(values.added, 10_000_000);
 
 const FREQUENT = 'rosa';
 
@@ -64,11 +71,12 @@ await session(async (session) => {
   await server.stop();
   claims.push(
     atLeast(0.7, 'deliveries of a webhook beside a search: plants/s ÷ alone', await deliveries(database, session)),
+    await emptyStream(database, session),
   );
 
   console.log(`\n${claimTable(claims)}`);
   const { machine, versions, ...where } = await circumstances(database);
-  publish('search.json', { ...where, machine, versions, settings: { plants, rounds, seconds }, claims });
+  publish('search.json', { ...where, machine, versions, settings: { plants, rounds, seconds, added }, claims });
 });
 
 async function pages(server: Server, { signal }: Session): Promise<Claim[]> {
@@ -153,4 +161,16 @@ async function deliveries(database: BenchDatabase, session: Session): Promise<nu
     const alone = await rate();
     return (await besideSearches(server, 1, rate)).result / alone;
   });
+}
+
+/** How fast a stream looks at the names of a table that has millions more, and that has none of those it is to find. */
+async function emptyStream(database: BenchDatabase, session: Session): Promise<Claim> {
+  await addScatteredPlants(database, added);
+  await database.query('vacuum analyze plants');
+  const [row] = await database.query('select count(*) from plants');
+  const server = await startServer(plantStore, database.url, session);
+  const took = await stream(server, NOWHERE);
+  return atLeast(100_000, `a stream of a word that is nowhere, ${number(added, 0)} plants more: names a second`, [
+    Number(row?.count) / took,
+  ]);
 }

@@ -4,7 +4,7 @@ import { type Server, TOKEN } from '../tooling/server-process.ts';
 /* Clients that search the names, page by page. */
 
 /** In no name of plants.txt. */
-const NOWHERE = 'nowhere';
+export const NOWHERE = 'nowhere';
 
 interface Page {
   readonly status: number;

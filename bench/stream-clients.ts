@@ -16,15 +16,17 @@ import { timed } from './rounds.ts';
 /** Seconds that creates and slow readers are watched. */
 const WATCHED = 10;
 
-function curl({ url }: Server, ...more: readonly string[]) {
-  const args = ['-sf', '-o', '/dev/null', '-H', `Authorization: Bearer ${TOKEN}`, ...more, `${url}/plants`];
+/** @param name reads only the plants that have it in their names @param more of curl's options */
+function curl({ url }: Server, name?: string, ...more: readonly string[]) {
+  const list = name === undefined ? `${url}/plants` : `${url}/plants?${new URLSearchParams({ name })}`;
+  const args = ['-sf', '-o', '/dev/null', '-H', `Authorization: Bearer ${TOKEN}`, ...more, list];
   return spawn('curl', args, { stdio: 'ignore' });
 }
 
-/** Reads all plants as fast as they come. @returns the seconds that it took */
-export function stream(server: Server): Promise<number> {
+/** Reads all plants, or those with this in their names, as fast as they come. @returns the seconds that it took */
+export function stream(server: Server, name?: string): Promise<number> {
   return timed(async () => {
-    const [code] = await once(curl(server), 'exit');
+    const [code] = await once(curl(server, name), 'exit');
     if (code !== 0) throw new Error(`the stream was broken off (curl: ${code})`);
   });
 }
@@ -45,7 +47,7 @@ export async function peakDuring({ pid }: Server, work: Promise<unknown>): Promi
 
 /** A client that reads 200 KiB a second: the memory, and how often a connection of the service was not idle. */
 export async function slowReader(server: Server, { query }: BenchDatabase) {
-  const client = curl(server, '--limit-rate', '200k');
+  const client = curl(server, undefined, '--limit-rate', '200k');
   const ended = once(client, 'exit');
   let samples = 0;
   let busy = 0;
