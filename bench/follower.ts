@@ -58,6 +58,13 @@ interface Page {
   readonly atEnd: boolean;
 }
 
+function changesIn(body: string): number {
+  const begin = '{"id":';
+  let count = 0;
+  for (let at = body.indexOf(begin); at >= 0; at = body.indexOf(begin, at + begin.length)) count++;
+  return count;
+}
+
 /** Not by fetch, nor by JSON.parse: both would take more of the machine than the service. */
 function read(url: string, after: string, wait: number, agent: Agent, signal: AbortSignal): Promise<Page> {
   const query = `limit=1000&wait=${wait}${after && `&after=${after}`}`;
@@ -68,7 +75,7 @@ function read(url: string, after: string, wait: number, agent: Agent, signal: Ab
         const body = await text(response);
         if (response.statusCode !== 200) throw new Error(`/changes: ${response.statusCode} ${body}`);
         const [, next = '', atEnd] = /"next":"([\w-]+)","atEnd":(\w+)\}$/.exec(body) ?? [];
-        resolve({ changes: body.split('{"id":').length - 1, next, atEnd: atEnd === 'true' });
+        resolve({ changes: changesIn(body), next, atEnd: atEnd === 'true' });
       } catch (error) {
         reject(error);
       }

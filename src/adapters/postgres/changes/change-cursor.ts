@@ -1,11 +1,6 @@
+import type { Position } from '../../../application/webhooks/ports.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
-
-/** A place in the feed of changes: just after the row with this transaction and this id. */
-export interface Position {
-  readonly changed: bigint;
-  readonly id: bigint;
-}
 
 /** What a consumer sends back to go on. */
 export interface Cursor {

@@ -1,20 +1,12 @@
 import type { CompiledQuery } from 'kysely';
 import type { Changes, ChangesQuery } from '../../../application/ports.ts';
+import type { Position } from '../../../application/webhooks/ports.ts';
 import { semaphore } from '../calls/semaphore.ts';
 import { sharedRuns } from '../calls/shared-run.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import { READ_TEXT } from '../plants/plant-columns.ts';
-import {
-  type Cursor,
-  decodeCursor,
-  encodeCursor,
-  LAST,
-  nextCursor,
-  type Position,
-  positionOf,
-  START,
-} from './change-cursor.ts';
+import { type Cursor, decodeCursor, encodeCursor, LAST, nextCursor, positionOf, START } from './change-cursor.ts';
 import { type ChangesRow, type StateRow, selectChanges, selectEnd } from './change-statements.ts';
 import { changeWatch } from './change-watch.ts';
 import { eventLoopSlots } from './event-loop-slots.ts';

@@ -87,7 +87,7 @@ export function selectChanges(tables: Kysely<Tables>) {
           coalesce(last_id, ${parameter('afterId')}::bigint)), true) as at_end
       from ${FEED_STATE} left join lateral (${lastBefore(sql`settled`)}) as last on true, lateral (
         select string_agg(${CHANGE_JSON}, ',' order by changed, id) as changes, max(changed) as last_changed,
-          (array_agg(id order by changed desc, id desc))[1] as last_id
+          (array_agg(id order by changed, id))[count(*)] as last_id
         from (${firstRows(between, parameter('count'), parameter('room'))}) as plant
       ) as page`.compile(tables);
   });

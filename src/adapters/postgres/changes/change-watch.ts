@@ -1,4 +1,5 @@
-import { type Cursor, expiryOf, type FeedEnd, isAfter, isBehind, type Position } from './change-cursor.ts';
+import type { Position } from '../../../application/webhooks/ports.ts';
+import { type Cursor, expiryOf, type FeedEnd, isAfter, isBehind } from './change-cursor.ts';
 
 interface Reader {
   /** Whether the reader waits for such an end of the feed. */

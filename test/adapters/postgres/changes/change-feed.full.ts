@@ -493,6 +493,21 @@ describe.each([
   });
 });
 
+test('reads a page by the index on the embedded database, where nothing collects statistics', async () => {
+  const { database, query } = storeIn(await onEmbedded());
+  await query(`insert into plants (id, name) select n, 'plant ' || n from generate_series(1, 50000) as n`);
+  const plans: string[] = [];
+  const explained = observed(database, async (text, parameters) => {
+    if (!text.includes('string_agg')) return;
+    const explain = CompiledQuery.raw(`explain (analyze, timing off) ${text}`, [...parameters]);
+    const { rows } = await database.sql.executeQuery<Record<string, string>>(explain);
+    plans.push(...rows.map((row) => row['QUERY PLAN'] ?? ''));
+  });
+  await plantsIn(explained).readChanges({ after: undefined, limit: 1_000, wait: 0, signal: never });
+  const scanned = plans.flatMap((line) => Number(/Scan .*actual rows=(\d+)/.exec(line)?.[1] ?? []));
+  expect(Math.max(...scanned)).toBe(1_000);
+});
+
 describe('beside transactions that are open on Postgres', () => {
   const opened = forEachTest(onPostgres);
   let store: ReturnType<typeof storeIn>;
