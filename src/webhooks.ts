@@ -4,6 +4,7 @@ import {
   MAX_COUNTED,
   type webhookEndpoints,
 } from './adapters/postgres/webhooks/webhook-endpoints.ts';
+import { OTHER_TABLE } from './adapters/postgres/webhooks/webhook-positions.ts';
 import { withStore } from './commands/command-store.ts';
 import { formatCount } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
@@ -77,7 +78,7 @@ async function apply(
   }
   if (command === 'resume') {
     if (await webhooks.resume(endpoint)) return `${endpoint}: goes on`;
-    throw new Error(`${endpoint} cannot go on, since ${state.reason}`);
+    throw new Error(`${endpoint} cannot go on, since ${OTHER_TABLE}`);
   }
   const { failing } = state;
   if (failing === undefined) throw new Error(`${endpoint} has nothing to skip: its last attempt did not fail`);

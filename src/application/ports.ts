@@ -40,7 +40,10 @@ export interface UpdatePlant {
    * other rejection is a defect.
    */
   replace(plant: NewPlant, condition?: Condition): Promise<Stored>;
-  /** Deletes the plant in the same way: resolves to `deleted`, or to what was found instead. Its id stays taken. */
+  /**
+   * Deletes the plant in the same way: resolves to `deleted`, or to what was found instead. Its id stays taken. Without a
+   * condition, a deletion of unknown outcome may also take effect on another plant that gets the id after a purge.
+   */
   remove(id: bigint, condition?: Condition): Promise<Stored>;
 }
 
@@ -74,6 +77,12 @@ export interface ReadPlants {
    * rows only, so that a search, or deleted plants, may leave none although there are more.
    */
   readBatch(range: PlantRange, count: number): Promise<PlantBatch>;
+}
+
+/** A place in the feed of changes: just after the row that this transaction wrote, with this id. */
+export interface Position {
+  readonly changed: bigint;
+  readonly id: bigint;
 }
 
 /** A part of the feed of changes. */

@@ -4,7 +4,7 @@ import type { SentPart } from './send-list.ts';
 /**
  * The records that were refused, as they were, behind the line of names, and with their ids in front if the import has
  * numbered them. The file is created at the first refusal. An earlier one, which may have been corrected since, becomes
- * `.old` then.
+ * `.old` then, or `.old.2` and so on.
  *
  * @throws Error if it cannot be written
  */
@@ -14,7 +14,7 @@ export function rejectedFile(path: string, isNumbered: boolean) {
 
   function write(text: string): void {
     if (file === undefined) {
-      if (lstatSync(path, { throwIfNoEntry: false })) renameSync(path, `${path}.old`);
+      if (exists(path)) renameSync(path, freeName(`${path}.old`));
       // Exclusively, so that no link is followed and nothing is overwritten.
       file = openSync(path, 'wx');
       write(names ?? '');
@@ -39,6 +39,16 @@ export function rejectedFile(path: string, isNumbered: boolean) {
       if (file !== undefined) closeSync(file);
     },
   };
+}
+
+const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+
+/** The name, or the first of NAME.2, NAME.3 and so on that no file has. */
+function freeName(name: string): string {
+  for (let n = 2, free = name; ; n++) {
+    if (!exists(free)) return free;
+    free = `${name}.${n}`;
+  }
 }
 
 /** Only an object of JSON can have an id, and an id beyond int64 is none. */

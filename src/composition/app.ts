@@ -38,7 +38,8 @@ export async function startApp(config: Config, log: ProcessLog): Promise<App> {
   try {
     return await start(config, log, opened);
   } catch (error) {
-    await opened.disposeAsync();
+    // The reason to give up is this error, also if something cannot be closed.
+    await opened.disposeAsync().catch(() => {});
     throw error;
   }
 }

@@ -12,7 +12,7 @@ export async function openDatabase(config: DatabaseConfig, log: Logger): Promise
   const database = await embeddedDatabase(config.dataDir, say);
   try {
     await migrateUp(database);
-    database.startCheckpoints();
+    await database.startUpkeep();
     return database;
   } catch (error) {
     await database.close();

@@ -94,8 +94,10 @@ function checkTogether(config: Config, { isSet, problem }: Reader): void {
   if (isSet(VARIABLES.database.migrationUrl) && !isSet(VARIABLES.database.url)) {
     problem('DATABASE_URL must be set when MIGRATION_DATABASE_URL is: only some commands read that one');
   }
-  if (api.port > 0 && api.port === management.port && api.host === management.host) {
-    problem('MANAGEMENT_PORT must not be that of PORT, unless MANAGEMENT_HOST and HOST differ');
+  const hosts = [api.host, management.host];
+  const overlap = api.host === management.host || ['0.0.0.0', '::'].some((every) => hosts.includes(every));
+  if (api.port > 0 && api.port === management.port && overlap) {
+    problem('MANAGEMENT_PORT must not be that of PORT, unless MANAGEMENT_HOST and HOST are different addresses');
   }
   if (api.reusePort && process.platform !== 'linux') {
     problem('REUSE_PORT must be off here, since it needs Linux: deploy/nginx.conf distributes requests elsewhere');

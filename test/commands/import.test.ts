@@ -89,6 +89,11 @@ describe('of a list', () => {
     expect(await run(file)).toMatchObject({ code: 2 });
     expect(await rejected(file)).toBe('id,name\n1,\n');
     expect(await readFile(`${corrections}.old`, 'utf8')).toBe('corrected');
+
+    await writeFile(corrections, 'corrected again');
+    for (const _ of [1, 2]) expect(await run(file)).toMatchObject({ code: 2 });
+    const kept = ['.old', '.old.2', '.old.3'].map((name) => readFile(`${corrections}${name}`, 'utf8'));
+    expect(await Promise.all(kept)).toEqual(['corrected', 'corrected again', 'id,name\n1,\n']);
   });
 
   test('keeps what is refused in a file of its own, and follows no link', async () => {
@@ -295,6 +300,14 @@ describe('the service', () => {
     expect(await runImport([EXAMPLES], folder)).toMatchObject({ code: 1, stderr });
   });
 
+  test('of this folder takes the token of its file only while no others are configured', async () => {
+    await mkdir(join(folder, 'data'));
+    await writeFile(join(folder, 'data/access-token'), `${TOKEN}\n`);
+    const stderr = expect.stringContaining('this folder has no token that may create');
+    const others = { READ_TOKENS: `another-${TOKEN}` };
+    expect(await runImport([EXAMPLES], folder, others)).toMatchObject({ code: 1, stderr });
+  });
+
   test('that does not take the token ends it at once', async () => {
     const wrong = { ...environment(), PLANT_STORE_TOKEN: 'wrong' };
     const { code, stderr } = await runImport([EXAMPLES], folder, wrong);
@@ -325,10 +338,9 @@ test('refuses a file that is not there, what is none, and a place where it canno
     const stderr = `${path} is not a file: name one, or - for standard input\n`;
     expect(await run(path, '--format', 'csv')).toMatchObject({ code: 1, stderr });
   }
-  const file = await list('plants.csv', 'id,name\n1,a\n2,\n');
-  await list('plants.csv.rejected.csv', '');
-  await mkdir(join(folder, 'plants.csv.rejected.csv.old'));
-  expect(await run(file)).toMatchObject({ code: 1, stderr: expect.stringContaining('plants.csv.rejected.csv.old') });
+  // The name of the file for what is refused is longer than 255 octets.
+  const file = await list(`${'p'.repeat(245)}.csv`, 'id,name\n1,a\n2,\n');
+  expect(await run(file)).toMatchObject({ code: 1, stderr: expect.stringContaining('ENAMETOOLONG') });
 });
 
 test.each([

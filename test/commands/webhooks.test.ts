@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { endpointName } from '../../src/config/webhook-endpoints.ts';
 import { freePort } from '../../tooling/free-port.ts';
 import { CLOSE, get, TOKEN } from '../support/api-server.ts';
 import { embeddedFolder } from '../support/embedded-template.ts';
@@ -169,6 +170,18 @@ test('reads do not wait for the place of an endpoint, which a read-only server c
   expect(await send('GET', '/plants')).toBe(200);
   expect(await send(...create(2n))).toBe(503);
   await stopped(service);
+});
+
+test('an endpoint whose position is one of another table is not resumed, and the command says why', async () => {
+  const { url: DATABASE_URL, query } = await migratedDatabase();
+  await query(`insert into webhooks (endpoint, plants, changed, id, reason)
+    values ('${endpointName(receiver.url)}', 'change_feed'::regclass, 0, 0, 'it responded with 500')`);
+  const args = [projectFile('src/webhooks.ts'), 'resume', receiver.url];
+  const outcome = await startNode(args, await temporaryFolder(), { DATABASE_URL }).outcome();
+  const stderr = expect.stringContaining(
+    'cannot go on, since the table plants is another one than that of its position',
+  );
+  expect(outcome).toMatchObject({ code: 1, stderr });
 });
 
 test('a database that is down does not hold up the start', async () => {

@@ -232,9 +232,10 @@ test.each<[string[], string]>([
 });
 
 test('the two servers may have one port only at different addresses, or if it is a free one', () => {
-  const rule = 'MANAGEMENT_PORT must not be that of PORT, unless MANAGEMENT_HOST and HOST differ';
+  const rule = 'MANAGEMENT_PORT must not be that of PORT, unless MANAGEMENT_HOST and HOST are different addresses';
   expect(mistakes({ PORT: '4000', MANAGEMENT_PORT: '4000' })).toEqual([rule]);
   expect(mistakes({ PORT: '3001' })).toEqual([rule]);
+  for (const HOST of ['0.0.0.0', '::']) expect(mistakes({ PORT: '3001', HOST })).toEqual([rule]);
   expect(() => readConfig({ PORT: '3001', MANAGEMENT_HOST: '10.0.0.1' })).not.toThrow();
   expect(() => readConfig({ PORT: '0', MANAGEMENT_PORT: '0' })).not.toThrow();
 });

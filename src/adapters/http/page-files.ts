@@ -21,10 +21,14 @@ interface PageFile {
  */
 export function pageFiles(files: readonly PageFile[], origins: () => readonly string[]): Route[] {
   return files.map(({ path, type, file }) => {
-    let cached: Awaited<ReturnType<typeof load>> | undefined;
+    let loading: ReturnType<typeof load> | undefined;
     async function handle(ctx: ExchangeContext): Promise<void> {
-      cached ??= await load(file);
-      const { plain, zipped, etag } = cached;
+      // Once, however many requests come before it is read: a megabyte of memory and 50 ms of the CPU for each would add up.
+      loading ??= load(file).catch((error) => {
+        loading = undefined;
+        throw error;
+      });
+      const { plain, zipped, etag } = await loading;
       // Not with the headers below: CORS may have set a Vary.
       ctx.vary('Accept-Encoding');
       const common = { ...headers(origins()), ETag: etag };

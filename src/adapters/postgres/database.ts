@@ -1,6 +1,6 @@
 import type { ColumnType, Generated, Kysely } from 'kysely';
 
-/** The schema that the migrations create, as Kysely sees it. */
+/** What the migrations create, as far as statements are built on it; those that are texts use more. */
 export interface Tables {
   plants: {
     id: ColumnType<bigint, bigint, never>;
@@ -10,16 +10,6 @@ export interface Tables {
     deleted: Generated<Date | null>;
     /** The transaction that wrote the row last; ordered by it, the rows are the feed of changes. */
     changed: Generated<bigint>;
-  };
-  /** One row: the state of the feed of changes (migrations 0003 and 0004). */
-  change_feed: {
-    single: number;
-    store: string;
-    shift: bigint;
-    purged_changed: bigint;
-    purged_id: bigint;
-    /** Its keys are the epochs of the identity in `store` (feed-identity.ts). */
-    recorded: unknown;
   };
   /** One row for each endpoint of webhooks (migration 0005). */
   webhooks: { endpoint: string; parked: boolean; reason: string | null };

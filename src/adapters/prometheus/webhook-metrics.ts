@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { EndpointState, Position } from '../../application/webhooks/ports.ts';
+import type { Position } from '../../application/ports.ts';
+import type { EndpointState } from '../../application/webhooks/ports.ts';
 
 /**
  * Adds the metrics of webhooks.

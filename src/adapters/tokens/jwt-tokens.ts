@@ -27,6 +27,9 @@ interface Verified {
 /** Asymmetric only: `none` proves nothing, and with HMAC the public key could sign tokens. */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 
+/** Milliseconds after which a refusal for the same reason is logged again. */
+const LOG_INTERVAL = 60_000;
+
 /** Seconds by which the clocks of the provider and of this machine may differ. */
 const CLOCK_TOLERANCE = 30;
 
@@ -49,6 +52,8 @@ export function jwtTokens(
     // A new map: verifications still running with the old keys write into the old one.
     remembered = new Map();
   });
+  /** When a refusal was logged last, by its reason. */
+  const refusals = new Map<string, number>();
   const options = {
     algorithms: ALGORITHMS,
     issuer,
@@ -69,9 +74,19 @@ export function jwtTokens(
       return permissions;
     } catch (error) {
       if (error instanceof PlantStoreError) throw error;
-      if (!(error instanceof errors.JOSEError)) log.warn({ err: error }, 'a key of JWT_JWKS_URL cannot be used');
+      if (error instanceof errors.JOSEError) logRefusal(error);
+      else log.warn({ err: error }, 'a key of JWT_JWKS_URL cannot be used');
       return undefined;
     }
+  }
+
+  /** Without the message, which may repeat what the token says. */
+  function logRefusal({ code, claim }: errors.JOSEError & { readonly claim?: unknown }): void {
+    const reason = typeof claim === 'string' ? `${code} ${claim}` : code;
+    const now = performance.now();
+    if (now - (refusals.get(reason) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL) return;
+    refusals.set(reason, now);
+    log.info({ reason }, 'a signed token is not accepted');
   }
 
   function permissionsOf(payload: JWTPayload): Permissions {

@@ -4,10 +4,15 @@ import { join } from 'node:path';
 
 const isWindows = process.platform === 'win32';
 
+/** Characters that a token has at least, as those of ACCESS_TOKENS. */
+const MIN_LENGTH = 16;
+
 /**
  * The token that a service without configured ones makes on its first start: 256 random bits, kept in the file
  * `access-token` of the folder, which only its owner can read. It survives a power loss. The caller must hold the
  * directory's lock.
+ *
+ * @throws Error, saying what to do, if somebody has put a token there that could be guessed
  */
 export async function ownToken(folder: string): Promise<string> {
   const file = join(folder, 'access-token');
@@ -16,6 +21,9 @@ export async function ownToken(folder: string): Promise<string> {
     throw error;
   });
   const kept = content.trim();
+  if (kept !== '' && kept.length < MIN_LENGTH) {
+    throw new Error(`${file} has a token of fewer than ${MIN_LENGTH} characters: delete it, and another one is made`);
+  }
   const token = kept === '' ? randomBytes(32).toString('base64url') : kept;
   if (kept === '') {
     // Under another name first: a crash in between must not leave half a token.

@@ -1,8 +1,4 @@
-/** A place in the feed of changes: just after the row that this transaction wrote, with this id. */
-export interface Position {
-  readonly changed: bigint;
-  readonly id: bigint;
-}
+import type { Position } from '../ports.ts';
 
 /** A row of the feed, which goes on after it. */
 export interface Entry extends Position {

@@ -1,4 +1,5 @@
-import type { FailedAttempt, Failure, Lease, Position } from './ports.ts';
+import type { Position } from '../ports.ts';
+import type { FailedAttempt, Failure, Lease } from './ports.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;

@@ -104,6 +104,24 @@ test.each<[string, 'accepted' | 'refused', () => Record<string, unknown>]>([
   expect(await outcome(verifier(), await tokenOf(key, claims()))).toBe(expected);
 });
 
+test('says in the log why a token is refused, once a minute for each reason, and nothing that the token says', async () => {
+  const verify = verifier();
+  const refuse = async (claims: Record<string, unknown>) =>
+    expect(await outcome(verify, await tokenOf(key, claims))).toBe('refused');
+  for (const aud of ['trees', 'secret-trees']) await refuse({ aud });
+  await refuse({ iss: 'another' });
+  await refuse({ exp: now() - 60 });
+  expect(await outcome(verify, '..')).toBe('refused');
+  const invalid = 'ERR_JWT_CLAIM_VALIDATION_FAILED';
+  expect(logged.map((line) => JSON.parse(line))).toMatchObject(
+    [`${invalid} aud`, `${invalid} iss`, 'ERR_JWT_EXPIRED exp', 'ERR_JWS_INVALID'].map((reason) => ({
+      msg: 'a signed token is not accepted',
+      reason,
+    })),
+  );
+  expect(logged.join('')).not.toContain('trees');
+});
+
 const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 test.each<[string, (good: string) => string | Promise<string>]>([

@@ -16,6 +16,13 @@ test.each(['', '\n', ' \r\n'])('a file that has only %j gets a new token, which 
 
 test('a token that was written by hand is taken without the white space around it', async () => {
   const folder = await temporaryFolder();
-  await writeFile(join(folder, 'access-token'), ' a-token-of-mine\r\n');
-  expect(await ownToken(folder)).toBe('a-token-of-mine');
+  await writeFile(join(folder, 'access-token'), ' my-own-access-token\r\n');
+  expect(await ownToken(folder)).toBe('my-own-access-token');
+});
+
+test('a token that could be guessed is refused, as it is in ACCESS_TOKENS', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'access-token'), 'fifteen-letters\n');
+  const message = 'access-token has a token of fewer than 16 characters: delete it, and another one is made';
+  await expect(ownToken(folder)).rejects.toThrow(message);
 });

@@ -1,4 +1,5 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import type { Position } from '../../../src/application/ports.ts';
 import type {
   DeliveryObserver,
   Entry,
@@ -6,7 +7,6 @@ import type {
   KeepPositions,
   Lease,
   LeaseOutcome,
-  Position,
   ReadEntries,
 } from '../../../src/application/webhooks/ports.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';

@@ -5,7 +5,7 @@ interface BatcherOptions<Item, Result> {
   /** Runs one batch and resolves to each item's result, in the order of the items; single results may reject. */
   readonly run: (items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>;
   /** Whether an item that fails in this way, by itself or with the others of its batch, is repeated alone. */
-  readonly shouldRetryAlone?: (error: unknown) => boolean;
+  readonly shouldRetryAlone: (error: unknown) => boolean;
   readonly maxItems: number;
   /** The total size of a batch's items; a larger item gets a batch of its own. */
   readonly maxSize?: number;
@@ -55,15 +55,7 @@ const TIMED_OUT = new DeadlineError('the call has timed out');
  * @returns a function that resolves to the item's own result, or rejects with its batch's error
  */
 export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
-  const {
-    run,
-    shouldRetryAlone = () => false,
-    maxItems,
-    maxSize = 0,
-    sizeOf = () => 0,
-    maxRunning,
-    letRequestsArrive,
-  } = options;
+  const { run, shouldRetryAlone, maxItems, maxSize = 0, sizeOf = () => 0, maxRunning, letRequestsArrive } = options;
   let waiting: Entry<Item, Result>[] = [];
   let running = 0;
   let areRequestsArriving = false;

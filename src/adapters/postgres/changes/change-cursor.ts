@@ -1,4 +1,4 @@
-import type { Position } from '../../../application/webhooks/ports.ts';
+import type { Position } from '../../../application/ports.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
 

@@ -1,6 +1,5 @@
 import type { CompiledQuery } from 'kysely';
-import type { Changes, ChangesQuery } from '../../../application/ports.ts';
-import type { Position } from '../../../application/webhooks/ports.ts';
+import type { Changes, ChangesQuery, Position } from '../../../application/ports.ts';
 import { semaphore } from '../calls/semaphore.ts';
 import { sharedRuns } from '../calls/shared-run.ts';
 import type { CallStore } from '../calls/store-call.ts';
@@ -60,7 +59,9 @@ export function changeFeed(database: Database, callStore: CallStore) {
     let until = watch.knownEnd(cursor);
     for (;;) {
       until ??= await watch.wait(cursor, end - performance.now(), signal);
-      const { row, began } = await shared(cursor, until?.position ?? LAST, limit);
+      let { row, began } = await shared(cursor, until?.position ?? LAST, limit);
+      // What was the last change then may have been changed again since, and has left this part.
+      if (row.changes === null && until !== undefined) ({ row, began } = await shared(cursor, LAST, limit));
       const part = partFor(cursor, row);
       // A change may wake thousands of readers.
       await responseSlot();

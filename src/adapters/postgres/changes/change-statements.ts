@@ -55,7 +55,7 @@ export const lastBefore = (end: RawBuilder<unknown>) =>
 
 /**
  * The first rows that the condition admits and that are settled, as many as have room, in octets of their texts, which the
- * first row may exceed.
+ * first row with a text may exceed.
  */
 export const firstRows = (condition: RawBuilder<unknown>, count: RawBuilder<unknown>, room: RawBuilder<unknown>) => sql`
   select * from (

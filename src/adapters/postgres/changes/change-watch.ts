@@ -1,4 +1,4 @@
-import type { Position } from '../../../application/webhooks/ports.ts';
+import type { Position } from '../../../application/ports.ts';
 import { type Cursor, expiryOf, type FeedEnd, isAfter, isBehind } from './change-cursor.ts';
 
 interface Reader {

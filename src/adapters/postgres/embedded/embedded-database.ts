@@ -5,16 +5,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Kysely, PGliteDialect } from 'kysely';
 import type { Database, Tables } from '../database.ts';
 import { SchemaError } from '../errors.ts';
-import { startCheckpoints } from './checkpoints.ts';
 import { diskWarning, makeWritable, putDatabase } from './data-folder.ts';
 import { syncTree } from './disk-sync.ts';
 import { LOCKED_FILE, lockFolder, lostFileCheck } from './folder-lock.ts';
 import { failedDisk, openPGlite } from './open-pglite.ts';
 import { pgliteClient } from './pglite-client.ts';
+import { startUpkeep } from './upkeep.ts';
 
 interface EmbeddedDatabase extends Database {
-  /** Begins the checkpoints that a service needs. Not during migrations: a checkpoint would run inside a migration's transaction. */
-  startCheckpoints(): void;
+  /** Vacuums, and begins to make checkpoints. Not during migrations: these would run inside a migration's transaction. */
+  startUpkeep(): Promise<void>;
 }
 
 /**
@@ -65,7 +65,7 @@ async function open(dataDir: string, say: (text: string) => void, unlock: () => 
     if (lost !== undefined) throw new SchemaError(`${lost} ${LOST}`);
   });
   const sql = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite: client }) });
-  let stopCheckpoints = () => {};
+  let stopUpkeep = () => {};
   return {
     sql,
     connections: 1,
@@ -73,11 +73,11 @@ async function open(dataDir: string, say: (text: string) => void, unlock: () => 
     letRequestsArrive: nextTurn,
     isDistributed: async () => false,
     description: `the embedded database in ${resolve(dataDir)}`,
-    startCheckpoints() {
-      stopCheckpoints = startCheckpoints(sql);
+    async startUpkeep() {
+      stopUpkeep = await startUpkeep(sql);
     },
     async close() {
-      stopCheckpoints();
+      stopUpkeep();
       // Otherwise PGlite would write into the replaced folder. Kysely closes PGlite only if it has used it.
       if (lostFile() === undefined) {
         await sql.destroy();

@@ -10,8 +10,8 @@ const NO_FSYNC = '-F';
 const SYNC_BY_FSYNC = ['-c', 'wal_sync_method=fsync'];
 
 /**
- * As for any disk that does not turn. Without statistics, which nothing collects here, the planner would otherwise rather
- * sort a hundred thousand rows for each page of the feed than read a thousand by an index.
+ * As for any disk that does not turn. Until a start has collected statistics, the planner would otherwise rather sort a
+ * hundred thousand rows for each page of the feed than read a thousand by an index.
  */
 const CHEAP_PAGES = ['-c', 'random_page_cost=1.1'];
 

@@ -21,7 +21,7 @@ function withSafeDown(name: string, { up, down }: Migration): Migration {
       const deleted = before - (await lockAndCount(database));
       if (deleted === 0n) return;
       throw new Error(
-        `reverting ${name} would delete ${deleted} ${deleted === 1n ? 'plant' : 'plants'}, ` +
+        `reverting ${name} would delete ${deleted} ${deleted === 1n ? 'plant' : 'plants'}, marks of deleted ones included, ` +
           'so nothing was changed: to delete, add --delete-plants',
       );
     },

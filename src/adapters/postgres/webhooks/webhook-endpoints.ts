@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { EndpointState, Position } from '../../../application/webhooks/ports.ts';
+import type { Position } from '../../../application/ports.ts';
+import type { EndpointState } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import { positionOf } from '../changes/change-cursor.ts';
@@ -82,7 +83,7 @@ const STATES = sql<Row>`
   cross join lateral (
     select count(*)::int as behind from (
       select from plants where (plants.changed, plants.id) > (webhooks.changed, webhooks.id) and plants.changed < settled
-      limit ${sql.lit(MAX_COUNTED)}
+      order by plants.changed, plants.id limit ${sql.lit(MAX_COUNTED)}
     ) as one
   ) as counted order by endpoint`;
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import type { Entry, Position, ReadEntries } from '../../../application/webhooks/ports.ts';
+import type { Position } from '../../../application/ports.ts';
+import type { Entry, ReadEntries } from '../../../application/webhooks/ports.ts';
 import { semaphore } from '../calls/semaphore.ts';
 import { sharedRuns } from '../calls/shared-run.ts';
 import { statement } from '../calls/statement.ts';

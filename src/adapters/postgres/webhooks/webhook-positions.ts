@@ -97,7 +97,9 @@ export function webhookPositions(
   };
 }
 
-const OTHER_TABLE = 'the table plants is another one than that of its position: rewind it, which sends all plants';
+/** Why an endpoint is parked whose position is not one of this table. */
+export const OTHER_TABLE =
+  'the table plants is another one than that of its position: rewind it, which sends all plants';
 
 /**
  * Rows that are locked are passed over, and their lease is as it was. A lease that expires later than a lease time from

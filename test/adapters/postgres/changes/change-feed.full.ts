@@ -493,6 +493,24 @@ describe.each([
   });
 });
 
+test('brings a plant that changes again whenever the end of the feed has been looked up', async () => {
+  const { database } = await onEmbedded();
+  const { plants, end } = storeIn({ database });
+  await plants.add(plant(1n));
+  let version = 0;
+  const busy = plantsIn(
+    observed(database, async (text) => {
+      // What tells those who wait where the feed ends.
+      if (/last_changed/.test(text) && !text.includes('string_agg')) await plants.replace(plant(1n, `${++version}`));
+    }),
+  );
+  const after = await end();
+  const reading = busy.readChanges({ after, limit: 10, wait: 3_600_000, signal: never });
+  await plants.replace(plant(1n, 'changed'));
+  expect((await reading).changes).toMatch(/^\{"id":1,"name":"\d+"\}$/);
+  busy.stopWaiting();
+});
+
 test('reads a page by the index on the embedded database, where nothing collects statistics', async () => {
   const { database, query } = storeIn(await onEmbedded());
   await query(`insert into plants (id, name) select n, 'plant ' || n from generate_series(1, 50000) as n`);

@@ -14,7 +14,7 @@ const PENDING = `migrations are pending (${ALL.join(', ')}): run npm run migrate
 
 const keep = { deletePlants: false };
 const refusal = (plants: string) =>
-  `reverting ${FIRST} would delete ${plants}, so nothing was changed: to delete, add --delete-plants`;
+  `reverting ${FIRST} would delete ${plants}, marks of deleted ones included, so nothing was changed: to delete, add --delete-plants`;
 
 describe.each(emptyDatabases)('on %s', (_name, openEmpty) => {
   test('goes up, down and up again', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { storeCalls } from '../../../../src/adapters/postgres/calls/store-call.ts';
 import { plantPurge } from '../../../../src/adapters/postgres/changes/plant-purge.ts';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
@@ -10,7 +10,8 @@ import { MAX_COUNTED, webhookEndpoints } from '../../../../src/adapters/postgres
 import { webhookEntries } from '../../../../src/adapters/postgres/webhooks/webhook-entries.ts';
 import { endpointEntry, MISSING_ROW } from '../../../../src/adapters/postgres/webhooks/webhook-places.ts';
 import { webhookPositions } from '../../../../src/adapters/postgres/webhooks/webhook-positions.ts';
-import type { FailedAttempt, Lease, LeaseOutcome, Position } from '../../../../src/application/webhooks/ports.ts';
+import type { Position } from '../../../../src/application/ports.ts';
+import type { FailedAttempt, Lease, LeaseOutcome } from '../../../../src/application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../../src/domain/plant.ts';
 import { lockRows, openTransaction } from '../../../support/disturbances.ts';
 import { openEmbedded } from '../../../support/embedded-template.ts';
@@ -448,6 +449,28 @@ test('a transaction that is open holds back what came after it, also from the en
   expect(await ids()).toEqual([]);
   await client.query('commit');
   expect(await ids()).toEqual([1n, 2n]);
+});
+
+test('counts what waits by the index, also without statistics of the table', async () => {
+  const { url, query } = await migratedDatabase(server.url);
+  const database = connect(url);
+  await query(`insert into plants (id, name, changed)
+    select hashint8extended(n, 0), 'plant number ' || n, 1 + abs(hashint4(n) % 500) from generate_series(1, 100000) as n`);
+  const { add, endpoints } = webhooksIn(database);
+  await add();
+  const scans = async () => {
+    const [row] = await query(`select seq_scan, idx_scan from pg_stat_user_tables where relname = 'plants'`);
+    return { whole: Number(row?.seq_scan), byIndex: Number(row?.idx_scan) };
+  };
+  // A backend reports what it has done with its next statement, if it is told to.
+  const report = sql`select pg_stat_force_next_flush()`;
+  for (const _ of [1, 2]) await report.execute(database.sql);
+  const before = await scans();
+  await endpoints.states();
+  for (const _ of [1, 2]) await report.execute(database.sql);
+  const { whole, byIndex } = await scans();
+  expect(byIndex).toBeGreaterThan(before.byIndex);
+  expect(whole).toBe(before.whole);
 });
 
 test('a row that is locked is passed over, and its lease is as it was', async () => {

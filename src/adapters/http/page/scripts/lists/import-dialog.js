@@ -13,6 +13,14 @@ import { rejectedList } from './rejected-list.js';
 /** Octets of a list that are looked at before anything is stored. */
 const LOOK = 64 * 1024;
 
+/** The key of the first id of a list that was numbered and not finished: again, its plants must get the same ids. */
+const keyOf = (/** @type {File} */ { name, size }) => `plant-store-import ${size} ${name}`;
+
+function firstIdOf(/** @type {File} */ file) {
+  const id = sessionStorage.getItem(keyOf(file));
+  return id === null ? undefined : BigInt(id);
+}
+
 /** The dialog that imports a list: one chooses it, says how it is to be read, and sees what becomes of it. */
 export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
   const [dialog, form] = [byId('import', HTMLDialogElement), byId('import-form', HTMLFormElement)];
@@ -20,8 +28,6 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
   let list = /** @type {List | undefined} */ (undefined);
   /** Imports what is left of the list. */
   let proceed = /** @type {((request: Request) => Promise<void>) | undefined} */ (undefined);
-  /** The first ids of lists that were numbered and not finished: again, their plants must get the same ones. */
-  const unfinished = /** @type {Map<string, bigint>} */ (new Map());
   let leaving = new AbortController();
 
   function show(/** @type {'choosing' | 'looking' | 'running' | 'stopped' | 'finished'} */ state) {
@@ -59,7 +65,7 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
       request.signal?.throwIfAborted();
       write('import-what', ...nodesOf(cut(file.name)), `, ${sizeOf(file.size)}`);
       form.className = read?.headers.get('Allow')?.includes('PUT') ? 'may-replace' : '';
-      fillForm(list, unfinished.get(file.name) ?? plants.freeId() ?? BigInt(Date.now()));
+      fillForm(list, firstIdOf(file) ?? plants.freeId() ?? BigInt(Date.now()));
       show('looking');
       look();
     });
@@ -86,7 +92,7 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
     const { name } = list.file;
     const how = readForm(list);
     const [sender, report, rejected] = [listSender(how), importReport(how), rejectedList(how)];
-    if (how.idsFrom !== undefined) unfinished.set(name, how.idsFrom);
+    if (how.idsFrom !== undefined) sessionStorage.setItem(keyOf(list.file), `${how.idsFrom}`);
     byId('import-rejected', HTMLElement).onclick = () =>
       save(rejected.blob(), `${name}.rejected.${list.isCsv ? 'csv' : 'ndjson'}`);
     return async (/** @type {Request} */ request) => {
@@ -99,7 +105,7 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
           report(part);
           rejected.add(part);
         }
-        unfinished.delete(name);
+        sessionStorage.removeItem(keyOf(list.file));
         show('finished');
       } catch (error) {
         show('stopped');
