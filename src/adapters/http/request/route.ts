@@ -55,6 +55,7 @@ export function operationRoute(operation: Operation, gates: Gates): Route {
       begin(place, bytes.length);
       exchange.next = 'at once';
       const { headers: own, body } = await invoke(bytes);
+      // If there is no room for the response: 503, also of a change that is done, and is as safe to repeat.
       countResponse(res, body);
       const headers = method === 'GET' ? { ...own, Allow: allowedBy(permissions) } : own;
       const { ETag } = own;
