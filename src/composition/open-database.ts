@@ -15,7 +15,8 @@ export async function openDatabase(config: DatabaseConfig, log: Logger): Promise
     await database.startUpkeep();
     return database;
   } catch (error) {
-    await database.close();
+    // The reason is this error, also if it cannot be closed.
+    await database.close().catch(() => {});
     throw error;
   }
 }

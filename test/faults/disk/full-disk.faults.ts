@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { statfs } from 'node:fs/promises';
+import { readdir, rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, jest, test } from '@jest/globals';
 import { get, post, TOKEN } from '../../support/api-server.ts';
@@ -119,6 +120,34 @@ test('a database that needs room for its recovery is not called damaged, and is 
   await remount('size=200m');
   const again = await start();
   expect(await create(again, { id: 1, name: 'another' })).toBe(400);
+});
+
+test('a service starts and reads on a disk with too little room to vacuum what has changed before', async () => {
+  const { disk, start, remount } = await smallDisk(1_000);
+  await kill(await start());
+  const script = `
+      const [{ embeddedDatabase }, { sql }] = await Promise.all([import(process.argv[1]), import('kysely')]);
+      const database = await embeddedDatabase(process.argv[2]);
+      await sql\`insert into plants (id, name) select n, repeat('plant', 10) from generate_series(1, 300000) n\`
+        .execute(database.sql);
+      await sql\`update plants set name = 'changed', changed = default\`.execute(database.sql);
+      await sql\`checkpoint\`.execute(database.sql);
+      const { rows } = await sql\`select pg_walfile_name(pg_current_wal_lsn()) as name\`.execute(database.sql);
+      await database.close();
+      console.log(rows[0].name);`;
+  const program = projectFile('src/adapters/postgres/embedded/embedded-database.ts');
+  const writer = await startNode(['--input-type=module', '--eval', script, program, disk], projectFile('')).outcome();
+  expect(writer.code).toBe(0);
+  // Those that Postgres keeps to write them again would be room enough.
+  const log = join(disk, 'postgres/pg_wal');
+  const unused = (await readdir(log)).filter((name) => /^[\dA-F]{24}$/.test(name) && name > writer.stdout.trim());
+  for (const name of unused) await rm(join(log, name));
+
+  const { blocks, bfree, bsize } = await statfs(disk);
+  await remount(`size=${(blocks - bfree) * bsize + 48 * 1024 ** 2}`);
+  const service = await start();
+  expect((await get(service.apiUrl, '/plants/77', { Connection: 'close' })).status).toBe(200);
+  await kill(service);
 });
 
 test('a disk without room for the next file of the log ends the service, which says why, and is whole once there is room', async () => {

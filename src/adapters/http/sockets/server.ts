@@ -14,7 +14,7 @@ import { respondToHalfClosed, stopListening } from './undocumented-node.ts';
 /** Limits on clients, in bytes and milliseconds. */
 export const serverLimits = {
   maxHeaderSize: 16 * 1024,
-  /** From the opening of the connection, or the first byte of a later request, to the end of the headers. */
+  /** From the first byte of a request to the end of its headers, and from the opening of a connection to that byte. */
   headersTimeout: 10_000,
   /** From the first byte of a request to the end of its body, whether or not it waits behind others meanwhile. */
   requestTimeout: 30_000,

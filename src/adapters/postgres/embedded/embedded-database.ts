@@ -10,10 +10,10 @@ import { syncTree } from './disk-sync.ts';
 import { LOCKED_FILE, lockFolder, lostFileCheck } from './folder-lock.ts';
 import { failedDisk, openPGlite } from './open-pglite.ts';
 import { pgliteClient } from './pglite-client.ts';
-import { startUpkeep } from './upkeep.ts';
+import { startCheckpoints, vacuum } from './upkeep.ts';
 
 interface EmbeddedDatabase extends Database {
-  /** Vacuums, and begins to make checkpoints. Not during migrations: these would run inside a migration's transaction. */
+  /** Vacuums, and begins to make checkpoints. Not during migrations: both would run inside a migration's transaction. */
   startUpkeep(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ async function open(dataDir: string, say: (text: string) => void, unlock: () => 
     if (lost !== undefined) throw new SchemaError(`${lost} ${LOST}`);
   });
   const sql = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite: client }) });
-  let stopUpkeep = () => {};
+  let stopCheckpoints = () => {};
   return {
     sql,
     connections: 1,
@@ -74,10 +74,11 @@ async function open(dataDir: string, say: (text: string) => void, unlock: () => 
     isDistributed: async () => false,
     description: `the embedded database in ${resolve(dataDir)}`,
     async startUpkeep() {
-      stopUpkeep = await startUpkeep(sql);
+      await vacuum(sql, folder).catch(({ message }) => say(`Warning: the table plants was not vacuumed (${message}).`));
+      stopCheckpoints = startCheckpoints(sql);
     },
     async close() {
-      stopUpkeep();
+      stopCheckpoints();
       // Otherwise PGlite would write into the replaced folder. Kysely closes PGlite only if it has used it.
       if (lostFile() === undefined) {
         await sql.destroy();

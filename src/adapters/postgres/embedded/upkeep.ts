@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { type Kysely, sql } from 'kysely';
 import type { Tables } from '../database.ts';
 
@@ -7,17 +8,29 @@ const WAL = 64 * 1024 ** 2;
 /** Milliseconds between checks. */
 const INTERVAL = 1_000;
 
+/* What the background processes of a server do, which PGlite does not have. */
+
 /**
- * Does what the background processes of a server would do, which PGlite does not have. Vacuums now: the table would keep
- * the earlier versions of its rows, and the planner would know nothing of it. Then makes checkpoints: without them, the
- * WAL would grow until the service is stopped.
+ * Vacuums and analyzes the plants: the table would keep all earlier versions of its rows, and the planner would know
+ * nothing of it. To be called before requests are served, since it blocks the event loop, for 1.5 s after a million
+ * changes. Does nothing if the disk may have too little room.
+ */
+export async function vacuum(database: Kysely<Tables>, folder: string): Promise<void> {
+  const { rows } = await sql<{ octets: bigint }>`
+    select pg_total_relation_size('plants') as octets`.execute(database);
+  const { bavail, bsize } = await statfs(folder);
+  // It may write each page to the WAL, and Postgres gives up if it has no room for that.
+  if (bavail * bsize < Number(rows[0]?.octets) + 2 * WAL) return;
+  await sql`vacuum (analyze) plants`.execute(database);
+  await sql`checkpoint`.execute(database);
+}
+
+/**
+ * Makes checkpoints: without them, the WAL would grow until the service is stopped.
  *
  * @returns a function that ends this
  */
-export async function startUpkeep(database: Kysely<Tables>): Promise<() => void> {
-  // Before requests are served, since it blocks the event loop for 1.5 s after a million changes. If the disk is full, the
-  // next start tries again.
-  await sql`vacuum (analyze) plants`.execute(database).catch(() => {});
+export function startCheckpoints(database: Kysely<Tables>): () => void {
   let running = false;
   const timer = setInterval(async () => {
     if (running) return;

@@ -13,8 +13,11 @@ import { rejectedList } from './rejected-list.js';
 /** Octets of a list that are looked at before anything is stored. */
 const LOOK = 64 * 1024;
 
-/** The key of the first id of a list that was numbered and not finished: again, its plants must get the same ids. */
-const keyOf = (/** @type {File} */ { name, size }) => `plant-store-import ${size} ${name}`;
+/**
+ * The key of the first id of a list that was numbered and not finished: again, its plants must get the same ids. By its
+ * name alone, since its author may have corrected it.
+ */
+const keyOf = (/** @type {File} */ { name }) => `plant-store-import ${name}`;
 
 function firstIdOf(/** @type {File} */ file) {
   const id = sessionStorage.getItem(keyOf(file));
