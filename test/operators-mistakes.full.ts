@@ -347,6 +347,7 @@ describe('a server that asks for passwords', () => {
 
   test('row-level security that applies to the service is reported, and noticed once it does not', async () => {
     await database.query('grant select on kysely_migration, change_feed to plants');
+    await database.query('grant update (store, recorded) on change_feed to plants');
     await database.query('grant select, insert, update on plants to plants');
     await database.query('alter table plants enable row level security');
     const service = await startOn(urlFor('plants', 'right-password'));

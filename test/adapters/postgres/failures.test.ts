@@ -29,6 +29,7 @@ test.each([
   ['54000', 'too large for an index', 'refused'],
   ['P0001', 'an exception of a trigger', 'refused'],
   ['XX000', 'an internal error', 'refused'],
+  ['53100', 'a full disk', 'unavailable'],
   ['42P01', 'no such table', 'unavailable'],
   ['3D000', 'no such database', 'unavailable'],
   ['28P01', 'wrong password', 'unavailable'],

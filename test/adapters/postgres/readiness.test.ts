@@ -41,10 +41,12 @@ test('names the triggers and rules that may change a plant, or drop it', async (
   await create('heard', 'after');
   await create('ended', 'before');
   await query('alter table plants disable trigger ended');
+  await create('always', 'before');
+  await query('alter table plants enable always trigger always');
   await query('create rule kept as on delete to plants do instead nothing');
   const database = connect(url);
   expect(await readiness(database)()).toBe(
-    'triggers or rules on plants may change or drop a plant, whose response has what was sent: "Shout", kept',
+    'triggers or rules on plants may change or drop a plant, whose response has what was sent: "Shout", always, kept',
   );
   const plant = { id: 1n, name: 'rose' };
   expect(await plantsIn(database).add(plant)).toBe('created');

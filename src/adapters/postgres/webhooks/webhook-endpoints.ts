@@ -50,7 +50,7 @@ export function webhookEndpoints({ sql: database }: Database, callStore: CallSto
 
   return {
     async states(): Promise<KnownEndpoint[]> {
-      const { rows } = await callStore(() => STATES.execute(database));
+      const { rows } = await callStore(() => selectStates.execute(database));
       return rows.map(stateOf);
     },
     /** Goes on at the position, unless that belongs to another table. */
@@ -73,7 +73,8 @@ export function webhookEndpoints({ sql: database }: Database, callStore: CallSto
 /** Takes the lease from whoever has it, and gives it to nobody before it expires. */
 const NO_HOLDER = sql`holder = case when holder is not null then gen_random_uuid() end`;
 
-const STATES = sql<Row>`
+/** What is known of all endpoints. */
+export const selectStates = sql<Row>`
   select endpoint, webhooks.changed, webhooks.id, parked as "isParked", failures, reason, failing_changed, failing_id,
     holder is not null and expires > now() as "isLeased",
     case when ${IS_DUE} then 0 else extract(epoch from retry_at - now()) end::float8 as "retryIn",
