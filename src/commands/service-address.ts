@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfig } from '../config/config.ts';
+import { ownTokenFolder, readConfig } from '../config/config.ts';
 import { httpUrl } from '../config/config-rules.ts';
 import { environment } from '../config/environment.ts';
 
@@ -13,11 +13,11 @@ export function serviceAddress(): { readonly url: string; readonly token: string
   if (url && token) return { url: url.replace(/\/$/, ''), token };
   const advice = 'set PLANT_STORE_URL and PLANT_STORE_TOKEN';
   if (url || token) throw new Error(`${advice}, or neither of them`);
-  const { api, tokens, database, jwt } = readConfig();
+  const config = readConfig();
+  const { api, tokens } = config;
   const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[api.host] ?? api.host;
-  // The service's own token counts only if there is no other.
-  const isOwn = database.kind === 'embedded' && tokens.reading.length === 0 && jwt === undefined;
-  const file = isOwn ? join(database.dataDir, 'access-token') : '';
+  const folder = ownTokenFolder(config);
+  const file = folder === undefined ? '' : join(folder, 'access-token');
   const own = tokens.full[0] ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
   if (!own) throw new Error(`this folder has no token that may create: start the service, or ${advice}`);
   if (api.port === 0) throw new Error(`PORT is 0, so only the service knows where it listens: ${advice}`);

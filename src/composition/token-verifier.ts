@@ -3,7 +3,7 @@ import { jwtTokens } from '../adapters/tokens/jwt-tokens.ts';
 import { ownToken } from '../adapters/tokens/own-token.ts';
 import { staticTokens } from '../adapters/tokens/static-tokens.ts';
 import type { TokenVerifier } from '../application/permissions.ts';
-import type { Config } from '../config/config.ts';
+import { type Config, ownTokenFolder } from '../config/config.ts';
 import { followTokens } from './follow-tokens.ts';
 
 /**
@@ -20,9 +20,10 @@ export async function tokenVerifier(
   opened: AsyncDisposableStack,
   interval?: number,
 ): Promise<{ verifyToken: TokenVerifier; ownToken: string | undefined }> {
-  const { database, tokens, jwt } = config;
-  if (tokens.full.length === 0 && tokens.reading.length === 0 && jwt === undefined && database.kind === 'embedded') {
-    const own = await ownToken(database.dataDir);
+  const { tokens, jwt } = config;
+  const folder = ownTokenFolder(config);
+  if (folder !== undefined) {
+    const own = await ownToken(folder);
     return { verifyToken: staticTokens({ full: [own], reading: [] }), ownToken: own };
   }
   let verify = staticTokens(tokens);

@@ -42,6 +42,12 @@ export function readConfig(source: Environment = environment()) {
   });
 }
 
+/** The folder in which the service keeps a token of its own; undefined if it accepts configured ones instead. */
+export function ownTokenFolder({ database, tokens, jwt }: Pick<Config, 'database' | 'tokens' | 'jwt'>) {
+  const isConfigured = tokens.full.length > 0 || tokens.reading.length > 0 || jwt !== undefined;
+  return database.kind === 'embedded' && !isConfigured ? database.dataDir : undefined;
+}
+
 /** Reads what a command without the service needs: its database, perhaps with a role of its own. @throws Error */
 export function readDatabaseConfig(source: Environment = environment()): DatabaseConfig {
   return checked(source, (reader) => {

@@ -2,13 +2,13 @@ import { statfs } from 'node:fs/promises';
 import { type Kysely, sql } from 'kysely';
 import type { Tables } from '../database.ts';
 
+/* What the background processes of a server do, which PGlite does not have. */
+
 /** Octets of WAL after which there is a checkpoint: enough for few of them, little enough to recover in a second. */
 const WAL = 64 * 1024 ** 2;
 
 /** Milliseconds between checks. */
 const INTERVAL = 1_000;
-
-/* What the background processes of a server do, which PGlite does not have. */
 
 /**
  * Vacuums and analyzes the plants: the table would keep all earlier versions of its rows, and the planner would know
