@@ -179,7 +179,8 @@ describe('a database', () => {
     const service = await startOn(database.url);
     expect(await databaseCheck(service)).toBe('ok');
     const other =
-      "the table plants is not what the migrations create: fix it, or set the database's URL to a separate database";
+      'this is not what the migrations create: run npm run migrate, which adds what is missing. ' +
+      "If that does not help, fix the table plants, or set the database's URL to a separate database";
     const noKey = 'there is no unique or exclusion constraint matching the ON CONFLICT specification';
     const unlogged = 'a crash would empty the table plants: run ALTER TABLE plants SET LOGGED as its owner';
     for (const [damage, fix, message] of [

@@ -16,7 +16,7 @@ export type Send = (query: Readonly<Record<string, string>>, part: Buffer<ArrayB
 /** Bytes of the first part: the default BODY_LIMIT. */
 const PART = 1024 ** 2;
 
-/** The search for a part size ends when the sizes known to be too small and too large differ by fewer bytes than this. */
+/** The search for a part size ends when the sizes known to be too small and too large differ by at most this many bytes. */
 const PRECISION = 1_024;
 
 /** Sends a list in parts: what the service leaves of a part begins the next one. @throws Error, naming the line */
@@ -30,7 +30,8 @@ export async function* sendList(
   let rest = Buffer.alloc(0);
   let hasEnded = false;
   let size = PART;
-  let tooLarge = Number.POSITIVE_INFINITY;
+  // Of the part that is being sent: no record ends in the smaller one, and the service does not take the larger one.
+  let [tooSmall, tooLarge] = [0, Number.POSITIVE_INFINITY];
   let linesBefore = 0;
   let next = query;
 
@@ -56,17 +57,25 @@ export async function* sendList(
     });
     if (result === undefined) {
       tooLarge = part.length;
-      size = Math.floor(tooLarge / 2);
+      // A connection can become slower.
+      if (tooLarge <= tooSmall) tooSmall = 0;
+    } else if (result.consumed === 0) {
+      // A byte order mark and nothing else.
+      if (!more) return;
+      tooSmall = part.length;
+    }
+    const isFound = tooSmall > 0 && tooLarge - tooSmall <= PRECISION;
+    if (result === undefined || (result.consumed === 0 && !isFound)) {
+      const between = Math.floor((tooSmall + tooLarge) / 2);
+      size = isFound ? tooSmall : Math.min(between, 2 * tooSmall || between);
+      if (size === 0) throw new Error(`line ${linesBefore + 1}: the service takes no part of the list, however small`);
       continue;
     }
-    if (result.consumed === 0 && tooLarge - size > PRECISION) {
-      size = Math.min(2 * size, Math.floor((size + tooLarge) / 2));
-      continue;
-    }
+    tooSmall = 0;
     const id = next.idsFrom === undefined ? undefined : BigInt(next.idsFrom);
     if (result.consumed === 0) {
       const message = 'the record is larger than the service takes';
-      if (isCsv) throw new Error(`line ${linesBefore + 1}: ${message}`);
+      if (isCsv) throw new Error(`line ${linesBefore + 1}: ${message}: is a quote never closed?`);
       while (!rest.includes('\n') && !hasEnded) await fill(2 * rest.length);
       const refused = [{ line: 1, lastLine: 1, ...(id !== undefined && { id }), error: 40013, message }];
       result = { ...result, refused, records: 1, consumed: rest.indexOf('\n') + 1 || rest.length };

@@ -53,8 +53,8 @@ export function webhooksOf(
      */
     async start({ isWriting, awaitEntries }: Announced): Promise<() => Promise<void>> {
       // If the database does not respond now, the gate finds out later.
-      const isUnusable = database.isDistributed().catch(() => false);
-      if (await Promise.race([isUnusable, delay(CHECK_TIMEOUT, false, { ref: false })])) {
+      const isOnCitus = database.isDistributed().catch(() => false);
+      if (await Promise.race([isOnCitus, delay(CHECK_TIMEOUT, false, { ref: false })])) {
         throw new Error(
           'Webhooks need the feed of changes, which a table that Citus distributes does not have: ' +
             'unset WEBHOOK_URLS and WEBHOOKS_FILE.',

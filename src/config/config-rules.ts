@@ -41,7 +41,7 @@ const BYTES = { b: 1, kb: 1024, mb: 1024 ** 2 };
 export const bodySize = quantity('a size of 511mb at most', BYTES, 511 * BYTES.mb);
 export const totalSize = quantity('a size of 1024mb at most', BYTES, 1024 * BYTES.mb);
 /** No longer than any timer of Node.js can wait: 2^31 - 1 ms. */
-export const time = quantity('a time of 24 days at most', { ms: 1, s: 1_000, m: 60_000 }, 24 * 24 * 60 * 60_000);
+export const time = quantity('a time of 1 day at most', { ms: 1, s: 1_000, m: 60_000 }, 24 * 60 * 60_000);
 export const durationOrZero: Rule<number> = {
   ...time,
   mustBe: `0 or ${time.mustBe}`,

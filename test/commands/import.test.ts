@@ -174,9 +174,13 @@ describe('in parts', () => {
   });
 
   test('of CSV, ends at a record that is too large for one of its own, naming its line', async () => {
-    await serve(10_000);
-    const { code, stderr } = await run(await list('plants.csv', `id,name\n1,"\n"\n2,"${'\n'.repeat(20_000)}"\n3,c\n`));
-    expect([code, stderr]).toEqual([1, 'line 4: the record is larger than the service takes\n']);
+    await serve(100_000);
+    const content = `id,name\n1,"\n"\n2,"${'\n'.repeat(1_000_000)}"\n3,c\n`;
+    const { code, stderr } = await run(await list('plants.csv', content));
+    const line = 'line 4: the record is larger than the service takes: is a quote never closed?\n';
+    expect([code, stderr]).toEqual([1, line]);
+    // A bisection between half of BODY_LIMIT and BODY_LIMIT.
+    expect(requests().length).toBeLessThan(20);
   });
 });
 
@@ -207,6 +211,20 @@ test('sends a part again after 503, after half an error, after a lost connection
   expect([code, counts(stdout).created]).toEqual([0, 1_000]);
   expect(stderr).toBe(`${url} cannot be used now (503 busy): trying again for a minute\n`);
   expect(sizes.slice(0, 6)).toEqual([64_898, 64_898, 64_898, 64_898, 32_449, 16_224]);
+});
+
+test('ends, saying why, if no part is small enough', async () => {
+  const proxy = createServer((request, response) => request.resume().on('end', () => response.writeHead(413).end()));
+  const url = `http://127.0.0.1:${await listening(proxy)}`;
+  const { code, stderr } = await runImport([await list('plants.csv', 'id,name\n1,a\n')], folder, environment(url));
+  expect([code, stderr]).toEqual([1, 'line 1: the service takes no part of the list, however small\n']);
+});
+
+test('ends behind a byte order mark at the end of a list', async () => {
+  await serve(1_000);
+  const records = Array.from({ length: 200 }, (_, n) => `${n},plant\n`).join('');
+  const { code, stdout } = await run(await list('plants.csv', `id,name\n${records}\uFEFF`));
+  expect([code, counts(stdout)]).toMatchObject([0, { created: 200 }]);
 });
 
 test('ends at once at a redirect, which no repetition changes', async () => {

@@ -129,7 +129,7 @@ test('takes * for the pages of everybody', () => {
 const PORT_RULE = 'must be a port number from 0 to 65535';
 const sizeRule = (most: string) =>
   `must be a size of ${most} at most: a whole number above 0 and one of b, kb, mb, like 10kb`;
-const TIME_RULE = 'must be a time of 24 days at most: a whole number above 0 and one of ms, s, m, like 10s';
+const TIME_RULE = 'must be a time of 1 day at most: a whole number above 0 and one of ms, s, m, like 10s';
 const TOKEN_RULE =
   'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/';
 const TOKENS_RULE = `must be ${TOKEN_RULE}`;

@@ -39,7 +39,7 @@ export interface Exchange {
    * When the next request of the connection is read: at once if this request was admitted, after this iteration of the
    * event loop if it was refused or needed no admission, and after a second if it was refused for overload.
    */
-  next: 'at once' | 'after this iteration' | 'after a second';
+  readsNext: 'at once' | 'after this iteration' | 'after a second';
 }
 
 /** A client's own request id is kept if it is short and safe in a log and a header. */
@@ -64,7 +64,7 @@ export function openExchange(
     operation: undefined,
     failure: undefined,
     bytesOut: undefined,
-    next: 'after this iteration',
+    readsNext: 'after this iteration',
   };
   connection.exchange = exchange;
   response.on('close', () => {

@@ -20,7 +20,7 @@ const challenge = (error = '') => ({ 'WWW-Authenticate': `Bearer${error && ` err
 const RETRY_SOON = { 'Retry-After': '1' };
 const SAFE = 'sending the same request again is safe';
 
-/** What a request must have whose body may be of these media types. */
+/** The rule for the Content-Type of an operation whose body may be of these media types. */
 export function mediaTypeRule(types: readonly string[]): string {
   return `Content-Type must be ${types.join(' or ')} in utf-8, without a Content-Encoding`;
 }

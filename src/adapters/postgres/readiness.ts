@@ -38,16 +38,20 @@ export function readiness(
   return sharedRun(async () => {
     await requireMigrations(database);
     try {
-      await database.verify?.();
-      await requireSafeTable(database);
-      const problem = await tableProblem(database, endpoints.length > 0);
-      await database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING));
+      // At once: one after another, they would take longer than a probe waits if the database is far away or busy.
+      const [problem, found] = await Promise.all([
+        tableProblem(database, endpoints.length > 0),
+        dangers(database),
+        database.verify?.(),
+        requireSafeTable(database),
+        database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING)),
+      ]);
       const first =
         problem ??
         (await nodesProblem()) ??
         (await unlessMissing('change_feed', feedProblem(database))) ??
         (await unlessMissing('webhooks', endpointsProblem(database, endpoints)));
-      const problems = [disk?.problem(), first, ...(await dangers(database))];
+      const problems = [disk?.problem(), first, ...found];
       const all = problems.filter((one) => one !== undefined).join('; ');
       if (all !== '' && all !== logged) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;

@@ -13,7 +13,7 @@ const JITTER = 0.1;
 /** Milliseconds without any progress after which an endpoint is parked: three days. */
 const PATIENCE = 72 * HOUR;
 
-/** Failures that these have at least, unless the clock of the store has jumped. */
+/** Three days of these delays are at least so many failures; fewer mean that the clock of the store has jumped. */
 const MIN_FAILURES = 10;
 
 /**

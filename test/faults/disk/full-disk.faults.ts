@@ -147,6 +147,7 @@ test('a service starts and reads on a disk with too little room to vacuum what h
   await remount(`size=${(blocks - bfree) * bsize + 48 * 1024 ** 2}`);
   const service = await start();
   expect((await get(service.apiUrl, '/plants/77', { Connection: 'close' })).status).toBe(200);
+  expect(service.stderr()).toContain('the table plants was not vacuumed (the disk has too little room)');
   await kill(service);
 });
 

@@ -38,7 +38,7 @@ export function koaApp(
       // A preflight, for which the middleware for CORS only sets the status.
       if (!ctx.res.headersSent) respond(ctx, { status: ctx.status, headers: {}, body: undefined });
     } catch (thrown) {
-      if (thrown instanceof HttpError && thrown.code === 'overloaded') exchange.next = 'after a second';
+      if (thrown instanceof HttpError && thrown.code === 'overloaded') exchange.readsNext = 'after a second';
       respond(ctx, fail(exchange, thrown));
     }
   };

@@ -33,13 +33,13 @@ export function requestLog(
   write: ((line: string) => void) | undefined,
   observer?: RequestObserver,
 ): (exchange: Exchange) => void {
-  return ({ request, response, startedAt, requestId, operation, failure, bytesOut, next }) => {
+  return ({ request, response, startedAt, requestId, operation, failure, bytesOut, readsNext }) => {
     const milliseconds = performance.now() - startedAt;
     // A response that is not sent yet has Node's default status.
     const status = response.headersSent ? response.statusCode : undefined;
     const error = failure?.error;
     observer?.requestEnded(operation, status, error, milliseconds);
-    if (next === 'after a second') observer?.overloaded();
+    if (readsNext === 'after a second') observer?.overloaded();
     // Not by the status: a stream can break off after its 200.
     const isFailure = error !== undefined && error >= 50_000;
     if (!isFailure && write === undefined) return;

@@ -53,7 +53,7 @@ export function operationRoute(operation: Operation, gates: Gates): Route {
       // The HTTP parser has refused the rest of this request, and that error was sent (parser-refusals.ts).
       if (res.headersSent) return;
       begin(place, bytes.length);
-      exchange.next = 'at once';
+      exchange.readsNext = 'at once';
       const { headers: own, body } = await invoke(bytes);
       // If there is no room for the response: 503, also of a change that is done, and is as safe to repeat.
       countResponse(res, body);

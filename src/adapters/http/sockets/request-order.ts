@@ -102,13 +102,13 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
      * timers and new database connections for seconds. After a refusal for overload it begins a second later:
      * otherwise those clients would take processing time from the admitted requests, and the overload would never end.
      */
-    end({ connection, next }: Exchange): void {
-      if (next === 'at once' && connection.waiting.length === 0) {
+    end({ connection, readsNext }: Exchange): void {
+      if (readsNext === 'at once' && connection.waiting.length === 0) {
         readNext(connection);
         return;
       }
       pauseReading(connection);
-      if (next === 'after a second') setTimeout(readNext, OVERLOAD_PAUSE, connection).unref();
+      if (readsNext === 'after a second') setTimeout(readNext, OVERLOAD_PAUSE, connection).unref();
       else setImmediate(readNext, connection);
     },
 
@@ -133,7 +133,7 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
 
 /** Whether the request that is being read has not been admitted, and no other is in front of it. */
 function isNext({ exchange, waiting }: Connection): boolean {
-  return waiting.length === 0 && !exchange?.request.complete && exchange?.next !== 'at once';
+  return waiting.length === 0 && !exchange?.request.complete && exchange?.readsNext !== 'at once';
 }
 
 /** Whether the newest request has come whole, and the response to it closes the connection. */

@@ -11,12 +11,16 @@ type Semaphore = <T>(work: () => Promise<T>, call: CallState) => Promise<T>;
 /** Lets few statements of a kind run at once, first come, first served, so that they leave connections to others. */
 export function semaphore(database: Database, kind: StatementKind): Semaphore {
   const limit = maxRunning(database, kind);
-  const waiting: (() => void)[] = [];
+  const waiting: { readonly call: CallState; readonly enter: () => void; readonly leave: (error: Error) => void }[] =
+    [];
   let running = 0;
 
   return async (work, call) => {
-    if (running >= limit) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running++;
+    if (running >= limit) {
+      // Otherwise they would stay, and their memory, for as long as a statement hangs.
+      while (waiting[0]?.call.isOpen === false) waiting.shift()?.leave(new DeadlineError('the call has timed out'));
+      await new Promise<void>((enter, leave) => waiting.push({ call, enter, leave }));
+    } else running++;
     try {
       // Before the event loop turns, so that callers that have timed out in the queue delay no other.
       if (!call.isOpen) throw new DeadlineError('the call has timed out');
@@ -27,14 +31,12 @@ export function semaphore(database: Database, kind: StatementKind): Semaphore {
       // The next caller takes over, so that the number of running statements stays the same.
       const next = waiting.shift();
       if (next === undefined) running--;
-      else next();
+      else next.enter();
     }
   };
 }
 
-/**
- * Between long statements while plants are written, in durations of the last statement: creates keep 0.8 of their rate.
- */
+/** The pause between long statements while plants are written, as a multiple of the last one's duration: creates keep 0.8 of their rate. */
 const PAUSE = 3;
 /** At most, in milliseconds. */
 const MAX_PAUSE = 100;

@@ -5,7 +5,8 @@ import { Client, type ClientConfig } from 'pg';
  * A client for pg's pool whose configuration is determined when the client is made, where the pool has the same for all.
  * It closes without waiting for the server, which on a dead network never responds.
  *
- * @param current what differs from the pool's configuration now @param onError called when a connection is lost
+ * @param current what differs from the pool's configuration now
+ * @param onError called when a connection is lost
  */
 export function poolClientClass(current: () => ClientConfig, onError: (error: Error) => void): typeof Client {
   // pg's documented way to make other clients is a class (its option `Client`).

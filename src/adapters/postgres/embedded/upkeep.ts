@@ -14,15 +14,18 @@ const INTERVAL = 1_000;
  * Vacuums and analyzes the plants: the table would keep all earlier versions of its rows, and the planner would know
  * nothing of it. To be called before requests are served, since it blocks the event loop, for 1.5 s after a million
  * changes. Does nothing if the disk may have too little room.
+ *
+ * @returns whether it has vacuumed
  */
-export async function vacuum(database: Kysely<Tables>, folder: string): Promise<void> {
+export async function vacuum(database: Kysely<Tables>, folder: string): Promise<boolean> {
   const { rows } = await sql<{ octets: bigint }>`
     select pg_total_relation_size('plants') as octets`.execute(database);
   const { bavail, bsize } = await statfs(folder);
-  // It may write each page to the WAL, and Postgres gives up if it has no room for that.
-  if (bavail * bsize < Number(rows[0]?.octets) + 2 * WAL) return;
+  // Either may write each page to the WAL, and Postgres gives up if it has no room for that.
+  if (bavail * bsize < Number(rows[0]?.octets) + 2 * WAL) return false;
   await sql`vacuum (analyze) plants`.execute(database);
   await sql`checkpoint`.execute(database);
+  return true;
 }
 
 /**

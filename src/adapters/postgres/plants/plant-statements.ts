@@ -12,7 +12,7 @@ export interface RangeRow {
   readonly count: number;
   /** Their JSON, separated by line feeds; null if there are none. */
   readonly lines: string | null;
-  /** The id of the last plant, or of a row behind it that needs no scan either; null if there was no row. */
+  /** Where the next scan begins: behind the last plant, or else behind the last row that is not wanted; null without rows. */
   readonly last: bigint | null;
   /** Whether the range has no more after these. */
   readonly is_last: boolean;

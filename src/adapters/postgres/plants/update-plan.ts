@@ -9,7 +9,7 @@ export interface Change {
   readonly id: bigint;
   readonly target: NewPlant | 'deleted';
   readonly condition: Condition | undefined;
-  /** False for a deletion without a condition, unless its UPDATE has met no row. */
+  /** True except for the first attempt of a deletion without a condition. */
   readonly needsLookUp: boolean;
   readonly call: CallState;
 }

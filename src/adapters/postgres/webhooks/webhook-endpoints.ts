@@ -79,7 +79,7 @@ export const selectStates = sql<Row>`
     holder is not null and expires > now() as "isLeased",
     case when ${IS_DUE} then 0 else extract(epoch from retry_at - now()) end::float8 as "retryIn",
     last.changed as end_changed, last.id as end_id, behind
-  from (select ${SETTLED} as settled from change_feed where single = 1) as feed cross join webhooks
+  from webhooks left join (select ${SETTLED} as settled from change_feed where single = 1) as feed on true
   left join lateral (${lastBefore(sql`settled`)}) as last on true
   cross join lateral (
     select count(*)::int as behind from (

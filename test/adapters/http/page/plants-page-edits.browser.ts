@@ -103,6 +103,7 @@ test('takes no more text while it saves, keeps the focus, and takes it again if 
   await row(page, 1).getByText('Ficus caricas').waitFor();
   expect(stored.get(1n)).toEqual({ id: 1n, name: 'Ficus caricas' });
   await row(page, 1).click();
+  await showsForm(page, { Name: 'Ficus caricas' });
   await name.pressSequentially(', next');
   await showsForm(page, { Name: 'Ficus caricas, next' });
 });

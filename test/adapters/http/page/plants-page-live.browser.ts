@@ -24,11 +24,12 @@ test.each([
   const plants = fakePlants();
   const { url } = await startApiServer({ plants });
   const { page } = await openPlants(url);
-  await page.route('**/changes?*', (route) => route.fulfill({ status, body }), { times: 1 });
+  await page.route('**/changes?*', (route) => route.fulfill({ status, body }));
   // What the page waits for now comes from the service, and what it asks for next from the route.
   await plants.add({ id: 1n, name: 'before' });
   await says(page, `(${status}`);
   await isLive(page).waitFor({ state: 'hidden' });
+  await page.unrouteAll();
   await isLive(page).waitFor(LIVE);
   await plants.add({ id: 2n, name: 'after' });
   await row(page, 2).waitFor();

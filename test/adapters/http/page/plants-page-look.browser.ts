@@ -249,6 +249,7 @@ test('chooses by a click, goes on beside a plant that has gone, saves by Enter, 
 
   await page.keyboard.press('Enter');
   await focused('plant-name');
+  await showsForm(page, { Name: 'Ginkgo biloba' });
   await page.keyboard.press('End');
   await page.keyboard.press('Shift+Enter');
   await page.keyboard.type('second line');

@@ -90,7 +90,7 @@ test('says that plants have changed, and searches again only when asked to', asy
   let asked = 0;
   await searches(page, stored, async () => asked++);
   await field(page).fill('rosa');
-  await says(page, '1 plant');
+  await page.getByText('1 plant', { exact: true }).waitFor();
   expect(await ids(page)).toEqual(['5']);
   await row(page, 5).click();
   await showsForm(page, { Name: 'Rosa' });

@@ -467,6 +467,15 @@ test('counts what waits by the index, also without statistics of the table', asy
   expect(plan).not.toMatch(/(Seq|Bitmap Heap) Scan on plants\b/);
 });
 
+test('is told to operators also without the row of the feed, which a restore may have left out', async () => {
+  const { url, query } = await migratedDatabase(server.url);
+  const database = connect(url);
+  await webhooksIn(database).add();
+  await query('delete from change_feed');
+  const { rows } = await selectStates.execute(database.sql);
+  expect(rows).toEqual([expect.objectContaining({ endpoint: ENDPOINT, behind: 0 })]);
+});
+
 test('a row that is locked is passed over, and its lease is as it was', async () => {
   const { url } = await migratedDatabase(server.url);
   const store = webhooksIn(connect(url));

@@ -5,7 +5,7 @@ import { bytesOf } from './list-file.js';
 /** Octets of the first part: the default BODY_LIMIT. */
 const PART = 1024 ** 2;
 
-/** The search for a part size ends when the sizes known to be too small and too large differ by fewer octets than this. */
+/** The search for a part size ends when the sizes known to be too small and too large differ by at most this many octets. */
 const PRECISION = 1_024;
 
 /** A slow connection carries a part of so many octets in time. */
@@ -14,7 +14,9 @@ const SMALL = 16 * 1_024;
 /** Sends a list in parts: what the service leaves of a part begins the next one. @returns {ListSender} */
 export function listSender(/** @type {Reading} */ { list, query, idsFrom: nextId, begin }, size = PART) {
   const [{ file }, type] = [list, list.isCsv ? 'text/csv' : 'application/x-ndjson'];
-  let [{ octets: at, lines: linesBefore }, tooLarge] = [begin, Number.POSITIVE_INFINITY];
+  let { octets: at, lines: linesBefore } = begin;
+  // Of the part that is being sent: no record ends in the smaller one, and the service does not take the larger one.
+  let [tooSmall, tooLarge] = [0, Number.POSITIVE_INFINITY];
 
   /** @type {ListSender['next']} */
   async function next(request) {
@@ -32,18 +34,30 @@ export function listSender(/** @type {Reading} */ { list, query, idsFrom: nextId
     });
     const result = /** @type {ImportResult | undefined} */ (response?.body);
     if (result && result.consumed > 0) return done(result, body);
-    if (result === undefined) [tooLarge, size] = [body.length, Math.floor(body.length / 2)];
-    else if (tooLarge - size > PRECISION) size = Math.min(2 * size, Math.floor((size + tooLarge) / 2));
-    else if (list.isCsv)
-      throw new Error(
-        `Line ${linesBefore + 1} begins a record that is larger than the service takes: is a quote never closed? Correct the list, and import it again.`,
-      );
-    else return refuse(result);
+    if (result === undefined) {
+      tooLarge = body.length;
+      // A connection can become slower.
+      if (tooLarge <= tooSmall) tooSmall = 0;
+    } else {
+      // A byte order mark and nothing else.
+      if (!more) return undefined;
+      tooSmall = body.length;
+    }
+    const isFound = tooSmall > 0 && tooLarge - tooSmall <= PRECISION;
+    if (result && isFound) return refuse(result);
+    const between = Math.floor((tooSmall + tooLarge) / 2);
+    size = isFound ? tooSmall : Math.min(between, 2 * tooSmall || between);
+    if (size === 0) throw new Error(`Line ${linesBefore + 1}: the service takes no part of the list, however small.`);
     return next(request);
   }
 
-  /** Goes on behind a line of JSON that is larger than the service takes. */
+  /** Goes on behind a line of JSON that is larger than the service takes; a record of CSV has no certain end. */
   async function refuse(/** @type {ImportResult} */ result) {
+    if (list.isCsv) {
+      throw new Error(
+        `Line ${linesBefore + 1} begins a record that is larger than the service takes: is a quote never closed? Correct the list, and import it again.`,
+      );
+    }
     let record = await bytesOf(file, at, 2 * size);
     while (!record.includes(0x0a) && at + record.length < file.size) {
       record = await bytesOf(file, at, 2 * record.length);
@@ -60,6 +74,7 @@ export function listSender(/** @type {Reading} */ { list, query, idsFrom: nextId
     const lines = (/** @type {number} */ line, /** @type {number} */ lastLine) =>
       body.slice(starts[line - 1], starts[lastLine] ?? result.consumed);
     const part = { ...result, linesBefore, bytesOf: lines };
+    tooSmall = 0;
     at += result.consumed;
     linesBefore += starts.length - 1;
     if (nextId !== undefined) nextId += BigInt(result.records);
