@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { exactInteger } from '../json-integer.ts';
 import { jsonMembers } from '../json-members.ts';
-import { jsonParser } from '../object-parser.ts';
+import { jsonParser } from '../json-parser.ts';
 import { NewPlant, Plant } from '../schemas.ts';
 import type { Line, RecordReader } from './lines.ts';
 

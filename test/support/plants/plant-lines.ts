@@ -3,7 +3,7 @@ import { listPlants } from '../../../src/application/list-plants.ts';
 import type { PlantBatch } from '../../../src/application/ports.ts';
 import { MIN_INT64, type NewPlant } from '../../../src/domain/plant.ts';
 import { jsonEncoder } from '../../../src/wire/json-encoder.ts';
-import { jsonParser } from '../../../src/wire/object-parser.ts';
+import { jsonParser } from '../../../src/wire/json-parser.ts';
 import { NewPlant as NewPlantSchema } from '../../../src/wire/schemas.ts';
 
 /* Many plants, and plants as ReadPlants gives them: JSON records separated by line feeds. */

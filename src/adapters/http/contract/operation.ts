@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Permission, Permissions } from '../../../application/permissions.ts';
-import { jsonParser } from '../../../wire/object-parser.ts';
+import { jsonParser } from '../../../wire/json-parser.ts';
 import { type AnyErrorCode, HttpError } from '../http-errors.ts';
 import { type Preconditions, preconditionsOf } from './etag.ts';
 import { preferredType, sentType } from './media-types.ts';
