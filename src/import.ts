@@ -52,7 +52,8 @@ function importArguments(args: string[]) {
   if (type === undefined && values.format !== undefined) throw new Error('--format must be csv or ndjson');
   if (type === undefined) throw new Error(`nothing says what ${path} is: add --format csv or --format ndjson`);
   const idsFrom = values['ids-from'];
-  if (idsFrom && parsePlantId(idsFrom) === undefined) throw new Error(`--ids-from must be ${plantIdRule}`);
+  if (idsFrom !== undefined && parsePlantId(idsFrom) === undefined)
+    throw new Error(`--ids-from must be ${plantIdRule}`);
   const existing = values.replace ? 'replace' : 'keep';
   return { path, type, query: { existing, check: `${values.check}`, ...(idsFrom && { idsFrom }) } };
 }

@@ -180,7 +180,7 @@ describe('a database', () => {
     expect(await databaseCheck(service)).toBe('ok');
     const other =
       'this is not what the migrations create: run npm run migrate, which adds what is missing. ' +
-      "If that does not help, fix the table plants, or set the database's URL to a separate database";
+      "If that does not help, restore or fix the table plants, or set the database's URL to a separate database";
     const noKey = 'there is no unique or exclusion constraint matching the ON CONFLICT specification';
     const unlogged = 'a crash would empty the table plants: run ALTER TABLE plants SET LOGGED as its owner';
     for (const [damage, fix, message] of [

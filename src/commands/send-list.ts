@@ -16,9 +16,6 @@ export type Send = (query: Readonly<Record<string, string>>, part: Buffer<ArrayB
 /** Bytes of the first part: the default BODY_LIMIT. */
 const PART = 1024 ** 2;
 
-/** The search for a part size ends when the sizes known to be too small and too large differ by at most this many bytes. */
-const PRECISION = 1_024;
-
 /** Sends a list in parts: what the service leaves of a part begins the next one. @throws Error, naming the line */
 export async function* sendList(
   chunks: AsyncIterable<Buffer>,
@@ -64,7 +61,7 @@ export async function* sendList(
       if (!more) return;
       tooSmall = part.length;
     }
-    const isFound = tooSmall > 0 && tooLarge - tooSmall <= PRECISION;
+    const isFound = tooSmall > 0 && tooLarge === tooSmall + 1;
     if (result === undefined || (result.consumed === 0 && !isFound)) {
       const between = Math.floor((tooSmall + tooLarge) / 2);
       size = isFound ? tooSmall : Math.min(between, 2 * tooSmall || between);

@@ -2,7 +2,7 @@ import { ConnectionError, sqlState } from '../errors.ts';
 
 const OTHER_TABLE =
   'this is not what the migrations create: run npm run migrate, which adds what is missing. ' +
-  "If that does not help, fix the table plants, or set the database's URL to a separate database";
+  "If that does not help, restore or fix the table plants, or set the database's URL to a separate database";
 
 /** Advice for operators by SQLSTATE (PostgreSQL's appendix A). The URL is DATABASE_URL or MIGRATION_DATABASE_URL. */
 const ADVICE: Readonly<Record<string, string>> = {

@@ -5,9 +5,6 @@ import { bytesOf } from './list-file.js';
 /** Octets of the first part: the default BODY_LIMIT. */
 const PART = 1024 ** 2;
 
-/** The search for a part size ends when the sizes known to be too small and too large differ by at most this many octets. */
-const PRECISION = 1_024;
-
 /** A slow connection carries a part of so many octets in time. */
 const SMALL = 16 * 1_024;
 
@@ -43,7 +40,7 @@ export function listSender(/** @type {Reading} */ { list, query, idsFrom: nextId
       if (!more) return undefined;
       tooSmall = body.length;
     }
-    const isFound = tooSmall > 0 && tooLarge - tooSmall <= PRECISION;
+    const isFound = tooSmall > 0 && tooLarge === tooSmall + 1;
     if (result && isFound) return refuse(result);
     const between = Math.floor((tooSmall + tooLarge) / 2);
     size = isFound ? tooSmall : Math.min(between, 2 * tooSmall || between);
