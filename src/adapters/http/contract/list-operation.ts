@@ -42,7 +42,7 @@ const NEEDS_CHUNKS =
   'a stream of lines needs the chunks of HTTP/1.1, which show whether it is complete: ' +
   'use HTTP/1.1, a smaller limit or application/json';
 
-/** Searches at once, each until its response has been sent or its client closes its side: they take turns at the store. */
+/** Searches at once, until the response is sent or the client closes its side: they take turns at the store. */
 const MAX_SEARCHES = 4;
 
 /** The operation that lists plants. */

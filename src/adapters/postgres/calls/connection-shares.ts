@@ -14,7 +14,7 @@ const SHARES = {
   finds: 0.5,
   /** Pages in groups. Pages of a tag have as many connections again. */
   pages: 0.5,
-  /** Plants and pages that are too large for a group: as much as pages have, since many plants of 80 KB would wait for seconds otherwise. */
+  /** Plants and pages that are too large for a group. With less than pages have, many of 80 KB would wait for seconds. */
   large: 0.5,
   /** Followers of the feed, who share statements. */
   changes: 0.3,

@@ -5,7 +5,7 @@ import { DeadlineError } from '../errors.ts';
 import { semaphore } from './semaphore.ts';
 import type { CallState } from './store-call.ts';
 
-/** The pause between long statements while plants are written, as a multiple of the last one's duration: creates keep 0.8 of their rate. */
+/** Durations of the last long statement before the next one, while plants are written: creates keep 0.8 of their rate. */
 const PAUSE = 3;
 /** At most, in milliseconds. */
 const MAX_PAUSE = 100;

@@ -12,7 +12,7 @@ export interface RangeRow {
   readonly count: number;
   /** Their JSON, separated by line feeds; null if there are none. */
   readonly lines: string | null;
-  /** Where the next scan begins: behind the last plant, or else behind the last row that is not wanted; null without rows. */
+  /** The next scan begins behind this: the last plant, or else the last row that is not wanted; null without rows. */
   readonly last: bigint | null;
   /** Whether the range has no more after these. */
   readonly is_last: boolean;
