@@ -40,7 +40,7 @@ const BYTES = { b: 1, kb: 1024, mb: 1024 ** 2 };
 /** A body is decoded to one string before it is parsed, and V8's longest has just under 2^29 characters. */
 export const bodySize = quantity('a size of 511mb at most', BYTES, 511 * BYTES.mb);
 export const totalSize = quantity('a size of 1024mb at most', BYTES, 1024 * BYTES.mb);
-/** No longer than any timer of Node.js can wait: 2^31 - 1 ms. */
+/** A few of them together are no longer than a timer of Node.js can wait: 2^31 - 1 ms, which is 24 days. */
 export const time = quantity('a time of 1 day at most', { ms: 1, s: 1_000, m: 60_000 }, 24 * 60 * 60_000);
 export const durationOrZero: Rule<number> = {
   ...time,

@@ -20,7 +20,8 @@ import { agrees, living, type Receiver, startReceiver, webhooksTo } from '../sup
 
 /*
  * Webhooks under fire: whatever is killed, frozen and cut off, and however clocks jump, the copies of two receivers agree
- * with the table in the end, and have never gone backwards. A round in npm run test:full, five longer ones in npm run test:faults.
+ * with the table in the end, and have never gone backwards. A round in npm run test:full, five longer ones in npm run
+ * test:faults.
  */
 
 /** npm run test:faults has more of everything. */

@@ -1,4 +1,4 @@
-import { DeadlineError } from '../errors.ts';
+import { CALL_CLOSED } from '../errors.ts';
 import type { CallState } from './store-call.ts';
 
 interface BatcherOptions<Item, Result> {
@@ -42,9 +42,6 @@ const SLOW_BATCH = 10;
 
 /** Milliseconds between checks for slow batches while any batch runs. */
 const CHECK_INTERVAL = 50;
-
-/** The error of calls that are closed, which nobody sees: one object, since under overload there are many calls. */
-const TIMED_OUT = new DeadlineError('the call has timed out');
 
 /**
  * Collects items into batches. Items that arrive while a batch runs form the next batch, which starts when the running
@@ -122,7 +119,7 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
   }
 
   function dropClosed(): void {
-    for (const { call, reject } of waiting) if (!call.isOpen) reject(TIMED_OUT);
+    for (const { call, reject } of waiting) if (!call.isOpen) reject(CALL_CLOSED);
     waiting = waiting.filter(({ call }) => call.isOpen);
   }
 

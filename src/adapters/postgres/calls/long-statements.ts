@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CompiledQuery } from 'kysely';
 import type { Database } from '../database.ts';
-import { DeadlineError } from '../errors.ts';
+import { CALL_CLOSED } from '../errors.ts';
 import { semaphore } from './semaphore.ts';
 import type { CallState } from './store-call.ts';
 
@@ -51,7 +51,7 @@ export function longStatements(database: Database, isWriting: () => boolean) {
     rowsOfSearch: <Row>(query: CompiledQuery<Row>, call: CallState): Promise<Row[]> =>
       ofSearches(async () => {
         while (streams.open > 0 && streams.ended < STREAMS_FIRST) await turn.promise;
-        if (!call.isOpen) throw new DeadlineError('the call has timed out');
+        if (!call.isOpen) throw CALL_CLOSED;
         streams.ended = 0;
         return run(query);
       }, call),

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { DeadlineError } from '../errors.ts';
+import { CALL_CLOSED, DeadlineError } from '../errors.ts';
 import { classify, isOutcomeUnknown, outcomeUnknown, toPortError } from '../failures.ts';
 
 interface StoreCallOptions {
@@ -52,7 +52,7 @@ export function storeCalls({ schemaReady, timeout, onFailure }: StoreCallOptions
         // Awaiting undefined would take a turn of the microtask queue, and memory, for each call.
         const checking = schemaReady();
         if (checking !== undefined) await checking;
-        if (!call.isOpen) throw new DeadlineError('the call has timed out');
+        if (!call.isOpen) throw CALL_CLOSED;
         const result = await work(call);
         if (isUncertain && isDefinitive?.(result) === false) throw outcomeUnknown();
         return result;

@@ -74,11 +74,7 @@ async function open(dataDir: string, say: (text: string) => void, unlock: () => 
     isDistributed: async () => false,
     description: `the embedded database in ${resolve(dataDir)}`,
     async startUpkeep() {
-      const failure = await vacuum(sql, folder).then(
-        (isDone) => (isDone ? undefined : 'the disk has too little room'),
-        ({ message }) => message,
-      );
-      if (failure !== undefined) say(`Warning: the table plants was not vacuumed (${failure}).`);
+      await vacuum(sql, folder).catch(({ message }) => say(`Warning: the table plants was not vacuumed (${message}).`));
       stopCheckpoints = startCheckpoints(sql);
     },
     async close() {

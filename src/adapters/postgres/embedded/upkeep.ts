@@ -13,19 +13,18 @@ const INTERVAL = 1_000;
 /**
  * Vacuums and analyzes the plants: the table would keep all earlier versions of its rows, and the planner would know
  * nothing of it. To be called before requests are served, since it blocks the event loop, for 1.5 s after a million
- * changes. Does nothing if the disk may have too little room.
+ * changes.
  *
- * @returns whether it has vacuumed
+ * @throws Error if the disk may have too little room; nothing is done then
  */
-export async function vacuum(database: Kysely<Tables>, folder: string): Promise<boolean> {
+export async function vacuum(database: Kysely<Tables>, folder: string): Promise<void> {
   const { rows } = await sql<{ octets: bigint }>`
     select pg_total_relation_size('plants') as octets`.execute(database);
   const { bavail, bsize } = await statfs(folder);
   // Either may write each page to the WAL, and Postgres gives up if it has no room for that.
-  if (bavail * bsize < Number(rows[0]?.octets) + 2 * WAL) return false;
+  if (bavail * bsize < Number(rows[0]?.octets) + 2 * WAL) throw new Error('the disk has too little room');
   await sql`vacuum (analyze) plants`.execute(database);
   await sql`checkpoint`.execute(database);
-  return true;
 }
 
 /**
