@@ -1,15 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connection, Exchange } from '../exchange.ts';
+import { parseNoMore } from './undocumented-node.ts';
 
 /** Requests that may wait on a connection behind the request in progress. */
 export const MAX_WAITING = 16;
-
-/**
- * Connections on which more requests came than may wait. Node.js keeps all the requests that it has read until the
- * connection closes: 8 MiB for 64 KiB of the shortest.
- */
-export const MAX_OVERFULL = 32;
 
 /** Milliseconds, the same as Retry-After: clients that respect it are not affected. */
 const OVERLOAD_PAUSE = 1_000;
@@ -19,29 +14,21 @@ type Begin = (connection: Connection, request: IncomingMessage, response: Server
 /**
  * Lets the requests of a connection take effect in their order (RFC 9112 section 9.3.2): each begins when the response
  * before it has closed, and none begins behind a response that closes the connection. If more come than may wait, the
- * response to the last waiting request closes the connection. If that is so on too many connections, a further one is
- * closed at once.
+ * response to the last waiting request closes the connection, and nothing behind it is parsed.
  *
  * The connection is not read while a request with a body waits, or as many requests as may wait. Otherwise it is read,
  * since nothing else shows that its client leaves. Requests that come nevertheless are from the rest of a read of 64
- * KiB, which Node.js parses to its end.
+ * KiB.
  *
  * @param begin begins an exchange
  * @param refuse responds to a request that the parser could not read, or that did not come in time
  */
 export function requestOrder(begin: Begin, refuse: (error: Error, connection: Connection) => void) {
   const connections = new Map<Socket, Connection>();
-  const overfull = new Set<Connection>();
 
   function pauseReading(connection: Connection): void {
     connection.isReadingPaused = true;
     connection.socket.pause();
-  }
-
-  function endBehindWaiting(connection: Connection): void {
-    connection.waiting.at(-1)?.response.setHeader('Connection', 'close');
-    overfull.add(connection);
-    if (overfull.size > MAX_OVERFULL) connection.socket.destroy();
   }
 
   /** Begins the next request of a connection on which none is in progress, or reads on until it comes. */
@@ -66,7 +53,6 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
       socket.on('resume', () => void (connection.isReadingPaused && socket.pause()));
       socket.once('close', () => {
         connections.delete(socket);
-        overfull.delete(connection);
         connection.waiting.length = 0;
       });
       return connection;
@@ -78,9 +64,10 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
       const connection = connections.get(socket);
       if (connection === undefined || !socket.writable) return;
       const { exchange, waiting, isReadingPaused } = connection;
-      if (waiting.length === MAX_WAITING && !isOver(connection)) endBehindWaiting(connection);
+      if (waiting.length === MAX_WAITING) waiting.at(-1)?.response.setHeader('Connection', 'close');
       if (isOver(connection)) {
         pauseReading(connection);
+        parseNoMore(socket);
         return;
       }
       // Node's parser discards the bytes that follow an offered upgrade in the same read.
