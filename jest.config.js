@@ -58,8 +58,7 @@ export default {
       ...equipped,
       displayName: 'faults',
       testMatch: ['<rootDir>/test/faults/**/*.{full,faults}.ts'],
-      // As many as a claim needs.
-      globals: { faultRounds: 20 },
+      globals: { faultRounds: Number(process.env.FAULT_ROUNDS ?? 5) },
     },
     { ...equipped, displayName: 'browser', testMatch: ['<rootDir>/test/**/*.browser.ts'] },
     {

@@ -21,7 +21,7 @@ import { claimTable } from './tables.ts';
 const root = join(import.meta.dirname, '..');
 
 /** Every document that has figures. */
-export const documents = ['docs/import.md', 'docs/operations.md', 'docs/performance.md'] as const;
+export const documents = ['docs/import.md', 'docs/operations.md', 'docs/performance.md', 'bench/targets.md'] as const;
 
 const SECTION = /(<!-- figures: (\S+) -->\n)[\s\S]*?(<!-- end of figures -->)/g;
 

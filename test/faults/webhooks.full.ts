@@ -20,15 +20,12 @@ import { agrees, living, type Receiver, startReceiver, webhooksTo } from '../sup
 
 /*
  * Webhooks under fire: whatever is killed, frozen and cut off, and however clocks jump, the copies of two receivers agree
- * with the table in the end, and have never gone backwards. A round in npm run test:full, five longer ones in npm run
- * test:faults.
+ * with the table in the end, and have never gone backwards. npm run test:full has a round of each fault, npm run
+ * test:faults longer ones, of some three minutes.
  */
 
 /** npm run test:faults has more of everything. */
 const isLong = faultRounds > 1;
-
-/** A long one takes three minutes. */
-const ROUNDS = Math.ceil(faultRounds / 4);
 
 const WRITERS = 8;
 /** Plants that are changed again and again. */
@@ -203,7 +200,7 @@ test('two receivers of two instances on Postgres have what the table has', async
   };
   const troubles = [instanceTrouble(instances, count), receiverTrouble(count), backends, jumps];
   try {
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < faultRounds; round++) {
       const writers = Array.from({ length: WRITERS }, (_, n) => writer(n, clients, count));
       const enough = isLong ? { writes: 2_000, troubles: 15 } : { writes: 800, troubles: 6 };
       await fire([...writers, ...troubles, hurry], count, enough, () => receivers.some((one) => one.repeated() > 0));
@@ -253,7 +250,7 @@ test('two receivers get every state or a later one while earlier states are rest
   };
   const restores = restorer(url, () => count.writes, count);
   try {
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < faultRounds; round++) {
       const writers = Array.from({ length: WRITERS }, (_, n) => writer(n, clients, count));
       await fire([...writers, restores, rewindParked, hurry], count, { writes: 500, restores: 4 });
       count.rounds++;
@@ -299,7 +296,7 @@ test('two receivers of an instance on the embedded database have what the table 
     count.troubles++;
   };
   try {
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < faultRounds; round++) {
       const writers = Array.from({ length: WRITERS }, (_, n) => writer(n, clients, count));
       await fire([...writers, kills, jumps], count, { writes: 500, troubles: 2 });
       count.rounds++;

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/service-process.ts';
 /*
  * Power losses of the embedded database. What a service writes and syncs is recorded, from its first start on, and the
  * folder is made as it may be after a loss at many moments. The service is started on each, and held against what it had
- * acknowledged. npm run test:faults does 500 moments in each model.
+ * acknowledged.
  */
 
 const isLong = faultRounds > 1;
