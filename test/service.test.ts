@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -10,7 +10,6 @@ import { eventually } from './support/eventually.ts';
 import { connectTo } from './support/http-bytes.ts';
 import { forAllTests } from './support/lifetimes.ts';
 import { beginUpload } from './support/raw-request.ts';
-import { AUDIENCE, ISSUER, signingKey, startIdentityProvider, tokenOf } from './support/servers/identity-provider.ts';
 import {
   projectFile,
   type Service,
@@ -44,7 +43,7 @@ async function commandLine(pid = 0): Promise<string> {
 }
 
 describe('without any configuration', () => {
-  // All but the test of the first start have a database from before, since making one takes seconds.
+  // The first start, which makes one, takes seconds: service.full.ts.
   let folder: string;
   beforeAll(async () => {
     folder = await temporaryFolder();
@@ -62,20 +61,6 @@ describe('without any configuration', () => {
     const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
     expect(JSON.parse(stdout)).toEqual({ name: 'Monstera deliciosa', tag: 'houseplant' });
     expect(await ready(service)).toMatchObject({ status: 200 });
-  });
-
-  test('says what takes the seconds of its first start, also after an interrupted one, and of no other', async () => {
-    const own = await temporaryFolder();
-    await mkdir(join(own, 'data/postgres.unfinished/base'), { recursive: true });
-    await writeFile(join(own, 'data/postgres.unfinished/PG_VERSION'), '18\n');
-    const creating = 'Creating the embedded database in ./data, which takes some seconds ...\n';
-    const first = await startService(own);
-    expect(first.stderr().startsWith(creating)).toBe(true);
-    expect((await post(first, monstera, tokenIn(await first.curl()))).status).toBe(200);
-    expect((await readdir(join(own, 'data'))).sort()).toEqual(['access-token', 'plant-store.db', 'postgres']);
-    first.kill('SIGKILL');
-    await first.exited;
-    expect((await startService(own)).stderr()).not.toContain('Creating');
   });
 
   test('has its token, readable by its owner only, and a plant that it answered 200 for after kill -9', async () => {
@@ -201,11 +186,6 @@ describe('on Postgres', () => {
     expect(await interrupted.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('keeps idle connections longer than the 60 s of common proxies', async () => {
-    const { headers } = await fetch(`${(await start()).apiUrl}/openapi.json`);
-    expect(Number(/^timeout=(\d+)$/.exec(headers.get('Keep-Alive') ?? '')?.[1])).toBeGreaterThan(60);
-  });
-
   test('notices migrations that are applied later, without a restart', async () => {
     const { url: DATABASE_URL } = await emptyDatabase();
     const service = await start({ DATABASE_URL });
@@ -243,26 +223,6 @@ describe('on Postgres', () => {
     expect(answer.headers.get('Access-Control-Allow-Origin')).toBe('https://app.example');
     expect(answer.headers.get('Content-Security-Policy')).toContain("connect-src 'self' https://plants.example;");
     expect(await answer.text()).toContain('<title>Plant Store API</title>');
-  });
-
-  test('accepts tokens of an identity provider, beside its own or alone', async () => {
-    const [key, unknownKey] = await Promise.all([signingKey('known'), signingKey('unknown')]);
-    const provider = await startIdentityProvider(key);
-    const environment = { JWT_JWKS_URL: provider.url, JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE };
-    const [alone, beside] = [await start({ ...environment, ACCESS_TOKENS: '' }), await start(environment)];
-    const token = await tokenOf(key);
-    for (const service of [alone, beside]) expect((await post(service, monstera, token)).status).toBe(200);
-    expect((await post(alone, monstera)).status).toBe(401);
-    expect((await post(beside, monstera)).status).toBe(200);
-
-    await provider.goDown();
-    expect((await post(beside, monstera, await tokenOf(key, { jti: 'new' }))).status).toBe(200);
-    const fresh = await start(environment);
-    const refused = await post(fresh, monstera, await tokenOf(unknownKey));
-    expect([refused.status, await refused.json()]).toMatchObject([503, { error: 50300 }]);
-    expect(refused.headers.get('Retry-After')).toBe('1');
-    expect((await post(fresh, monstera)).status).toBe(200);
-    expect(alone.stdout()).not.toContain(token);
   });
 
   test('reads .env from its working directory; the real environment wins', async () => {

@@ -32,6 +32,11 @@ test('survives clients that reset the connection of a CONNECT', async () => {
   expect((await post(server.url, BODY)).status).toBe(200);
 });
 
+test('keeps idle connections longer than the 60 s of common proxies', async () => {
+  const { headers } = await fetch(`${server.url}/openapi.json`);
+  expect(Number(/^timeout=(\d+)$/.exec(headers.get('Keep-Alive') ?? '')?.[1])).toBeGreaterThan(60);
+});
+
 describe('a CONNECT behind a request whose response is not sent yet', () => {
   const CONNECT = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
 

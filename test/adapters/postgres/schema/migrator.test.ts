@@ -4,12 +4,11 @@ import { migrateDown, migrateUp, migrationStatus } from '../../../../src/adapter
 import { migrationGate, requireMigrations } from '../../../../src/adapters/postgres/schema/schema-gate.ts';
 import { openTransaction } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { migrations as ALL, emptyDatabases, laterThan, revertTo, runMigrate } from '../../../support/migrations.ts';
+import { migrations as ALL, emptyDatabases, revertTo } from '../../../support/migrations.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, emptyDatabase, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
 
 const FIRST = '0001_create_plants';
-const APPLIED = ALL.map((name) => `${name}: applied\n`).join('');
 const PENDING = `migrations are pending (${ALL.join(', ')}): run npm run migrate`;
 
 const keep = { deletePlants: false };
@@ -82,15 +81,10 @@ test('leaves a database alone that a newer version has migrated, and calls it re
   await server.query(`insert into kysely_migration values ('9999_future', '2099-01-01T00:00:00.000Z')`);
   const table = () => server.query('select * from kysely_migration order by name');
   const before = await table();
-
-  const environment = { DATABASE_URL: server.url };
-  expect(await runMigrate(environment)).toEqual({ code: 0, stdout: 'nothing to do\n', stderr: '' });
-  const status = await runMigrate(environment, 'status');
-  expect(status.stdout).toBe(`${APPLIED}9999_future: applied by a newer version\n`);
-  expect(await table()).toEqual(before);
-
   const database = connect(server.url);
+  expect(await migrateUp(database)).toEqual([]);
   expect(await requireMigrations(database)).toMatchObject({ pending: [], unknown: ['9999_future'] });
+  expect(await table()).toEqual(before);
   const logged: string[] = [];
   const gate = migrationGate(database, pino({}, { write: (line) => logged.push(line) }));
   await Promise.all([gate(), gate()]);
@@ -118,58 +112,6 @@ describe('the gate before the schema', () => {
     await expect(plants.add({ id: 1n, name: 'Monstera deliciosa' })).rejects.toMatchObject({
       code: 'store_unavailable',
       cause: { message: PENDING },
-    });
-  });
-});
-
-describe('npm run migrate', () => {
-  test('shows what is pending, and applies every migration once, however many run at the same time', async () => {
-    const server = await emptyDatabase();
-    const pending = ALL.map((name) => `${name}: pending\n`).join('');
-    expect(await runMigrate({ DATABASE_URL: server.url }, 'status')).toEqual({ code: 0, stdout: pending, stderr: '' });
-    expect(await server.query(`select relname from pg_class where relname like 'kysely%'`)).toEqual([]);
-    const environment = { DATABASE_URL: server.url, POOL_SIZE: '2' };
-    const runs = await Promise.all(Array.from({ length: 8 }, () => runMigrate(environment)));
-    const outcomes = runs.map(({ code, stdout, stderr }) => `${code} ${stderr}${stdout}`).sort();
-    expect(outcomes).toEqual([`0 ${APPLIED}`, ...Array.from({ length: 7 }, () => '0 nothing to do\n')]);
-    expect(await server.query('select name from kysely_migration order by name')).toEqual(
-      ALL.map((name) => ({ name })),
-    );
-  });
-
-  test('status says what is applied; down takes it back, and deletes plants only if it is told to', async () => {
-    const server = await migratedDatabase();
-    const migrate = (...args: string[]) => runMigrate({ DATABASE_URL: server.url }, ...args);
-    const succeeded = (stdout: string) => ({ code: 0, stdout, stderr: '' });
-    await server.query("insert into plants values (1, 'Monstera deliciosa')");
-    expect(await migrate('status')).toEqual(succeeded(APPLIED));
-    for (const name of laterThan(FIRST).toReversed()) {
-      expect(await migrate('down')).toEqual(succeeded(`${name}: reverted\n`));
-    }
-    expect(await migrate('down')).toEqual({ code: 1, stdout: '', stderr: `${refusal('1 plant')}\n` });
-    expect(await server.query('select name from plants')).toEqual([{ name: 'Monstera deliciosa' }]);
-    expect(await migrate('down', '--delete-plants')).toEqual(succeeded(`${FIRST}: reverted\n`));
-    await expect(server.query('select from plants')).rejects.toThrow('does not exist');
-    expect(await migrate('down')).toEqual(succeeded('nothing to do\n'));
-  });
-
-  test('renew-feed needs the tables', async () => {
-    const server = await emptyDatabase();
-    const outcome = { code: 1, stdout: '', stderr: `${PENDING}\n` };
-    expect(await runMigrate({ DATABASE_URL: server.url }, 'renew-feed')).toEqual(outcome);
-  });
-
-  test.each([
-    ['renew-feed --delete-plants'],
-    ['up down'],
-    ['up --delete-plants'],
-    ['--delete-plants'],
-    ['down --delete-plants --delete-plants'],
-  ])('refuses %s and says where help is', async (line) => {
-    expect(await runMigrate({}, ...line.split(' '))).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `${line} is not a command of migrations\nFor help: npm run migrate -- --help\n`,
     });
   });
 });

@@ -1,0 +1,67 @@
+import { expect, test } from '@jest/globals';
+import { migrations as ALL, laterThan, runMigrate } from '../support/migrations.ts';
+import { emptyDatabase, migratedDatabase } from '../support/test-database.ts';
+
+/* npm run migrate. What it does to a database is in adapters/postgres/schema/migrator.test.ts. */
+
+const FIRST = '0001_create_plants';
+const APPLIED = ALL.map((name) => `${name}: applied\n`).join('');
+const PENDING = `migrations are pending (${ALL.join(', ')}): run npm run migrate`;
+
+test('shows what is pending, and applies every migration once, however many run at the same time', async () => {
+  const server = await emptyDatabase();
+  const pending = ALL.map((name) => `${name}: pending\n`).join('');
+  expect(await runMigrate({ DATABASE_URL: server.url }, 'status')).toEqual({ code: 0, stdout: pending, stderr: '' });
+  expect(await server.query(`select relname from pg_class where relname like 'kysely%'`)).toEqual([]);
+  const environment = { DATABASE_URL: server.url, POOL_SIZE: '2' };
+  const runs = await Promise.all(Array.from({ length: 3 }, () => runMigrate(environment)));
+  const outcomes = runs.map(({ code, stdout, stderr }) => `${code} ${stderr}${stdout}`).sort();
+  expect(outcomes).toEqual([`0 ${APPLIED}`, ...Array.from({ length: 2 }, () => '0 nothing to do\n')]);
+  expect(await server.query('select name from kysely_migration order by name')).toEqual(ALL.map((name) => ({ name })));
+});
+
+test('status names what a newer version has applied, and up leaves it alone', async () => {
+  const server = await migratedDatabase();
+  await server.query(`insert into kysely_migration values ('9999_future', '2099-01-01T00:00:00.000Z')`);
+  const environment = { DATABASE_URL: server.url };
+  expect(await runMigrate(environment)).toEqual({ code: 0, stdout: 'nothing to do\n', stderr: '' });
+  const { stdout } = await runMigrate(environment, 'status');
+  expect(stdout).toBe(`${APPLIED}9999_future: applied by a newer version\n`);
+});
+
+test('status says what is applied; down takes it back, and deletes plants only if it is told to', async () => {
+  const server = await migratedDatabase();
+  const migrate = (...args: string[]) => runMigrate({ DATABASE_URL: server.url }, ...args);
+  const succeeded = (stdout: string) => ({ code: 0, stdout, stderr: '' });
+  await server.query("insert into plants values (1, 'Monstera deliciosa')");
+  expect(await migrate('status')).toEqual(succeeded(APPLIED));
+  for (const name of laterThan(FIRST).toReversed()) {
+    expect(await migrate('down')).toEqual(succeeded(`${name}: reverted\n`));
+  }
+  const stderr = expect.stringMatching(/^reverting 0001_create_plants would delete 1 plant, .* add --delete-plants\n$/);
+  expect(await migrate('down')).toEqual({ code: 1, stdout: '', stderr });
+  expect(await server.query('select name from plants')).toEqual([{ name: 'Monstera deliciosa' }]);
+  expect(await migrate('down', '--delete-plants')).toEqual(succeeded(`${FIRST}: reverted\n`));
+  await expect(server.query('select from plants')).rejects.toThrow('does not exist');
+  expect(await migrate('down')).toEqual(succeeded('nothing to do\n'));
+});
+
+test('renew-feed needs the tables', async () => {
+  const server = await emptyDatabase();
+  const outcome = { code: 1, stdout: '', stderr: `${PENDING}\n` };
+  expect(await runMigrate({ DATABASE_URL: server.url }, 'renew-feed')).toEqual(outcome);
+});
+
+test.each([
+  ['renew-feed --delete-plants'],
+  ['up down'],
+  ['up --delete-plants'],
+  ['--delete-plants'],
+  ['down --delete-plants --delete-plants'],
+])('refuses %s and says where help is', async (line) => {
+  expect(await runMigrate({}, ...line.split(' '))).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `${line} is not a command of migrations\nFor help: npm run migrate -- --help\n`,
+  });
+});

@@ -1,0 +1,51 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { post, TOKEN } from './support/api-server.ts';
+import { AUDIENCE, ISSUER, signingKey, startIdentityProvider, tokenOf } from './support/servers/identity-provider.ts';
+import { type Service, startService, temporaryFolder } from './support/service-process.ts';
+import { migratedDatabase } from './support/test-database.ts';
+
+/* The whole service as its own process: its first start, which takes long, and what takes several starts. */
+
+const create = ({ apiUrl }: Service, token: string) =>
+  post(apiUrl, '{"id":1,"name":"Monstera deliciosa"}', { Authorization: `Bearer ${token}` });
+
+test('says what takes the seconds of its first start, also after an interrupted one, and of no other', async () => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, 'data/postgres.unfinished/base'), { recursive: true });
+  await writeFile(join(folder, 'data/postgres.unfinished/PG_VERSION'), '18\n');
+  const creating = 'Creating the embedded database in ./data, which takes some seconds ...\n';
+  const first = await startService(folder);
+  expect(first.stderr().startsWith(creating)).toBe(true);
+  const token = (await readFile(join(folder, 'data/access-token'), 'utf8')).trim();
+  expect((await create(first, token)).status).toBe(200);
+  expect((await readdir(join(folder, 'data'))).sort()).toEqual(['access-token', 'plant-store.db', 'postgres']);
+  first.kill('SIGKILL');
+  await first.exited;
+  expect((await startService(folder)).stderr()).not.toContain('Creating');
+});
+
+test('accepts tokens of an identity provider, beside its own or alone', async () => {
+  const { url: DATABASE_URL } = await migratedDatabase();
+  const [key, unknownKey] = await Promise.all([signingKey('known'), signingKey('unknown')]);
+  const provider = await startIdentityProvider(key);
+  const start = async (ACCESS_TOKENS: string) => {
+    const jwt = { JWT_JWKS_URL: provider.url, JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE };
+    return startService(await temporaryFolder(), { DATABASE_URL, ACCESS_TOKENS, ...jwt });
+  };
+  const [alone, beside] = [await start(''), await start(TOKEN)];
+  const token = await tokenOf(key);
+  for (const service of [alone, beside]) expect((await create(service, token)).status).toBe(200);
+  expect((await create(alone, TOKEN)).status).toBe(401);
+  expect((await create(beside, TOKEN)).status).toBe(200);
+
+  await provider.goDown();
+  expect((await create(beside, await tokenOf(key, { jti: 'new' }))).status).toBe(200);
+  const fresh = await start(TOKEN);
+  const refused = await create(fresh, await tokenOf(unknownKey));
+  expect([refused.status, await refused.json()]).toMatchObject([503, { error: 50300 }]);
+  expect(refused.headers.get('Retry-After')).toBe('1');
+  expect((await create(fresh, TOKEN)).status).toBe(200);
+  expect(alone.stdout()).not.toContain(token);
+});
