@@ -19,7 +19,7 @@ import {
   startService,
   temporaryFolder,
 } from './support/service-process.ts';
-import { emptyDatabase, migratedDatabase } from './support/test-database.ts';
+import { applyMigrations, emptyDatabase, migratedDatabase } from './support/test-database.ts';
 import { webhooksTo } from './support/webhooks/webhook-receiver.ts';
 
 /* The whole service as its own process, as its users meet it. */
@@ -234,11 +234,13 @@ describe('on Postgres', () => {
   });
 
   test('logs a lost connection once, without what the driver knows of it, and connects again', async () => {
-    // Its own, since Postgres may not have noticed yet that the services of the tests before are gone.
-    const own = await migratedDatabase();
-    const service = await start({ DATABASE_URL: own.url });
+    const own = await emptyDatabase();
+    const service = await start({ DATABASE_URL: own.url, IDLE_TIMEOUT: '10m' });
+    // A connection that is in use is not reported, since its statement is tried again: the checks of the start are over.
+    await service.until(() => service.stderr().includes('Not ready: '));
+    await applyMigrations(own.directUrl);
+    await service.until(() => service.stderr().endsWith('Ready.\n'));
     expect((await post(service, monstera)).status).toBe(200);
-    // A connection that is in use is not reported: its statement is tried again.
     const connections = `from pg_stat_activity
       where application_name = 'plant-store' and datname = current_database()`;
     await eventually(async () => (await own.query(`select ${connections} and state <> 'idle'`)).length === 0);

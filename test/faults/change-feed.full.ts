@@ -21,7 +21,7 @@ import { connect, storedPlantsAt } from '../support/test-database.ts';
 
 /*
  * The feed of changes under fire: whatever happens to writers, services, backends and to the consumers themselves, a
- * consumer's copy is the table in the end. A round each in npm run test:full, twenty in npm run test:faults; the
+ * consumer's copy is the table in the end. A round each in npm run test:full, more in npm run test:faults; the
  * consumers of a test follow on through all its rounds.
  */
 

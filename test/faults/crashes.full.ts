@@ -5,7 +5,7 @@ import { crashRounds, emptyHistory, type MortalService, startMortalService } fro
 import { shutDown } from '../support/servers/own-postgres.ts';
 import { applyMigrations, storedPlantsAt } from '../support/test-database.ts';
 
-/* One round each in npm run test:full, twenty in npm run test:faults. Every round also checks all rounds before it. */
+/* One round each in npm run test:full, more in npm run test:faults. Every round also checks all rounds before it. */
 
 jest.setTimeout(30 * 60_000);
 

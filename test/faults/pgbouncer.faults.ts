@@ -83,13 +83,13 @@ test('passes every test over HTTP that a service on Postgres does', async () => 
     // Twice the STATEMENT_TIMEOUT of the services: with more than that, none is ready.
     await execute(server, `alter role postgres set ${limit} = '2s'`);
   }
-  const jest = [projectFile('node_modules/jest/bin/jest.js'), '--selectProjects', 'rest', '--colors=false'];
+  const jest = [projectFile('node_modules/jest/bin/jest.js'), '--selectProjects', 'rest', 'full', '--colors=false'];
   const files = [
-    'test/service.test',
+    'test/service',
     'test/load.test',
     'test/round-trip.test',
     'test/adapters/prometheus/metrics.test',
-    'test/rolling-upgrade.test',
+    'test/rolling-upgrade',
     'test/fuzz/fuzz.test',
     'test/adapters/plant-repository-reads',
   ];

@@ -75,7 +75,7 @@ const insider = (name: string, outcomes: string[], lines: string[], rest: Turn, 
 const bytes = (name: string, outcomes: string[], text: string, details?: Details) =>
   outsider(name, outcomes, ({ send }) => send(text), details);
 
-/** So many that the slowest of them, of some 45 ms, take half of a core: what takes a whole one delays everybody. */
+/** Ten a second: the slowest takes 45 ms, so they use half a core. Twenty would delay everybody. */
 const insidersBody = (name: string, outcomes: string[], body: string | Uint8Array, lines = [JSON_TYPE]) =>
   insider(name, outcomes, [...lines, declared(body)], ({ send }) => send(body), { attackers: 4, turnsPerSecond: 10 });
 

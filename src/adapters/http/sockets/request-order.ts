@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connection, Exchange } from '../exchange.ts';
-import { parseNoMore } from './undocumented-node.ts';
+import { stopParsing } from './undocumented-node.ts';
 
 /** Requests that may wait on a connection behind the request in progress. */
 export const MAX_WAITING = 16;
@@ -14,11 +14,10 @@ type Begin = (connection: Connection, request: IncomingMessage, response: Server
 /**
  * Lets the requests of a connection take effect in their order (RFC 9112 section 9.3.2): each begins when the response
  * before it has closed, and none begins behind a response that closes the connection. If more come than may wait, the
- * response to the last waiting request closes the connection, and nothing behind it is parsed.
+ * response to the last waiting request closes the connection, and parsing stops at the next request.
  *
  * The connection is not read while a request with a body waits, or as many requests as may wait. Otherwise it is read,
- * since nothing else shows that its client leaves. Requests that come nevertheless are from the rest of a read of 64
- * KiB.
+ * since nothing else shows that its client leaves. Requests that still arrive were in the same read, of up to 64 KiB.
  *
  * @param begin begins an exchange
  * @param refuse responds to a request that the parser could not read, or that did not come in time
@@ -67,7 +66,7 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
       if (waiting.length === MAX_WAITING) waiting.at(-1)?.response.setHeader('Connection', 'close');
       if (isOver(connection)) {
         pauseReading(connection);
-        parseNoMore(socket);
+        stopParsing(socket);
         return;
       }
       // Node's parser discards the bytes that follow an offered upgrade in the same read.

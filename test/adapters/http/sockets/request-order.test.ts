@@ -368,6 +368,19 @@ describe('20,000 requests at once', () => {
     expect(await sent.statuses()).toEqual(Array.from({ length: MAX_WAITING + 1 }, () => 404));
   });
 
+  test.each([
+    ['an upgrade', 'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
+    ['a CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ])('get 17 responses also if %s is among those that are not parsed', async (_what, last) => {
+    const { calls, release, sent } = await sendHeld(`${read().repeat(MAX_WAITING + 2)}${last}`);
+    await readByService();
+    for (let done = 0; done <= MAX_WAITING; done++) {
+      await eventually(() => calls.length === done + 1);
+      await release();
+    }
+    expect(await sent.statuses()).toEqual(Array.from({ length: MAX_WAITING + 1 }, () => 200));
+  });
+
   test('are parsed no further than those that may wait, and one more, which shows that there are more', async () => {
     const { calls, store } = held();
     server = await startApiServer({ plants: store });

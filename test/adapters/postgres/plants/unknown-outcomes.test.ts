@@ -73,6 +73,13 @@ test('a change whose look-up runs late, after its client has got 503, overwrites
   await plants.add(plant('v0'));
   // The deadline of statements is later than that of calls.
   const late = plantsIn(connect(network.url), { timeout: 200 });
+  // On a busy machine a connection is not open in time.
+  await eventually(() =>
+    late.find(1n).then(
+      () => true,
+      () => false,
+    ),
+  );
   const held = holdBack('pg_logical_emit_message');
   const replacing = late.replace(plant('v1'));
   replacing.catch(() => {});
