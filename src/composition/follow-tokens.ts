@@ -25,29 +25,34 @@ export function followTokens(
   let last = '';
   let settled = '';
 
+  const contents = () => JSON.stringify(tokenFiles.map((file) => resultOrError(() => contentOf(file))));
+
   const timer = setInterval(() => {
-    const reading = JSON.stringify(tokenFiles.map(contentOrError));
+    const reading = contents();
     const isSettled = reading === last && reading !== settled;
     last = reading;
     if (!isSettled) return;
+    const found = resultOrError(readTokens);
+    // It reads the files itself, which may have changed in between: then the next readings decide.
+    if (contents() !== reading) return;
     settled = reading;
-    try {
-      const found = readTokens();
-      if (JSON.stringify(found) === accepted) return;
-      accepted = JSON.stringify(found);
-      apply(found);
-      log.info({ tokens: found.full.length, readTokens: found.reading.length }, 'the accepted tokens have changed');
-    } catch (error) {
-      log.error(`${(error as Error).message.replaceAll('\n', '; ')}. The tokens before stay accepted`);
+    if (typeof found === 'string') {
+      log.error(`${found.replaceAll('\n', '; ')}. The tokens before stay accepted`);
+      return;
     }
+    if (JSON.stringify(found) === accepted) return;
+    accepted = JSON.stringify(found);
+    apply(found);
+    log.info({ tokens: found.full.length, readTokens: found.reading.length }, 'the accepted tokens have changed');
   }, interval).unref();
   return () => clearInterval(timer);
 }
 
-function contentOrError(path: string): string {
+/** What a function returns, or the message of the error that it throws. */
+function resultOrError<T>(read: () => T): T | string {
   try {
-    return contentOf(path);
+    return read();
   } catch (error) {
-    return String(error);
+    return (error as Error).message;
   }
 }

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { mkdir, rename, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
@@ -54,6 +55,27 @@ test('tokens are taken when two readings are equal, so not while they are being 
   polls(1);
   expect(applied).toEqual([]);
   polls(3);
+  expect(applied).toEqual([[LONGEST]]);
+  expect(lines).toEqual(['the accepted tokens have changed']);
+});
+
+test('a file that changes just after its second equal reading is neither taken nor refused half-written', async () => {
+  const file = await fileWith(ONE);
+  const config = readConfig({ ACCESS_TOKENS_FILE: file });
+  const contents: string[] = [];
+  /** What another process writes into the file just before the tokens are read. */
+  function readTokens() {
+    for (const content of contents.splice(0)) writeFileSync(file, content);
+    return config.readTokens();
+  }
+  const { applied, lines } = follow({ ...config, readTokens });
+  polls(2);
+  await writeFile(file, LONGER);
+  contents.push(LONGER.slice(0, 5));
+  polls(2);
+  expect([applied, lines]).toEqual([[], []]);
+  await writeFile(file, LONGEST);
+  polls(2);
   expect(applied).toEqual([[LONGEST]]);
   expect(lines).toEqual(['the accepted tokens have changed']);
 });
