@@ -41,8 +41,8 @@ test('over TLS, sends only to whom Node.js or the authorities of NODE_EXTRA_CA_C
   await stopped(service);
 });
 
-test('several instances send each plant once', async () => {
-  const { url: DATABASE_URL } = await migratedDatabase();
+test('several instances send each plant once, and leave the rest to others when they stop', async () => {
+  const { url: DATABASE_URL, query } = await migratedDatabase();
   const environment = { DATABASE_URL, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
   const start = async () => startService(await temporaryFolder(), environment);
   const services = [await start(), await start()];
@@ -53,6 +53,8 @@ test('several instances send each plant once', async () => {
   await eventually(() => hasAll(receiver, ids));
   expect([receiver.received.length, receiver.forged()]).toEqual([300, 0]);
   for (const service of services) await stopped(service);
+  // A lease that is not released would have to expire first.
+  expect(await query('select holder from webhooks')).toEqual([{ holder: null }]);
 });
 
 test('reads do not wait for the place of an endpoint, which a read-only server cannot give', async () => {
@@ -79,6 +81,16 @@ test('an endpoint whose position is one of another table is not resumed, and the
     'cannot go on, since the table plants is another one than that of its position',
   );
   expect(outcome).toMatchObject({ code: 1, stderr });
+});
+
+test('rewind makes an endpoint begin with the first plant', async () => {
+  const { url: DATABASE_URL, query } = await migratedDatabase();
+  await query(`insert into webhooks (endpoint, plants, changed, id)
+    values ('${endpointName(receiver.url)}', 'plants'::regclass, 7, 7)`);
+  const args = [projectFile('src/webhooks.ts'), 'rewind', receiver.url];
+  const outcome = await startNode(args, await temporaryFolder(), { DATABASE_URL }).outcome();
+  expect(outcome).toMatchObject({ code: 0, stdout: `${endpointName(receiver.url)}: all plants are sent again\n` });
+  expect(await query('select changed from webhooks')).toEqual([{ changed: '0' }]);
 });
 
 test('a database that is down does not hold up the start', async () => {

@@ -8,6 +8,7 @@ import { CLOSE, get, post } from '../support/api-server.ts';
 import { mistakes } from '../support/config-files.ts';
 import { eventually } from '../support/eventually.ts';
 import { atEnd } from '../support/lifetimes.ts';
+import { AUDIENCE, ISSUER, signingKey, startIdentityProvider, tokenOf } from '../support/servers/identity-provider.ts';
 import { startService, temporaryFolder } from '../support/service-process.ts';
 
 const OLD = 'the-old-token-of-the-tests';
@@ -53,7 +54,7 @@ async function verifier(environment: Record<string, string>) {
   const accepted = () => [OLD, NEW, OTHER].filter((token) => verifyToken(token) !== undefined);
   const logged = (text: string, times = 1) =>
     eventually(() => lines.filter(({ msg }) => msg.includes(text)).length === times);
-  return { accepted, logged, lines };
+  return { verifyToken, accepted, logged, lines };
 }
 
 const [INFO, ERROR] = [30, 50];
@@ -87,6 +88,17 @@ async function replace(file: string, content: string): Promise<void> {
   await writeFile(`${file}.new`, content);
   await rename(`${file}.new`, file);
 }
+
+test('tokens of an identity provider are accepted beside those of the configuration', async () => {
+  const key = await signingKey('known');
+  const { url } = await startIdentityProvider(key);
+  const { verifyToken } = await verifier({
+    ACCESS_TOKENS: NEW,
+    ...{ JWT_JWKS_URL: url, JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE },
+  });
+  for (const token of [NEW, await tokenOf(key)]) expect(await verifyToken(token)).toBeDefined();
+  expect(await verifyToken(OLD)).toBeUndefined();
+});
 
 test('one file changes nothing while the other is wrong, since the service could not start with both', async () => {
   const folder = await temporaryFolder();

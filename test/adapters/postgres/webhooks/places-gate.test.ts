@@ -20,6 +20,20 @@ test('not before every endpoint has its place in the feed', async () => {
   expect(gate()).toBeUndefined();
 });
 
+test('not before the schema is ready, whose missing tables nobody else reports', async () => {
+  lines.length = 0;
+  let problem: Error | undefined = new Error('migrations are pending');
+  const schemaReady = async () => {
+    if (problem !== undefined) throw problem;
+  };
+  const ensureEntered = () => (problem === undefined ? undefined : Promise.reject(failure('42P01')));
+  const gate = placesGate(ensureEntered, schemaReady, log);
+  await expect(gate()).rejects.toThrow('migrations are pending');
+  problem = undefined;
+  await gate();
+  expect(lines).toEqual([]);
+});
+
 test.each([
   ['the role lacks a right', '42501'],
   ['the database lacks a table', '42P01'],

@@ -161,6 +161,13 @@ describe.each([
     expect(pages.map(({ length }) => length)).toEqual([200, 200, 52, 2, 1, 1]);
   });
 
+  test('endpoints that are at different plants of one transaction read what comes after their own', async () => {
+    await store.query(`insert into plants select id, 'plant' from generate_series(1, 3) as id`);
+    const [first, second] = (await store.readEntries(START)).entries;
+    const read = [first, second].map((entry) => idsAfter(entry ?? START));
+    expect(await Promise.all(read)).toEqual([[2n, 3n], [3n]]);
+  });
+
   describe('a lease', () => {
     beforeEach(() => store.add());
 
