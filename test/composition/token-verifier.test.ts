@@ -92,10 +92,8 @@ async function replace(file: string, content: string): Promise<void> {
 test('tokens of an identity provider are accepted beside those of the configuration', async () => {
   const key = await signingKey('known');
   const { url } = await startIdentityProvider(key);
-  const { verifyToken } = await verifier({
-    ACCESS_TOKENS: NEW,
-    ...{ JWT_JWKS_URL: url, JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE },
-  });
+  const jwt = { JWT_JWKS_URL: url, JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE };
+  const { verifyToken } = await verifier({ ACCESS_TOKENS: NEW, ...jwt });
   for (const token of [NEW, await tokenOf(key)]) expect(await verifyToken(token)).toBeDefined();
   expect(await verifyToken(OLD)).toBeUndefined();
 });

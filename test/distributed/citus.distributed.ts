@@ -4,7 +4,7 @@ import { type CitusDatabase, citusDatabase } from '../../tooling/citus-cluster.t
 import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, eventuallySucceeds } from '../support/eventually.ts';
 import { clusterRounds, emptyClusterHistory } from '../support/faults/cluster-rounds.ts';
 import { send } from '../support/load-clients.ts';
 import { type LocalProcess, listenerAt } from '../support/servers/local-process.ts';
@@ -50,12 +50,7 @@ async function setting(change: string): Promise<void> {
 async function serves(port: number): Promise<void> {
   const url = new URL(database.url);
   url.port = `${port}`;
-  await eventually(() =>
-    execute(url.href, 'select').then(
-      () => true,
-      () => false,
-    ),
-  );
+  await eventuallySucceeds(() => execute(url.href, 'select'));
 }
 
 async function killed(server: LocalProcess): Promise<void> {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { Database } from '../../src/adapters/postgres/database.ts';
 import { execute } from '../../tooling/execute.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventuallySucceeds } from '../support/eventually.ts';
 import { crashRounds, emptyHistory, startMortalService } from '../support/faults/crash-rounds.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { debianProgram } from '../support/servers/debian-program.ts';
@@ -38,11 +38,7 @@ describe('the settings of sessions', () => {
   const setLimits = async () => {
     for (const limit of ['statement_timeout', 'lock_timeout']) await alterRole(`set ${limit} = '10s'`);
   };
-  const isVerified = (pooled: Database) =>
-    (pooled.verify?.() ?? Promise.reject()).then(
-      () => true,
-      () => false,
-    );
+  const verify = async (pooled: Database) => pooled.verify?.() ?? Promise.reject();
   afterEach(() => alterRole('reset all'));
 
   test.each([
@@ -57,7 +53,7 @@ describe('the settings of sessions', () => {
     expect(await storedPlants(pooled)).toEqual(expect.any(Array));
     await setLimits();
     await pooler.restart();
-    await eventually(() => isVerified(pooled));
+    await eventuallySucceeds(() => verify(pooled));
   });
 
   test('must wait for commits whichever of its connections they meet', async () => {
@@ -72,7 +68,7 @@ describe('the settings of sessions', () => {
     await alterRole('set synchronous_commit = local');
     await pooler.restart();
     // Without a synchronous standby, it is enough.
-    await eventually(() => isVerified(pooled));
+    await eventuallySucceeds(() => verify(pooled));
   });
 });
 

@@ -21,7 +21,7 @@ import { agrees, living, type Receiver, startReceiver, webhooksTo } from '../sup
 /*
  * Webhooks under fire: whatever is killed, frozen and cut off, and however clocks jump, the copies of two receivers agree
  * with the table in the end, and have never gone backwards. npm run test:full has a round of each fault, npm run
- * test:faults longer ones, of some three minutes.
+ * test:faults longer ones.
  */
 
 /** npm run test:faults has more of everything. */

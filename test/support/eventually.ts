@@ -13,3 +13,13 @@ export async function eventually(condition: () => boolean | Promise<boolean>, li
     await delay(10);
   }
 }
+
+/** Does the work again until it succeeds. */
+export function eventuallySucceeds(work: () => Promise<unknown>): Promise<void> {
+  return eventually(() =>
+    work().then(
+      () => true,
+      () => false,
+    ),
+  );
+}

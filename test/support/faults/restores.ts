@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { execute } from '../../../tooling/execute.ts';
-import { eventually } from '../eventually.ts';
+import { eventually, eventuallySucceeds } from '../eventually.ts';
 import { applyMigrations } from '../test-database.ts';
 import { type Activity, chance } from './fire.ts';
 
@@ -94,12 +94,7 @@ export function restorer(url: string, written: () => number, count: { restores: 
     await kinds[count.restores % kinds.length]?.();
     await writes(20);
     // Its connection may be ended, too.
-    await eventually(() =>
-      applyMigrations(url).then(
-        () => true,
-        () => false,
-      ),
-    );
+    await eventuallySucceeds(() => applyMigrations(url));
     count.restores++;
   };
 }

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { eventually } from '../../../support/eventually.ts';
+import { eventuallySucceeds } from '../../../support/eventually.ts';
 import { forEachTest } from '../../../support/lifetimes.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
@@ -57,12 +57,7 @@ test('serves again after its connections fell silent twice without a commit betw
     await adding;
     network.pass();
   }
-  await eventually(() =>
-    plants.add({ id: 300n, name: 'after' }).then(
-      () => true,
-      () => false,
-    ),
-  );
+  await eventuallySucceeds(() => plants.add({ id: 300n, name: 'after' }));
 });
 
 test.each([

@@ -3,7 +3,7 @@ import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import type { PostgresPlants } from '../../../../src/adapters/postgres/postgres-plants.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { observed } from '../../../support/disturbances.ts';
-import { eventually } from '../../../support/eventually.ts';
+import { eventually, eventuallySucceeds } from '../../../support/eventually.ts';
 import { startTcpProxy, type TcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
 
@@ -74,12 +74,7 @@ test('a change whose look-up runs late, after its client has got 503, overwrites
   // The deadline of statements is later than that of calls.
   const late = plantsIn(connect(network.url), { timeout: 200 });
   // On a busy machine a connection is not open in time.
-  await eventually(() =>
-    late.find(1n).then(
-      () => true,
-      () => false,
-    ),
-  );
+  await eventuallySucceeds(() => late.find(1n));
   const held = holdBack('pg_logical_emit_message');
   const replacing = late.replace(plant('v1'));
   replacing.catch(() => {});
