@@ -1264,6 +1264,8 @@ export interface operations {
                 existing?: "keep" | "replace";
                 /** @description for a list without ids: the id of its first record; the others follow it. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md) */
                 idsFrom?: bigint;
+                /** @description whether the list began before this body, as for each part after the first: then its first bytes mean what they mean elsewhere in a list, where no byte order mark is left out and no encoding recognized */
+                continued?: boolean;
                 /** @description whether the list goes on after this body; what is not complete is not read: send it with the next part */
                 more?: boolean;
                 /** @description what the columns of CSV are, in place of a line that names them; empty for a column to ignore */

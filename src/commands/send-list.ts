@@ -56,11 +56,7 @@ export async function* sendList(
       tooLarge = part.length;
       // A connection can become slower.
       if (tooLarge <= tooSmall) tooSmall = 0;
-    } else if (result.consumed === 0) {
-      // A byte order mark and nothing else.
-      if (!more) return;
-      tooSmall = part.length;
-    }
+    } else if (result.consumed === 0) tooSmall = part.length;
     const isFound = tooSmall > 0 && tooLarge === tooSmall + 1;
     if (result === undefined || (result.consumed === 0 && !isFound)) {
       const between = Math.floor((tooSmall + tooLarge) / 2);
@@ -80,7 +76,7 @@ export async function* sendList(
     const { columns, separator, records, consumed } = result;
     const bytes = rest.subarray(0, consumed);
     yield { ...result, bytes, linesBefore };
-    if (columns && separator) next = { ...next, columns: columns.join(), separator };
+    next = { ...next, continued: 'true', ...(columns && separator && { columns: columns.join(), separator }) };
     if (id !== undefined) next = { ...next, idsFrom: `${id + BigInt(records)}` };
     for (const byte of bytes) if (byte === 0x0a) linesBefore++;
     rest = rest.subarray(consumed);

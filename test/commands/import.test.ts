@@ -236,11 +236,22 @@ test('ends, saying why, if no part is small enough', async () => {
   expect([code, stderr]).toEqual([1, 'line 1: the service takes no part of the list, however small\n']);
 });
 
-test('ends behind a byte order mark at the end of a list', async () => {
-  await serve(1_000);
-  const records = Array.from({ length: 200 }, (_, n) => `${n},plant\n`).join('');
-  const { code, stdout } = await run(await list('plants.csv', `id,name\n${records}\uFEFF`));
-  expect([code, counts(stdout)]).toMatchObject([0, { created: 200 }]);
+test('takes a record for the same wherever a part begins', async () => {
+  await serve(100);
+  const names = ['\uFEFFRosa', '\uFEFF', 'a', 'Monstera'];
+  const records = Array.from({ length: 200 }, (_, n) => `${names[n % 4]},${n}\n`).join('');
+  const csv = `name,id\n${records}\uFEFF`;
+  expect(counts((await run(await list('plants.csv', csv))).stdout)).toMatchObject({ created: 200, refused: 1 });
+  expect([...stored.values()]).toEqual(Array.from({ length: 200 }, (_, n) => ({ id: BigInt(n), name: names[n % 4] })));
+  const lines = Array.from(
+    { length: 50 },
+    (_, n) => `{"id":${n + 200},"name":"a"}\n\uFEFF{"id":0}\na\0b\0\n\xff\xfe\n`,
+  );
+  const ndjson = await list(
+    'plants.ndjson',
+    Buffer.from(lines.join('').replaceAll('\uFEFF', '\xef\xbb\xbf'), 'latin1'),
+  );
+  expect(counts((await run(ndjson)).stdout)).toMatchObject({ created: 50, refused: 150 });
 });
 
 test('ends at once at a redirect, which no repetition changes', async () => {

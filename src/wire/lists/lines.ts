@@ -35,12 +35,14 @@ const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 /**
  * Splits a list into lines, in one pass over its octets. A byte order mark at the beginning is left out.
  *
+ * @param isContinued whether the list has begun before this body, where nothing is recognized by the first octets
  * @param joinsLines asked before each line: whether an open quote joins it with the lines that follow
  * @throws PlantStoreError `invalid_plant` if the list seems to be in UTF-16
  */
-export function* linesOf(body: Buffer, joinsLines: () => boolean): Generator<Line> {
-  refuseUtf16(body);
-  let start = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+export function* linesOf(body: Buffer, isContinued: boolean, joinsLines: () => boolean): Generator<Line> {
+  if (!isContinued) refuseUtf16(body);
+  const isMarked = !isContinued && body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+  let start = isMarked ? BYTE_ORDER_MARK.length : 0;
   for (let number = 1; start < body.length; ) {
     const countsQuotes = joinsLines();
     let lastNumber = number;

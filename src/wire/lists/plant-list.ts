@@ -14,7 +14,8 @@ interface ListOptions {
   readonly idsFrom?: bigint | undefined;
   /** Whether its plants replace others, so that a tag that is missing by mistake would remove one. */
   readonly replaces: boolean;
-  /** Whether it goes on after this body. */
+  /** Whether it has begun before this body, and whether it goes on after it. */
+  readonly continued: boolean;
   readonly more: boolean;
   /** What the columns of CSV are, in place of a line that names them, and what separates its cells. */
   readonly columns?: readonly Column[] | undefined;
@@ -45,10 +46,11 @@ const SLICE = 5;
  *
  * @returns `consumed`: where the last complete record, blank line or line of names ends, in octets; `ignored`: the first
  * names of columns or members that mean nothing, bounded
- * @throws PlantStoreError `malformed_json` if there is no record and nothing names the columns, `invalid_plant`, naming
- * the line, if the list cannot be read as a whole
+ * @throws PlantStoreError `malformed_json` if this is the whole list, without a record or names of columns;
+ * `invalid_plant`, naming the line, if the list cannot be read as a whole
  */
-export async function readPlantList(body: Buffer, { isCsv, idsFrom, replaces, more, columns, separator }: ListOptions) {
+export async function readPlantList(body: Buffer, options: ListOptions) {
+  const { isCsv, idsFrom, replaces, continued, more, columns, separator } = options;
   const isNumbered = idsFrom !== undefined;
   const records: ListRecord[] = [];
   const ignored = new Set<string>();
@@ -60,7 +62,7 @@ export async function readPlantList(body: Buffer, { isCsv, idsFrom, replaces, mo
   if (!isCsv) reader = ndjsonReader(isNumbered, replaces, ignore);
   let consumed = 0;
   let sliceStart = performance.now();
-  for (const line of linesOf(body, () => layout !== undefined)) {
+  for (const line of linesOf(body, continued, () => layout !== undefined)) {
     if (performance.now() - sliceStart > SLICE) {
       await nextIteration();
       sliceStart = performance.now();
@@ -81,7 +83,7 @@ export async function readPlantList(body: Buffer, { isCsv, idsFrom, replaces, mo
   }
   // Storing the plants takes its own time.
   await nextIteration();
-  if (!more && layout === undefined && records.length === 0) {
+  if (!more && !continued && layout === undefined && records.length === 0) {
     throw new PlantStoreError('malformed_json', 'the list is empty');
   }
   return { records, consumed, ignored: [...ignored], layout };

@@ -6,7 +6,7 @@ type Options = Partial<Parameters<typeof readPlantList>[1]>;
 
 /** Of CSV, unless the options say otherwise. */
 export const readList = (body: string | Buffer, options: Options = {}) =>
-  readPlantList(Buffer.from(body), { isCsv: true, replaces: false, more: false, ...options });
+  readPlantList(Buffer.from(body), { isCsv: true, replaces: false, continued: false, more: false, ...options });
 
 /** What each record was read as: its first line, and the plant or why it is none. */
 export async function recordsOf(body: string | Buffer, options: Options = {}) {

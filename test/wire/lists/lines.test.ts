@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { linesOf } from '../../../src/wire/lists/lines.ts';
 
-const read = (body: string | Buffer, joinsLines = false) => [...linesOf(Buffer.from(body), () => joinsLines)];
+const read = (body: string | Buffer, joinsLines = false) => [...linesOf(Buffer.from(body), false, () => joinsLines)];
 
 test('splits at line feeds, numbers the lines, and knows where each ends', () => {
   // No octet above 0xee: two of them at the start would be a byte order mark, which the tests below are about.

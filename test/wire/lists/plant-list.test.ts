@@ -95,16 +95,19 @@ test('of more than 20,000 records, reads the first ones only', async () => {
 });
 
 describe('of a list in parts', () => {
-  const CSV = '\uFEFFName;id;tag\r\n"a\r\nb";1;\r\n\r\n;;\r\n"c""\n";2;"ä"\r\n"\uFEFFd";3;"\n\n"\r\n"e;";4;\uFEFF';
-  const NDJSON = '\uFEFF{"id":1,"name":"ä"}\r\n\r\n{"id":2,"name":"\\n"}\n{"id":3,"name":"c"}';
+  // With records that would be taken for something else at the beginning of a list.
+  const CSV =
+    '\uFEFFName;id;tag\r\n"a\r\nb";1;\r\n\r\n;;\r\n"c""\n";2;"ä"\r\n\uFEFFd;3;"\n\n"\r\nx\0y\0;5\r\n"e;";4;\uFEFF';
+  const NDJSON =
+    '\uFEFF{"id":1,"name":"ä"}\r\n\r\n{"id":2,"name":"\\n"}\n\uFEFF{"id":4,"name":"b"}\nx\0y\0\n{"id":3,"name":"c"}\n\n';
 
   /** Reads a list part by part, of which the first ends at an octet. */
-  async function inParts(list: string, cut: number, isCsv: boolean) {
-    const body = Buffer.from(list);
+  async function inParts(body: Buffer, cut: number, isCsv: boolean) {
     const first = await readList(body.subarray(0, cut), { isCsv, more: true });
+    if (first.consumed === 0) return (await readList(body, { isCsv })).records;
     const rest = body.subarray(first.consumed);
     const linesBefore = body.subarray(0, first.consumed).toString().split('\n').length - 1;
-    const { records, consumed } = await readList(rest, { isCsv, ...first.layout });
+    const { records, consumed } = await readList(rest, { isCsv, continued: true, ...first.layout });
     expect(consumed).toBe(rest.length);
     const moved = records.map((record) => ({
       ...record,
@@ -119,9 +122,10 @@ describe('of a list in parts', () => {
     ['ndjson', NDJSON, 3],
   ] as const)('gives the same plants and lines at whichever octet a part ends: %s', async (format, list, count) => {
     const isCsv = format === 'csv';
-    const { records } = await readList(list, { isCsv });
+    const body = Buffer.concat([Buffer.from(list), Buffer.from('\n\xff\xfe', 'latin1')]);
+    const { records } = await readList(body, { isCsv });
     expect(records.filter(({ plant }) => plant !== undefined)).toHaveLength(count);
-    for (let cut = 0; cut <= Buffer.byteLength(list); cut++) expect(await inParts(list, cut, isCsv)).toEqual(records);
+    for (let cut = 0; cut <= body.length; cut++) expect(await inParts(body, cut, isCsv)).toEqual(records);
   });
 
   test.each([

@@ -44,6 +44,10 @@ const query = {
     'replace',
   ]),
   idsFrom: { ...plantId, description: 'for a list without ids: the id of its first record; the others follow it' },
+  continued: flag(
+    'whether the list began before this body, as for each part after the first: then its first bytes mean what they ' +
+      'mean elsewhere in a list, where no byte order mark is left out and no encoding recognized',
+  ),
   more: flag('whether the list goes on after this body; what is not complete is not read: send it with the next part'),
   columns,
   separator: choice(
@@ -88,12 +92,17 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
     body,
     response: jsonResponse(ImportResult),
     errors: [],
-    async handle({ body, bodyType, query: { existing, more = false, check = false, ...form }, signal }) {
+    async handle({
+      body,
+      bodyType,
+      query: { existing, continued = false, more = false, check = false, ...form },
+      signal,
+    }) {
       if (running === MAX_RUNNING) throw new HttpError('overloaded');
       running++;
       try {
         const replaces = existing === 'replace';
-        const options = { isCsv: bodyType === CSV_TYPE, replaces, more, ...form };
+        const options = { isCsv: bodyType === CSV_TYPE, replaces, continued, more, ...form };
         const { records, layout, ...list } = await readPlantList(body, options);
         if (!more && records.length === MAX_RECORDS && list.consumed < body.length)
           throw new HttpError('body_too_large', TOO_MANY);

@@ -132,9 +132,23 @@ test('goes on with the parts of a list, numbered, by what the response to the fi
   ]);
 });
 
+test('reads a body that continues a list as if more of it came before', async () => {
+  const list = '\uFEFFa,1\n\n';
+  const columns = '?columns=name,id';
+  expect(JSON.parse(await result(columns, list))).toMatchObject({ created: 1 });
+  expect(JSON.parse(await result(`${columns}&continued=true`, list))).toMatchObject({ refused: [{ error: 40009 }] });
+  expect(JSON.parse(await result('?continued=true', '\n', NDJSON))).toMatchObject({ records: 0, consumed: 1 });
+});
+
 describe('refuses', () => {
   test.each<[string, string, string | undefined, number, string]>([
-    ['?exsting=keep', '', CSV, 40022, '"exsting" is unknown: the query may have only existing, idsFrom, more, '],
+    [
+      '?exsting=keep',
+      '',
+      CSV,
+      40022,
+      '"exsting" is unknown: the query may have only existing, idsFrom, continued, more, ',
+    ],
     ['?existing=', '', CSV, 40022, 'existing must be keep or replace'],
     ['?more=yes', '', CSV, 40022, 'more must be false or true'],
     ['?idsFrom=01', '', CSV, 40022, 'idsFrom must be an integer from'],
