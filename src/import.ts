@@ -21,7 +21,7 @@ folder's configuration starts, with its token. You can interrupt an import and r
   FILE             the plants, in UTF-8; - for standard input
   --format FORMAT  csv or ndjson; needed unless FILE ends with .csv, .ndjson or .jsonl
   --replace        changes plants that exist and differ; without it, they stay as they are, and the record is refused
-  --ids-from N     numbers a list without ids, from N on
+  --ids-from N     numbers a list without ids, from N on; not together with --replace
   --check          stores nothing, and only says what would be refused by its form
   --version        show the version
   -h, --help       show this help
@@ -54,6 +54,8 @@ function importArguments(args: string[]) {
   const idsFrom = values['ids-from'];
   if (idsFrom !== undefined && parsePlantId(idsFrom) === undefined)
     throw new Error(`--ids-from must be ${plantIdRule}`);
+  if (values.replace && idsFrom !== undefined)
+    throw new Error('--replace is for lists with ids: the numbers of --ids-from could be those of any other plants');
   const existing = values.replace ? 'replace' : 'keep';
   return { path, type, query: { existing, check: `${values.check}`, ...(idsFrom && { idsFrom }) } };
 }

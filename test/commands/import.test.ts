@@ -395,6 +395,7 @@ test.each([
   [['-'], 'nothing says what - is: add --format csv or --format ndjson'],
   [['a.csv', '--format', 'xml'], '--format must be csv or ndjson'],
   [['a.csv', '--ids-from', '01'], '--ids-from must be an integer from'],
+  [['a.csv', '--ids-from', '1', '--replace'], '--replace is for lists with ids'],
   [['a.csv', '--loud'], "Unknown option '--loud'"],
 ])('refuses %j, and says why', async (args, why) => {
   const stderr = expect.stringMatching(/\nFor help: npm run import -- --help\n$/);

@@ -62,6 +62,9 @@ const MAX_RUNNING = 4;
 
 const TOO_MANY = `the list must not have more than ${MAX_RECORDS} records: send it in parts, with more=true`;
 
+const NUMBERS_REPLACE =
+  'idsFrom must be left out with existing=replace: numbers that a list is given could be those of any other plants';
+
 /** Plants that a check shows. */
 const SAMPLE = 5;
 
@@ -84,6 +87,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
     check({ existing, idsFrom, columns, separator }, bodyType, permissions) {
       const replaces = existing === 'replace';
       if (replaces && !permissions.has('change')) throw new HttpError('insufficient_scope');
+      if (replaces && idsFrom !== undefined) throw new PlantStoreError('invalid_plant', NUMBERS_REPLACE);
       if (bodyType !== CSV_TYPE && (columns ?? separator) !== undefined) {
         throw new PlantStoreError('invalid_plant', `columns and separator are for ${CSV_TYPE} only`);
       }

@@ -169,11 +169,15 @@ describe('refuses', () => {
     expect(stored.size).toBe(0);
   });
 
+  const NUMBERED =
+    'idsFrom must be left out with existing=replace: numbers that a list is given could be those of any other plants';
+
   test.each<[string, string, string]>([
     ['?columns=tag', CSV, 'there is no column id and no column name'],
     ['?columns=name', CSV, 'there is no column id'],
     ['?columns=id,name&idsFrom=1', CSV, 'there is a column id, but idsFrom is for lists without ids'],
     ['?columns=id,name&existing=replace', CSV, 'existing=replace would delete tags, since there is no column tag'],
+    ['?idsFrom=1&existing=replace', NDJSON, NUMBERED],
     ['?columns=id,name', NDJSON, 'columns and separator are for text/csv only'],
     ['?separator=%09', NDJSON, 'columns and separator are for text/csv only'],
   ])('the query %j of %s before its body has come', async (query, type, message) => {
