@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { Database } from '../../src/adapters/postgres/database.ts';
 import { execute } from '../../tooling/execute.ts';
-import { eventuallySucceeds } from '../support/eventually.ts';
+import { eventually, eventuallySucceeds } from '../support/eventually.ts';
 import { crashRounds, emptyHistory, startMortalService } from '../support/faults/crash-rounds.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { debianProgram } from '../support/servers/debian-program.ts';
@@ -36,7 +36,8 @@ describe('the settings of sessions', () => {
   const alterRole = (what: string) =>
     database.query(`alter role postgres in database ${new URL(database.directUrl).pathname.slice(1)} ${what}`);
   const setLimits = async () => {
-    for (const limit of ['statement_timeout', 'lock_timeout']) await alterRole(`set ${limit} = '10s'`);
+    await alterRole("set statement_timeout = '10s'");
+    await alterRole("set lock_timeout = '5s'");
   };
   const verify = async (pooled: Database) => pooled.verify?.() ?? Promise.reject();
   afterEach(() => alterRole('reset all'));
@@ -54,6 +55,12 @@ describe('the settings of sessions', () => {
     await setLimits();
     await pooler.restart();
     await eventuallySucceeds(() => verify(pooled));
+    await expect(verify(pooled)).resolves.toBeUndefined();
+    await alterRole("set lock_timeout = '10s'");
+    await pooler.restart();
+    const advice =
+      /^lock_timeout is 10000 ms .* passes for a locked row: run ALTER ROLE postgres SET lock_timeout = '5000ms', and/;
+    await eventually(async () => advice.test((await verify(pooled).catch(() => '')) ?? ''));
   });
 
   test('must wait for commits whichever of its connections they meet', async () => {
@@ -75,10 +82,9 @@ describe('the settings of sessions', () => {
 test('passes every test over HTTP that a service on Postgres does', async () => {
   const server = process.env.TEST_SERVER_URL ?? '';
   const pooler = await startPgBouncer(pgbouncer, server);
-  for (const limit of ['statement_timeout', 'lock_timeout']) {
-    // Twice the STATEMENT_TIMEOUT of the services: with more than that, none is ready.
-    await execute(server, `alter role postgres set ${limit} = '2s'`);
-  }
+  // Twice the STATEMENT_TIMEOUT of the services: with more than that, none is ready.
+  await execute(server, "alter role postgres set statement_timeout = '2s'");
+  await execute(server, "alter role postgres set lock_timeout = '1s'");
   const jest = [projectFile('node_modules/jest/bin/jest.js'), '--selectProjects', 'rest', 'full', '--colors=false'];
   const files = [
     'test/service',

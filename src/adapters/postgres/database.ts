@@ -31,8 +31,11 @@ export interface Database {
   readonly isDistributed: () => Promise<boolean>;
   /** Its connections by state; undefined if it has none. */
   readonly connectionUse?: () => { readonly busy: number; readonly idle: number; readonly unused: number };
-  /** Rejects, saying what to do, while it responds but must not be used to store plants. */
-  readonly verify?: () => Promise<void>;
+  /**
+   * Rejects, saying what to do, while it responds but must not be used to store plants. Resolves to what is wrong though it
+   * can be, if anything is.
+   */
+  readonly verify?: () => Promise<string | undefined>;
   /** Which database this is, in words, without its password. */
   readonly description: string;
   close(): Promise<void>;

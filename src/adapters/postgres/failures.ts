@@ -26,8 +26,10 @@ type FailureClass =
  * read-only, or in recovery (a demoted primary); serialization failure, deadlock.
  */
 const TRANSIENT = /^(08|53|57P|58|25006|55000|40001|40P01)/;
-/** The server's limits for statements, locks and transactions. */
-const SERVER_TIMEOUT = /^(57014|55P03|25P04)/;
+/** The server's limit for statements. It says nothing of locks, whose limit is shorter. */
+const STATEMENT_TIMEOUT = '57014';
+/** The server's limits for locks and transactions. */
+const LOCK_TIMEOUT = /^(55P03|25P04)/;
 /** A standby, or a demoted primary: it writes nothing, and has no position in the WAL of its own. */
 const READ_ONLY = /^(25006|55000)/;
 /** The server has also closed the connection. */
@@ -58,8 +60,8 @@ export function classify(error: unknown): FailureClass {
   const state = sqlState(error) ?? '';
   if (NOT_SET_UP.test(state) || routineOf(error) === ASSIGNS_IDS || isDiskFull(error)) return 'unavailable';
   // Whatever a server or a pooler says before there is a statement, no statement is at fault.
-  if (error instanceof ConnectionError || TRANSIENT.test(state)) return 'transient';
-  if (SERVER_TIMEOUT.test(state)) return 'withheld';
+  if (error instanceof ConnectionError || TRANSIENT.test(state) || state === STATEMENT_TIMEOUT) return 'transient';
+  if (LOCK_TIMEOUT.test(state)) return 'withheld';
   return state === '' ? 'defect' : 'refused';
 }
 
@@ -70,12 +72,14 @@ export function isOutcomeUnknown(error: unknown): boolean {
 }
 
 /**
- * Whether a batch failed in a way that may concern only some of its rows, so that each should be retried alone. A trigger
+ * Whether a batch failed in a way that may concern only some of its rows, so that it should be repeated in parts. A trigger
  * or an index of an operator can refuse a row with any SQLSTATE.
  */
-export function shouldRetryAlone(error: unknown): boolean {
+export function mayBeAnothers(error: unknown): boolean {
   // Without the server's own limits a locked row shows only as a statement without a response.
-  return isUnknown(error, 'no_response') || ['withheld', 'refused'].includes(classify(error)) || isLostNode(error);
+  return (
+    isUnknown(error, 'no_response') || ['withheld', 'refused', 'defect'].includes(classify(error)) || isLostNode(error)
+  );
 }
 
 /** Whether a node of Citus did not respond, so that the rows of other nodes can be used. */

@@ -39,7 +39,7 @@ export function readiness(
     await requireMigrations(database);
     try {
       // At once: one after another, they would take longer than a probe waits if the database is far away or busy.
-      const [problem, found] = await Promise.all([
+      const [problem, found, setting] = await Promise.all([
         tableProblem(database, endpoints.length > 0),
         dangers(database),
         database.verify?.(),
@@ -51,7 +51,7 @@ export function readiness(
         (await nodesProblem()) ??
         (await unlessMissing('change_feed', feedProblem(database))) ??
         (await unlessMissing('webhooks', endpointsProblem(database, endpoints)));
-      const problems = [disk?.problem(), first, ...found];
+      const problems = [disk?.problem(), first, setting, ...found];
       const all = problems.filter((one) => one !== undefined).join('; ');
       if (all !== '' && all !== logged) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;

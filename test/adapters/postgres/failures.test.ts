@@ -6,7 +6,7 @@ import {
   MissingRowError,
   UnknownOutcomeError,
 } from '../../../src/adapters/postgres/errors.ts';
-import { classify, isOutcomeUnknown, shouldRetryAlone, toPortError } from '../../../src/adapters/postgres/failures.ts';
+import { classify, isOutcomeUnknown, mayBeAnothers, toPortError } from '../../../src/adapters/postgres/failures.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 
 const postgres = (code: string) => Object.assign(new Error('refused'), { severity: 'ERROR', code });
@@ -21,7 +21,7 @@ test.each([
   ['55000', 'recovery is in progress', 'transient'],
   ['40001', 'serialization failure', 'transient'],
   ['40P01', 'deadlock', 'transient'],
-  ['57014', 'cancelled', 'withheld'],
+  ['57014', 'cancelled, or too slow', 'transient'],
   ['55P03', 'lock not available', 'withheld'],
   ['25P04', 'transaction timeout', 'withheld'],
   ['23514', 'a check of the table', 'refused'],
@@ -54,15 +54,16 @@ test('names every address of a host when all of them refuse', () => {
   expect(connectionError(refused)).toMatchObject({ message: 'connect ECONNREFUSED ::1:1, connect ECONNREFUSED' });
 });
 
-test('tries the rows of a batch alone after whatever one of them may have caused, or a lost node', () => {
+test('repeats a batch in parts after whatever one of its rows may have caused, or a lost node', () => {
   const refused = ['55P03', '23514', '54000', 'P0001', '42601', 'XX000'].map(postgres);
   const rows = [noResponse, new MissingRowError('dropped'), ...refused];
   const nodes = [postgres('08006'), new UnknownOutcomeError('lost_node', 'SSL SYSCALL error')];
   // For lack of a privilege, a table, a connection or a transaction id, no row would fare better.
   const noId = Object.assign(postgres('54000'), { routine: 'GetNewTransactionId' });
-  const others = [noId, ...['42501', '42P01', '42703', '40P01', '53100', '08P01'].map(postgres), new Error('a defect')];
-  const all = [...rows, ...nodes, ...others];
-  expect(all.filter(shouldRetryAlone)).toEqual([...rows, ...nodes]);
+  const others = [noId, ...['42501', '42P01', '42703', '40P01', '53100', '08P01', '57014'].map(postgres)];
+  const defect = new TypeError('a value that cannot be encoded');
+  const all = [...rows, ...nodes, defect, ...others];
+  expect(all.filter(mayBeAnothers)).toEqual([...rows, ...nodes, defect]);
 });
 
 test.each<[string, () => Promise<{ rows: unknown[] }>, unknown]>([

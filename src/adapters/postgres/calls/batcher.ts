@@ -4,8 +4,8 @@ import type { CallState } from './store-call.ts';
 interface BatcherOptions<Item, Result> {
   /** Runs one batch and resolves to each item's result, in the order of the items; single results may reject. */
   readonly run: (items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>;
-  /** Whether an item that fails in this way, by itself or with the others of its batch, is repeated alone. */
-  readonly shouldRetryAlone: (error: unknown) => boolean;
+  /** Whether a failure, of an item or of its whole batch, may be due to another item of the batch. */
+  readonly mayBeAnothers: (error: unknown) => boolean;
   readonly maxItems: number;
   /** The total size of a batch's items; a larger item gets a batch of its own. */
   readonly maxSize?: number;
@@ -40,6 +40,9 @@ const SECOND_BATCH = { times: 2, min: 16 };
 /** Milliseconds after which a running batch counts as slow, and the next one starts beside it. */
 const SLOW_BATCH = 10;
 
+/** A failed batch is repeated as so many smaller ones, and each of these that fails likewise, until an item is alone. */
+const PARTS = 16;
+
 /** Milliseconds between checks for slow batches while any batch runs. */
 const CHECK_INTERVAL = 50;
 
@@ -52,7 +55,7 @@ const CHECK_INTERVAL = 50;
  * @returns a function that resolves to the item's own result, or rejects with its batch's error
  */
 export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
-  const { run, shouldRetryAlone, maxItems, maxSize = 0, sizeOf = () => 0, maxRunning, letRequestsArrive } = options;
+  const { run, mayBeAnothers, maxItems, maxSize = 0, sizeOf = () => 0, maxRunning, letRequestsArrive } = options;
   let waiting: Entry<Item, Result>[] = [];
   let running = 0;
   let areRequestsArriving = false;
@@ -82,11 +85,12 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
       if (results.length !== batch.length) throw new Error(`${results.length} results for ${batch.length} items`);
       for (const [index, entry] of batch.entries()) {
         const result = results[index] as Result | Promise<Result>;
-        if (result instanceof Promise) result.then(entry.resolve, (error) => fail(entry, error, true));
+        if (result instanceof Promise) result.then(entry.resolve, (error) => fail(entry, error, 1));
         else entry.resolve(result);
       }
     } catch (error) {
-      for (const entry of batch) fail(entry, error, batch.length > 1);
+      const part = batch.length > 1 ? Math.ceil(batch.length / PARTS) : Number.POSITIVE_INFINITY;
+      for (const entry of batch) fail(entry, error, part);
     }
     // Before the callers go on.
     running--;
@@ -94,8 +98,8 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
     startBatches();
   }
 
-  function fail({ call, reject }: Entry<Item, Result>, error: unknown, mayRetryAlone: boolean): void {
-    if (mayRetryAlone && shouldRetryAlone(error)) call.mustRunAlone = true;
+  function fail({ call, reject }: Entry<Item, Result>, error: unknown, maxShared: number): void {
+    if (mayBeAnothers(error)) call.maxShared = Math.min(call.maxShared, maxShared);
     reject(error);
   }
 
@@ -109,11 +113,12 @@ export function batcher<Item, Result>(options: BatcherOptions<Item, Result>): Ba
   function takeBatch(): Entry<Item, Result>[] {
     let count = 0;
     let size = 0;
+    let most = maxItems;
     for (const { item, call } of waiting) {
       size += sizeOf(item);
-      if (count > 0 && (call.mustRunAlone || size > maxSize || count === maxItems)) break;
+      most = Math.min(most, call.maxShared);
+      if (count > 0 && (count >= most || size > maxSize)) break;
       count++;
-      if (call.mustRunAlone) break;
     }
     return waiting.splice(0, count);
   }

@@ -15,8 +15,8 @@ interface StoreCallOptions {
 export interface CallState {
   /** False once the call has its outcome, including a timeout: a batcher need not run it any more. */
   readonly isOpen: boolean;
-  /** Whether it must share no statement: one that it shared has failed, perhaps because of another call. */
-  mustRunAlone: boolean;
+  /** How many calls its next statement may serve: fewer after one that it shared has failed, perhaps because of another. */
+  maxShared: number;
 }
 
 /**
@@ -47,7 +47,7 @@ export function storeCalls({ schemaReady, timeout, onFailure }: StoreCallOptions
   ): Promise<T> {
     let isUncertain = false;
     for (;;) {
-      const wasAlone = call.mustRunAlone;
+      const { maxShared } = call;
       try {
         // Awaiting undefined would take a turn of the microtask queue, and memory, for each call.
         const checking = schemaReady();
@@ -59,7 +59,7 @@ export function storeCalls({ schemaReady, timeout, onFailure }: StoreCallOptions
       } catch (error) {
         onFailure?.(error);
         isUncertain ||= isOutcomeUnknown(error);
-        if (call.mustRunAlone && !wasAlone && call.isOpen) continue;
+        if (call.maxShared < maxShared && call.isOpen) continue;
         if (classify(error) !== 'transient' || performance.now() + RETRY_DELAY >= call.deadline)
           throw toPortError(error);
         await delay(RETRY_DELAY);
@@ -69,7 +69,11 @@ export function storeCalls({ schemaReady, timeout, onFailure }: StoreCallOptions
 
   return (work, isDefinitive) =>
     new Promise((resolve, reject) => {
-      const call: OpenCall = { deadline: performance.now() + timeout, isOpen: true, mustRunAlone: false };
+      const call: OpenCall = {
+        deadline: performance.now() + timeout,
+        isOpen: true,
+        maxShared: Number.POSITIVE_INFINITY,
+      };
       const timer = setTimeout(() => {
         call.isOpen = false;
         reject(toPortError(new DeadlineError(`no outcome within ${timeout} ms`)));

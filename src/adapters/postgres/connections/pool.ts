@@ -19,7 +19,7 @@ export interface PostgresOptions {
   /** Milliseconds to wait for a free or a new connection. */
   readonly connectTimeout: number;
   /**
-   * Milliseconds until the server cancels a statement, or its wait for a lock. After twice as long without a response
+   * Milliseconds until the server cancels a statement; half of it for its wait for a lock. After twice as long without a response
    * the connection is closed. 0 for migrations, which may take any time.
    */
   readonly statementTimeout: number;

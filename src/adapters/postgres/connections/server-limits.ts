@@ -7,6 +7,14 @@ const ASK_AGAIN = 60_000;
 const PROTOCOL_VIOLATION = '08P01';
 
 /**
+ * The limit of waits for a lock beside that of statements, in milliseconds. Both begin with the statement: if they were
+ * equal, a slow statement would pass for a locked row.
+ */
+export function lockTimeout(statementTimeout: number): number {
+  return Math.ceil(statementTimeout / 2);
+}
+
+/**
  * What bounds statements, and their waits for a lock, on the server's side.
  *
  * @param statementTimeout milliseconds; 0 for no limits
@@ -18,7 +26,7 @@ export function serverLimits(statementTimeout: number) {
     /** Sent as start-up parameters: the server cancels a statement before its commit, never during it. */
     config(): ClientConfig {
       const limit = areOmitted() ? 0 : statementTimeout;
-      return { statement_timeout: limit, lock_timeout: limit };
+      return { statement_timeout: limit, lock_timeout: lockTimeout(limit) };
     },
     /** If PgBouncer has refused them: leaves them out for a while, so that the role's own apply. @returns whether */
     omitIfRefused(error: unknown): boolean {

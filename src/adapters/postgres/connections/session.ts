@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { ClientBase, ClientConfig, QueryConfig } from 'pg';
 import type { Tables } from '../database.ts';
 import { SchemaError } from '../errors.ts';
+import { lockTimeout } from './server-limits.ts';
 
 /**
  * A role without synchronous commits would let a crash take plants that got 200, and so would `local` where there is a
@@ -32,29 +33,40 @@ export async function beginSession(client: ClientBase, timeout: number): Promise
  * with whichever server connection it met. The role's own settings apply then, or limits that are too long.
  *
  * @param statementTimeout milliseconds; the client waits twice as long
+ * @returns what is slow though safe, and what to do; undefined if nothing is
  * @throws SchemaError, saying what to do, if a setting is unsafe
  */
-export async function requireSafeSettings(database: Kysely<Tables>, statementTimeout: number): Promise<void> {
+export async function requireSafeSettings(
+  database: Kysely<Tables>,
+  statementTimeout: number,
+): Promise<string | undefined> {
+  const isBounded = sql`setting::integer between 1 and ${sql.lit(2 * statementTimeout)}`;
   // If the start-up parameter has arrived, there is no pooler, and what this session has set stays.
-  const { rows } = await sql<{ role: string; name: string; value: string; safe: string }>`
-    select quote_ident(current_user) as role, name,
+  const { rows } = await sql<{ role: string; name: string; value: string; safe: string; isSafe: boolean }>`
+    select quote_ident(current_user) as role, name, name = 'lock_timeout' and ${isBounded} as "isSafe",
       case name when 'synchronous_commit' then reset_val else setting || ' ms' end as value,
-      case name when 'synchronous_commit' then 'on' else ${`'${statementTimeout}ms'`} end as safe
+      case name when 'synchronous_commit' then 'on' when 'lock_timeout' then ${`'${lockTimeout(statementTimeout)}ms'`}
+        else ${`'${statementTimeout}ms'`} end as safe
     from pg_settings
     where case
-      when name in ('statement_timeout', 'lock_timeout') then
-        setting::integer not between 1 and ${sql.lit(2 * statementTimeout)}
+      when name = 'statement_timeout' then not ${isBounded}
+      when name = 'lock_timeout' then not ${isBounded} or setting::integer > 0.75 * (
+        select setting::integer from pg_settings where name = 'statement_timeout')
       when name = 'synchronous_commit' then
         (reset_val = 'off' or reset_val = 'local' and current_setting('synchronous_standby_names') <> '')
         and not exists (select from pg_settings where name = 'statement_timeout' and source = 'client')
     end
     order by name
   `.execute(database);
-  if (rows.length === 0) return;
+  if (rows.length === 0) return undefined;
   const are = rows.map(({ name, value }) => `${name} is ${value}`).join(' and ');
   const statements = rows.map(({ role, name, safe }) => `ALTER ROLE ${role} SET ${name} = ${safe}`);
+  const remedy = `run ${statements.join(' and ')}, and let the pooler reconnect`;
+  if (rows.every(({ isSafe }) => isSafe)) {
+    return `${are} for this role through this pooler, so a slow statement passes for a locked row: ${remedy}`;
+  }
   throw new SchemaError(
     `${are} for this role through this pooler, so a statement could outlast its client, or a crash lose a plant that ` +
-      `got 200: run ${statements.join(' and ')}, and let the pooler reconnect`,
+      `got 200: ${remedy}`,
   );
 }

@@ -6,7 +6,7 @@ import { statementOfList } from '../calls/statement.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import { MissingRowError } from '../errors.ts';
-import { shouldRetryAlone } from '../failures.ts';
+import { mayBeAnothers } from '../failures.ts';
 import { textLength, WRITTEN_TEXT } from './plant-columns.ts';
 import type { PlantLookup } from './plant-lookup.ts';
 
@@ -30,7 +30,7 @@ export function plantInserts(
   const insert = insertInto(database);
   const addInBatch = batcher<NewPlant, Found>({
     run: insertBatch,
-    shouldRetryAlone,
+    mayBeAnothers,
     maxItems: batchRows,
     maxSize: WRITTEN_TEXT,
     sizeOf: textLength,

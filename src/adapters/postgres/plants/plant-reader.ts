@@ -7,7 +7,7 @@ import { semaphore } from '../calls/semaphore.ts';
 import { arrayOf } from '../calls/statement.ts';
 import type { CallState, CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
-import { shouldRetryAlone } from '../failures.ts';
+import { mayBeAnothers } from '../failures.ts';
 import { type PlantRow, READ_TEXT, storedIn } from './plant-columns.ts';
 import {
   MORE_SCANNED,
@@ -61,7 +61,7 @@ export function plantReader(
       const found = new Map(rows.map((row) => [row.id, row]));
       return ids.map((id) => found.get(id));
     },
-    shouldRetryAlone,
+    mayBeAnothers,
     maxItems: FIND_IDS,
     maxRunning: maxRunning(database, 'finds'),
     letRequestsArrive,
@@ -72,7 +72,7 @@ export function plantReader(
   function pagesBy(select: ReturnType<typeof selectPages>) {
     const readInGroup = batcher<PageRead, PageRow>({
       run: (reads) => rowsOf(select(pagesValues(reads))),
-      shouldRetryAlone,
+      mayBeAnothers,
       maxItems: PAGE_PLANTS,
       maxSize: PAGE_PLANTS,
       sizeOf: ({ count }) => Math.max(count, MIN_SIZE),

@@ -6,7 +6,7 @@ import { maxRunning } from '../calls/connection-shares.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import { DeadlineError } from '../errors.ts';
-import { isOutcomeUnknown, shouldRetryAlone, toPortError } from '../failures.ts';
+import { isOutcomeUnknown, mayBeAnothers, toPortError } from '../failures.ts';
 import { textLength, WRITTEN_TEXT } from './plant-columns.ts';
 import type { FoundPlant, PlantLookup } from './plant-lookup.ts';
 import { type Change, planUpdate } from './update-plan.ts';
@@ -38,7 +38,7 @@ export function plantUpdates(
   const batches = (update: Update, maxItems: number) =>
     batcher<Change, Outcome>({
       run: (changes) => run(changes, update),
-      shouldRetryAlone,
+      mayBeAnothers,
       maxItems,
       maxSize: WRITTEN_TEXT,
       sizeOf: ({ target }) => (target === 'deleted' ? 0 : textLength(target)),

@@ -5,7 +5,9 @@ import { batcher } from '../../../../src/adapters/postgres/calls/batcher.ts';
 let endBatches = () => {};
 afterEach(() => endBatches());
 
-const openCall = () => ({ isOpen: true, mustRunAlone: false });
+const many = (count: number) => Array.from({ length: count }, (_, n) => n).join(' ');
+
+const openCall = () => ({ isOpen: true, maxShared: Number.POSITIVE_INFINITY });
 
 type LetArrive = (() => Promise<void>) | undefined;
 
@@ -24,7 +26,7 @@ function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1, letRequestsArrive
       if (isOver) endBatches();
       return promise;
     },
-    shouldRetryAlone: (error) => error instanceof RangeError,
+    mayBeAnothers: (error) => error instanceof RangeError,
     maxItems,
     maxSize,
     sizeOf: (item) => item.length,
@@ -104,16 +106,19 @@ test('starts the next batch beside a slow one, but never more than may run', asy
   expect(await finish(calls)).toEqual(['slow!', 'next!', 'third!']);
 });
 
-test('tells the calls of a batch that failed because of one of them to share none with others', async () => {
-  const { add, seen, batch, finish } = setUp();
-  const open = [openCall(), openCall(), openCall()];
+test.each([
+  [3, 1, ['first', '0 1 2', '0', '1', '2', 'last']],
+  [20, 2, ['first', many(20), '0', ...Array.from({ length: 9 }, (_, n) => `${2 * n + 1} ${2 * n + 2}`), '19 last']],
+])('repeats a batch of %i that failed because of one of them in parts of %i', async (count, part, statements) => {
+  const { add, seen, batch, finish } = setUp({ maxItems: 100 });
+  const open = Array.from({ length: count }, openCall);
   const calls = Promise.allSettled([add('first'), ...open.map((call, n) => add(`${n}`, call))]);
   (await batch(0)).succeed();
   (await batch(1)).fail(new RangeError('one is bad'));
-  expect((await calls).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected']);
-  expect(open.map(({ mustRunAlone }) => mustRunAlone)).toEqual([true, true, true]);
+  expect((await calls).filter(({ status }) => status === 'rejected')).toHaveLength(count);
+  expect(open.map(({ maxShared }) => maxShared)).toEqual(open.map(() => part));
   await finish([...open.map((call, n) => add(`${n}`, call)), add('last')]);
-  expect(seen()).toEqual(['first', '0 1 2', '0', '1', '2', 'last']);
+  expect(seen()).toEqual(statements);
 });
 
 test.each([
@@ -128,13 +133,13 @@ test.each([
   await first;
   (await batch(1)).fail(error);
   expect(await calls).toEqual(open.map(() => ({ status: 'rejected', reason: error })));
-  expect(open.map(({ mustRunAlone }) => mustRunAlone)).toEqual(open.map(() => false));
+  expect(open.map(({ maxShared }) => maxShared)).toEqual(open.map(() => Number.POSITIVE_INFINITY));
 });
 
 test('fails a batch that has another number of results than of calls, instead of giving a call the result of another', async () => {
   const add = batcher<string, string>({
     run: async (items) => items.slice(1),
-    shouldRetryAlone: () => false,
+    mayBeAnothers: () => false,
     maxItems: 10,
     maxRunning: 1,
   });

@@ -115,8 +115,8 @@ describe('the role of the service', () => {
   });
 
   test('has the deadlines that it needs behind PgBouncer', async () => {
-    for (const name of ['statement_timeout', 'lock_timeout']) {
-      expect(await execute(urlOf('plants_service'), `SHOW ${name}`)).toEqual([{ [name]: '1s' }]);
+    for (const [name, value] of Object.entries({ statement_timeout: '1s', lock_timeout: '500ms' })) {
+      expect(await execute(urlOf('plants_service'), `SHOW ${name}`)).toEqual([{ [name]: value }]);
     }
   });
 

@@ -31,7 +31,7 @@ const byId = (a: NewPlant, b: NewPlant) => Number(a.id - b.id);
 test('stores many plants with far fewer statements than plants', async () => {
   let statements = 0;
   // Counted where they pass: Postgres's own statistics come up to a second late.
-  const counted = observed(database, () => statements++);
+  const counted = observed(connect(server.url), () => statements++);
   const all = many(500);
   const alone = plantsIn(counted, { batchRows: 1 });
   await Promise.all(all.map((plant) => alone.add(plant)));

@@ -20,7 +20,7 @@ test('delays nobody but a locked row behind a pooler that drops the limits, and 
   const unlimited = connect(`${pooler.url}?application_name=garden`, { statementTimeout: STATEMENT_TIMEOUT, poolSize });
   await lockRows(server.url, [1n]);
   await expect(unlimited.verify?.()).rejects.toThrow(
-    /^lock_timeout is 0 ms and statement_timeout is 0 ms for this role .*: run ALTER ROLE postgres SET lock_timeout = '300ms'/,
+    /^lock_timeout is 0 ms and statement_timeout is 0 ms for this role .*: run ALTER ROLE postgres SET lock_timeout = '150ms'/,
   );
   await expect(database.verify?.()).resolves.toBeUndefined();
   const plants = plantsIn(unlimited, { timeout: 5_000 });
