@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * List plants
-         * @description In ascending order of id. With a `limit` of up to 1000, the header `Link` has the next page. More are sent as a stream, without it: go on `after` the last id until fewer than `limit` come. Without `limit`, all plants are sent. A response that ends early is broken off: go on `after` the last id that arrived. As application/x-ndjson, each line is one NewPlant; text/csv has a line that names the columns id, name and tag.
+         * @description In ascending order of id, or descending with `order=desc`. With a `limit` of up to 1000, the header `Link` has the next page. More are sent as a stream, without it: go on `after` the last id until fewer than `limit` come. Without `limit`, all plants are sent. A response that ends early is broken off: go on `after` the last id that arrived. As application/x-ndjson, each line is one NewPlant; text/csv has a line that names the columns id, name and tag.
          */
         get: operations["listPlants"];
         put?: never;
@@ -349,8 +349,10 @@ export interface operations {
                  * @example 100
                  */
                 limit?: number;
-                /** @description only plants with larger ids than this. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md) */
+                /** @description only plants with larger ids than this, or smaller ones with `order=desc`. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md) */
                 after?: bigint;
+                /** @description whether ids ascend, as they do if it is not given, or descend */
+                order?: "asc" | "desc";
                 /** @description only plants with exactly this tag, which may be empty */
                 tag?: string;
                 /** @description only plants whose names contain this text, letters of either case alike: `rosa` is in `Primrosa` and in `Rosa canina`. There is no index, so a page that has been searched for a second ends early, perhaps empty, with a Link */

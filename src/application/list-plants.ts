@@ -1,19 +1,21 @@
 import { PlantStoreError } from '../domain/errors.ts';
 import { MAX_INT64, MIN_INT64 } from '../domain/plant.ts';
-import type { PlantBatch, PlantRange, ReadPlants } from './ports.ts';
+import type { Order, PlantRange, ReadPlants } from './ports.ts';
 
-/** Which plants are wanted: those with ids above `after`, with the tag and the text, if given, at most `limit` of them. */
+/** Which plants are wanted: those that come after an id, with the tag and the text, if given, at most `limit` of them. */
 export interface ListQuery {
   readonly after?: bigint | undefined;
   readonly tag?: string | undefined;
   /** In their names, letters in either case. Not empty. */
   readonly name?: string | undefined;
   readonly limit?: number | undefined;
+  /** Of ids; ascending if it is not given. */
+  readonly order?: Order | undefined;
   /** Called for a search or what comes in batches: aborts when nobody wants the result any more. */
   readonly leaving?: () => AbortSignal;
 }
 
-/** Plants in ascending order of id, as JSON records separated by line feeds. */
+/** Plants in the order of the query, as JSON records separated by line feeds. */
 export interface PlantList {
   /** Empty for a search that comes in batches, since it may find nothing for long. */
   readonly first: string;
@@ -46,9 +48,10 @@ const BATCH = 2_000;
 
 /** @param now the time in milliseconds */
 export function listPlants(plants: ReadPlants, now = () => performance.now()): ListPlants {
-  return async ({ after, tag, name, limit = Number.POSITIVE_INFINITY, leaving }) => {
-    if (after === MAX_INT64) return { first: '', others: undefined, next: undefined };
-    const range = { from: after === undefined ? MIN_INT64 : after + 1n, to: MAX_INT64, tag, name };
+  return async ({ after, tag, name, order, limit = Number.POSITIVE_INFINITY, leaving }) => {
+    if (after === lastId(order)) return { first: '', others: undefined, next: undefined };
+    const all = { from: MIN_INT64, to: MAX_INT64, tag, name, order };
+    const range = after === undefined ? all : rangeBehind(all, after);
     if (limit <= PAGE) {
       const signal = name === undefined ? undefined : leaving?.();
       const end = now() + PAGE_TIME;
@@ -58,7 +61,7 @@ export function listPlants(plants: ReadPlants, now = () => performance.now()): L
     if (name !== undefined) return { first: '', others: batches(plants, range, limit, signal), next: undefined };
     const batch = await plants.readBatch(range, Math.min(limit, BATCH));
     const isOver = batch.isLast || batch.count === limit;
-    const others = isOver ? undefined : batches(plants, rangeBehind(range, batch), limit - batch.count, signal);
+    const others = isOver ? undefined : batches(plants, rangeBehind(range, batch.lastId), limit - batch.count, signal);
     return { first: batch.lines, others, next: undefined };
   };
 }
@@ -80,7 +83,7 @@ async function readPage(
     if (batch.isLast || count === limit || length >= PAGE_TEXT || isTimeUp()) {
       return { first: parts.join('\n'), others: undefined, next: batch.isLast ? undefined : batch.lastId };
     }
-    from = rangeBehind(from, batch);
+    from = rangeBehind(from, batch.lastId);
   }
 }
 
@@ -102,7 +105,7 @@ async function* batches(
     left -= batch.count;
     const isOver = batch.isLast || left === 0;
     if (!isOver) {
-      from = rangeBehind(from, batch);
+      from = rangeBehind(from, batch.lastId);
       reading = plants.readBatch(from, Math.min(left, BATCH));
       // The next `await reading` throws the error, unless the consumer has stopped.
       reading.catch(() => {});
@@ -112,7 +115,12 @@ async function* batches(
   }
 }
 
-/** The range after a batch of it. */
-function rangeBehind(range: PlantRange, { lastId = range.from }: PlantBatch): PlantRange {
-  return { ...range, from: lastId + 1n };
+/** Where an order ends. */
+function lastId(order: Order | undefined): bigint {
+  return order === 'desc' ? MIN_INT64 : MAX_INT64;
+}
+
+/** What follows an id of a range. @param id if none is given, the first one */
+export function rangeBehind(range: PlantRange, id: bigint | undefined): PlantRange {
+  return range.order === 'desc' ? { ...range, to: (id ?? range.to) - 1n } : { ...range, from: (id ?? range.from) + 1n };
 }

@@ -54,9 +54,13 @@ export interface PlantRange {
   readonly tag?: string | undefined;
   /** In their names, letters in either case: a search. Not empty. */
   readonly name?: string | undefined;
+  /** In which order of ids it is read; ascending if it is not given. */
+  readonly order?: Order | undefined;
 }
 
-/** The first plants of a range, in ascending order of id. */
+export type Order = 'asc' | 'desc';
+
+/** The first plants of a range, in its order. */
 export interface PlantBatch {
   /**
    * Their records as JSON (src/wire), separated by line feeds. The store encodes them, since decoding and encoding each

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { PlantRange } from '../../src/application/ports.ts';
+import { rangeBehind } from '../../src/application/list-plants.ts';
+import type { Order, PlantRange } from '../../src/application/ports.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { contentOf } from '../support/plants/plant-lines.ts';
@@ -44,12 +45,12 @@ describe.each(implementations)('on %s', (_name, open) => {
   /** The batches of a range until the one that says that it is the last, of at most so many plants each. */
   async function walk(range: PlantRange, count: number, store = plants): Promise<NewPlant[][]> {
     const batches: NewPlant[][] = [];
-    for (let { from } = range; ; ) {
-      const batch = await store.readBatch({ ...range, from }, count);
-      batches.push(contentOf(batch).plants);
+    for (let part = range; ; ) {
+      const batch = await store.readBatch(part, count);
+      batches.push(contentOf(batch, range.order).plants);
       if (batch.isLast) return batches;
       if (batch.lastId === undefined) throw new Error('an empty batch is not the last one');
-      from = batch.lastId + 1n;
+      part = rangeBehind(range, batch.lastId);
     }
   }
 
@@ -77,9 +78,10 @@ describe.each(implementations)('on %s', (_name, open) => {
       expect(await Promise.all(beside.map((id) => plants.find(id)))).toEqual(beside.map(() => undefined));
     });
 
-    test('lists them in ascending order, each once, whatever the size of the batches', async () => {
+    test('lists them in either order, each once, whatever the size of the batches', async () => {
       for (const count of [1, 3, 8, 100]) {
         expect((await walk({ ...everything, tag }, count)).flat()).toEqual(all);
+        expect((await walk({ ...everything, tag, order: 'desc' }, count)).flat()).toEqual(all.toReversed());
       }
     });
   });
@@ -92,14 +94,19 @@ describe.each(implementations)('on %s', (_name, open) => {
     const bound = fc.bigInt({ min: 4_990n, max: 5_090n });
     const tag = fc.constantFrom(undefined, 'odd', 'even', '', 'none');
     const name = fc.constantFrom(undefined, undefined, 'Plant 50', '2', 'T 504', 'none');
+    const order = fc.constantFrom<Order>('asc', 'desc');
+    const count = fc.integer({ min: 1, max: 50 });
     await fc.assert(
-      fc.asyncProperty(bound, bound, tag, name, fc.integer({ min: 1, max: 50 }), async (from, to, tag, name, count) => {
-        const within = all
+      fc.asyncProperty(bound, bound, tag, name, order, count, async (from, to, tag, name, order, count) => {
+        const within = (order === 'desc' ? all.toReversed() : all)
           .filter((each) => each.id >= from && each.id <= to && (tag === undefined || each.tag === tag))
           .filter((each) => name === undefined || isNamed(each, name));
-        const range = { from, to, tag, name };
+        const range = { from, to, tag, name, order };
         const isLast = within.length <= count;
-        expect(contentOf(await plants.readBatch(range, count))).toEqual({ plants: within.slice(0, count), isLast });
+        expect(contentOf(await plants.readBatch(range, count), order)).toEqual({
+          plants: within.slice(0, count),
+          isLast,
+        });
       }),
       { numRuns: 60 },
     );

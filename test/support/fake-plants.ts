@@ -24,12 +24,12 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
     return typeof now === 'object' && condition(now);
   }
 
-  const within = ({ from, to, tag, name = '' }: Parameters<Ports['readBatch']>[0]) =>
+  const within = ({ from, to, tag, name = '', order }: Parameters<Ports['readBatch']>[0]) =>
     [...stored.values()]
       .filter((plant) => plant !== 'deleted')
       .filter((plant) => plant.id >= from && plant.id <= to && (tag === undefined || plant.tag === tag))
       .filter((plant) => plant.name.toLowerCase().includes(name.toLowerCase()))
-      .sort((a, b) => (a.id < b.id ? -1 : 1));
+      .sort((a, b) => (a.id < b.id === (order !== 'desc') ? -1 : 1));
 
   /** Each plant once, by its last change. */
   function changesAfter(last: number, limit: number): [bigint, NewPlant | 'deleted'][] {

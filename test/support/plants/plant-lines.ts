@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { listPlants } from '../../../src/application/list-plants.ts';
-import type { PlantBatch } from '../../../src/application/ports.ts';
-import { MIN_INT64, type NewPlant } from '../../../src/domain/plant.ts';
+import type { Order, PlantBatch } from '../../../src/application/ports.ts';
+import type { NewPlant } from '../../../src/domain/plant.ts';
 import { jsonEncoder } from '../../../src/wire/json-encoder.ts';
 import { jsonParser } from '../../../src/wire/json-parser.ts';
 import { NewPlant as NewPlantSchema } from '../../../src/wire/schemas.ts';
@@ -30,11 +30,12 @@ export function batchOf(plants: readonly NewPlant[], isLast: boolean): PlantBatc
 }
 
 /** What a batch has, of which everything that it says of its lines is true, and which the wire's encoder could have written. */
-export function contentOf(batch: PlantBatch): { plants: NewPlant[]; isLast: boolean } {
+export function contentOf(batch: PlantBatch, order: Order = 'asc'): { plants: NewPlant[]; isLast: boolean } {
   const plants = plantsOf(batch.lines);
   const { lastId, isLast } = batch;
   // It may be that of what was passed over behind them.
-  assert.ok((lastId ?? MIN_INT64) >= (plants.at(-1)?.id ?? MIN_INT64));
+  const last = plants.at(-1)?.id ?? lastId;
+  assert.ok(lastId === last || (lastId !== undefined && last !== undefined && lastId > last === (order === 'asc')));
   assert.deepEqual(batch, { ...batchOf(plants, isLast), lastId });
   return { plants, isLast };
 }

@@ -10,7 +10,10 @@ import { choice, decimal, type Parameter } from './parameters.ts';
 import { plantId, plantsTag } from './plant-operations.ts';
 import { CSV_TYPE, JSON_TYPE, listResponse } from './responses.ts';
 
-const afterId: Parameter<bigint> = { ...plantId, description: 'only plants with larger ids than this' };
+const afterId: Parameter<bigint> = {
+  ...plantId,
+  description: 'only plants with larger ids than this, or smaller ones with `order=desc`',
+};
 const tagFilter: Parameter<string> = {
   description: 'only plants with exactly this tag, which may be empty',
   mustBe: 'a string without U+0000',
@@ -32,6 +35,8 @@ const nameFilter: Parameter<string> = {
   schema: Type.String({ maxLength: MAX_TEXT_LENGTH }),
   parse: (text) => (isStorableText(text) && [...text].length <= MAX_TEXT_LENGTH ? text : undefined),
 };
+
+const idOrder = choice('whether ids ascend, as they do if it is not given, or descend', ['asc', 'desc']);
 
 const csvSeparator = choice('what separates the cells of CSV; a comma if it is not given', separators);
 
@@ -67,13 +72,14 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Ope
     tag: plantsTag,
     summary: 'List plants',
     description:
-      'In ascending order of id. With a `limit` of up to 1000, the header `Link` has the next page. More are sent ' +
+      'In ascending order of id, or descending with `order=desc`. With a `limit` of up to 1000, the header `Link` has the next page. More are sent ' +
       'as a stream, without it: go on `after` the last id until fewer than `limit` come. Without `limit`, all ' +
       'plants are sent. A response that ends early is broken off: go on `after` the last id that arrived. As ' +
       'application/x-ndjson, each line is one NewPlant; text/csv has a line that names the columns id, name and tag.',
     query: {
       limit: decimal(LIMIT, 1, 2 ** 31 - 1),
       after: afterId,
+      order: idOrder,
       tag: tagFilter,
       name: nameFilter,
       separator: csvSeparator,
@@ -82,7 +88,7 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Ope
     response: listResponse(PlantList),
     errors: [],
     async handle({ query, type, httpVersion, signal }) {
-      const { limit, tag, separator } = query;
+      const { limit, order, tag, separator } = query;
       const name = query.name || undefined;
       if (separator !== undefined && type !== CSV_TYPE) {
         throw new PlantStoreError('invalid_plant', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
@@ -92,7 +98,8 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Ope
       if (others !== undefined && type !== JSON_TYPE && httpVersion === '1.0') {
         throw new HttpError('not_acceptable', NEEDS_CHUNKS);
       }
-      const same = parameter('tag', tag) + parameter('name', name) + parameter('separator', separator);
+      const same =
+        parameter('order', order) + parameter('tag', tag) + parameter('name', name) + parameter('separator', separator);
       const nextUrl = next === undefined ? undefined : `?limit=${limit}&after=${next}${same}`;
       return { first, others, nextUrl, separator: separator ?? ',' };
     },

@@ -1,5 +1,6 @@
 import type { CompiledQuery } from 'kysely';
-import type { LoadPlant, PlantBatch, PlantRange, ReadPlants } from '../../../application/ports.ts';
+import { rangeBehind } from '../../../application/list-plants.ts';
+import type { LoadPlant, Order, PlantBatch, PlantRange, ReadPlants } from '../../../application/ports.ts';
 import { batcher } from '../calls/batcher.ts';
 import { maxRunning } from '../calls/connection-shares.ts';
 import { longStatements } from '../calls/long-statements.ts';
@@ -67,7 +68,11 @@ export function plantReader(
     letRequestsArrive,
   });
 
-  const pages = { untagged: pagesBy(selectPages(sql, false)), tagged: pagesBy(selectPages(sql, true)) };
+  const pagesIn = (order: Order) => ({
+    untagged: pagesBy(selectPages(sql, order, false)),
+    tagged: pagesBy(selectPages(sql, order, true)),
+  });
+  const pages = { asc: pagesIn('asc'), desc: pagesIn('desc') };
 
   function pagesBy(select: ReturnType<typeof selectPages>) {
     const readInGroup = batcher<PageRead, PageRow>({
@@ -86,13 +91,15 @@ export function plantReader(
   /** Reads a part of a range by the shorter statement, which Citus cannot run. */
   async function readPage(read: PageRead, call: CallState): Promise<PageRow | undefined> {
     if (await isDistributed()) return undefined;
-    return (read.tag === undefined ? pages.untagged : pages.tagged)(read, call);
+    const { untagged, tagged } = pages[read.order ?? 'asc'];
+    return (read.tag === undefined ? untagged : tagged)(read, call);
   }
 
   /** @param scanned rows to scan at most */
   async function readRange(read: PageRead, scanned: number, call: CallState): Promise<RangeRow> {
     const isSearch = read.name !== undefined;
-    const kind = { isTagged: read.tag !== undefined, isSearch, isLimitHidden: !(await isDistributed()) };
+    const { order = 'asc' } = read;
+    const kind = { order, isTagged: read.tag !== undefined, isSearch, isLimitHidden: !(await isDistributed()) };
     const query = selectRange(sql, kind)({ ...read, scanned, room: READ_TEXT });
     const rowsOfList = mayShareStatement(read) ? rowsOfLarge : rowsOfStream;
     const [row] = await (isSearch ? rowsOfSearch : rowsOfList)(query, call);
@@ -126,7 +133,7 @@ export function plantReader(
       const batch = await readList({ ...range, count }, count + 1);
       if (batch.count > 0 || batch.isLast) return batch;
       // Deleted plants only.
-      return readList({ ...range, from: (batch.lastId ?? range.from) + 1n, count }, count + MORE_SCANNED);
+      return readList({ ...rangeBehind(range, batch.lastId), count }, count + MORE_SCANNED);
     },
   };
 }
@@ -136,8 +143,9 @@ function mayShareStatement({ count }: PageRead): boolean {
   return count <= PAGE_PLANTS;
 }
 
-function batchOf({ count, lines, last, is_last }: RangeRow, { to }: PlantRange): PlantBatch {
-  return { lines: lines ?? '', count, lastId: last ?? undefined, isLast: is_last || last === to };
+function batchOf({ count, lines, last, is_last }: RangeRow, { from, to, order }: PlantRange): PlantBatch {
+  const isEnd = last === (order === 'desc' ? from : to);
+  return { lines: lines ?? '', count, lastId: last ?? undefined, isLast: is_last || isEnd };
 }
 
 function pagesValues(reads: readonly PageRead[]) {

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { PlantRange } from '../../../application/ports.ts';
+import type { Order, PlantRange } from '../../../application/ports.ts';
 import { statement } from '../calls/statement.ts';
 import type { Tables } from '../database.ts';
 import { FAIL_ON_STANDBY, isDeleted, PLANT_JSON, type PlantRow, SIZE } from './plant-columns.ts';
@@ -79,12 +79,25 @@ function filterOf(tag: RawBuilder<unknown> | undefined, name?: RawBuilder<unknow
   };
 }
 
+/** An order of ids in SQL: the clause, the aggregate of the last one, and what comes before it. */
+function orderOf(order: Order) {
+  return order === 'asc'
+    ? { byId: sql`order by id`, last: sql`max(id)`, beforeFirst: (ids: RawBuilder<unknown>) => sql`min(id) ${ids} - 1` }
+    : {
+        byId: sql`order by id desc`,
+        last: sql`min(id)`,
+        beforeFirst: (ids: RawBuilder<unknown>) => sql`max(id) ${ids} + 1`,
+      };
+}
+
 /**
  * The first plants of each range, a row for each in the same order. Without the running total of their texts that
  * `selectRange` has, it takes much less CPU time.
  */
-export function selectPages(tables: Kysely<Tables>, isTagged: boolean) {
+export function selectPages(tables: Kysely<Tables>, order: Order, isTagged: boolean) {
   return statement<PagesValues, PageRow>((parameter) => {
+    const { byId, last, beforeFirst } = orderOf(order);
+    const isBehind = order === 'asc' ? sql`coalesce(last, low) and high` : sql`low and coalesce(last, high)`;
     const { isScanned, isWanted } = filterOf(isTagged ? sql`wanted_tag` : undefined);
     const scanned = sql`most + ${sql.lit(MORE_SCANNED)}`;
     return sql<PageRow>`
@@ -93,30 +106,31 @@ export function selectPages(tables: Kysely<Tables>, isTagged: boolean) {
         ${parameter('lows')}::bigint[], ${parameter('highs')}::bigint[],
         ${parameter('counts')}::int[], ${parameter('tags')}::text[]
       ) with ordinality as wanted (low, high, most, wanted_tag, number), lateral (
-        select count(*)::int as count, count(line)::int as whole, max(id) as last,
-          string_agg(line, ${LINE_FEED} order by id) as lines,
+        select count(*)::int as count, count(line)::int as whole, ${last} as last,
+          string_agg(line, ${LINE_FEED} ${byId}) as lines,
           case when count(*) < most then ${scanned} else 1 end as ahead
         from (
           select id, case when ${SIZE} <= ${parameter('maxSize')} then ${PLANT_JSON} end as line
           from (
             select id, name, tag, deleted from plants
             where id between low and high and ${FAIL_ON_STANDBY} ${isScanned}
-            order by id limit ${scanned}
-          ) as scanned where ${isWanted} order by id limit most
+            ${byId} limit ${scanned}
+          ) as scanned where ${isWanted} ${byId} limit most
         ) as plant
       ) as page, lateral (
         select count(*) < ahead and bool_and(not is_wanted) is not false as is_last,
-          coalesce(min(id) filter (where is_wanted) - 1, max(id)) as last_scanned
+          coalesce(${beforeFirst(sql`filter (where is_wanted)`)}, ${last}) as last_scanned
         from (
           select id, ${isWanted} as is_wanted from plants
-          where id between coalesce(last, low) and high and id is distinct from last ${isScanned}
-          order by id limit ahead
+          where id between ${isBehind} and id is distinct from last ${isScanned}
+          ${byId} limit ahead
         ) as following
       ) as behind order by number`.compile(tables);
   });
 }
 
 interface RangeOptions {
+  readonly order: Order;
   readonly isTagged: boolean;
   readonly isSearch: boolean;
   /**
@@ -127,18 +141,19 @@ interface RangeOptions {
 }
 
 /** The first plants of one range, as many as have room. */
-export function selectRange(tables: Kysely<Tables>, { isTagged, isSearch, isLimitHidden }: RangeOptions) {
+export function selectRange(tables: Kysely<Tables>, { order, isTagged, isSearch, isLimitHidden }: RangeOptions) {
   return statement<RangeValues, RangeRow>((parameter) => {
+    const { byId, last } = orderOf(order);
     const tag = isTagged ? parameter('tag') : undefined;
     const { isScanned, isWanted } = filterOf(tag, isSearch ? parameter('name') : undefined);
     const cap = sql`${parameter('scanned')}::int`;
-    const earlier = sql`earlier as (order by id rows unbounded preceding)`;
+    const earlier = sql`earlier as (${byId} rows unbounded preceding)`;
     // With offset 0, `is_wanted` is computed once for each row, and not for each of its uses; with `order by`, which costs
     // nothing, the rows are not sorted again. Rows without room are not compared: `lower` takes 10 ms for a megabyte.
     const page = (limit: RawBuilder<unknown>) => sql`
       select count(*) filter (where fits and is_wanted)::int as count,
-        string_agg(${PLANT_JSON}, ${LINE_FEED} order by id) filter (where fits and is_wanted) as lines,
-        max(id) filter (where fits) as last, count(*) < ${cap} and count(*) = count(*) filter (where fits) as is_last
+        string_agg(${PLANT_JSON}, ${LINE_FEED} ${byId}) filter (where fits and is_wanted) as lines,
+        ${last} filter (where fits) as last, count(*) < ${cap} and count(*) = count(*) filter (where fits) as is_last
       from (
         select *, has_room and count(*) filter (where is_wanted) over earlier <= ${parameter('count')} as fits
         from (
@@ -148,9 +163,9 @@ export function selectRange(tables: Kysely<Tables>, { isTagged, isSearch, isLimi
             from (
               select id, name, tag, deleted from plants
               where id between ${parameter('from')} and ${parameter('to')} and ${FAIL_ON_STANDBY} ${isScanned}
-              order by id limit ${limit}
+              ${byId} limit ${limit}
             ) as scanned window ${earlier}
-          ) as measured order by id offset 0
+          ) as measured ${byId} offset 0
         ) as looked_at window ${earlier}
       ) as fitting`;
     const hidden = sql`select page.* from unnest(array[${cap}]) as wanted (cap), lateral (${page(sql`cap`)}) as page`;

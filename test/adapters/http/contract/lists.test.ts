@@ -51,7 +51,8 @@ test('is a JSON array of whole records in ascending order of id, with every digi
 
 test('is an empty array, or no line, if there is nothing', async () => {
   const last = 2n ** 63n - 1n;
-  for (const query of ['?tag=none', '?tag=none&limit=1', `?after=${last}`, `?after=${last}&limit=1`]) {
+  const beyond = [`?after=${last}`, `?order=desc&after=${-last - 1n}`];
+  for (const query of ['?tag=none', '?tag=none&limit=1', ...beyond, ...beyond.map((one) => `${one}&limit=1`)]) {
     const response = await list(query);
     expect([response.headers.get('Link'), await response.text()]).toEqual([null, '[]']);
     expect(await text(query, { Accept: 'application/x-ndjson' })).toBe('');
@@ -131,25 +132,28 @@ test.each([-(2n ** 63n), -6n, -5n, 0n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 2n
 );
 
 describe('limit', () => {
-  test.each([1, 2, 4, 5])(
-    '%i gives pages of so many, each leading to the next one, until all were given',
-    async (limit) => {
-      const pages: string[] = [];
-      for (let query: string | undefined = `?limit=${limit}`; query !== undefined; ) {
-        const response: Response = await list(query);
-        pages.push(await response.text());
-        query = nextOf(response);
-      }
-      const expected = Array.from({ length: Math.ceil(plants.length / limit) }, (_, n) =>
-        arrayOf(plants.slice(n * limit, (n + 1) * limit)),
-      );
-      expect(pages).toEqual(expected);
-    },
-  );
+  test.each(
+    [1, 2, 4, 5].flatMap((limit): [number, string, NewPlant[]][] => [
+      [limit, '', plants],
+      [limit, '&order=desc', plants.toReversed()],
+    ]),
+  )('%i%s gives pages of so many, each leading to the next one, until all were given', async (limit, order, plants) => {
+    const pages: string[] = [];
+    for (let query: string | undefined = `?limit=${limit}${order}`; query !== undefined; ) {
+      const response: Response = await list(query);
+      pages.push(await response.text());
+      query = nextOf(response);
+    }
+    const expected = Array.from({ length: Math.ceil(plants.length / limit) }, (_, n) =>
+      arrayOf(plants.slice(n * limit, (n + 1) * limit)),
+    );
+    expect(pages).toEqual(expected);
+  });
 
   test.each([6, 7, 100_000, 2 ** 31 - 1])('%i gives all of them, which has no Link', async (limit) => {
     const response = await list(`?limit=${limit}`);
     expect([response.headers.get('Link'), await response.text()]).toEqual([null, arrayOf(plants)]);
+    expect(await text(`?limit=${limit}&order=desc`)).toBe(arrayOf(plants.toReversed()));
   });
 
   test('keeps the tag in the Link, escaped, which is relative so that it survives a proxy', async () => {
@@ -182,7 +186,7 @@ describe('the query', () => {
   const LIMIT = 'limit must be an integer from 1 to 2147483647 in decimal digits';
   const ID =
     'must be an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign';
-  const KNOWN = 'is unknown: the query may have only limit, after, tag, name, separator';
+  const KNOWN = 'is unknown: the query may have only limit, after, order, tag, name, separator';
 
   test.each([
     ...['0', '-1', '2147483648', '1.0', '01', '+1', '1e3', '', 'all', '9'.repeat(400)].map((n) => [

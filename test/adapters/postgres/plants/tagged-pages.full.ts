@@ -53,7 +53,12 @@ describe.each(tables)('of %s', (_shape, tagOf, tags) => {
     test('pages share statements that scan what they return, and two plants more for each', async () => {
       if (when === 'with statistics') await store.query('vacuum analyze plants');
       const starts = [0n, 1n, 50_000n, 150_000n, 200_000n];
-      const each = tags.flatMap((tag) => starts.map((from) => ({ from, to: BigInt(PLANTS), tag })));
+      const each = tags.flatMap((tag) =>
+        starts.flatMap((from) => [
+          { from, to: BigInt(PLANTS), tag },
+          { from: 1n, to: BigInt(PLANTS) - from, tag, order: 'desc' as const },
+        ]),
+      );
       const ranges = Array.from({ length: 10 }, () => each).flat();
       let returned = 0;
       const plans = await plansOf(async (plants) => {
@@ -68,9 +73,13 @@ describe.each(tables)('of %s', (_shape, tagOf, tags) => {
     test.each([1_000, LARGE - PART / 2])(
       'each statement of a stream or a search behind %i scans some thousand plants',
       async (after) => {
-        const ranges = [...tags, undefined].flatMap((tag) => [undefined, 'none'].map((name) => ({ tag, name })));
-        for (const selected of ranges) {
-          const range = { from: BigInt(after) + 1n, to: BigInt(PLANTS), ...selected };
+        const ranges = [...tags, undefined].flatMap((tag) =>
+          [undefined, 'none'].flatMap((name) => [
+            { tag, name, from: BigInt(after) + 1n, to: BigInt(PLANTS) },
+            { tag, name, from: 1n, to: BigInt(after), order: 'desc' as const },
+          ]),
+        );
+        for (const range of ranges) {
           const plans = await plansOf((plants) => plants.readBatch(range, PART));
           expect(plans.length).toBeGreaterThan(0);
           for (const plan of plans) expect(scanned(plan)).toBeLessThanOrEqual(PART + 2);
