@@ -21,8 +21,14 @@ export interface Delivery {
  * Delivers under a lease until the signal, or until the lease is lost or ends with a failure. It never rejects.
  *
  * @param mayBegin whether requests may begin now, which the signal ends for ever
+ * @param onAdvance called with the lease at each new position
  */
-type DeliverToEndpoint = (lease: Lease, mayBegin: () => boolean, signal: AbortSignal) => Promise<void>;
+type DeliverToEndpoint = (
+  lease: Lease,
+  mayBegin: () => boolean,
+  signal: AbortSignal,
+  onAdvance: (lease: Lease) => void,
+) => Promise<void>;
 
 /** Milliseconds between looks at a lease that has too little time left. */
 const RENEWAL_CHECK = 500;
@@ -35,17 +41,18 @@ export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
   /** When the pauses of all endpoints are over, as `now` counts. */
   let pausesEnd = 0;
 
-  return async (lease, mayBegin, signal) => {
+  return async (lease, mayBegin, signal, onAdvance) => {
     try {
       let current: Lease | undefined = lease;
       while (current !== undefined && !signal.aborted) {
         if (mayBegin()) current = await deliverPage(current, mayBegin, signal);
         else await sleep(RENEWAL_CHECK, signal);
+        if (current !== undefined) onAdvance(current);
       }
     } catch (error) {
       observer.interrupted(error);
       // If that fails too, the lease expires by itself.
-      await positions.release(new Map([[lease.endpoint, lease.holder]])).catch(() => {});
+      await positions.release([lease]).catch(() => {});
     }
   };
 

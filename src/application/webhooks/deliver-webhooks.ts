@@ -12,7 +12,8 @@ const REQUEST_TIME = 16_000;
 
 /** An endpoint that is delivered to. */
 interface Task {
-  readonly holder: string;
+  /** At the position that is stored. */
+  lease: Lease;
   /** As `now` counts; by the clock of this process, the lease never holds for longer than by that of the store. */
   until: number;
   end(): void;
@@ -32,7 +33,7 @@ export function deliverWebhooks(delivery: Delivery & { readonly positions: KeepP
 
   return async (stop) => {
     const tasks = new Map<string, Task>();
-    const held = () => new Map([...tasks].map(([endpoint, { holder }]) => [endpoint, holder]));
+    const held = () => [...tasks.values()].map(({ lease }) => lease);
 
     while (!stop.aborted) {
       await renewAll().catch(observer.interrupted);
@@ -55,18 +56,18 @@ export function deliverWebhooks(delivery: Delivery & { readonly positions: KeepP
 
     /** Begins to deliver once an earlier task of the endpoint, whose lease was lost, has no effect any more. */
     function begin(lease: Lease, until: number): void {
-      const { endpoint, holder } = lease;
+      const { endpoint } = lease;
       const earlier = tasks.get(endpoint);
       const ended = new AbortController();
       const signal = AbortSignal.any([stop, ended.signal]);
       const mayBegin = () => !signal.aborted && now() + REQUEST_TIME <= task.until;
       const done = Promise.resolve(earlier?.done)
-        .then(() => deliver(lease, mayBegin, signal))
+        .then(() => deliver(lease, mayBegin, signal, (advanced) => (task.lease = advanced)))
         .finally(() => {
           // At the end of all, leases that are still held are released together.
           if (tasks.get(endpoint) === task && !stop.aborted) tasks.delete(endpoint);
         });
-      const task: Task = { holder, until, end: () => ended.abort(), done };
+      const task: Task = { lease, until, end: () => ended.abort(), done };
       tasks.set(endpoint, task);
     }
   };

@@ -45,8 +45,8 @@ export interface FailedAttempt {
 }
 
 /**
- * What has become of the lease of an endpoint: it was free and due, and is taken now; it goes on; somebody else has it, or
- * nobody; or nothing is known of the endpoint any more.
+ * What has become of the lease of an endpoint: it is taken now, since it was free and due, or the store was set back; it goes
+ * on; somebody else has it, or nobody; or nothing is known of the endpoint any more.
  */
 export type LeaseOutcome = Lease | 'renewed' | 'lost' | 'missing';
 
@@ -56,9 +56,10 @@ export interface KeepPositions {
    * Takes and renews the leases of all endpoints, for so many milliseconds. A lease that is in use for a moment may have
    * no outcome, and holds as before. An endpoint that was never known begins at the end of the feed.
    *
-   * @param held who holds the lease of each, among the endpoints that have a lease
+   * @param held the leases that go on. One whose position is behind that of the lease, since the store was set back, does
+   * not: it is taken anew, at that position
    */
-  take(held: ReadonlyMap<string, string>, milliseconds: number): Promise<ReadonlyMap<string, LeaseOutcome>>;
+  take(held: readonly Lease[], milliseconds: number): Promise<ReadonlyMap<string, LeaseOutcome>>;
   /**
    * Everything up to the position is acknowledged. Resolves to whether the lease was still the same, at its position;
    * otherwise nothing changes.
@@ -66,8 +67,8 @@ export interface KeepPositions {
   advance(lease: Lease, position: Position): Promise<boolean>;
   /** Notes a failed attempt and ends the lease. Does nothing if another lease has replaced this one. */
   fail(lease: Lease, attempt: FailedAttempt): Promise<void>;
-  /** Ends leases. @param held as for `take` */
-  release(held: ReadonlyMap<string, string>): Promise<void>;
+  /** Ends leases. */
+  release(held: readonly Lease[]): Promise<void>;
 }
 
 /** A plant to announce. */

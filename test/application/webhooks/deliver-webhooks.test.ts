@@ -108,6 +108,17 @@ test('sends some tens at once, no more before all of these are acknowledged, and
   expect(sent).toEqual(numbered(1, 132));
 });
 
+test('sends what is written after the store was set back, which has fewer changes than were sent', async () => {
+  for (let id = 1n; id <= 150n; id++) store.write(id);
+  start();
+  await time.pass(SECOND);
+  expect(sent).toHaveLength(150);
+  store.setBack(100n);
+  store.write(200n);
+  await time.pass(10 * SECOND);
+  expect([sent.slice(150), sentToOther.slice(150)]).toEqual([['plant 200'], ['plant 200']]);
+});
+
 test('sends nothing of the next page once somebody else has the lease', async () => {
   for (let id = 1n; id <= 150n; id++) store.write(id);
   const { acknowledge } = responses();

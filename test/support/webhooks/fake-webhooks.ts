@@ -93,10 +93,14 @@ export function fakeStore(now: () => number, endpoints: readonly string[]) {
             continue;
           }
           const { position, setback } = row;
-          const isDue = !setback?.isParked && row.retryAt <= now() && (row.holder === '' || row.expires < now());
-          if (row.holder !== '' && row.holder === held.get(endpoint)) outcomes.set(endpoint, 'renewed');
+          const lease = held.find((one) => one.endpoint === endpoint);
+          const isHeld = row.holder !== '' && row.holder === lease?.holder;
+          const isSetBack = isHeld && position.changed < lease.position.changed;
+          const isDue =
+            isSetBack || (!setback?.isParked && row.retryAt <= now() && (row.holder === '' || row.expires < now()));
+          if (isHeld && !isSetBack) outcomes.set(endpoint, 'renewed');
           else {
-            if (held.has(endpoint)) outcomes.set(endpoint, 'lost');
+            if (lease !== undefined) outcomes.set(endpoint, 'lost');
             if (!isDue) continue;
             row.holder = `${++leases}`;
             const { failures } = setback ?? { failures: 0 };
@@ -122,9 +126,9 @@ export function fakeStore(now: () => number, endpoints: readonly string[]) {
       }),
     release: (held) =>
       whenAvailable(() => {
-        for (const [endpoint, holder] of held) {
-          const row = rows.get(endpoint);
-          if (row?.holder === holder) row.holder = '';
+        for (const lease of held) {
+          const row = heldRow(lease);
+          if (row !== undefined) row.holder = '';
         }
       }),
   };
@@ -144,6 +148,12 @@ export function fakeStore(now: () => number, endpoints: readonly string[]) {
       const row = rows.get(endpoint);
       if (row === undefined) throw new Error(`${endpoint} has no row`);
       return row;
+    },
+    /** Sets all back to an earlier state, as a promotion with loss does. */
+    setBack(changed: bigint): void {
+      lastChanged = changed;
+      entries.splice(0, entries.length, ...entries.filter((entry) => entry.changed <= changed));
+      for (const row of rows.values()) if (row.position.changed > changed) row.position = { changed, id: changed };
     },
     /** As after a restore to a time before it. */
     forget: (endpoint: string) => rows.delete(endpoint),

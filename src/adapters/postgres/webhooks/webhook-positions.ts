@@ -16,9 +16,15 @@ export const NO_FAILURE = sql`failures = 0, failing_since = null, failing_change
 
 const later = (milliseconds: number) => sql`make_interval(secs => ${milliseconds / 1_000})`;
 
-/** Endpoints and who holds their leases, as rows of (endpoint, held). */
-const rowsOf = (holders: Readonly<Record<string, string | null>>) =>
-  sql`(select key as endpoint, value::uuid as held from jsonb_each_text(${JSON.stringify(holders)}::jsonb)) as wanted`;
+/** Endpoints and their leases, if they are held, as rows: `wanted`. */
+function rowsOf(endpoints: readonly string[], held: readonly Lease[]) {
+  const rows = endpoints.map((endpoint) => {
+    const { holder, position } = held.find((lease) => lease.endpoint === endpoint) ?? {};
+    return { endpoint, held: holder, held_changed: `${position?.changed ?? 0}`, held_id: `${position?.id ?? 0}` };
+  });
+  return sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+    as wanted (endpoint text, held uuid, held_changed bigint, held_id bigint)`;
+}
 
 /** An endpoint: its row as it was, and what has been taken of it, if it has. */
 interface Found {
@@ -63,12 +69,13 @@ export function webhookPositions(
   return {
     async take(held, milliseconds) {
       const fresh = randomUUID();
-      const wanted = Object.fromEntries(endpoints.map((endpoint) => [endpoint, held.get(endpoint) ?? null]));
+      const wanted = rowsOf(endpoints, held);
       const { rows } = await callStore(async () => {
         await ensureEntered();
         return takeLeases(wanted, fresh, milliseconds).execute(database);
       });
-      return new Map(rows.flatMap((found) => outcomeOf(found, held.get(found.endpoint))));
+      const holders = new Map(held.map(({ endpoint, holder }) => [endpoint, holder]));
+      return new Map(rows.flatMap((found) => outcomeOf(found, holders.get(found.endpoint))));
     },
 
     // From another position, the statement runs late, or the table was restored. From the new one, it is repeated.
@@ -89,8 +96,8 @@ export function webhookPositions(
     },
 
     async release(held) {
-      if (held.size === 0) return;
-      const statement = sql`update webhooks set holder = null from ${rowsOf(Object.fromEntries(held))}
+      if (held.length === 0) return;
+      const statement = sql`update webhooks set holder = null from ${rowsOf(endpoints, held)}
         where webhooks.endpoint = wanted.endpoint and holder = held`;
       await callStore(() => statement.execute(database));
     },
@@ -102,15 +109,16 @@ export const OTHER_TABLE =
   'the table plants is another one than that of its position: rewind it, which sends all plants';
 
 /**
- * Rows that are locked are passed over, and their lease is as it was. A lease that expires later than a lease time from
+ * Where the stored position is behind that of the lease that is held, the database was set back, and a fresh holder begins
+ * there. Rows that are locked are passed over, and their lease is as it was. A lease that expires later than a lease time from
  * now is left from another clock. Not `now()`, the start of this statement: a lease that another instance has taken since
  * would seem to expire too late.
  */
-function takeLeases(wanted: Readonly<Record<string, string | null>>, fresh: string, milliseconds: number) {
+function takeLeases(wanted: RawBuilder<unknown>, fresh: string, milliseconds: number) {
   const time = later(milliseconds);
   return sql<Found>`
     with free as (
-      select webhooks.endpoint, held from webhooks join ${rowsOf(wanted)} using (endpoint)
+      select webhooks.endpoint, held, held_changed, held_id from webhooks join ${wanted} using (endpoint)
       where not parked and (
         holder in (held, ${fresh}::uuid)
         or (${IS_DUE} and (holder is null or expires < now() or expires > clock_timestamp() + ${time}))
@@ -120,7 +128,9 @@ function takeLeases(wanted: Readonly<Record<string, string | null>>, fresh: stri
       update webhooks set
         parked = not ${IS_SAME_TABLE},
         reason = case when ${IS_SAME_TABLE} then reason else ${OTHER_TABLE} end,
-        holder = case when not ${IS_SAME_TABLE} then null when holder = held then held else ${fresh}::uuid end,
+        holder = case when not ${IS_SAME_TABLE} then null
+          when holder = held and (webhooks.changed, webhooks.id) >= (held_changed, held_id) then held
+          else ${fresh}::uuid end,
         expires = now() + ${time}
       from free where webhooks.endpoint = free.endpoint
       returning webhooks.*
@@ -128,7 +138,7 @@ function takeLeases(wanted: Readonly<Record<string, string | null>>, fresh: stri
     select wanted.endpoint, found.endpoint is not null as "isKnown", found.holder as before, taken.holder,
       taken.endpoint is not null as "isUpdated", taken.changed, taken.id, taken.failures,
       coalesce(extract(epoch from now() - taken.failing_since) * 1000, 0)::float8 as "failingFor"
-    from ${rowsOf(wanted)} left join webhooks as found using (endpoint)
+    from ${wanted} left join webhooks as found using (endpoint)
     left join taken on taken.endpoint = wanted.endpoint`;
 }
 

@@ -37,8 +37,6 @@ function setback(failing: Position, others: Partial<FailedAttempt> = {}): Failed
   return { failing, reason: 'it responded with 500', failures: 1, retryIn: MINUTE, isParked: false, ...others };
 }
 
-const heldBy = (...leases: readonly Lease[]) => new Map(leases.map(({ endpoint, holder }) => [endpoint, holder]));
-
 const leasesIn = (outcomes: ReadonlyMap<string, LeaseOutcome>) =>
   [...outcomes.values()].filter((outcome) => typeof outcome === 'object');
 
@@ -52,11 +50,11 @@ function webhooksIn(database: Database, names = [ENDPOINT]) {
     plants,
     ...positions,
     /** Takes the lease of the only endpoint, if it can be had. */
-    take: async (milliseconds = MINUTE) => leasesIn(await positions.take(new Map(), milliseconds))[0],
+    take: async (milliseconds = MINUTE) => leasesIn(await positions.take([], milliseconds))[0],
     takeAll: positions.take,
     /** What becomes of a lease, in a word. */
     async renew(lease: Lease, milliseconds = MINUTE) {
-      const outcome = (await positions.take(heldBy(lease), milliseconds)).get(lease.endpoint);
+      const outcome = (await positions.take([lease], milliseconds)).get(lease.endpoint);
       return typeof outcome === 'object' ? 'taken' : outcome;
     },
     add: () => callStore(async () => ensureEntered()),
@@ -106,7 +104,7 @@ describe.each([
     await store.add();
     const lease = await taken();
     await store.query('delete from webhooks');
-    expect(await store.takeAll(new Map(), MINUTE)).toEqual(new Map([[ENDPOINT, 'missing']]));
+    expect(await store.takeAll([], MINUTE)).toEqual(new Map([[ENDPOINT, 'missing']]));
     expect(await store.renew(lease)).toBe('missing');
     expect(await readiness(opened.database, [{ name: ENDPOINT }])()).toBe(
       `the webhook of ${ENDPOINT} gets nothing: ${MISSING_ROW}`,
@@ -174,7 +172,7 @@ describe.each([
     test('is held by one at a time, until it is released or expires by the clock of the database', async () => {
       const first = await taken();
       expect(await store.take()).toBeUndefined();
-      await store.release(heldBy(first));
+      await store.release([first]);
       await taken(50);
       await eventually(async () => (await store.take()) !== undefined);
       expect(await store.take()).toBeUndefined();
@@ -196,12 +194,26 @@ describe.each([
       expect(await store.renew(second)).toBe('renewed');
       expect(await store.advance(first, { changed: 9n, id: 9n })).toBe(false);
       await store.fail(first, setback({ changed: 1n, id: 1n }));
-      await store.release(heldBy(first));
+      await store.release([first]);
       expect(await store.take()).toBeUndefined();
       expect(await state()).toMatchObject({ position: START, failures: 0 });
       expect(await store.advance(second, { changed: 9n, id: -9n })).toBe(true);
-      await store.release(heldBy(second));
+      await store.release([second]);
       expect((await taken()).position).toEqual({ changed: 9n, id: -9n });
+    });
+
+    test('begins anew, with another holder, where the database was set back to a position before it', async () => {
+      await store.plants.add(plant(1n));
+      const lease = await taken();
+      const { entries } = await store.readEntries(lease.position);
+      const last = entries.at(-1) ?? START;
+      await store.advance(lease, last);
+      const advanced = { ...lease, position: { changed: last.changed, id: last.id } };
+      expect(await store.renew(advanced)).toBe('renewed');
+      await store.query(`update webhooks set changed = ${lease.position.changed}, id = ${lease.position.id}`);
+      const again = (await store.takeAll([advanced], MINUTE)).get(ENDPOINT);
+      expect(again).toMatchObject({ position: lease.position, holder: expect.not.stringMatching(lease.holder) });
+      expect(await store.renew(advanced)).toBe('lost');
     });
 
     test('is not had again by who has held it, and no statement that runs late sets the position back', async () => {
@@ -214,8 +226,8 @@ describe.each([
       for (const _ of [1, 2]) expect(await store.advance(first, position)).toBe(true);
       expect(await store.advance({ ...first, position }, next)).toBe(true);
       expect(await store.advance(first, position)).toBe(false);
-      await store.release(heldBy(first));
-      const again = await store.takeAll(heldBy(first), MINUTE);
+      await store.release([first]);
+      const again = await store.takeAll([first], MINUTE);
       expect(leasesIn(again)).toMatchObject([{ position: next, holder: expect.not.stringMatching(first.holder) }]);
     });
 
@@ -223,25 +235,25 @@ describe.each([
       const names = Array.from({ length: 100 }, (_, n) => `hooks.example "${n}", {}`);
       const many = webhooksIn(opened.database, names);
       const other = webhooksIn(opened.database, names);
-      const first = leasesIn(await many.takeAll(new Map(), MINUTE));
+      const first = leasesIn(await many.takeAll([], MINUTE));
       expect(first.map(({ endpoint }) => endpoint).sort()).toEqual(names.toSorted());
       const [one, two, ...others] = first;
       if (one === undefined || two === undefined) throw new Error('no lease');
       await many.advance(one, { changed: 9n, id: 9n });
-      await many.release(heldBy(one, two));
-      const second = leasesIn(await other.takeAll(new Map(), MINUTE));
+      await many.release([one, two]);
+      const second = leasesIn(await other.takeAll([], MINUTE));
       expect(new Map(second.map(({ endpoint, position }) => [endpoint, position]))).toEqual(
         new Map([
           [one.endpoint, { changed: 9n, id: 9n }],
           [two.endpoint, START],
         ]),
       );
-      const renewed = await many.takeAll(heldBy(...first), MINUTE);
+      const renewed = await many.takeAll(first, MINUTE);
       expect(renewed).toEqual(
         new Map(first.map((lease) => [lease.endpoint, others.includes(lease) ? 'renewed' : 'lost'])),
       );
-      await many.release(heldBy(...others));
-      expect(leasesIn(await other.takeAll(heldBy(...second), MINUTE))).toHaveLength(others.length);
+      await many.release(others);
+      expect(leasesIn(await other.takeAll(second, MINUTE))).toHaveLength(others.length);
     });
 
     test('that expires later than it can is left from another clock, and free', async () => {
@@ -395,7 +407,7 @@ describe.each([
       const { entries } = await store.readEntries(START);
       const lease = await taken();
       await store.advance(lease, entries[0] ?? START);
-      await store.release(heldBy(lease));
+      await store.release([lease]);
       await store.plants.add(plant(2n));
     });
     afterEach(() => inParts('drop table dumped; drop table others'));
