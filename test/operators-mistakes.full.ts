@@ -10,8 +10,9 @@ import { embeddedDatabase } from '../src/adapters/postgres/embedded/embedded-dat
 import { openFailure } from '../src/adapters/postgres/embedded/open-pglite.ts';
 import { migrateUp } from '../src/adapters/postgres/schema/migrator.ts';
 import { startPostgresServer } from '../tooling/postgres-server.ts';
-import { post, refusalOf, TOKEN } from './support/api-server.ts';
+import { get, post, refusalOf, TOKEN } from './support/api-server.ts';
 import { embeddedFolder } from './support/embedded-template.ts';
+import { eventually } from './support/eventually.ts';
 import { atEnd, forAllTests } from './support/lifetimes.ts';
 import { listening } from './support/servers/local-server.ts';
 import {
@@ -202,14 +203,23 @@ describe('a database', () => {
     expect((await post(service.apiUrl, plant)).status).toBe(200);
   });
 
-  test('whose table plants a crash would empty stores nothing until that is fixed', async () => {
-    const database = await migratedDatabase();
-    await database.query('alter table plants set unlogged');
-    const service = await startOn(database.url);
-    expect(await refusalOf(await post(service.apiUrl, plant))).toEqual([503, 50300, expect.any(String)]);
-    await database.query('alter table plants set logged');
-    expect((await post(service.apiUrl, plant)).status).toBe(200);
-  });
+  test.each([true, false])(
+    'whose table plants a crash would empty, from the start: %s, stores nothing until that is fixed',
+    async (isEarly) => {
+      const database = await migratedDatabase();
+      const damage = () => database.query('alter table plants set unlogged');
+      if (isEarly) await damage();
+      const service = await startOn(database.url);
+      if (!isEarly) {
+        expect((await post(service.apiUrl, plant)).status).toBe(200);
+        await damage();
+        await eventually(async () => (await post(service.apiUrl, plant)).status !== 200);
+      }
+      expect(await refusalOf(await post(service.apiUrl, plant))).toEqual([503, 50300, expect.any(String)]);
+      await database.query('alter table plants set logged');
+      expect((await post(service.apiUrl, plant)).status).toBe(200);
+    },
+  );
 
   test('that became read-only is not ready, and is again on fresh connections once it is not', async () => {
     const database = await migratedDatabase();
@@ -350,13 +360,23 @@ describe('a server that asks for passwords', () => {
     await database.query('grant select on kysely_migration, change_feed to plants');
     await database.query('grant update (store, recorded) on change_feed to plants');
     await database.query('grant select, insert, update on plants to plants');
-    await database.query('alter table plants enable row level security');
     const service = await startOn(urlFor('plants', 'right-password'));
+    const { apiUrl } = service;
+    const paths = ['/plants/1', '/plants', '/plants?limit=10', '/plants?limit=10&name=x', '/changes'];
+    const statuses = async () => [
+      (await post(apiUrl, plant)).status,
+      ...(await Promise.all(paths.map((path) => get(apiUrl, path)))).map(({ status }) => status),
+    ];
+    const all = ['', ...paths];
+    expect(await statuses()).toEqual(all.map(() => 200));
+    await database.query('alter table plants enable row level security');
+    expect(await statuses()).toEqual(all.map(() => 503));
     expect(await databaseCheck(service)).toBe(
       'row-level security applies to this role on the table plants and may refuse or hide plants: ' +
         'run ALTER TABLE plants DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS',
     );
     await database.query('alter table plants disable row level security');
     expect(await databaseCheck(service)).toBe('ok');
+    expect(await statuses()).toEqual(all.map(() => 200));
   });
 });

@@ -36,6 +36,8 @@ export function readiness(
   const nodesProblem = nodesCheck(database);
   let logged: string | undefined;
   return sharedRun(async () => {
+    // First: what else fails then only follows from it.
+    await requireSafeTable(database).catch((error) => Promise.reject(withAdvice(error)));
     await requireMigrations(database);
     try {
       // At once: one after another, they would take longer than a probe waits if the database is far away or busy.
@@ -43,7 +45,6 @@ export function readiness(
         tableProblem(database, endpoints.length > 0),
         dangers(database),
         database.verify?.(),
-        requireSafeTable(database),
         database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING)),
       ]);
       const first =

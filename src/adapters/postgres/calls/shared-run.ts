@@ -1,3 +1,5 @@
+import { SchemaError } from '../errors.ts';
+
 /** Lets concurrent callers with the same key share one run of the work; a caller after its end starts another run. */
 export function sharedRuns<Result>(): (key: string, work: () => Promise<Result>) => Promise<Result> {
   const running = new Map<string, Promise<Result>>();
@@ -26,4 +28,31 @@ export function untilPassed(check: () => Promise<void>): () => Promise<void> | u
     hasPassed = true;
   });
   return () => (hasPassed ? undefined : run());
+}
+
+/**
+ * Makes a check again when so many milliseconds have passed since the last one. Callers wait for it only while it has not
+ * passed; one that cannot be made changes nothing.
+ *
+ * @returns a function that returns undefined while it has passed
+ */
+export function checkedAgain(check: () => Promise<void>, milliseconds: number): () => Promise<void> | undefined {
+  let hasPassed = false;
+  let next = Number.NEGATIVE_INFINITY;
+  const run = sharedRun(async () => {
+    try {
+      await check();
+      hasPassed = true;
+    } catch (error) {
+      if (error instanceof SchemaError) hasPassed = false;
+      throw error;
+    } finally {
+      next = performance.now() + milliseconds;
+    }
+  });
+  return () => {
+    if (!hasPassed) return run();
+    if (performance.now() >= next) run().catch(() => {});
+    return undefined;
+  };
 }

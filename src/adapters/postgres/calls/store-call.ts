@@ -35,8 +35,8 @@ interface OpenCall extends CallState {
   isOpen: boolean;
 }
 
-/** Milliseconds to wait after a transient failure. */
-const RETRY_DELAY = 50;
+/** Milliseconds to wait after a transient failure: twice as long after each, from the first to the last of these. */
+const PAUSE = { first: 50, longest: 1_000 };
 
 /** Every statement for a request goes through this: migration gate, retry, deadline and the translation of errors. */
 export function storeCalls({ schemaReady, timeout, onFailure }: StoreCallOptions): CallStore {
@@ -46,6 +46,7 @@ export function storeCalls({ schemaReady, timeout, onFailure }: StoreCallOptions
     isDefinitive: ((result: T) => boolean) | undefined,
   ): Promise<T> {
     let isUncertain = false;
+    let pause = PAUSE.first;
     for (;;) {
       const { maxShared } = call;
       try {
@@ -60,9 +61,11 @@ export function storeCalls({ schemaReady, timeout, onFailure }: StoreCallOptions
         onFailure?.(error);
         isUncertain ||= isOutcomeUnknown(error);
         if (call.maxShared < maxShared && call.isOpen) continue;
-        if (classify(error) !== 'transient' || performance.now() + RETRY_DELAY >= call.deadline)
-          throw toPortError(error);
-        await delay(RETRY_DELAY);
+        // A run that this call has joined was given up with the call that began it.
+        if (error === CALL_CLOSED && call.isOpen) continue;
+        if (classify(error) !== 'transient' || performance.now() + pause >= call.deadline) throw toPortError(error);
+        await delay(pause);
+        pause = Math.min(2 * pause, PAUSE.longest);
       }
     }
   }

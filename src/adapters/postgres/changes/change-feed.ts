@@ -2,7 +2,7 @@ import type { CompiledQuery } from 'kysely';
 import type { Changes, ChangesQuery, Position } from '../../../application/ports.ts';
 import { semaphore } from '../calls/semaphore.ts';
 import { sharedRuns } from '../calls/shared-run.ts';
-import type { CallStore } from '../calls/store-call.ts';
+import type { CallState, CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import { READ_TEXT } from '../plants/plant-columns.ts';
 import { type Cursor, decodeCursor, encodeCursor, LAST, nextCursor, positionOf, START } from './change-cursor.ts';
@@ -37,20 +37,25 @@ export function changeFeed(database: Database, callStore: CallStore) {
   /** Readers that waited for the same part share a statement. @returns also when it began, as performance.now() counts */
   function shared({ position }: Cursor, until: Position, count: number) {
     const key = [count, position.changed, position.id, until.changed, until.id].join();
-    return sharedRead(key, async () => {
-      const began = performance.now();
-      return { row: await read(position, until, count), began };
-    });
+    // Each in a call of its own, so that nobody has the deadline of another.
+    return callStore((call) =>
+      sharedRead(key, async () => {
+        const began = performance.now();
+        return { row: await rowOf(partBetween(position, until, count), call), began };
+      }),
+    );
   }
 
-  async function readRow<Row extends StateRow>(query: CompiledQuery<Row>): Promise<Row> {
-    const [row] = await callStore((call) => feedStatement(() => rowsOf(query), call));
+  async function rowOf<Row extends StateRow>(query: CompiledQuery<Row>, call: CallState): Promise<Row> {
+    const [row] = await feedStatement(() => rowsOf(query), call);
     return row;
   }
 
-  function read({ changed, id }: Position, until: Position, count: number): Promise<ChangesRow> {
+  const readRow = <Row extends StateRow>(query: CompiledQuery<Row>) => callStore((call) => rowOf(query, call));
+
+  function partBetween({ changed, id }: Position, until: Position, count: number): CompiledQuery<ChangesRow> {
     const range = { afterChanged: changed, afterId: id, untilChanged: until.changed, untilId: until.id };
-    return readRow(changesBetween({ ...range, count, room: READ_TEXT }));
+    return changesBetween({ ...range, count, room: READ_TEXT });
   }
 
   async function waitForChanges(from: Cursor, limit: number, end: number, signal: AbortSignal): Promise<Part> {
@@ -84,7 +89,7 @@ export function changeFeed(database: Database, callStore: CallStore) {
     let cursor = after === undefined ? undefined : decodeCursor(after);
     if (cursor === undefined || wait === 0) {
       // Not shared: a statement that has begun may not see what this client has just written.
-      const part = partFor(cursor, await read(cursor?.position ?? START, LAST, limit));
+      const part = partFor(cursor, await readRow(partBetween(cursor?.position ?? START, LAST, limit)));
       if (part.changes !== '' || wait === 0) return { ...part, next: encodeCursor(part.next) };
       cursor = part.next;
     }

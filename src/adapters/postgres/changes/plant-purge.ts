@@ -3,6 +3,7 @@ import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
 import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
 import { SETTLED } from './change-epoch.ts';
+import { requireChangeFeed } from './change-feed-check.ts';
 
 /** Which deleted plants to forget. */
 export interface PurgeSelection {
@@ -25,6 +26,8 @@ const SCANNED = 5_000;
 export function plantPurge(database: Database, callStore: CallStore) {
   async function purgePart(scan: Scan, isDryRun: boolean): Promise<Part> {
     const feed = (await database.isDistributed()) ? NO_FEED : FEED;
+    // After a restore, rows that are ahead of the server's transactions would never count as settled.
+    if (feed === FEED) await requireChangeFeed(database);
     const { rows } = await (isDryRun ? counted(scan, feed) : purged(scan, feed)).execute(database.sql);
     return rows[0] ?? { count: 0, end: null };
   }

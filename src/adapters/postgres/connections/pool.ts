@@ -7,6 +7,7 @@ import { connectionError } from '../errors.ts';
 import { abandonedStatements } from './abandoned-statements.ts';
 import { kyselyDialect } from './kysely-dialect.ts';
 import { poolClientClass } from './pool-client.ts';
+import { reconnection } from './reconnection.ts';
 import { serverLimits } from './server-limits.ts';
 import { beginSession, requireSafeSettings } from './session.ts';
 import { type SupervisedClient, supervised } from './supervised-client.ts';
@@ -74,16 +75,19 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     ...current(),
     query_timeout: connectTimeout,
   }));
+  const failed = reconnection();
   const supervisor = {
     deadline: statementTimeout * 2,
     tryAbandon: abandoned.tryAdd,
     invalidateOpenedBefore(time: number) {
       validSince = Math.max(validSince, time);
+      failed.note();
     },
   };
 
   async function validConnection(): Promise<SupervisedClient> {
     for (;;) {
+      if (pool.idleCount === 0) await failed.pause();
       const client = await connect();
       const connection = connections.get(client);
       if (connection !== undefined && connection.openedAt >= validSince) return connection;
@@ -96,6 +100,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
       return await pool.connect();
     } catch (error) {
       if (limits.omitIfRefused(error)) return connect();
+      failed.note();
       throw connectionError(error);
     }
   }

@@ -8,10 +8,13 @@ import { lockTimeout } from './server-limits.ts';
  * A role without synchronous commits would let a crash take plants that got 200, and so would `local` where there is a
  * synchronous standby. Other values are the operator's choice.
  *
+ * With row_security off, Postgres refuses a statement from which a policy would hide rows (SQLSTATE 42501).
+ *
  * JIT compilation does not pay for statements as short as these, but on large tables the planner would choose it: it takes
  * a limit that it does not know for a tenth of the rows. Behind PgBouncer, the role's own settings apply (docs/postgres.md).
  */
 const BEGIN = `select pg_backend_pid() as backend, set_config('jit', 'off', false),
+  set_config('row_security', 'off', false),
   case when current_setting('synchronous_commit') in ('off', 'local')
     then set_config('synchronous_commit', 'on', false) end`;
 

@@ -70,6 +70,8 @@ export function supervised(client: ClientBase, backend: number, supervisor: Supe
   async function explained(thrown: unknown): Promise<unknown> {
     if (thrown instanceof UnknownOutcomeError) return thrown;
     if (sqlState(thrown) !== undefined) return explainInternalError(thrown, send);
+    // A value that pg cannot encode, for example.
+    if (thrown instanceof TypeError) return thrown;
     // An error that is not Postgres's own is pg's, of a connection that is lost or breaks the protocol.
     return new UnknownOutcomeError('lost_connection', (thrown as Error).message, { cause: thrown });
   }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { untilPassed } from '../calls/shared-run.ts';
+import { checkedAgain, untilPassed } from '../calls/shared-run.ts';
 import type { Database } from '../database.ts';
 import { SchemaError } from '../errors.ts';
 import { withAdvice } from './advice.ts';
@@ -19,16 +19,20 @@ export async function requireMigrations(database: Database): Promise<MigrationSt
   }
 }
 
+/** Milliseconds for which a table counts as safe once it was. */
+const SAFE_FOR = 1_000;
+
 /**
- * Creates the check before every use of the schema, which remembers success.
+ * Creates the check before every use of the schema: all migrations are applied, which it remembers, and the table keeps what
+ * it is given, which it checks again while it is in use, since an operator or a restore can change that.
  *
- * @returns a function that returns undefined once all migrations are applied and the table keeps what it is given; until
- * then, it rejects with why not
+ * @returns a function that returns undefined while both are so; otherwise it rejects with why not
  */
 export function migrationGate(database: Database, log: Logger): () => Promise<void> | undefined {
-  return untilPassed(async () => {
+  const migrated = untilPassed(async () => {
     const { unknown } = await requireMigrations(database);
-    await requireSafeTable(database);
     if (unknown.length > 0) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
   });
+  const safe = checkedAgain(() => requireSafeTable(database), SAFE_FOR);
+  return () => migrated()?.then(safe) ?? safe();
 }

@@ -31,18 +31,16 @@ export function webhookEntries(
   const rowsOf = feedReader(database);
   const sharedRead = sharedRuns<Awaited<ReturnType<ReadEntries['readEntries']>>>();
 
-  const read: ReadEntries['readEntries'] = ({ changed, id }) =>
-    callStore((call) =>
-      pageStatement(async () => {
-        const rows = await rowsOf(page({ changed, id }));
-        return { epoch: rows[0].epoch, entries: rows.flatMap(entryOf) };
-      }, call),
-    );
+  async function read({ changed, id }: Position) {
+    const rows = await rowsOf(page({ changed, id }));
+    return { epoch: rows[0].epoch, entries: rows.flatMap(entryOf) };
+  }
 
   return {
     awaitEntries,
-    /** Endpoints at one position share a statement. */
-    readEntries: (after) => sharedRead(`${after.changed}/${after.id}`, () => read(after)),
+    /** Endpoints at one position share a statement, each in a call of its own. */
+    readEntries: (after) =>
+      callStore((call) => sharedRead(`${after.changed}/${after.id}`, () => pageStatement(() => read(after), call))),
   };
 }
 

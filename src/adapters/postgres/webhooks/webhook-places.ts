@@ -53,8 +53,7 @@ export function placesGate(
   schemaReady: () => Promise<void> | undefined,
   log: Logger,
 ): () => Promise<void> | undefined {
-  return untilPassed(async () => {
-    await schemaReady();
+  const entered = untilPassed(async () => {
     try {
       await ensureEntered();
     } catch (err) {
@@ -62,6 +61,7 @@ export function placesGate(
       log.error({ err }, 'plants are accepted, but not announced by webhooks until the database permits it');
     }
   });
+  return () => schemaReady()?.then(entered) ?? entered();
 }
 
 /** Whether the database lacks a right, a table or the feed of changes. */

@@ -1,5 +1,8 @@
 import { expect, test } from '@jest/globals';
+import { semaphore } from '../../../../src/adapters/postgres/calls/semaphore.ts';
+import { sharedRuns } from '../../../../src/adapters/postgres/calls/shared-run.ts';
 import { type CallState, storeCalls } from '../../../../src/adapters/postgres/calls/store-call.ts';
+import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { connectionError, UnknownOutcomeError } from '../../../../src/adapters/postgres/errors.ts';
 import { eventually } from '../../../support/eventually.ts';
 
@@ -101,4 +104,34 @@ test('keeps no timer when all is done', async () => {
   const before = timers();
   await calls()(async () => {});
   await eventually(async () => timers() <= before + 1);
+});
+
+test('pauses longer after each failure, up to a second', async () => {
+  const attempts: number[] = [];
+  const call = calls(3_000)(async () => {
+    attempts.push(performance.now());
+    throw lost();
+  });
+  await expect(call).rejects.toMatchObject({ code: 'store_unavailable' });
+  const pauses = attempts.slice(1).map((time, n) => time - (attempts[n] ?? 0));
+  // Timers are never early by more than a millisecond, and may be late.
+  const least = [50, 100, 200, 400, 800, 1_000];
+  expect(pauses.length).toBeGreaterThan(2);
+  expect(pauses.length).toBeLessThanOrEqual(least.length);
+  for (const [n, pause] of pauses.entries()) expect(pause).toBeGreaterThan((least[n] ?? 0) - 2);
+});
+
+test('lets a call that joins the run of another have its own deadline', async () => {
+  const share = sharedRuns<string>();
+  const slow = semaphore({ connections: 1 } as Database, 'finds');
+  const hangs = Promise.withResolvers<string>();
+  const read = (timeout: number, work: () => Promise<string>) =>
+    calls(timeout)((call) => share('a page', () => slow(work, call)));
+  const busy = calls()((call) => slow(() => hangs.promise, call));
+  const first = read(50, async () => 'never begun');
+  const joined = read(60_000, async () => 'the page');
+  await expect(first).rejects.toMatchObject({ code: 'store_unavailable' });
+  hangs.resolve('');
+  await busy;
+  expect(await joined).toBe('the page');
 });

@@ -253,12 +253,14 @@ describe.each([
       await store.query('update plants set changed = 1000000000000 + id');
     });
 
-    test('says so, refuses the feed, and goes on with all else', async () => {
+    test('says so, refuses the feed and purges, and goes on with all else', async () => {
       expect(await readiness(opened.database)()).toContain('run npm run migrate');
-      await expect(readPage(store.plants, undefined, 10)).rejects.toMatchObject({
-        code: 'store_unavailable',
-        cause: expect.objectContaining({ message: expect.stringContaining('run npm run migrate') }),
-      });
+      for (const refused of [readPage(store.plants, undefined, 10), store.purge(), store.purge({ isDryRun: true })]) {
+        await expect(refused).rejects.toMatchObject({
+          code: 'store_unavailable',
+          cause: expect.objectContaining({ message: expect.stringContaining('run npm run migrate') }),
+        });
+      }
       expect(await store.plants.find(1n)).toEqual(plant(1n));
       expect(await store.plants.add(plant(4n))).toBe('created');
       expect(await damagedMigrations(opened.database)).toEqual([NAME]);

@@ -1,9 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, expect, test } from '@jest/globals';
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { eventuallySucceeds } from '../../../support/eventually.ts';
+import { eventually, eventuallySucceeds } from '../../../support/eventually.ts';
 import { forEachTest } from '../../../support/lifetimes.ts';
+import { many } from '../../../support/plants/plant-lines.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
 
@@ -68,6 +70,35 @@ test.each([
   const ended = network.cutNext(statement, fault);
   expect(await plantsIn(database).find(1n)).toBeUndefined();
   await ended;
+});
+
+test('closes no other connection after a value that cannot be encoded, which is a defect', async () => {
+  const plants = plantsIn(database, { batchRows: 1 });
+  await Promise.all(many(CREATE_CONNECTIONS).map((plant) => plants.add(plant)));
+  const endless: { self?: unknown } = {};
+  endless.self = endless;
+  await expect(database.sql.executeQuery(CompiledQuery.raw('select $1', [endless]))).rejects.toThrow(TypeError);
+  await storedPlants(database);
+  await eventually(() => network.connections() < CREATE_CONNECTIONS);
+  expect(network.connections()).toBe(CREATE_CONNECTIONS - 1);
+});
+
+test('opens few connections to a server that takes no writes, however many requests it gets', async () => {
+  const { url, query } = await migratedDatabase();
+  const name = new URL(url).pathname.slice(1);
+  await query(`alter database ${name} set default_transaction_read_only = on`);
+  const plants = plantsIn(connect(url), { timeout: 2_000 });
+  const refused: Promise<unknown>[] = [];
+  for (const plant of many(100)) {
+    refused.push(expect(plants.add(plant)).rejects.toMatchObject({ code: 'store_unavailable' }));
+    await delay(20);
+  }
+  await Promise.all(refused);
+  // Each query of this test is one, too.
+  const sessions = async () =>
+    Number((await query('select sessions from pg_stat_database where datname = current_database()'))[0]?.sessions);
+  await eventually(async () => (await sessions()) > 4);
+  expect(await sessions()).toBeLessThan(25);
 });
 
 test.each([
