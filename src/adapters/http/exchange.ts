@@ -37,9 +37,9 @@ export interface Exchange {
   bytesOut: number | undefined;
   /**
    * When the next request of the connection is read: at once if this request was admitted, after this iteration of the
-   * event loop if it was refused or needed no admission, and after a second if it was refused for overload.
+   * event loop if it was refused or needed no admission.
    */
-  readsNext: 'at once' | 'after this iteration' | 'after a second';
+  readsNext: 'at once' | 'after this iteration';
 }
 
 /** A client's own request id is kept if it is short and safe in a log and a header. */

@@ -75,6 +75,11 @@ export class HttpError extends Error {
   }
 }
 
+/** Whether this refuses a request because there are too many at once. */
+export function isOverload(thrown: unknown): boolean {
+  return thrown instanceof HttpError && thrown.code === 'overloaded';
+}
+
 export interface ErrorResponse {
   readonly status: number;
   readonly error: number;

@@ -1,7 +1,7 @@
 import Router from '@koa/router';
 import compose from 'koa-compose';
 import { type Exchange, fail } from '../exchange.ts';
-import { HttpError } from '../http-errors.ts';
+import { HttpError, isOverload } from '../http-errors.ts';
 import type { ExchangeContext, ExchangeMiddleware } from './exchange-context.ts';
 import { respond } from './response.ts';
 import { contextOf } from './undocumented-koa.ts';
@@ -38,7 +38,7 @@ export function koaApp(
       // A preflight, for which the middleware for CORS only sets the status.
       if (!ctx.res.headersSent) respond(ctx, { status: ctx.status, headers: {}, body: undefined });
     } catch (thrown) {
-      if (thrown instanceof HttpError && thrown.code === 'overloaded') exchange.readsNext = 'after a second';
+      if (isOverload(thrown)) exchange.readsNext = 'after this iteration';
       respond(ctx, fail(exchange, thrown));
     }
   };

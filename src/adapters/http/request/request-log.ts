@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Exchange } from '../exchange.ts';
+import { isOverload } from '../http-errors.ts';
 
 /** Notified of every request, for metrics. Its methods must be fast and must not throw. */
 export interface RequestObserver {
@@ -33,13 +34,13 @@ export function requestLog(
   write: ((line: string) => void) | undefined,
   observer?: RequestObserver,
 ): (exchange: Exchange) => void {
-  return ({ request, response, startedAt, requestId, operation, failure, bytesOut, readsNext }) => {
+  return ({ request, response, startedAt, requestId, operation, failure, bytesOut }) => {
     const milliseconds = performance.now() - startedAt;
     // A response that is not sent yet has Node's default status.
     const status = response.headersSent ? response.statusCode : undefined;
     const error = failure?.error;
     observer?.requestEnded(operation, status, error, milliseconds);
-    if (readsNext === 'after a second') observer?.overloaded();
+    if (isOverload(failure?.thrown)) observer?.overloaded();
     // Not by the status: a stream can break off after its 200.
     const isFailure = error !== undefined && error >= 50_000;
     if (!isFailure && write === undefined) return;

@@ -6,9 +6,6 @@ import { stopParsing } from './undocumented-node.ts';
 /** Requests that may wait on a connection behind the request in progress. */
 export const MAX_WAITING = 16;
 
-/** Milliseconds, the same as Retry-After: clients that respect it are not affected. */
-const OVERLOAD_PAUSE = 1_000;
-
 type Begin = (connection: Connection, request: IncomingMessage, response: ServerResponse) => void;
 
 /**
@@ -85,8 +82,7 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
      * After one that was not admitted, or behind which others wait, it begins in the next iteration of the event loop:
      * a client that sends one request after another would keep all others waiting. And while libuv finds a thousand
      * sockets readable, it polls again within the iteration (uv__io_poll), so clients that retry at once would delay
-     * timers and new database connections for seconds. After a refusal for overload it begins a second later:
-     * otherwise those clients would take processing time from the admitted requests, and the overload would never end.
+     * timers and new database connections for seconds.
      */
     end({ connection, readsNext }: Exchange): void {
       if (readsNext === 'at once' && connection.waiting.length === 0) {
@@ -94,8 +90,7 @@ export function requestOrder(begin: Begin, refuse: (error: Error, connection: Co
         return;
       }
       pauseReading(connection);
-      if (readsNext === 'after a second') setTimeout(readNext, OVERLOAD_PAUSE, connection).unref();
-      else setImmediate(readNext, connection);
+      setImmediate(readNext, connection);
     },
 
     /** The parser could not read a request, or its time is up. */

@@ -208,19 +208,6 @@ describe('requests of one connection', () => {
     await readByService();
     expect(calls).toEqual(['find', 'find']);
   });
-
-  test('begin a second after a refusal for overload', async () => {
-    const { calls, store, release } = held();
-    server = await startApiServer({ plants: store, maxRequests: 1 });
-    const first = get(server.url, '/plants/1');
-    await eventually(() => calls.length === 1);
-    const sent = send(read() + read(CLOSE));
-    await eventually(() => statuses(sent.received).length === 1);
-    await release();
-    await release();
-    expect((await first).status).toBe(200);
-    expect(await sent.statuses()).toEqual([503, 200]);
-  });
 });
 
 describe('time', () => {
