@@ -1,6 +1,7 @@
 import { api } from '../adapters/http/api.ts';
 import { management, type ReadinessCheck } from '../adapters/http/management.ts';
 import { serve } from '../adapters/http/sockets/server.ts';
+import { sharedRun } from '../adapters/postgres/calls/shared-run.ts';
 import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
 import { fullDisk } from '../adapters/postgres/full-disk.ts';
 import { postgresPlants } from '../adapters/postgres/postgres-plants.ts';
@@ -101,8 +102,9 @@ async function start(
     streams: app.streams,
     followers: app.followers,
     connections: () => database.connectionUse?.() ?? {},
-    changesLag: plants.changesLag,
-    transactionIdsLeft: () => callStore(() => transactionIdsLeft(database)),
+    // A scrape does not wait for them for long, and the next one must not begin them again.
+    changesLag: sharedRun(plants.changesLag),
+    transactionIdsLeft: sharedRun(() => callStore(() => transactionIdsLeft(database))),
     diskFailures: disk.failures,
     droppedLines,
   });

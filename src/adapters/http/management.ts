@@ -15,8 +15,8 @@ import type { ServedApp } from './sockets/server.ts';
  */
 export type ReadinessCheck = () => Promise<string | undefined>;
 
-/** Milliseconds. */
-const CHECK_TIMEOUT = 1_000;
+/** Milliseconds: less than the second after which many probes give up, and would not see what is wrong. */
+const CHECK_TIMEOUT = 800;
 
 /** Prometheus's text format. */
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';

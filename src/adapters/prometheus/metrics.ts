@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { EndpointState } from '../../application/webhooks/ports.ts';
+import { inTime } from './in-time.ts';
 import { requestMetrics } from './request-metrics.ts';
 import { webhookMetrics } from './webhook-metrics.ts';
 
@@ -14,9 +15,9 @@ interface Sources {
   readonly followers: () => number;
   /** Connections to the database, by state. */
   readonly connections: () => Readonly<Record<string, number>>;
-  /** Seconds for which an open transaction has held back the feed of changes; may reject. */
+  /** Seconds for which an open transaction has held back the feed of changes; may reject, or take long. */
   readonly changesLag: () => Promise<number>;
-  /** How many more transactions the database takes before it must be vacuumed; may reject. */
+  /** How many more transactions the database takes before it must be vacuumed; may reject, or take long. */
   readonly transactionIdsLeft: () => Promise<number>;
   /** Statements that found no room on the database's disk so far. */
   readonly diskFailures: () => number;
@@ -103,12 +104,12 @@ export function prometheusMetrics() {
       gauge(
         'plant_store_changes_lag_seconds',
         'Time for which a transaction that is still open has held back /changes; NaN if it is not known',
-        () => changesLag().catch(() => Number.NaN),
+        async () => (await inTime(changesLag())) ?? Number.NaN,
       );
       gauge(
         'plant_store_transaction_ids_left',
         'Transactions that Postgres takes before it must have been vacuumed; NaN if it is not known',
-        () => transactionIdsLeft().catch(() => Number.NaN),
+        async () => (await inTime(transactionIdsLeft())) ?? Number.NaN,
       );
       new Gauge({
         name: 'plant_store_pool_connections',

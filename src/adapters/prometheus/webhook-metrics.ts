@@ -1,12 +1,14 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Position } from '../../application/ports.ts';
 import type { EndpointState } from '../../application/webhooks/ports.ts';
+import { inTime } from './in-time.ts';
 
 /**
  * Adds the metrics of webhooks.
  *
  * @param endpoints their names, whose counters begin at 0
- * @param states of all that are known, called by each gauge at each scrape; may reject, and then there are no values
+ * @param states of all that are known, called by each gauge at each scrape; may reject or take long, and then there are
+ * no values
  */
 export function webhookMetrics(
   registry: Registry,
@@ -42,7 +44,7 @@ export function webhookMetrics(
       help,
       ...common,
       async collect() {
-        const found = await states().catch(() => undefined);
+        const found = await inTime(states());
         this.reset();
         for (const endpoint of found === undefined ? [] : endpoints) {
           const known = value(found?.find((state) => state.endpoint === endpoint));

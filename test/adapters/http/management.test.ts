@@ -39,7 +39,7 @@ test.each<[string, ReadinessCheck]>([
 
 test.each<[string, ReadinessCheck]>([
   ['migrations are pending: run npm run migrate', failing],
-  ['no response within 1000 ms', silent],
+  ['no response within 800 ms', silent],
 ])('/ready answers 503 and says which check fails and why: %s', async (why, check) => {
   const answer = await get('/ready', { service: ok, database: check });
   const checks = { service: 'ok', database: why };

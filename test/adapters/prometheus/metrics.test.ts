@@ -14,6 +14,7 @@ import {
   sampleValue,
 } from '../../support/monitoring/prometheus.ts';
 import { beginUpload, rawRequest } from '../../support/raw-request.ts';
+import { startTcpProxy } from '../../support/servers/tcp-proxy.ts';
 import { projectFile, type Service, startService, temporaryFolder } from '../../support/service-process.ts';
 import { migratedDatabase } from '../../support/test-database.ts';
 import { UNHEARD } from '../../support/webhooks/webhook-receiver.ts';
@@ -123,6 +124,29 @@ test('counts lists while they are streamed, and requests for changes while they 
   await eventually(async () => `${await inProgress()}` === '1,1');
   client.abort();
   await eventually(async () => `${await inProgress()}` === '0,0');
+});
+
+test('responds within a second beside a silent database, without what only the database knows, as /ready does', async () => {
+  const network = await startTcpProxy(database.url);
+  const service = await start({ DATABASE_URL: network.url, STORE_TIMEOUT: '20s', ...UNHEARD });
+  const known = async () => samplesIn(await metricsText(service)).map(({ name, value }) => [name, value] as const);
+  const ofDatabase = ['plant_store_changes_lag_seconds', 'plant_store_transaction_ids_left'];
+  const before = new Map(await known());
+  expect(ofDatabase.map((name) => before.get(name))).toEqual([expect.any(Number), expect.any(Number)]);
+  expect(before.has('plant_store_webhook_parked')).toBe(true);
+  network.swallow();
+  const times: number[] = [];
+  for (let round = 1; round <= 5; round++) {
+    const start = performance.now();
+    const [samples, ready] = await Promise.all([known(), fetch(`${service.managementUrl}/ready`)]);
+    times.push(performance.now() - start);
+    expect(ready.status).toBe(503);
+    const after = new Map(samples);
+    expect(ofDatabase.map((name) => after.get(name))).toEqual([Number.NaN, Number.NaN]);
+    expect(after.has('plant_store_webhook_parked')).toBe(false);
+  }
+  // Of five, since this machine may be busy.
+  expect(Math.min(...times)).toBeLessThan(1_000);
 });
 
 test('begins the defects of every operation at 0, since the first one is an increase only then', async () => {
