@@ -16,7 +16,9 @@ export function cors(origins: readonly string[], methods: readonly string[]): Mi
   return koaCors({
     origin: origins.includes('*') ? '*' : allowed,
     allowMethods: methods.join(', '),
-    allowHeaders: 'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id',
+    // Libraries for tracing add the last three to each request of a page, which the browser would not send otherwise.
+    allowHeaders:
+      'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id, traceparent, tracestate, baggage',
     exposeHeaders: 'Allow, ETag, Link, X-Request-Id, Retry-After, WWW-Authenticate',
     maxAge: MAX_AGE,
     // The response to an error has the headers already, and its own must not be modified.

@@ -44,7 +44,8 @@ describe('pages of an allowed origin', () => {
     expect(corsHeaders(answer)).toEqual({
       'access-control-allow-origin': APP,
       'access-control-allow-methods': 'GET, POST, PUT, DELETE',
-      'access-control-allow-headers': 'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id',
+      'access-control-allow-headers':
+        'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id, traceparent, tracestate, baggage',
       'access-control-max-age': '7200',
       vary: 'Origin',
     });
