@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { PlantStoreError } from '../../../domain/errors.ts';
 
 /** A strong entity tag (RFC 9110 section 8.8.3): a digest of the representation. */
 export function etagOf(representation: string | Buffer): string {
@@ -13,9 +14,17 @@ export interface Preconditions {
   readonly exclude: (etag: string) => boolean;
 }
 
-/** @returns undefined if a request has neither header */
+/**
+ * @returns undefined if a request has neither header
+ * @throws PlantStoreError `invalid_plant` for a header that is no entity tag, as without quotes: it would match nothing,
+ * and the client would read the plant again and again
+ */
 export function preconditionsOf(match: string | undefined, noneMatch: string | undefined): Preconditions | undefined {
   if (match === undefined && noneMatch === undefined) return undefined;
+  for (const [name, header] of Object.entries({ 'If-Match': match, 'If-None-Match': noneMatch })) {
+    if (header === undefined || isAnyOrTags(header)) continue;
+    throw new PlantStoreError('invalid_plant', `${name} must be ETags with their double quotes, such as "abc", or *`);
+  }
   const exclude = (etag: string) => noneMatch !== undefined && ifNoneMatch(noneMatch, etag);
   return { exclude, allow: (etag) => (match === undefined || ifMatch(match, etag)) && !exclude(etag) };
 }
@@ -38,6 +47,14 @@ function opaqueTag(etag: string): string {
   return etag.replace(/^W\//, '');
 }
 
-function listed(header: string): string[] {
-  return header.split(',').map((one) => one.trim());
+/** RFC 9110 section 8.8.3. */
+const TAGS = /(?:W\/)?"[!#-~\x80-\xff]*"/g;
+
+function listed(header: string): readonly string[] {
+  return header.match(TAGS) ?? [];
+}
+
+/** Whether a header is valid: section 5.6.1.2 permits empty elements in a list. */
+function isAnyOrTags(header: string): boolean {
+  return header.trim() === '*' || (listed(header).length > 0 && /^[\s,]*$/.test(header.replace(TAGS, '')));
 }

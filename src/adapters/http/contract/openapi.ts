@@ -49,8 +49,8 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
 }
 
 const preconditionHeaders = [
-  ['If-Match', 'the ETag that the plant must still have, or several, or *'],
-  ['If-None-Match', 'the ETag that the plant must not have, or several, or * for any'],
+  ['If-Match', 'the ETag, with its quotes, that the plant must still have, or several, or *'],
+  ['If-None-Match', 'the ETag, with its quotes, that the plant must not have, or several, or * for any'],
 ].map(([name, description]) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } }));
 
 function parametersOf({ parameters = {}, query = {}, isConditional = false }: Operation): object {

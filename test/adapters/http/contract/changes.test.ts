@@ -111,8 +111,7 @@ test.each<[string, (etag: string) => string, matches: readonly (keyof typeof LET
   ['*', () => '*', ['If-Match', 'If-None-Match']],
   ['another ETag', () => '"x"', []],
   ['the ETag as a weak one', (etag) => `W/${etag}`, ['If-None-Match']],
-  ['the ETag without quotes', (etag) => etag.slice(1, -1), []],
-  ['nothing', () => '', []],
+  ['an ETag with a comma', () => '"x,y"', []],
 ])(
   'with %s the headers let a change and a deletion through, or refuse both with 412',
   async (_what, header, matches) => {
@@ -128,6 +127,24 @@ test.each<[string, (etag: string) => string, matches: readonly (keyof typeof LET
       expect([name, deleted.status, deleted.error]).toEqual(outcome(204));
       expect(stored.get(1n)).toEqual(isLetThrough ? 'deleted' : FICUS);
     }
+  },
+);
+
+test.each(['If-Match', 'If-None-Match'])(
+  '%s without quotes is named as the mistake, and nothing happens',
+  async (name) => {
+    const etag = await etagOf('/plants/1');
+    const message = `${name} must be ETags with their double quotes, such as "abc", or *`;
+    for (const value of [etag.slice(1, -1), etag.slice(1), `"x", ${etag.slice(1, -1)}`, `'x'`, '', ',', `*, ${etag}`]) {
+      for (const request of [
+        put('/plants/1', '{"name":"x"}', { headers: { [name]: value } }),
+        remove('/plants/1', { headers: { [name]: value } }),
+      ]) {
+        const { status, text } = await request;
+        expect([value, status, JSON.parse(text)]).toEqual([value, 400, { error: 40022, message }]);
+      }
+    }
+    expect(stored.get(1n)).toEqual(FICUS);
   },
 );
 
