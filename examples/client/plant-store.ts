@@ -882,9 +882,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description the ETag that the plant must still have, or several, or * */
+                /** @description the ETag, with its quotes, that the plant must still have, or several, or * */
                 "If-Match"?: string;
-                /** @description the ETag that the plant must not have, or several, or * for any */
+                /** @description the ETag, with its quotes, that the plant must not have, or several, or * for any */
                 "If-None-Match"?: string;
             };
             path: {
@@ -1084,9 +1084,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description the ETag that the plant must still have, or several, or * */
+                /** @description the ETag, with its quotes, that the plant must still have, or several, or * */
                 "If-Match"?: string;
-                /** @description the ETag that the plant must not have, or several, or * for any */
+                /** @description the ETag, with its quotes, that the plant must not have, or several, or * for any */
                 "If-None-Match"?: string;
             };
             path: {

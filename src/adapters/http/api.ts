@@ -77,7 +77,11 @@ export function api(options: ApiOptions) {
   const methods = new Set(['GET', ...operations.map(({ method }) => method)]);
   const beforeRoutes = corsOrigins.length > 0 ? [cors(corsOrigins, [...methods])] : [];
   return {
-    handle: koaApp(routes, beforeRoutes),
+    handle: koaApp(
+      routes,
+      `the plants are at /plants, and ${pages ? '/docs' : '/openapi.json'} describes the API`,
+      beforeRoutes,
+    ),
     logExchange: requestLog(log, log.isLevelEnabled('info') ? writeLine : undefined, observer),
     observer,
     /** The operationIds, in the order of the documentation. */

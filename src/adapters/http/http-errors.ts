@@ -18,6 +18,8 @@ function kind(error: number, message: string, headers: HeaderFields = {}): Error
 
 const challenge = (error = '') => ({ 'WWW-Authenticate': `Bearer${error && ` error="${error}"`}` });
 const RETRY_SOON = { 'Retry-After': '1' };
+/** For those who have none: what it is, and who has one for them. */
+const TOKEN = 'a token is a secret text that those who run this service give out, or their identity provider issues';
 const SAFE = 'sending the same request again is safe';
 
 /** The rule for the Content-Type of an operation whose body may be of these media types. */
@@ -34,8 +36,12 @@ export const errorKinds = {
   body_too_large: kind(40013, 'the body is larger than the limit'),
   unsupported_media_type: kind(40015, mediaTypeRule(['application/json'])),
   invalid_plant: kind(40022, `name must be ${fieldRules.name}`),
-  token_missing: kind(40100, 'send the header Authorization: Bearer <ACCESS_TOKEN>', challenge()),
-  token_refused: kind(40101, 'the access token is not accepted', challenge('invalid_token')),
+  token_missing: kind(40100, `send the header Authorization: Bearer <ACCESS_TOKEN>; ${TOKEN}`, challenge()),
+  token_refused: kind(
+    40101,
+    `the access token is not accepted: mistyped, replaced or expired; ${TOKEN}`,
+    challenge('invalid_token'),
+  ),
   insufficient_scope: kind(40300, 'the access token does not permit this operation', challenge('insufficient_scope')),
   path_not_found: kind(40400, 'no such path'),
   plant_not_found: kind(40401, 'no plant has the id 1'),

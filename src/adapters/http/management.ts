@@ -55,7 +55,7 @@ export function management(
     { method: 'GET', path: '/metrics', handle: sendMetrics },
   ];
   return {
-    handle: koaApp(routes, isLoopback(host) ? [refuseOtherHosts] : []),
+    handle: koaApp(routes, 'this port has /live, /ready and /metrics', isLoopback(host) ? [refuseOtherHosts] : []),
     // Probes come every few seconds: only failures are logged.
     logExchange: requestLog(log, undefined),
   };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
-import { post, startApiServer, TOKEN } from '../../support/api-server.ts';
+import { post, refusalOf, startApiServer, TOKEN } from '../../support/api-server.ts';
 import { type RawResponse, responsesIn } from '../../support/http-bytes.ts';
 import { forAllTests } from '../../support/lifetimes.ts';
 import { rawRequest } from '../../support/raw-request.ts';
@@ -232,7 +232,12 @@ describe('401', () => {
     const answer = await raw(head(...credentials, JSON_TYPE, 'Content-Length: 1000000'));
     const challenges = { 40100: 'Bearer', 40101: 'Bearer error="invalid_token"' };
     expect(answer.headers.get('WWW-Authenticate')).toBe(challenges[error as keyof typeof challenges] ?? null);
+    const text = await answer.clone().text();
     await expectError(answer, error);
+    if (error === 40001) return;
+    expect(text).toContain('a token is a secret text that those who run this service give out');
+    // Nothing of what was sent comes back.
+    expect(text.length).toBeLessThan(250);
   });
 
   test.each(['bearer', 'BEARER', 'bEaReR'])('is not answered to the scheme %s', async (scheme) => {
@@ -255,6 +260,29 @@ describe('404 and 405, known without a token', () => {
       await expectError(await fetch(`${server.url}${path}`), 40400);
     },
   );
+
+  test.each([
+    ['/plants/', '/plants'],
+    ['//plants', '/plants'],
+    ['/Plants', '/plants'],
+    ['/plant/1', '/plants/{id}'],
+    ['/plants/a-text-that-may-be-secret/', '/plants/{id}'],
+    ['/imports', '/import'],
+    ['/doc', '/docs'],
+  ])('names at %s the path that may be meant: %s', async (path, meant) => {
+    const message = `no such path: you may mean ${meant}; the plants are at /plants, and /docs describes the API`;
+    expect(await refusalOf(await fetch(server.url + path))).toEqual([404, 40400, message]);
+  });
+
+  test('says at every other path where the plants are, and what describes the API', async () => {
+    const message = 'no such path: the plants are at /plants, and /docs describes the API';
+    for (const path of ['/', '/nothing', '/plants/1/2', `/${'plants'.repeat(2_000)}`]) {
+      expect(await refusalOf(await fetch(server.url + path))).toEqual([404, 40400, message]);
+    }
+    const { url } = await startApiServer({ pages: false });
+    const withoutPages = message.replace('/docs', '/openapi.json');
+    expect(await refusalOf(await fetch(url))).toEqual([404, 40400, withoutPages]);
+  });
 
   test.each([
     ['/plants', 'HEAD, GET, POST', ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']],

@@ -22,7 +22,12 @@ const silent = () => new Promise<never>(() => {});
 test.each([
   ['/live', 200, 'application/json', '{"status":"live"}'],
   ['/metrics', 200, 'text/plain; version=0.0.4; charset=utf-8', '# nothing\n'],
-  ['/plants', 404, 'application/json', '{"error":40400,"message":"no such path"}'],
+  [
+    '/plants',
+    404,
+    'application/json',
+    '{"error":40400,"message":"no such path: this port has /live, /ready and /metrics"}',
+  ],
 ])('%s answers %i, whatever the checks say', async (path, status, type, body) => {
   const answer = await get(path, { database: failing, queue: silent });
   expect([answer.status, answer.headers.get('Content-Type'), await answer.text()]).toEqual([status, type, body]);

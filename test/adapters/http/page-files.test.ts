@@ -14,7 +14,10 @@ test('a file is read once, however many ask for it before it is there', async ()
   // Of a pipe only one reader gets what is written.
   const file = join(await temporaryFolder(), 'page.js');
   await makePipe(file);
-  const handle = koaApp(pageFiles([{ path: '/page.js', type: 'javascript', file }], () => []));
+  const handle = koaApp(
+    pageFiles([{ path: '/page.js', type: 'javascript', file }], () => []),
+    '',
+  );
   let asked = 0;
   const app = {
     handle(exchange: Parameters<typeof handle>[0]) {

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { preferredType } from '../contract/media-types.ts';
-import { HttpError } from '../http-errors.ts';
 import { pageFiles } from '../page-files.ts';
 import type { Route } from '../request/koa-app.ts';
 
@@ -47,13 +46,13 @@ function forPeople(page: Route): Route {
   return {
     ...page,
     isHidden: true,
-    handle(ctx, parameters) {
+    handle(ctx, parameters, next) {
       ctx.vary('Accept');
       const accept = ctx.get('Accept');
       if (!/\btext\/html\b/i.test(accept) || preferredType(accept, ['text/html']) === undefined) {
-        throw new HttpError('path_not_found');
+        return next();
       }
-      return page.handle(ctx, parameters);
+      return page.handle(ctx, parameters, next);
     },
   };
 }

@@ -1,8 +1,10 @@
 import Router from '@koa/router';
+import type { Next } from 'koa';
 import compose from 'koa-compose';
 import { type Exchange, fail } from '../exchange.ts';
 import { HttpError, isOverload } from '../http-errors.ts';
 import type { ExchangeContext, ExchangeMiddleware } from './exchange-context.ts';
+import { nearPath } from './near-path.ts';
 import { respond } from './response.ts';
 import { contextOf } from './undocumented-koa.ts';
 
@@ -16,19 +18,22 @@ export interface Route {
   readonly path: string;
   /** Whether other methods get 404, as at any unknown path. */
   readonly isHidden?: boolean;
-  readonly handle: (ctx: ExchangeContext, parameters: Readonly<Record<string, string>>) => unknown;
+  /** @param next for what it does not respond to, which gets 404 if it is hidden */
+  readonly handle: (ctx: ExchangeContext, parameters: Readonly<Record<string, string>>, next: Next) => unknown;
 }
 
 /**
  * The Koa middleware of one port, public or management: Error bodies and these routes.
  *
+ * @param help says at an unknown path where to find what
  * @returns a function that responds to a request, whatever happens
  */
 export function koaApp(
   routes: readonly Route[],
+  help: string,
   beforeRoutes: readonly ExchangeMiddleware[] = [],
 ): (exchange: Exchange) => Promise<void> {
-  const middleware = compose([...beforeRoutes, routing(routes)]);
+  const middleware = compose([...beforeRoutes, routing(routes, help)]);
 
   return async (exchange) => {
     const ctx = contextOf(exchange);
@@ -45,17 +50,23 @@ export function koaApp(
 }
 
 /** Passes a request on to its route. Paths are case-sensitive, and none has a slash at its end. */
-function routing(routes: readonly Route[]): ExchangeMiddleware {
+function routing(routes: readonly Route[], help: string): ExchangeMiddleware {
   const router = new Router<ExchangeContext['state']>({ sensitive: true, strict: true });
-  for (const { method, path, handle } of routes) router.register(path, [method], (ctx) => handle(ctx, ctx.params));
+  for (const { method, path, handle } of routes) {
+    router.register(path, [method], (ctx, next) => handle(ctx, ctx.params, next));
+  }
   const hidden = new Set<unknown>(routes.filter(({ isHidden }) => isHidden).map(({ path }) => path));
+  const known = routes.map(({ path }) => path);
   // The router's own type asks for a context that has the router's members already.
   const pass = router.routes() as ExchangeMiddleware;
 
   return (ctx) =>
     pass(ctx, () => {
       const shown = router.match(ctx.path, ctx.method).path.filter(({ path }) => !hidden.has(path));
-      if (shown.length === 0) throw new HttpError('path_not_found');
+      if (shown.length === 0) {
+        const meant = nearPath(ctx.path, known);
+        throw new HttpError('path_not_found', `no such path: ${meant ? `you may mean ${meant}; ` : ''}${help}`);
+      }
       const allow = shown.flatMap(({ methods }) => methods).join(', ');
       throw new HttpError('method_not_allowed', `use ${allow}`, { Allow: allow });
     });

@@ -143,7 +143,7 @@ test('asks for a token above the editor when it is revoked, and saves with the n
   const headers = { Authorization: 'Bearer a-token-that-is-new' };
   await eventually(async () => (await get(service.apiUrl, '/plants/1', headers)).status === 200);
   await press(page, 'Save');
-  await says(page, 'The service does not accept this token (40101: the access token is not accepted).');
+  await says(page, 'The service does not accept this token (40101: the access token is not accepted');
   // It is not closed without a token, which would leave nothing to do.
   await page.keyboard.press('Escape');
   await page.getByLabel('Token', { exact: true }).fill('a-token-that-is-new');

@@ -48,7 +48,8 @@ test.each([
 ])('is no path for those who do not ask for HTML: %s', async (_how, accept) => {
   const answer = await getPage(accept);
   expect([answer.status, answer.headers.get('Vary')]).toEqual([404, 'Accept']);
-  expect(await answer.json()).toEqual({ error: 40400, message: 'no such path' });
+  const message = 'no such path: the plants are at /plants, and /docs describes the API';
+  expect(await answer.json()).toEqual({ error: 40400, message });
 });
 
 test('can only be read', async () => {
