@@ -15,9 +15,10 @@ export interface PooledConnection extends DatabaseConnection {
 
 /**
  * Kysely's dialect of Postgres over a pool whose connections know whether they are broken: Kysely's own driver for pg
- * returns every connection to the pool as healthy.
+ * returns every connection to the pool as healthy. The pool is closed without Kysely, for which a statement after its own
+ * end is a defect.
  */
-export function kyselyDialect(acquire: () => Promise<PooledConnection>, close: () => Promise<void>): Dialect {
+export function kyselyDialect(acquire: () => Promise<PooledConnection>): Dialect {
   const run = (text: string) => async (connection: DatabaseConnection) => {
     await connection.executeQuery(CompiledQuery.raw(text));
   };
@@ -30,7 +31,7 @@ export function kyselyDialect(acquire: () => Promise<PooledConnection>, close: (
       beginTransaction: run('begin'),
       commitTransaction: run('commit'),
       rollbackTransaction: run('rollback'),
-      destroy: close,
+      destroy: async () => {},
     }),
     createAdapter: () => new PostgresAdapter(),
     createQueryCompiler: () => new PostgresQueryCompiler(),

@@ -1,6 +1,7 @@
 import { Kysely } from 'kysely';
 import { type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
 import type { Logger } from 'pino';
+import { PlantStoreError } from '../../../domain/errors.ts';
 import { distribution } from '../citus.ts';
 import type { Database, Tables } from '../database.ts';
 import { connectionError } from '../errors.ts';
@@ -28,6 +29,8 @@ export interface PostgresOptions {
   readonly idleTimeout: number;
 }
 
+const STOPPING = 'the service is stopping; sending the same request again is safe';
+
 /** Milliseconds of silence until the first TCP keep-alive probe. */
 const KEEP_ALIVE = 10_000;
 
@@ -42,6 +45,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
   const limits = serverLimits(statementTimeout);
   /** Connections opened earlier may lead to a server that is unresponsive, gone, or no longer the primary. */
   let validSince = 0;
+  let isClosed = false;
 
   const common: ClientConfig = {
     application_name: 'plant-store',
@@ -88,6 +92,8 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
   async function validConnection(): Promise<SupervisedClient> {
     for (;;) {
       if (pool.idleCount === 0) await failed.pause();
+      // What is repeated, or goes on for a client that was cut off, may come later than the end.
+      if (isClosed) throw new PlantStoreError('store_unavailable', STOPPING);
       const client = await connect();
       const connection = connections.get(client);
       if (connection !== undefined && connection.openedAt >= validSince) return connection;
@@ -105,7 +111,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     }
   }
 
-  const sql = new Kysely<Tables>({ dialect: kyselyDialect(validConnection, () => pool.end()) });
+  const sql = new Kysely<Tables>({ dialect: kyselyDialect(validConnection) });
   return {
     sql,
     connections: poolSize,
@@ -118,8 +124,9 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     description: describe(url),
     verify: () => requireSafeSettings(sql, statementTimeout),
     close() {
+      isClosed = true;
       abandoned.allowAll();
-      return sql.destroy();
+      return pool.end();
     },
   };
 }

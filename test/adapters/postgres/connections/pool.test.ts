@@ -46,6 +46,13 @@ test.each([1, 2])('gives up a silent connection of a pool of %i as well', async 
   expect(await plants.add(after)).toBe('created');
 });
 
+test('is unavailable once it is closed: what comes late, or is repeated, is no defect', async () => {
+  const plants = plantsIn(database);
+  await plants.add({ id: 1n, name: 'before' });
+  await database.close();
+  await expect(plants.find(1n)).rejects.toMatchObject({ code: 'store_unavailable' });
+});
+
 test('serves again after its connections fell silent twice without a commit between', async () => {
   const plants = plantsIn(database, { timeout: 3 * STATEMENT_TIMEOUT });
   const together = (n: number) =>
