@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import type { ListPlants } from '../../../application/list-plants.ts';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { isStorableText } from '../../../domain/plant.ts';
@@ -47,21 +48,40 @@ const NEEDS_CHUNKS =
   'a stream of lines needs the chunks of HTTP/1.1, which show whether it is complete: ' +
   'use HTTP/1.1, a smaller limit or application/json';
 
-/** Searches at once, until the response is sent or the client closes its side: they take turns at the store. */
+/** Searches at once: they take turns at the store. A stream that goes on when its client has read is always let in. */
 const MAX_SEARCHES = 4;
 
 /** The operation that lists plants. */
 export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Operation {
   let searches = 0;
 
-  /** Counts a search until the signal. @throws HttpError `overloaded` if there are too many */
-  function enter(signal: AbortSignal): AbortSignal {
-    if (searches === MAX_SEARCHES) throw new HttpError('overloaded');
-    if (!signal.aborted) {
-      searches++;
-      signal.addEventListener('abort', () => searches--);
+  /** Counts a search while its first part is searched for. @throws HttpError `overloaded` if there are too many */
+  const search: ListPlants = async (query) => {
+    if (searches >= MAX_SEARCHES) throw new HttpError('overloaded');
+    searches++;
+    try {
+      const { others, ...list } = await listPlants(query);
+      return { ...list, others: others && counted(others) };
+    } finally {
+      searches--;
     }
-    return signal;
+  };
+
+  /** Counts it while another part is searched for, and not while the client reads what was found. */
+  async function* counted(parts: AsyncIterable<string>): AsyncIterable<string> {
+    searches++;
+    try {
+      for await (const part of parts) {
+        searches--;
+        try {
+          yield part;
+        } finally {
+          searches++;
+        }
+      }
+    } finally {
+      searches--;
+    }
   }
 
   return operation({
@@ -93,8 +113,8 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Ope
       if (separator !== undefined && type !== CSV_TYPE) {
         throw new PlantStoreError('invalid_plant', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
       }
-      const leaving = name === undefined ? signal : () => enter(signal());
-      const { first, others, next } = await listPlants({ ...query, name, leaving });
+      const list = name === undefined ? listPlants : search;
+      const { first, others, next } = await list({ ...query, name, leaving: signal });
       if (others !== undefined && type !== JSON_TYPE && httpVersion === '1.0') {
         throw new HttpError('not_acceptable', NEEDS_CHUNKS);
       }

@@ -370,6 +370,20 @@ describe('a search', () => {
     expect(refusals).toBe(6);
   });
 
+  test('holds its place only while it searches, and not while its client reads slowly, and goes on when that reads on', async () => {
+    const { plants, state } = endless();
+    server = await startApiServer({ plants, maxStreams: 10 });
+    const slow = Array.from({ length: 4 }, () => send(request('/plants?name=x')));
+    await eventually(() => state.reads >= 2 * slow.length);
+    await eventually(async () => (await list('?name=x&limit=1')).status === 200);
+    // Each of those that it takes is more than their sockets hold.
+    for (const socket of slow) {
+      socket.resume();
+      await eventually(() => socket.bytesRead > 50 * 1024 ** 2);
+      socket.destroy();
+    }
+  });
+
   test('gives its place back after a response of any kind', async () => {
     let isFailing = true;
     const readBatch: ReadPlants['readBatch'] = async () => {
