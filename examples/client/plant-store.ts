@@ -503,7 +503,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable */
+            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable, 50300 too many alike */
             503: {
                 headers: {
                     "Retry-After"?: string;
@@ -1404,7 +1404,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable */
+            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable, 50300 too many alike */
             503: {
                 headers: {
                     "Retry-After"?: string;
@@ -1604,7 +1604,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable */
+            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable, 50300 too many alike */
             503: {
                 headers: {
                     "Retry-After"?: string;

@@ -53,7 +53,7 @@ export function api(options: ApiOptions) {
   const admissions = {
     read: admission(limits),
     write: admission(limits),
-    wait: admission({ ...limits, maxRequests: maxFollowers }),
+    wait: admission({ ...limits, maxRequests: maxFollowers }, 'too_many_alike'),
   };
   const responses = responseLimits({ maxBytes: limits.maxRequestBytes, maxStreams });
   const gates = {

@@ -60,6 +60,7 @@ export const errorKinds = {
   changes_unavailable: kind(50100, 'there is no feed of changes: the table is distributed by Citus'),
   store_unavailable: kind(50300, `the store is unavailable; ${SAFE}`, RETRY_SOON),
   overloaded: kind(50300, `the service is overloaded; ${SAFE}`, RETRY_SOON),
+  too_many_alike: kind(50300, `too many requests of this kind are in progress; ${SAFE}`, RETRY_SOON),
   token_unverifiable: kind(50300, `the access token cannot be verified now; ${SAFE}`, RETRY_SOON),
 } satisfies Readonly<Record<ErrorCode, ErrorKind>> & Readonly<Record<string, ErrorKind>>;
 
@@ -81,9 +82,14 @@ export class HttpError extends Error {
   }
 }
 
-/** Whether this refuses a request because there are too many at once. */
-export function isOverload(thrown: unknown): boolean {
-  return thrown instanceof HttpError && thrown.code === 'overloaded';
+/** What there can be too many of at once: requests, or those of a kind that takes long, such as searches. */
+export type ReachedLimit = 'requests' | 'long_requests';
+
+/** Which limit has refused a request; undefined if something else was thrown. */
+export function reachedLimit(thrown: unknown): ReachedLimit | undefined {
+  if (!(thrown instanceof HttpError)) return undefined;
+  if (thrown.code === 'overloaded') return 'requests';
+  return thrown.code === 'too_many_alike' ? 'long_requests' : undefined;
 }
 
 export interface ErrorResponse {

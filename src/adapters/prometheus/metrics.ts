@@ -43,9 +43,11 @@ export function prometheusMetrics() {
 
   const refused = new Counter({
     name: 'plant_store_overload_refusals_total',
-    help: 'Requests refused because there are too many of their kind at once',
+    help: 'Requests refused because there are too many at once, by the limit: of requests, or of a kind that takes long',
+    labelNames: ['limit'] as const,
     registers,
   });
+  for (const limit of ['requests', 'long_requests']) refused.inc({ limit }, 0);
   const batches = new Histogram({
     name: 'plant_store_batch_plants',
     help: 'Plants in one INSERT',
@@ -81,8 +83,8 @@ export function prometheusMetrics() {
     /** All current values in Prometheus's text format. */
     text: () => registry.metrics(),
     requestEnded: requests.requestEnded,
-    /** Counts a request refused for overload. */
-    overloaded: () => refused.inc(),
+    /** Counts a request refused because there are too many at once. */
+    overloaded: (limit: string) => refused.inc({ limit }),
     /** Counts an INSERT, by the number of its plants. */
     inserted: (plants: number) => batches.observe(plants),
     /** Adds the metrics of webhooks, by the names of their endpoints. */

@@ -91,7 +91,8 @@ test('counts requests, their time, batches, refusals and connections', async () 
   // The one that was never read took no time that could be measured.
   expect(sampleValue(samples, 'http_request_duration_seconds_count', { status: '400' })).toBe(1);
 
-  expect(sampleValue(samples, 'plant_store_overload_refusals_total')).toBe(1);
+  expect(sampleValue(samples, 'plant_store_overload_refusals_total', { limit: 'requests' })).toBe(1);
+  expect(sampleValue(samples, 'plant_store_overload_refusals_total', { limit: 'long_requests' })).toBe(0);
   expect(sampleValue(samples, 'plant_store_batch_plants_count')).toBe(2);
   expect(sampleValue(samples, 'plant_store_batch_plants_sum')).toBe(2);
   for (const name of ['waiting_plants', 'streams', 'followers']) {
@@ -180,7 +181,7 @@ test('makes no series of what unauthenticated clients send, and shows no token, 
   expect(sampleValue(samples, 'http_requests_total', { status: '404', error: '40400' })).toBe(9);
   const ours = samples.filter(({ name }) => /^(http|plant_store)_/.test(name));
   expect(new Set(ours.flatMap(({ labels }) => Object.keys(labels)))).toEqual(
-    new Set(['operation', 'status', 'error', 'le', 'state']),
+    new Set(['operation', 'status', 'error', 'le', 'state', 'limit']),
   );
   // A counter; the 13 buckets of a histogram and +Inf, its sum and its count.
   expect(samples.filter(({ labels }) => labels.status === '404')).toHaveLength(17);

@@ -123,7 +123,7 @@ export async function sendRandomRequests(
           ifMatch,
         });
     // One of more imports than there may be at once has no effect.
-    if (isImport && response.status === 503 && response.body.includes('overloaded')) return;
+    if (isImport && response.status === 503 && response.body.includes('too many requests')) return;
     const seen = isImport ? undefined : seenIn(response);
     if (response.etag !== undefined && seen !== undefined) etags.set(id, [...known, [response.etag, seen]]);
     const outcome = isImport && response.status === 200 ? outcomeOf(response.body) : undefined;

@@ -95,14 +95,14 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
     },
     body,
     response: jsonResponse(ImportResult),
-    errors: [],
+    errors: ['too_many_alike'],
     async handle({
       body,
       bodyType,
       query: { existing, continued = false, more = false, check = false, ...form },
       signal,
     }) {
-      if (running === MAX_RUNNING) throw new HttpError('overloaded');
+      if (running === MAX_RUNNING) throw new HttpError('too_many_alike');
       running++;
       try {
         const replaces = existing === 'replace';

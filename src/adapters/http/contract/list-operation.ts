@@ -55,9 +55,9 @@ const MAX_SEARCHES = 4;
 export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Operation {
   let searches = 0;
 
-  /** Counts a search while its first part is searched for. @throws HttpError `overloaded` if there are too many */
+  /** Counts a search while its first part is searched for. @throws HttpError `too_many_alike` if there are too many */
   const search: ListPlants = async (query) => {
-    if (searches >= MAX_SEARCHES) throw new HttpError('overloaded');
+    if (searches >= MAX_SEARCHES) throw new HttpError('too_many_alike');
     searches++;
     try {
       const { others, ...list } = await listPlants(query);
@@ -106,7 +106,7 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Ope
     },
     body: noBody,
     response: listResponse(PlantList),
-    errors: [],
+    errors: ['too_many_alike'],
     async handle({ query, type, httpVersion, signal }) {
       const { limit, order, tag, separator } = query;
       const name = query.name || undefined;

@@ -17,8 +17,13 @@ interface Place {
 /**
  * Bounds the requests in flight, and with them memory and latency: further ones are refused at once. While its body
  * arrives, a request only takes the room for that, so that slow uploads of small bodies keep nobody out.
+ *
+ * @param refusal the code of the error if a limit is reached
  */
-export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits) {
+export function admission(
+  { maxRequests, maxRequestBytes }: AdmissionLimits,
+  refusal: 'overloaded' | 'too_many_alike' = 'overloaded',
+) {
   let inFlight = 0;
   let allBytes = 0;
 
@@ -27,17 +32,17 @@ export function admission({ maxRequests, maxRequestBytes }: AdmissionLimits) {
      * Takes a place, which has to be given back.
      *
      * @param bytes of the body, at most
-     * @throws HttpError `overloaded` if a limit is reached
+     * @throws HttpError, the refusal, if a limit is reached
      */
     enter(bytes: number): Place {
-      if (inFlight >= maxRequests || allBytes + bytes > maxRequestBytes) throw new HttpError('overloaded');
+      if (inFlight >= maxRequests || allBytes + bytes > maxRequestBytes) throw new HttpError(refusal);
       allBytes += bytes;
       return { bytes, isInFlight: false };
     },
 
-    /** The body has come, and has so many bytes. @throws HttpError `overloaded` if too many requests are in flight */
+    /** The body has come, and has so many bytes. @throws HttpError, the refusal, if too many requests are in flight */
     begin(place: Place, bytes: number): void {
-      if (inFlight >= maxRequests) throw new HttpError('overloaded');
+      if (inFlight >= maxRequests) throw new HttpError(refusal);
       allBytes += bytes - place.bytes;
       inFlight++;
       place.bytes = bytes;

@@ -2,7 +2,7 @@ import Router from '@koa/router';
 import type { Next } from 'koa';
 import compose from 'koa-compose';
 import { type Exchange, fail } from '../exchange.ts';
-import { HttpError, isOverload } from '../http-errors.ts';
+import { HttpError, reachedLimit } from '../http-errors.ts';
 import type { ExchangeContext, ExchangeMiddleware } from './exchange-context.ts';
 import { nearPath } from './near-path.ts';
 import { respond } from './response.ts';
@@ -43,7 +43,7 @@ export function koaApp(
       // A preflight, for which the middleware for CORS only sets the status.
       if (!ctx.res.headersSent) respond(ctx, { status: ctx.status, headers: {}, body: undefined });
     } catch (thrown) {
-      if (isOverload(thrown)) exchange.readsNext = 'after this iteration';
+      if (reachedLimit(thrown) !== undefined) exchange.readsNext = 'after this iteration';
       respond(ctx, fail(exchange, thrown));
     }
   };

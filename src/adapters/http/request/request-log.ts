@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Exchange } from '../exchange.ts';
-import { isOverload } from '../http-errors.ts';
+import { type ReachedLimit, reachedLimit } from '../http-errors.ts';
 
 /** Notified of every request, for metrics. Its methods must be fast and must not throw. */
 export interface RequestObserver {
@@ -17,8 +17,8 @@ export interface RequestObserver {
     error: number | undefined,
     milliseconds: number | undefined,
   ): void;
-  /** A request was refused for overload. */
-  overloaded(): void;
+  /** A request was refused because there were too many at once. */
+  overloaded(limit: ReachedLimit): void;
 }
 
 /**
@@ -40,7 +40,8 @@ export function requestLog(
     const status = response.headersSent ? response.statusCode : undefined;
     const error = failure?.error;
     observer?.requestEnded(operation, status, error, milliseconds);
-    if (isOverload(failure?.thrown)) observer?.overloaded();
+    const limit = reachedLimit(failure?.thrown);
+    if (limit !== undefined) observer?.overloaded(limit);
     // Not by the status: a stream can break off after its 200.
     const isFailure = error !== undefined && error >= 50_000;
     if (!isFailure && write === undefined) return;

@@ -77,12 +77,12 @@ export function responseLimits({ maxBytes, maxStreams }: ResponseLimits) {
   return {
     /** Responses that are being streamed. */
     streams: () => streams,
-    /** Counts a body until its response closes. @throws HttpError `overloaded` if that is too much */
+    /** Counts a body until its response closes. @throws HttpError `overloaded` or `too_many_alike` if that is too much */
     count(response: ServerResponse, body: Reply['body']): void {
       // The client has left: nothing will be sent, and the response may have closed before.
       if (body === undefined || response.req.socket.destroyed) return;
       if (!isWhole(body)) {
-        if (streams >= maxStreams) throw new HttpError('overloaded');
+        if (streams >= maxStreams) throw new HttpError('too_many_alike');
         streams++;
         response.once('close', () => streams--);
         return;
