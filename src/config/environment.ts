@@ -2,30 +2,46 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import type { Environment } from './config-reader.ts';
 
-/** A comment, or a variable as parseEnv reads it, whose value may be quoted and then have several lines. */
-const ENTRY = /^[ \t]*(?:#|(?:export +)?[\w.-]+[ \t]*=[ \t]*(?:"[^"]*"|'[^']*'|`[^`]*`)?)[^\n]*/gm;
+/** What the lines of .env must be, in words that complete ".env must ...". */
+const FORM = 'be UTF-8, with lines like NAME=value and comments with #';
+const QUOTES = 'close each quote on the line where it opens, with nothing but a comment after it';
+const COMMENTS = 'have a space before a comment, and quotes around a value with #';
+
+const QUOTED = /^=[ \t]*("[^"]*"|'[^']*'|`[^`]*`)[ \t]*([ \t]#.*)?$/;
 
 /**
  * The process's environment, and what the file .env of its folder adds to it: an empty variable counts as not set. The
  * environment of the process itself stays as it is.
  *
- * @throws Error, saying what to change, if the file cannot be read or has a line that is neither a variable nor a
- * comment
+ * @throws Error, saying what to change, if the file cannot be read, or has a line that parseEnv would skip, cut or join
+ * with others
  */
 export function environment(): Environment {
   // Editors on Windows put a byte order mark before the first name; Node.js treats it as a part of the name.
-  const text = envFile().replace(/^\uFEFF/, '');
-  // parseEnv skips all other lines, so that `DATABASE_URL: ...` would start an empty store.
-  const others = text.replace(ENTRY, (entry) => entry.replace(/[^\n]/g, '')).split('\n');
-  const wrong = others.flatMap((line, n) => (line.trim() === '' ? [] : n + 1));
-  // Such a line may be a token.
-  if (wrong.length > 0) {
-    throw new Error(
-      `.env must be UTF-8, with lines like NAME=value and comments with #, unlike line ${wrong.join(', ')}`,
-    );
-  }
+  const lines = envFile()
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/);
+  const problems = [FORM, QUOTES, COMMENTS].flatMap((rule) => {
+    const wrong = lines.flatMap((line, n) => (ruleBrokenBy(line) === rule ? n + 1 : []));
+    // Such a line may be a token.
+    return wrong.length > 0 ? `.env must ${rule}, unlike line ${wrong.join(', ')}` : [];
+  });
+  if (problems.length > 0) throw new Error(problems.join('\n'));
   const own = Object.entries(process.env).filter(([, value]) => value !== '');
-  return { ...parseEnv(text), ...Object.fromEntries(own) };
+  // Line by line: parseEnv takes the line after `NAME= ` for its value.
+  return Object.assign({}, ...lines.map((line) => parseEnv(line)), Object.fromEntries(own));
+}
+
+/**
+ * parseEnv skips what is no variable, so that `DATABASE_URL: ...` would start an empty store, takes all lines up to the
+ * next quote into a value, and cuts `token#1`, whose first part would then be the token.
+ */
+function ruleBrokenBy(line: string): string | undefined {
+  if (/^[ \t]*(#|$)/.test(line)) return undefined;
+  const [, value] = /^[ \t]*(?:export +)?[\w.-]+[ \t]*(=[^\r]*)$/.exec(line) ?? [];
+  if (value === undefined) return FORM;
+  if (/^=[ \t]*["'`]/.test(value)) return QUOTED.test(value) ? undefined : QUOTES;
+  return /^[^#]*[^ \t#]#/.test(value) ? COMMENTS : undefined;
 }
 
 function envFile(): string {

@@ -44,8 +44,8 @@ test.each([
   ['POOL_SIZE=7', { POOL_SIZE: '7' }],
   ['\uFEFFPOOL_SIZE=7\r\n\r\n  # a comment\r\n', { POOL_SIZE: '7' }],
   ['export POOL_SIZE = 7 # as many as there are\n\t\n#PORT: 1', { POOL_SIZE: '7' }],
-  [`POOL_SIZE='7'\nACCESS_TOKENS="one\n\ntwo" # both\nHOST=\`\n\``, { POOL_SIZE: '7', ACCESS_TOKENS: 'one\n\ntwo' }],
-  ['ACCESS_TOKENS="one\nPOOL_SIZE=7', { POOL_SIZE: '7', ACCESS_TOKENS: '"one' }],
+  [`POOL_SIZE='7'\nACCESS_TOKENS="one,#two'" # it's both\nHOST=\`a\``, { ACCESS_TOKENS: "one,#two'", HOST: 'a' }],
+  ['GREETING= \nPOOL_SIZE=7', { GREETING: '', POOL_SIZE: '7' }],
 ])('takes the file %j', async (file, values) => {
   expect(await environmentWith(file)).toMatchObject(values);
 });
@@ -55,10 +55,31 @@ test.each([
   ['DATABASE_URL: postgres://db/plants?sslmode=require\n', '1'],
   ['export\tDATABASE_URL=postgres://db/plants\n', '1'],
   ['PORT\u00A0=1\nHOST=a\n\u00A0POOL_SIZE=7\n', '1, 3'],
-  ['PORT=1\n\nsecret\nHOST="a\nb"\r\nDATABASE_URL postgres://db/plants\r\n', '3, 6'],
+  ['PORT=1\n\nsecret\nHOST="a"\r\nDATABASE_URL postgres://db/plants\r\n', '3, 5'],
+  ['PORT=1\rPOOL_SIZE=7', '1'],
 ])('names the lines of %j that are no variables, without showing them', async (file, lines) => {
   await expect(environmentWith(file)).rejects.toThrow(
     new Error(`.env must be UTF-8, with lines like NAME=value and comments with #, unlike line ${lines}`),
+  );
+});
+
+test.each([
+  ['GREETING="hello\nDATABASE_URL=postgres://db/plants\nHOST="::"', '1'],
+  ["PORT=1\nexport ACCESS_TOKENS = 'one\n\ntwo'\nHOST=\"a", '2, 5'],
+  ['ACCESS_TOKENS="one"two"\nHOST="a"#b', '1, 2'],
+])('names the lines of %j whose quotes stay open or end too soon, without showing them', async (file, lines) => {
+  const refusal = 'close each quote on the line where it opens, with nothing but a comment after it';
+  await expect(environmentWith(file)).rejects.toThrow(
+    new RegExp(`^\\.env must ${refusal}, unlike line ${lines}$`, 'm'),
+  );
+});
+
+test.each([
+  ['ACCESS_TOKENS=one#two\nPORT=1 # as #1, or#2', '1'],
+  ['POOL_SIZE=#7\n\nACCESS_TOKENS=one two#3 # a comment', '1, 3'],
+])('names the lines of %j in which # would cut a value, without showing them', async (file, lines) => {
+  await expect(environmentWith(file)).rejects.toThrow(
+    new Error(`.env must have a space before a comment, and quotes around a value with #, unlike line ${lines}`),
   );
 });
 
