@@ -233,6 +233,13 @@ describe('on Postgres', () => {
     expect((await post(service, monstera)).status).toBe(200);
   });
 
+  test('warns of a variable that is probably mistyped, on stderr and in the log', async () => {
+    const service = await start({ LOGLEVEL: 'debug' });
+    const warning = 'LOGLEVEL is not a variable of Plant Store and has no effect: did you mean LOG_LEVEL?';
+    expect(service.stderr()).toContain(`Warning: ${warning}\n`);
+    await service.until(() => service.stdout().includes(`,"msg":"${warning}"}\n`));
+  });
+
   test('logs a lost connection once, without what the driver knows of it, and connects again', async () => {
     const own = await emptyDatabase();
     const service = await start({ DATABASE_URL: own.url, IDLE_TIMEOUT: '10m' });

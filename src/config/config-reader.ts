@@ -21,10 +21,10 @@ export interface Reader {
  * Builds a configuration from an environment.
  *
  * @throws Error with a line for each variable that is wrong, naming it and what it must be, and for each whose name
- * is nearly that of a variable of ours
+ * is nearly that of a variable which must not be missed
  */
 export function checked<T>(environment: Environment, build: (reader: Reader) => T): T {
-  const problems = misspelled(environment);
+  const { problems } = misspelled(environment);
 
   function readVariable({ name, rule, fallback }: Variable<unknown>): unknown {
     const text = environment[name];

@@ -3,6 +3,7 @@ import { postgresUrlProblem } from '../adapters/postgres/connections/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
 import { checked, type Environment, type Reader, type Values } from './config-reader.ts';
 import { environment } from './environment.ts';
+import { misspelled } from './misspelled.ts';
 import { VARIABLES } from './variables.ts';
 import { webhookEndpoints } from './webhook-endpoints.ts';
 
@@ -35,6 +36,8 @@ export function readConfig(source: Environment = environment()) {
       /** Whose signed tokens are accepted as well. */
       jwt: jwtConfig(values.jwt, reader),
       webhooks: webhookEndpoints(values.webhooks, reader),
+      /** For people: what is set and has no effect. */
+      warnings: misspelled(source).warnings,
       shutdownDelay: values.shutdownDelay ?? Math.min(SHUTDOWN_DELAY, values.shutdownTimeout / 2),
     };
     checkTogether(config, reader);

@@ -16,23 +16,31 @@ const KNOWN = [...OURS, 'PGCONNECT_TIMEOUT'];
 /** A variable of earlier versions. */
 const REMOVED = 'PROCESSES';
 
+/** Without one of these, the service would open another store or accept other tokens. */
+const DECISIVE = /DATABASE_URL|DATA_DIR|TOKEN|STORE_URL/;
+
 /**
- * Finds the names that are set and nearly those of our variables: a mistyped DATABASE_URL would otherwise silently start
- * the service on an embedded database.
+ * Finds the names that are set and nearly those of our variables, and variables of earlier versions.
  *
- * @returns a line for each, and for a variable of earlier versions, saying what to do
+ * @returns a line for each, saying what to do: `problems` must stop the start, since a mistyped DATABASE_URL would
+ * silently start the service on an embedded database; `warnings` must not, since the environment belongs to all programs
  */
-export function misspelled(environment: Readonly<Record<string, string | undefined>>): string[] {
-  const unknown = Object.keys(environment).filter((name) => environment[name] && !KNOWN.includes(name));
-  return unknown.flatMap((name) => {
+export function misspelled(environment: Readonly<Record<string, string | undefined>>) {
+  const problems: string[] = [];
+  const warnings: string[] = [];
+  for (const name of Object.keys(environment).filter((name) => environment[name] && !KNOWN.includes(name))) {
     if (name === REMOVED) {
       const instead = 'start several instances with REUSE_PORT=on instead, as docs/operations.md says';
-      return `${name} is no longer a variable of Plant Store: ${instead}`;
+      problems.push(`${name} is no longer a variable of Plant Store: ${instead}`);
     }
     const meant = nearest(name.toUpperCase());
-    const advice = `did you mean ${meant}? If another program needs it, unset it here`;
-    return meant === undefined ? [] : `${name} is not a variable of Plant Store: ${advice}`;
-  });
+    if (meant === undefined) continue;
+    const line = `${name} is not a variable of Plant Store`;
+    if (DECISIVE.test(meant))
+      problems.push(`${line}: did you mean ${meant}? If another program needs it, unset it here`);
+    else warnings.push(`${line} and has no effect: did you mean ${meant}?`);
+  }
+  return { problems, warnings };
 }
 
 /** The variable of ours whose name differs only by underscores, an S at the end or two swapped neighbors, or by little. */

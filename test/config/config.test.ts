@@ -26,6 +26,7 @@ const defaults = {
   readTokens: expect.any(Function),
   jwt: undefined,
   webhooks: [],
+  warnings: [],
   bodyLimit: 1024 ** 2,
   batchRows: 256,
   storeTimeout: 5_000,
@@ -108,6 +109,7 @@ test('reads every variable', () => {
       writeScope: 'plants:write',
     },
     webhooks: [{ name: expect.any(String), url: 'http://hooks.example/', secrets: [WEBHOOK_SECRET] }],
+    warnings: [],
     bodyLimit: 64 * 1024,
     batchRows: 1,
     storeTimeout: 3_000,
@@ -250,17 +252,32 @@ describe('a variable that is nearly one of ours', () => {
     ['ACCESS_TOKEN', 'ACCESS_TOKENS'],
     ['ACCESS_TOKEN_FILE', 'ACCESS_TOKENS_FILE'],
     ['READ_TOKEN', 'READ_TOKENS'],
+    ['READ_TOKENS_FIEL', 'READ_TOKENS_FILE'],
     ['DATA_DIRS', 'DATA_DIR'],
-    ['SHUTDOWN_TIMOUT', 'SHUTDOWN_TIMEOUT'],
     ['DATADIR', 'DATA_DIR'],
+    ['PLANT_STORE_TOKENS', 'PLANT_STORE_TOKEN'],
+    ['PLANTSTORE_URL', 'PLANT_STORE_URL'],
+  ])(
+    'is refused if it may decide on the store or on its tokens, by the service and by migrations: %s',
+    (name, meant) => {
+      const line = `${name} is not a variable of Plant Store: did you mean ${meant}? If another program needs it, unset it here`;
+      for (const read of [readConfig, readDatabaseConfig]) expect(mistakes({ [name]: TOKEN }, read)).toEqual([line]);
+    },
+  );
+
+  test.each([
+    ['LOGLEVEL', 'LOG_LEVEL'],
+    ['SHUTDOWN_TIMEOUTS', 'SHUTDOWN_TIMEOUT'],
+    ['SHUTDOWN_TIMOUT', 'SHUTDOWN_TIMEOUT'],
     ['Port', 'PORT'],
     ['PROT', 'PORT'],
     ['HOSTS', 'HOST'],
     ['PAGE', 'PAGES'],
     ['BODYLIMIT', 'BODY_LIMIT'],
-  ])('is refused, by the service and by migrations: %s', (name, meant) => {
-    const line = `${name} is not a variable of Plant Store: did you mean ${meant}? If another program needs it, unset it here`;
-    for (const read of [readConfig, readDatabaseConfig]) expect(mistakes({ [name]: TOKEN }, read)).toEqual([line]);
+  ])('is a warning otherwise, since it may be for another program: %s', (name, meant) => {
+    const line = `${name} is not a variable of Plant Store and has no effect: did you mean ${meant}?`;
+    expect(readConfig({ [name]: 'x' })).toMatchObject({ warnings: [line] });
+    expect(() => readDatabaseConfig({ [name]: 'x' })).not.toThrow();
   });
 
   test('is refused beside the right one, and with all other mistakes', () => {
@@ -279,7 +296,7 @@ describe('a variable that is nearly one of ours', () => {
       BUILD_URL CHANGE_URL CI_PAGES_URL CI_JOB_JWT CI_JOB_TIMEOUT BUILDKITE_AGENT_ACCESS_TOKEN
       DEPLOY_URL VERCEL_URL DATABASE_PUBLIC_URL DATABASE_URL_UNPOOLED DIRECT_DATABASE_URL TEST_DATABASE_URL
       MEMORY_LIMIT LOG_CHANNELS NOMAD_TOKEN DYNO WEBSITES_PORT OTEL_LOG_LEVEL DATABASE_CONNECTION_POOL_URL`;
-    for (const name of theirs.trim().split(/\s+/)) expect(() => readConfig({ [name]: 'x' })).not.toThrow();
+    for (const name of theirs.trim().split(/\s+/)) expect(readConfig({ [name]: 'x' }).warnings).toEqual([]);
   });
 });
 
