@@ -1,15 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownTokenFolder, readConfig } from '../config/config.ts';
-import { httpUrl } from '../config/config-rules.ts';
+import { checked } from '../config/config-reader.ts';
+import { bearerToken, httpUrl } from '../config/config-rules.ts';
 import { environment } from '../config/environment.ts';
+
+const ADDRESS = {
+  url: { name: 'PLANT_STORE_URL', rule: httpUrl, fallback: undefined },
+  token: { name: 'PLANT_STORE_TOKEN', rule: bearerToken, fallback: undefined },
+};
 
 /** The service of PLANT_STORE_URL, or else that of this folder, whose token goes nowhere else. @throws Error if none is known */
 export function serviceAddress(): { readonly url: string; readonly token: string } {
-  const { PLANT_STORE_URL: url, PLANT_STORE_TOKEN: token } = environment();
-  // fetch would repeat it in its error.
-  if (token && !/^[!-~]+$/.test(token)) throw new Error('PLANT_STORE_TOKEN must be one token, on one line');
-  if (url && httpUrl.parse(url) === undefined) throw new Error(`PLANT_STORE_URL must be ${httpUrl.mustBe}`);
+  const { url, token } = checked(environment(), ({ read }) => read(ADDRESS));
   if (url && token) return { url: url.replace(/\/$/, ''), token };
   const advice = 'set PLANT_STORE_URL and PLANT_STORE_TOKEN';
   if (url || token) throw new Error(`${advice}, or neither of them`);

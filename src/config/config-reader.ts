@@ -17,6 +17,9 @@ export interface Reader {
   problem(line: string): void;
 }
 
+/** What .env may have around a value. */
+const KEPT_BY_DOCKER = /^\s*(["'`]).*\1\s*$|\s#/s;
+
 /**
  * Builds a configuration from an environment.
  *
@@ -29,6 +32,10 @@ export function checked<T>(environment: Environment, build: (reader: Reader) => 
   function readVariable({ name, rule, fallback }: Variable<unknown>): unknown {
     const text = environment[name];
     if (!text) return fallback;
+    if (KEPT_BY_DOCKER.test(text)) {
+      problems.push(`${name} must not have quotes around it or a comment behind it, which docker run --env-file keeps`);
+      return fallback;
+    }
     let why = rule.isPublic ? `, not ${JSON.stringify(text)}` : '';
     try {
       const value = rule.parse(text);

@@ -93,6 +93,12 @@ export const tokens: Rule<string[]> = {
   parse: (value) => listOf(value, (token) => (TOKEN.test(token) ? token : undefined)),
 };
 
+/** One of any service: fetch would repeat one that no header can carry in its error. */
+export const bearerToken: Rule<string> = {
+  mustBe: 'one token, on one line',
+  parse: (value) => (/^[!-~]+$/.test(value) ? value : undefined),
+};
+
 /**
  * Parses a list whose items are separated by commas or line ends, unless by something else.
  *
@@ -105,8 +111,16 @@ export function listOf<T>(value: string, parse: (item: string) => T | undefined,
   return list.length > 0 && list.length === present.length ? list : undefined;
 }
 
-/** RFC 6749 section 3.3. */
+/** What a signed token says of itself: it would say none of a list. */
+export function claim(noun: string): Rule<string> {
+  return {
+    mustBe: `one ${noun}, not a list, so without commas and spaces`,
+    parse: (value) => (/[\s,]/.test(value) ? undefined : value),
+  };
+}
+
+/** RFC 6749 section 3.3, without the comma, which it allows and lists have. */
 export const scope: Rule<string> = {
-  mustBe: 'one scope, without spaces, quotation marks and backslashes',
-  parse: (value) => (/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value) ? value : undefined),
+  mustBe: 'one scope, without spaces, commas, quotation marks and backslashes',
+  parse: (value) => (/^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/.test(value) ? value : undefined),
 };

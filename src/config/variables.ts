@@ -60,8 +60,8 @@ export const VARIABLES = {
   },
   jwt: {
     jwksUrl: optional('JWT_JWKS_URL', rules.httpsOrLoopbackUrl),
-    issuer: optional('JWT_ISSUER', rules.text),
-    audience: optional('JWT_AUDIENCE', rules.text),
+    issuer: optional('JWT_ISSUER', rules.claim('issuer')),
+    audience: optional('JWT_AUDIENCE', rules.claim('audience')),
     readScope: optional('JWT_READ_SCOPE', rules.scope),
     writeScope: optional('JWT_WRITE_SCOPE', rules.scope),
   },

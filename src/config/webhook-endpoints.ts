@@ -27,7 +27,7 @@ export function webhookEndpoints(
     problem(`WEBHOOK_URLS must be set too, since ${secret.name} is: URLs in WEBHOOKS_FILE have their own secrets`);
   }
   if (secrets.length > MAX_SECRETS) {
-    problem('WEBHOOK_SECRET and WEBHOOK_SECRET_FILE must have two secrets together at most');
+    problem(`WEBHOOK_SECRET and WEBHOOK_SECRET_FILE must have two secrets together at most, not ${secrets.length}`);
   }
   const given = [...values.urls.map((url) => ({ url, secrets })), ...values.file];
   const endpoints = given.map((endpoint) => ({ name: endpointName(endpoint.url), ...endpoint }));

@@ -10,12 +10,10 @@ const SECRET_RULE = `whsec_ and the base64 of ${SECRET.min} to ${SECRET.max} oct
 
 const URL_RULE = 'an https:// or http:// URL without a user, a password and a fragment';
 
+/** Of the variable and its file, which must not have more than MAX_SECRETS together. */
 export const secrets: Rule<readonly string[]> = {
   mustBe: `one secret, or two separated by a comma or a line end, each ${SECRET_RULE}`,
-  parse(value) {
-    const list = listOf(value, (text) => (isSecret(text) ? text : undefined));
-    return list && list.length <= MAX_SECRETS ? list : undefined;
-  },
+  parse: (value) => listOf(value, (text) => (isSecret(text) ? text : undefined)),
 };
 
 export const webhookUrls: Rule<readonly string[]> = {
@@ -34,7 +32,7 @@ export const webhookLines: Rule<readonly { url: string; secrets: readonly string
 function parseLine(line: string) {
   const [url = '', ...others] = line.split(/\s+/);
   const own = secrets.parse(others.join());
-  return isPlain(url) && own !== undefined ? { url, secrets: own } : undefined;
+  return isPlain(url) && own !== undefined && own.length <= MAX_SECRETS ? { url, secrets: own } : undefined;
 }
 
 function isPlain(url: string): boolean {

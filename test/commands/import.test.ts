@@ -331,6 +331,10 @@ describe('the service', () => {
       { PLANT_STORE_URL: 'http://127.0.0.1:1', PLANT_STORE_TOKEN: `${TOKEN}\n${TOKEN}` },
       'PLANT_STORE_TOKEN must be one token, on one line',
     ],
+    [
+      { PLANT_STORE_URL: 'http://127.0.0.1:1', PLANT_STORE_TOKEN: `"${TOKEN}"` },
+      'PLANT_STORE_TOKEN must not have quotes around it',
+    ],
     [{ PORT: 'x' }, 'PORT must be a port number from 0 to 65535'],
   ])('that %j gives is refused: %s', async (variables, message) => {
     const { code, stderr } = await runImport([EXAMPLES], folder, variables);

@@ -191,6 +191,12 @@ test.each<[string[], string]>([
     ].map((password) => `postgres://plants:${password}@db.example/plants`),
     ENCODED_RULE,
   ],
+  [
+    ['user%00:secret@db', 'user:sec%00ret@db', 'db/pl%00ants?host=x', 'db/plants?options=%00'].map(
+      (part) => `postgres://${part}/plants`,
+    ),
+    'must not have %00, which ends a text for Postgres',
+  ],
   [['postgres://me@tenant:secret@db.example/plants', 'postgres://db.example/pl@nts'], ENCODED_RULE],
   [
     ['sslmode=verify_full', 'sslmode=disable&sslmode='].map((mode) => `postgres://db.example/plants?${mode}`),
@@ -232,6 +238,17 @@ test.each<[string[], string]>([
     expect(mistakes({ ACCESS_TOKENS: TOKEN, DATABASE_URL: value })).toEqual([`DATABASE_URL ${rule}`]);
   }
 });
+
+test.each(['DATABASE_URL', 'ACCESS_TOKENS', 'DATA_DIR', 'HOST', 'POOL_SIZE'])(
+  'names the quotes and comments that docker run --env-file leaves in %s, without showing the value',
+  (name) => {
+    for (const value of ['"8"', " '8' ", '8 # a comment', '"8" # a comment']) {
+      expect(mistakes({ ACCESS_TOKENS: TOKEN, [name]: value })).toEqual([
+        `${name} must not have quotes around it or a comment behind it, which docker run --env-file keeps`,
+      ]);
+    }
+  },
+);
 
 test('the two servers may have one port only at different addresses, or if it is a free one', () => {
   const rule = 'MANAGEMENT_PORT must not be that of PORT, unless MANAGEMENT_HOST and HOST are different addresses';
@@ -507,10 +524,16 @@ describe('tokens of an identity provider', () => {
     for (const scope of ['plants:read', 'https://plants.example/read', 'read', '!#[]~']) {
       expect(readConfig({ ...jwt, [name]: scope }).jwt).toMatchObject({ [field]: scope });
     }
-    for (const scope of ['plants read', ' read', 'pl\u00E4nts', '"read"', 'a\\b', 'a\n']) {
-      const rule = `${name} must be one scope, without spaces, quotation marks and backslashes`;
+    for (const scope of ['plants read', ' read', 'read,write', 'pl\u00E4nts', 'a"b', 'a\\b', 'a\n']) {
+      const rule = `${name} must be one scope, without spaces, commas, quotation marks and backslashes`;
       expect(mistakes({ ...jwt, [name]: scope })).toEqual([rule]);
     }
+  });
+
+  test.each(['JWT_ISSUER', 'JWT_AUDIENCE'])('have one %s, since a list would be that of none', (name) => {
+    const rule = `${name} must be one ${name.slice(4).toLowerCase()}, not a list, so without commas and spaces`;
+    for (const list of ['a,b', 'a, b', 'a b', '["a"],', 'a\n'])
+      expect(mistakes({ ...jwt, [name]: list })).toEqual([rule]);
   });
 
   test('have their keys at an https:// URL, or at an http:// one of this machine', () => {

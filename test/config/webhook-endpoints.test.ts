@@ -28,8 +28,19 @@ test('two secrets sign while one is being replaced, wherever they are', () => {
   expect(endpoints({ WEBHOOK_URLS, WEBHOOK_SECRET: `${A},${B}` })).toEqual([[WEBHOOK_URLS, A, B]]);
   expect(endpoints({ WEBHOOK_URLS, WEBHOOK_SECRET: A, WEBHOOK_SECRET_FILE })).toEqual([[WEBHOOK_URLS, A, B]]);
   expect(endpoints({ WEBHOOK_URLS, WEBHOOK_SECRET_FILE })).toEqual([[WEBHOOK_URLS, B]]);
-  expect(mistakes({ WEBHOOK_URLS, WEBHOOK_SECRET: `${A},${C}`, WEBHOOK_SECRET_FILE })).toEqual([
-    'WEBHOOK_SECRET and WEBHOOK_SECRET_FILE must have two secrets together at most',
+  const three = [
+    { WEBHOOK_SECRET: `${A},${C}`, WEBHOOK_SECRET_FILE },
+    { WEBHOOK_SECRET: `${A},${B},${C}` },
+    { WEBHOOK_SECRET_FILE: file('three', `${A}\n${B}\n${C}\n`) },
+  ];
+  for (const secrets of three) {
+    expect(mistakes({ WEBHOOK_URLS, ...secrets })).toEqual([
+      'WEBHOOK_SECRET and WEBHOOK_SECRET_FILE must have two secrets together at most, not 3',
+    ]);
+  }
+  const WEBHOOKS_FILE = file('three-of-one', `\n${WEBHOOK_URLS} ${A},${B},${C}`);
+  expect(mistakes({ WEBHOOKS_FILE })).toEqual([
+    expect.stringMatching(/ two separated by a comma;.*\(line 2 is wrong\)$/),
   ]);
 });
 

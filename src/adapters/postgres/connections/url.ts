@@ -61,6 +61,7 @@ export function postgresUrlProblem(url: string): string | undefined {
   const { searchParams } = URL.parse(url) ?? {};
   // URL.parse also takes a URL without slashes, or with a space before it.
   if (!/^postgres(ql)?:\/\//i.test(url)) return EXAMPLE;
+  if (/%00|\0/.test(url)) return 'must not have %00, which ends a text for Postgres';
   if (UNENCODED.test(url)) return ENCODED;
   if (SEVERAL_HOSTS.test(url) || searchParams?.has('target_session_attrs')) return ONE_HOST;
   if (searchParams === undefined) return `${EXAMPLE}, with special letters percent-encoded`;
