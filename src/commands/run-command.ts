@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { ownVersion } from '../process/own-version.ts';
 import { say } from '../process/say.ts';
 
 /**
@@ -29,10 +29,6 @@ export async function runCommand<Arguments>(
     // An embedded database that could not be opened keeps a timer, and with it the process.
     process.exit(1);
   }
-}
-
-function ownVersion(): string {
-  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 }
 
 /** Adds how to get help to an error of the command line. */

@@ -13,6 +13,7 @@ import { type WebhookEndpoint, webhookSender } from '../adapters/webhooks/webhoo
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
 import type { DeliveryObserver } from '../application/webhooks/ports.ts';
 import { WAVE } from '../application/webhooks/send-page.ts';
+import { ownVersion } from '../process/own-version.ts';
 
 interface WebhookOptions {
   readonly database: Database;
@@ -62,7 +63,10 @@ export function webhooksOf(
       }
       const { states } = webhookEndpoints(database, callStore);
       const counters = metrics.webhooks(names, sharedRun(states));
-      const { send, close } = webhookSender(endpoints, { connections: WAVE });
+      const { send, close } = webhookSender(endpoints, {
+        connections: WAVE,
+        userAgent: `plant-store/${ownVersion()}`,
+      });
       const deliver = deliverWebhooks({
         feed: webhookEntries(database, callStore, awaitEntries),
         positions: webhookPositions(database, callStore, names, ensureEntered),

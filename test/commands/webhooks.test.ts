@@ -41,7 +41,12 @@ test('over TLS, sends only to whom Node.js or the authorities of NODE_EXTRA_CA_C
   await stopped(service);
 });
 
-test('several instances send each plant once, and leave the rest to others when they stop', async () => {
+test('several instances send each plant once, with a User-Agent, and leave the rest to others when they stop', async () => {
+  const agents = new Set<string | undefined>();
+  receiver.trouble(({ headers }) => {
+    agents.add(headers['user-agent']);
+    return false;
+  });
   const { url: DATABASE_URL, query } = await migratedDatabase();
   const environment = { DATABASE_URL, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
   const start = async () => startService(await temporaryFolder(), environment);
@@ -52,6 +57,7 @@ test('several instances send each plant once, and leave the rest to others when 
   expect(new Set(statuses)).toEqual(new Set([200]));
   await eventually(() => hasAll(receiver, ids));
   expect([receiver.received.length, receiver.forged()]).toEqual([300, 0]);
+  expect([...agents]).toEqual([expect.stringMatching(/^plant-store\/\d+\.\d+\.\d+$/)]);
   for (const service of services) await stopped(service);
   // A lease that is not released would have to expire first.
   expect(await query('select holder from webhooks')).toEqual([{ holder: null }]);

@@ -15,6 +15,8 @@ export interface WebhookEndpoint {
 interface SenderOptions {
   /** Connections to each endpoint. */
   readonly connections: number;
+  /** Firewalls refuse requests that name no software. */
+  readonly userAgent: string;
   /** Milliseconds that a request may take, from the connection to the headers of the response. */
   readonly timeout?: number;
 }
@@ -31,7 +33,10 @@ const MAX_HEADERS = 16 * 1024;
  *
  * @returns `send`, and `close`, which breaks off every request
  */
-export function webhookSender(endpoints: readonly WebhookEndpoint[], { connections, timeout = 15_000 }: SenderOptions) {
+export function webhookSender(
+  endpoints: readonly WebhookEndpoint[],
+  { connections, userAgent, timeout = 15_000 }: SenderOptions,
+) {
   const targets = new Map(endpoints.map((endpoint) => [endpoint.name, targetOf(endpoint, connections, timeout)]));
 
   const send: Send = async (endpoint, message) => {
@@ -42,7 +47,7 @@ export function webhookSender(endpoints: readonly WebhookEndpoint[], { connectio
     let timer = setTimeout(abort, timeout);
     try {
       const { origin, path, secrets } = target;
-      const headers = signedHeaders(message, secrets);
+      const headers = { 'user-agent': userAgent, ...signedHeaders(message, secrets) };
       const { signal } = overdue;
       const response = await origin.request({ method: 'POST', path, headers, body: message.record, signal });
       clearTimeout(timer);

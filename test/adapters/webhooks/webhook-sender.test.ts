@@ -34,7 +34,11 @@ async function tcpReceiver(handle: (socket: Socket) => void): Promise<string> {
 }
 
 function sender(url: string, { connections = 4, secrets = [secret('a')], timeout = TIMEOUT } = {}) {
-  const { send, close } = webhookSender([{ name: 'endpoint', url, secrets }], { connections, timeout });
+  const { send, close } = webhookSender([{ name: 'endpoint', url, secrets }], {
+    connections,
+    timeout,
+    userAgent: 'plants/1',
+  });
   atEnd(close);
   return { send: (one = message) => send('endpoint', one), close };
 }
@@ -55,7 +59,7 @@ describe('a message', () => {
     expect(await send()).toBeUndefined();
     const [{ request, body } = {}] = requests;
     expect(request).toMatchObject({ method: 'POST', url: '/hooks/plants?key=1' });
-    expect(request?.headers['content-type']).toBe('application/json');
+    expect(request?.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'plants/1' });
     expect(request?.headers['content-length']).toBe(`${Buffer.byteLength(message.record)}`);
     expect(body).toBe(message.record);
   });
@@ -110,7 +114,7 @@ test('an endpoint that does not respond delays no other one of its host', async 
   });
   const secrets = [secret('a')];
   const endpoints = ['/hangs', '/responds'].map((name) => ({ name, url: `${url}${name}`, secrets }));
-  const { send, close } = webhookSender(endpoints, { connections: 4, timeout: 60_000 });
+  const { send, close } = webhookSender(endpoints, { connections: 4, timeout: 60_000, userAgent: 'plants/1' });
   atEnd(close);
   for (let n = 0; n < 8; n++) void send('/hangs', message);
   for (let n = 0; n < 20; n++) expect(await send('/responds', message)).toBeUndefined();
