@@ -3,7 +3,7 @@ import { renewFeed } from './adapters/postgres/changes/feed-identity.ts';
 import { postgresServer } from './adapters/postgres/connections/pool.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { embeddedDatabase, requireEmbeddedDatabase } from './adapters/postgres/embedded/embedded-database.ts';
-import { withAdvice } from './adapters/postgres/schema/advice.ts';
+import { withServerAdvice } from './adapters/postgres/schema/advice.ts';
 import { damagedMigrations, migrateDown, migrateUp, migrationStatus } from './adapters/postgres/schema/migrator.ts';
 import { requireMigrations } from './adapters/postgres/schema/schema-gate.ts';
 import { runCommand } from './commands/run-command.ts';
@@ -41,22 +41,20 @@ function migrationArguments(args: readonly string[]) {
 async function run({ command, deletePlants }: ReturnType<typeof migrationArguments>): Promise<number> {
   const config = readDatabaseConfig();
   if (config.kind === 'embedded' && command !== 'up') await requireEmbeddedDatabase(config.dataDir);
+  const database =
+    config.kind === 'postgres'
+      ? postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, pino({ level: 'silent' }))
+      : await embeddedDatabase(config.dataDir);
   try {
-    const database =
-      config.kind === 'postgres'
-        ? postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, pino({ level: 'silent' }))
-        : await embeddedDatabase(config.dataDir);
-    try {
-      if (command === 'up') report(await migrateUp(database), 'applied');
-      if (command === 'down') report(await migrateDown(database, { deletePlants }), 'reverted');
-      if (command === 'status') await reportStatus(database);
-      if (command === 'renew-feed') await renew(database);
-    } finally {
-      await database.close();
-    }
+    if (command === 'up') report(await migrateUp(database), 'applied');
+    if (command === 'down') report(await migrateDown(database, { deletePlants }), 'reverted');
+    if (command === 'status') await reportStatus(database);
+    if (command === 'renew-feed') await renew(database);
     return 0;
   } catch (error) {
-    throw withAdvice(error);
+    throw await withServerAdvice(error, database);
+  } finally {
+    await database.close();
   }
 }
 

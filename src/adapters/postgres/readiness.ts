@@ -8,7 +8,7 @@ import { nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
 import type { fullDisk } from './full-disk.ts';
-import { withAdvice } from './schema/advice.ts';
+import { withServerAdvice } from './schema/advice.ts';
 import { dangers } from './schema/dangers.ts';
 import { requireSafeTable } from './schema/safe-table.ts';
 import { requireMigrations } from './schema/schema-gate.ts';
@@ -58,7 +58,7 @@ export function readiness(
       logged = all;
       return all || undefined;
     } catch (error) {
-      throw withAdvice(error);
+      throw await withServerAdvice(error, database);
     }
   });
 }

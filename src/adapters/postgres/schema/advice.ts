@@ -1,13 +1,21 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
 import { ConnectionError, sqlState } from '../errors.ts';
 
 const OTHER_TABLE =
   'this is not what the migrations create: run npm run migrate, which adds what is missing. ' +
   "If that does not help, restore or fix the table plants, or set the database's URL to a separate database";
 
+const READ_ONLY = '25006';
+
+const READ_ONLY_PRIMARY =
+  'the server is the primary, but default_transaction_read_only is on, as managed services set it when the disk is full: ' +
+  'make room there, or switch it off for the server, the database or the role';
+
 /** Advice for operators by SQLSTATE (PostgreSQL's appendix A). The URL is DATABASE_URL or MIGRATION_DATABASE_URL. */
 const ADVICE: Readonly<Record<string, string>> = {
   '22003': OTHER_TABLE,
-  '25006': "the server is read-only; point the database's URL at the primary",
+  [READ_ONLY]: "the server is read-only; point the database's URL at the primary",
   '28000': "fix the user in the database's URL, or its entry in pg_hba.conf",
   '28P01': "fix the user and the password in the database's URL",
   '3D000': "create it, or fix the database's URL",
@@ -18,7 +26,6 @@ const ADVICE: Readonly<Record<string, string>> = {
   '42703': OTHER_TABLE,
   '42804': OTHER_TABLE,
   '42P01': OTHER_TABLE,
-  '42P07': "these migrations did not create it; nothing was changed. Set the database's URL to a separate database",
   '42P10': OTHER_TABLE,
   '53300': 'lower POOL_SIZE of the instances, or raise max_connections',
 };
@@ -47,7 +54,23 @@ const CONNECTION_ADVICE: readonly [message: RegExp, advice: string][] = [
 /** Adds advice to the message of an error of Postgres or of connecting, if there is any. @returns the same error */
 export function withAdvice(error: unknown): unknown {
   const state = sqlState(error);
-  const advice = state === undefined ? connectionAdvice(error) : ADVICE[state];
+  return advised(error, state === undefined ? connectionAdvice(error) : ADVICE[state]);
+}
+
+/** The same, once the server has said why it is read-only, if it is: a standby refuses a statement in the same words. */
+export async function withServerAdvice(error: unknown, database: Pick<Database, 'sql'>): Promise<unknown> {
+  const isPrimary = sqlState(error) === READ_ONLY && (await isReadOnlyPrimary(database).catch(() => false));
+  return isPrimary ? advised(error, READ_ONLY_PRIMARY) : withAdvice(error);
+}
+
+async function isReadOnlyPrimary(database: Pick<Database, 'sql'>): Promise<boolean> {
+  const { rows } = await sql<{ is: boolean }>`
+    select not pg_is_in_recovery() and current_setting('default_transaction_read_only')::boolean as is
+  `.execute(database.sql);
+  return rows.some(({ is }) => is);
+}
+
+function advised(error: unknown, advice: string | undefined): unknown {
   if (advice === undefined || !(error instanceof Error) || error.message.endsWith(advice)) return error;
   return Object.assign(error, { message: `${error.message}: ${advice}` });
 }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { FileMigrationProvider, type Migration, type MigrationResultSet, Migrator } from 'kysely/migration';
 import type { Database, Tables } from '../database.ts';
-import { sqlState, UNDEFINED_TABLE } from '../errors.ts';
+import { SchemaError, sqlState, UNDEFINED_TABLE } from '../errors.ts';
 import { refuseDataLoss } from './data-loss.ts';
 import { requireSettings } from './database-settings.ts';
 
@@ -99,7 +99,10 @@ export function migrateDown(
   { deletePlants }: { readonly deletePlants: boolean },
 ): Promise<string[]> {
   const migrations = deletePlants ? provider : refuseDataLoss(provider);
-  return locked(database, async (one) => namesOf(await new Migrator({ db: one, provider: migrations }).migrateDown()));
+  return locked(database, async (one) => {
+    await migrationStatus({ sql: one });
+    return namesOf(await new Migrator({ db: one, provider: migrations }).migrateDown());
+  });
 }
 
 /** The names of migrations, oldest first. */
@@ -110,24 +113,51 @@ export interface MigrationStatus {
   readonly unknown: readonly string[];
 }
 
-/** Compares this version's migrations with the database's; without a migration table all are pending. */
-export async function migrationStatus({ sql }: Pick<Database, 'sql'>): Promise<MigrationStatus> {
+/**
+ * Compares this version's migrations with the database's; without a migration table all are pending.
+ *
+ * @throws SchemaError, saying what to do, if the database is another application's
+ */
+export async function migrationStatus({ sql: database }: Pick<Database, 'sql'>): Promise<MigrationStatus> {
   const known = Object.keys(await provider.getMigrations()).sort();
-  const done = await sql
-    .selectFrom('kysely_migration')
-    .select('name')
-    .orderBy('name')
-    .execute()
-    .catch((error) => {
-      if (sqlState(error) === UNDEFINED_TABLE) return [];
-      throw error;
-    });
-  const applied = done.map(({ name }) => name);
-  return {
-    applied,
-    pending: known.filter((name) => !applied.includes(name)),
-    unknown: applied.filter((name) => !known.includes(name)),
-  };
+  const applied = await appliedMigrations(database);
+  const pending = known.filter((name) => !applied.includes(name));
+  const unknown = applied.filter((name) => !known.includes(name));
+  // A newer version has applied the known ones first.
+  if (pending.length > 0 && unknown.length > 0) {
+    throw new SchemaError(
+      `kysely_migration has the migrations of another application (${unknown[0]}, ...): ${SEPARATE}`,
+    );
+  }
+  if (applied.length === 0) await requireNoTables(database);
+  return { applied, pending, unknown };
+}
+
+const SEPARATE = "set the database's URL to a separate database";
+
+async function appliedMigrations(database: Kysely<Tables>): Promise<string[]> {
+  try {
+    const rows = await database.selectFrom('kysely_migration').select('name').orderBy('name').execute();
+    return rows.map(({ name }) => name);
+  } catch (error) {
+    if (sqlState(error) === UNDEFINED_TABLE) return [];
+    throw error;
+  }
+}
+
+/** @throws SchemaError, saying what to do, if a table has the name of one that the migrations are to create */
+async function requireNoTables(database: Kysely<Tables>): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select name from unnest(array['plants', 'change_feed', 'webhooks']) as name
+    where to_regclass(quote_ident(current_schema()) || '.' || name) is not null
+  `.execute(database);
+  // A migrator may have created them meanwhile.
+  if (rows.length === 0 || (await appliedMigrations(database)).length > 0) return;
+  const names = rows.map(({ name }) => name).join(', ');
+  throw new SchemaError(
+    `these migrations did not create what has the name of their tables (${names}): ${SEPARATE}, ` +
+      'or restore the table kysely_migration as well',
+  );
 }
 
 /** Kysely's migrator never throws. */

@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
+import type { Database } from '../../../../src/adapters/postgres/database.ts';
+import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
 import { MAX_INT64 } from '../../../../src/domain/plant.ts';
 import { atEnd, forAllTests } from '../../../support/lifetimes.ts';
 import { migratedPostgres, shutDown } from '../../../support/servers/own-postgres.ts';
@@ -13,6 +15,7 @@ const plant = { id: 1n, name: 'Monstera', tag: 'green' };
 const range = { from: 0n, to: MAX_INT64 };
 
 let plants: ReturnType<typeof plantsIn>;
+let database: Database;
 
 beforeAll(async () => {
   await plantsIn(connect(server.url)).add(plant);
@@ -20,7 +23,14 @@ beforeAll(async () => {
   await writeFile(join(server.dataFolder, 'standby.signal'), '');
   const standby = await server.restart();
   atEnd(standby.stop);
-  plants = plantsIn(connect(standby.url), { timeout: 1_000 });
+  database = connect(standby.url);
+  plants = plantsIn(database, { timeout: 1_000 });
+});
+
+test('a standby is not ready, and is not taken for a primary that is read-only', async () => {
+  await expect(readiness(database)()).rejects.toThrow(
+    /: the server is read-only; point the database's URL at the primary$/,
+  );
 });
 
 test.each<[string, () => Promise<unknown>]>([

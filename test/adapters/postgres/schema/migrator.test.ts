@@ -92,6 +92,48 @@ test('leaves a database alone that a newer version has migrated, and calls it re
   expect(logged).toEqual([expect.stringContaining('9999_future')]);
 });
 
+describe("another application's database is left as it is, also after `migrate`, and named as what it is", () => {
+  const migrations = `create table kysely_migration (name varchar(255) primary key, timestamp varchar(255) not null);
+    insert into kysely_migration values ('2024-01-01-users', '2024-01-01T00:00:00.000Z')`;
+  const advice = "set the database's URL to a separate database";
+  const named = (tables: string) =>
+    `these migrations did not create what has the name of their tables (${tables}): ${advice}, ` +
+    'or restore the table kysely_migration as well';
+
+  test.each([
+    [
+      'migrations by Kysely',
+      migrations,
+      `kysely_migration has the migrations of another application (2024-01-01-users, ...): ${advice}`,
+    ],
+    ['a table plants', 'create table plants (id serial, species text)', named('plants')],
+    [
+      'other tables',
+      'create table webhooks (url text); create view change_feed as select 1',
+      named('change_feed, webhooks'),
+    ],
+  ])('that has %s', async (_what, statements, message) => {
+    const { url, query } = await emptyDatabase();
+    await query(statements);
+    const relations = () =>
+      query(`select relname from pg_class where relnamespace = 'public'::regnamespace order by 1`);
+    const before = await relations();
+    const database = connect(url);
+    for (const use of [migrateUp, requireMigrations, migrationStatus, () => migrateDown(database, keep)]) {
+      await expect(use(database)).rejects.toThrow(message);
+    }
+    expect(await relations()).toEqual(before);
+  });
+
+  test('unless what has the name is in another schema', async () => {
+    const { url, query } = await emptyDatabase();
+    await query('create schema theirs; create table theirs.webhooks (url text)');
+    const own = new URL(url);
+    own.searchParams.set('options', '-c search_path=public,theirs');
+    expect(await migrateUp(connect(own.href, { statementTimeout: 0 }))).toEqual(ALL);
+  });
+});
+
 describe('the gate before the schema', () => {
   const silent = pino({ level: 'silent' });
 
