@@ -32,6 +32,8 @@ def results(file, media_type):
         if "more" not in query or not rest:
             return
         line += taken.count(b"\n")
+        if taken:
+            query["continued"] = "true"
         if "columns" in result:
             query.update(columns=",".join(result["columns"]), separator=result["separator"])
         if not taken:

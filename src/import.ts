@@ -1,5 +1,6 @@
-import { createReadStream, statSync } from 'node:fs';
-import { addAbortSignal } from 'node:stream';
+import { createReadStream, fstatSync, openSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { parseArgs } from 'node:util';
 import { partSender, RUN_AGAIN } from './commands/part-sender.ts';
 import { showProgress, summary } from './commands/progress.ts';
@@ -64,18 +65,18 @@ function importArguments(args: string[]) {
 async function run({ path, type, query }: ReturnType<typeof importArguments>): Promise<number> {
   const isCsv = type !== NDJSON;
   const rejectedPath = `${path === '-' ? 'stdin' : path}.rejected.${isCsv ? 'csv' : 'ndjson'}`;
-  const { stream, size } = source(path);
+  const { stream, octets, size } = source(path);
   const send = partSender(serviceAddress(), type, stop);
-  const rejected = query.check === 'true' ? undefined : rejectedFile(rejectedPath, 'idsFrom' in query);
+  const rejected = query.check === 'true' ? undefined : rejectedFile(inOwnFolder(rejectedPath), 'idsFrom' in query);
   const counts = { created: 0, changed: 0, unchanged: 0, refused: 0 };
   const ignored = new Set<string>();
   const start = performance.now();
   let plants = 0;
   let bytes = 0;
-  const hideProgress = showProgress(() => ({ plants, part: size && bytes / size }), process.stderr);
+  let unwritten: unknown;
+  const hideProgress = showProgress(() => ({ plants, part: size && Math.min(bytes / size, 1) }), process.stderr);
   try {
-    for await (const part of sendList(stream, isCsv, query, send)) {
-      rejected?.add(part);
+    for await (const part of sendList(octets, isCsv, query, send)) {
       for (const name of new Set(part.ignored).difference(ignored)) say(`ignored: ${name}`);
       for (const name of part.ignored) ignored.add(name);
       for (const { line, lastLine, message } of part.refused.slice(0, Math.max(SHOWN - counts.refused, 0))) {
@@ -86,28 +87,53 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
       counts.refused += part.refused.length;
       plants += part.records;
       bytes += part.bytes.length;
-      if (stop.aborted) break;
+      try {
+        rejected?.add(part);
+      } catch (error) {
+        unwritten = error;
+      }
+      if (stop.aborted || unwritten !== undefined) break;
     }
   } catch (error) {
     // Reading fails once it is aborted.
     if (!stop.aborted) throw error;
   } finally {
     hideProgress();
-    rejected?.close();
     stream.destroy();
     console.log(summary(plants, counts, (performance.now() - start) / 1_000));
-    if (rejected && counts.refused > 0)
-      console.log(`Refused records are in ${rejectedPath}. Correct them, and import that file.`);
+    if (rejected?.close()) console.log(`Refused records are in ${rejectedPath}. Correct them, and import that file.`);
   }
+  if (unwritten !== undefined) throw unwritten;
+  if (plants === 0 && !stop.aborted) say('The list has no records.');
   if (stop.aborted) say(`Interrupted. ${RUN_AGAIN}`);
   return stop.aborted ? stop.reason : counts.refused > 0 ? 2 : 0;
 }
 
+/** npm runs a command in the folder of the project, wherever it was called: `npm --prefix`. */
+function inOwnFolder(path: string): string {
+  const { npm_lifecycle_event: script, INIT_CWD: folder = '' } = process.env;
+  return script === 'import' ? resolve(folder, path) : path;
+}
+
 /** A file, or standard input for `-`. @throws Error if there is no file of that name */
 function source(path: string) {
-  const stats = path === '-' ? undefined : statSync(path);
+  const isStdin = path === '-';
+  const file = inOwnFolder(path);
   // Opening a pipe would wait for its writer.
-  if (stats?.isFile() === false) throw new Error(`${path} is not a file: name one, or - for standard input`);
-  const stream = stats ? createReadStream(path, { highWaterMark: 1024 ** 2 }) : process.stdin;
-  return { stream: addAbortSignal(stop, stream), size: stats?.size };
+  if (!isStdin && !statSync(file).isFile()) throw new Error(`${path} is not a file: name one, or - for standard input`);
+  const fd = isStdin ? 0 : openSync(file, 'r');
+  const own = { fd, autoClose: false, highWaterMark: 1024 ** 2 };
+  const stream: Readable = isStdin ? process.stdin : createReadStream('', own);
+  addAbortSignal(stop, stream);
+  const before = fstatSync(fd);
+
+  /** @throws Error at the end of a file that has changed since its beginning was read: its last record may be half of one */
+  async function* octets(): AsyncGenerator<Buffer> {
+    for await (const chunk of stream) yield chunk;
+    const { size, mtimeMs } = fstatSync(fd);
+    if (!before.isFile() || (size === before.size && mtimeMs === before.mtimeMs)) return;
+    const sizes = `it had ${before.size} bytes, and now it has ${size}`;
+    throw new Error(`${path} has changed while it was read (${sizes}), and was not imported to its end. ${RUN_AGAIN}`);
+  }
+  return { stream, octets: octets(), size: before.isFile() ? before.size : undefined };
 }

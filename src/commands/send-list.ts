@@ -16,6 +16,8 @@ export type Send = (query: Readonly<Record<string, string>>, part: Buffer<ArrayB
 /** Bytes of the first part: the default BODY_LIMIT. */
 const PART = 1024 ** 2;
 
+const LINE_FEED = Buffer.from('\n');
+
 /** Sends a list in parts: what the service leaves of a part begins the next one. @throws Error, naming the line */
 export async function* sendList(
   chunks: AsyncIterable<Buffer>,
@@ -32,21 +34,28 @@ export async function* sendList(
   let linesBefore = 0;
   let next = query;
 
-  /** @returns whether there is anything to send */
-  async function fill(length: number): Promise<boolean> {
-    const filled = [rest];
-    for (let has = rest.length; has < length && !hasEnded; ) {
-      const { value = Buffer.alloc(0), done = false } = await source.next();
+  /** Reads on until the condition, of how many bytes there are and the last of them, holds, or the list ends. */
+  async function fill(isEnough: (length: number, last: Buffer) => boolean): Promise<void> {
+    const filled: Buffer[] = [rest];
+    let length = rest.length;
+    for (let last: Buffer = rest; !hasEnded && !isEnough(length, last); length += last.length) {
+      const { value, done = false } = await source.next();
       hasEnded = done;
-      has += value.length;
-      filled.push(value);
+      // A line of names alone is no list without its end, which curl -d removes; here all of the list has been read.
+      last = value ?? (last.at(-1) === 0x0a ? Buffer.alloc(0) : LINE_FEED);
+      filled.push(last);
     }
-    if (filled.length > 1) rest = Buffer.concat(filled);
+    if (filled.length > 1) rest = Buffer.concat(filled, length);
+  }
+
+  /** @returns whether there is anything to send */
+  async function hasPart(): Promise<boolean> {
+    await fill((length) => length >= size);
     return !hasEnded || rest.some((byte) => byte > 0x20);
   }
 
-  if (!(await fill(size))) throw new Error('the list is empty');
-  while (await fill(size)) {
+  if (!(await hasPart())) throw new Error('the list is empty');
+  while (await hasPart()) {
     const part = rest.subarray(0, size);
     const more = !hasEnded || part.length < rest.length;
     let result = await send({ ...next, more: `${more}` }, part).catch(({ message }: Error) => {
@@ -69,16 +78,16 @@ export async function* sendList(
     if (result.consumed === 0) {
       const message = 'the record is larger than the service takes';
       if (isCsv) throw new Error(`line ${linesBefore + 1}: ${message}: is a quote never closed?`);
-      while (!rest.includes('\n') && !hasEnded) await fill(2 * rest.length);
+      await fill((_, last) => last.includes(LINE_FEED));
       const refused = [{ line: 1, lastLine: 1, ...(id !== undefined && { id }), error: 40013, message }];
-      result = { ...result, refused, records: 1, consumed: rest.indexOf('\n') + 1 || rest.length };
+      result = { ...result, refused, records: 1, consumed: rest.indexOf(LINE_FEED) + 1 };
     }
     const { columns, separator, records, consumed } = result;
     const bytes = rest.subarray(0, consumed);
     yield { ...result, bytes, linesBefore };
     next = { ...next, continued: 'true', ...(columns && separator && { columns: columns.join(), separator }) };
     if (id !== undefined) next = { ...next, idsFrom: `${id + BigInt(records)}` };
-    for (const byte of bytes) if (byte === 0x0a) linesBefore++;
+    for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) linesBefore++;
     rest = rest.subarray(consumed);
   }
 }

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
@@ -141,7 +141,9 @@ describe('of a list', () => {
     for (const [name, content] of Object.entries({ 'a.csv': '', 'b.ndjson': '', 'c.ndjson': '\uFEFF\r\n \n' })) {
       expect(await run(await list(name, content))).toMatchObject({ code: 1, stderr: 'the list is empty\n' });
     }
-    expect(await run(await list('d.csv', 'id,name\n'))).toMatchObject({ code: 0, stderr: '' });
+    for (const names of ['id,name\n', 'id,name']) {
+      expect(await run(await list('d.csv', names))).toMatchObject({ code: 0, stderr: 'The list has no records.\n' });
+    }
     await serve(100);
     const open = `id,name\n${'1,"\n"\n'.repeat(50)}2,"\n`;
     expect(await run(await list('e.csv', open))).toMatchObject({
@@ -296,6 +298,33 @@ test('finishes the part that was sent when it is interrupted, and does the rest 
   expect(counts((await run(file)).stdout)).toMatchObject({ created: 1_000 - created, unchanged: created });
 });
 
+test.each([
+  ['grows', (file: string, content: string) => appendFile(file, content)],
+  ['becomes shorter', (file: string) => truncate(file, 3_500_300)],
+])('of a list that %s while it is read, stores no half of a record, and says what has happened', async (_, change) => {
+  const held: (() => void)[] = [];
+  let isHeld = true;
+  const { add } = fakePlants(stored);
+  await serve(1024 ** 2, {
+    async add(plant) {
+      if (isHeld) await new Promise<void>((resolve) => held.push(resolve));
+      return add(plant);
+    },
+  });
+  const name = 'a'.repeat(1_000);
+  const content = `name,id\n${Array.from({ length: 4_000 }, (_, n) => `${name},${n + 100_000}\n`).join('')}`;
+  const file = await list('plants.csv', content.slice(0, -3));
+  const importing = startImport([file], folder, environment());
+  while (held.length === 0) await new Promise(setImmediate);
+  await change(join(folder, file), content.slice(-3));
+  isHeld = false;
+  for (const go of held) go();
+  const { code, stdout, stderr } = await importing.outcome();
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^plants.csv has changed while it was read \(it had /m)]);
+  expect(counts(stdout).created).toBe(stored.size);
+  for (const [id, plant] of stored) expect([plant, id >= 100_000n]).toEqual([{ id, name }, true]);
+});
+
 test('reads standard input, and can be interrupted while it waits for that', async () => {
   const importing = startImport(['-', '--format', 'ndjson'], folder, environment());
   importing.stdin.end('{"id":1,"name":"Rosa"}\n{"id":2}\n');
@@ -388,8 +417,19 @@ test('refuses a file that is not there, what is none, and a place where it canno
     expect(await run(path, '--format', 'csv')).toMatchObject({ code: 1, stderr });
   }
   // The name of the file for what is refused is longer than 255 octets.
-  const file = await list(`${'p'.repeat(245)}.csv`, 'id,name\n1,a\n2,\n');
-  expect(await run(file)).toMatchObject({ code: 1, stderr: expect.stringContaining('ENAMETOOLONG') });
+  const file = await list(`${'p'.repeat(245)}.csv`, 'id,name\n1,a\nä,\n');
+  const { code, stdout, stderr } = await run(file);
+  expect([code, counts(stdout)]).toEqual([1, { created: 1, changed: 0, unchanged: 0, refused: 1 }]);
+  expect(stdout).not.toContain('Refused records are in');
+  expect(stderr).toMatch(/^line 3: .*\nThese refused records cannot be written \(ENAMETOOLONG: .*\):\nid,name\nä,\n/);
+});
+
+test('finds a list, and puts what is refused beside it, in the folder that npm was called in', async () => {
+  await list('plants.csv', 'id,name\n1,\n');
+  const npm = { npm_lifecycle_event: 'import', INIT_CWD: folder };
+  const elsewhere = await temporaryFolder();
+  expect(await runImport(['plants.csv'], elsewhere, { ...environment(), ...npm })).toMatchObject({ code: 2 });
+  expect([await rejected('plants.csv'), await readdir(elsewhere)]).toEqual(['id,name\n1,\n', []]);
 });
 
 test.each([
