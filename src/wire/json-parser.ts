@@ -29,7 +29,10 @@ export function jsonParser<Schema extends TObject>(
   const names = Object.keys(schema.properties);
   const property = (name: string): { format?: string; description?: string } | undefined => schema.properties[name];
   const int64Names = names.filter((name) => property(name)?.format === 'int64');
-  const mustBe = (name: string) => invalid(`${name} must be ${property(name)?.description}`);
+  const mustBe = (name: string, value?: unknown) => {
+    const isQuoted = int64Names.includes(name) && typeof value === 'string' && exactInteger(value) !== undefined;
+    return invalid(`${name} must be ${property(name)?.description}${isQuoted ? ', without quotes' : ''}`);
+  };
 
   return (bytes) => {
     const members = membersOf(decode(bytes, subject), names, subject);
@@ -47,7 +50,8 @@ export function jsonParser<Schema extends TObject>(
       const [first] = validator.Errors(value);
       const missing = first?.keyword === 'required' ? first.params.requiredProperties[0] : undefined;
       if (missing !== undefined) throw invalid(`${missing} is missing: it must be ${property(missing)?.description}`);
-      throw mustBe(first?.instancePath.split('/')[1] ?? '');
+      const name = first?.instancePath.split('/')[1] ?? '';
+      throw mustBe(name, value[name]);
     }
     for (const name of int64Names) {
       const source = requested.get(name);

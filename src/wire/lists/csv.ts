@@ -1,5 +1,5 @@
 import { PlantStoreError } from '../../domain/errors.ts';
-import { fieldRules, isPlantId } from '../../domain/plant.ts';
+import { isPlantId, MAX_INT64, MIN_INT64 } from '../../domain/plant.ts';
 import { shown } from '../shown.ts';
 import { cellsOf, type Separator } from './csv-cells.ts';
 import type { Line, RecordReader } from './lines.ts';
@@ -15,13 +15,19 @@ export interface CsvLayout {
 }
 
 /** Enough for any spreadsheet, and few enough to send back. */
-const MAX_COLUMNS = 1_000;
+export const MAX_COLUMNS = 1_000;
 
 /** One of our columns, with the separator before or after it. */
 const COLUMN = /(?:^|([,;\t]))"?(?:id|name|tag)"?(?:$|([,;\t]))/i;
 
-/** More digits than any int64 has. */
-const INTEGER = /^-?\d{1,30}$/;
+/** As many digits as any int64 has, or some more. */
+const INTEGER = /^-?(0|[1-9]\d{0,29})$/;
+
+/** The number behind leading zeros. */
+const ZEROS = /^-?0+(\d{1,29})$/;
+
+/** Characters of the longest text whose mistake is recognized. */
+const MAX_RECOGNIZED = 40;
 
 /** An id as a spreadsheet writes it that has taken it for a number, in English and in most other languages. */
 const ROUNDED = /^-?\d([.,]\d+)?E\+\d+$/i;
@@ -33,8 +39,13 @@ const ROUNDED = /^-?\d([.,]\d+)?E\+\d+$/i;
  * @throws PlantStoreError `malformed_json` or `invalid_plant`, naming the line, if it cannot be read, or as `checkColumns`
  */
 export function namedLayout(
-  { bytes, number }: Line,
-  list: { readonly separator: Separator | undefined; readonly isNumbered: boolean; readonly replaces: boolean },
+  { bytes, number, hasEnd }: Line,
+  list: {
+    readonly separator: Separator | undefined;
+    readonly isNumbered: boolean;
+    readonly replaces: boolean;
+    readonly continued: boolean;
+  },
   ignore: (names: string[]) => void,
 ): CsvLayout {
   try {
@@ -43,12 +54,15 @@ export function namedLayout(
     const names = cellsOf(bytes, separator, MAX_COLUMNS).map((name = '') => name);
     const columns = names.map((name) => columnNames.find((column) => column === name.toLowerCase()) ?? '');
     checkColumns(columns, list.isNumbered, list.replaces);
+    if (!hasEnd && !list.continued)
+      throw new PlantStoreError('invalid_plant', 'the list ends there, without a line end');
     ignore(names.filter((name, index) => name !== '' && columns[index] === ''));
     return { columns, separator };
   } catch (error) {
     if (!(error instanceof PlantStoreError)) throw error;
     const rule = `it must name the columns, as in id,name,tag, and is ${shown(bytes.toString())}`;
-    throw new PlantStoreError(error.code, `line ${number}: ${error.message}; ${rule}`);
+    const cause = hasEnd || bytes.includes('\r') ? '' : '; curl -d removes line ends: use --data-binary';
+    throw new PlantStoreError(error.code, `line ${number}: ${error.message}; ${rule}${cause}`);
   }
 }
 
@@ -99,15 +113,22 @@ export function csvReader({ columns, separator }: CsvLayout): RecordReader {
 function idOf(text = ''): bigint {
   const id = INTEGER.test(text) ? BigInt(text) : undefined;
   if (id !== undefined && isPlantId(id)) return id;
-  throw new PlantStoreError(
-    'invalid_plant',
-    text === '' ? 'id is missing' : `id must be ${fieldRules.id}, not ${shown(text)}${hint(text)}`,
-  );
+  throw new PlantStoreError('invalid_plant', text === '' ? 'id is missing' : problemOf(text));
 }
 
-/** What may have happened to an id. */
-function hint(text: string): string {
-  if (ROUNDED.test(text)) return ': a spreadsheet has rounded it; format the column as text before you enter ids';
-  if (text !== text.trim() && INTEGER.test(text.trim())) return ': remove the spaces';
-  return /^-?\d+([.,' \u00a0\u202f]\d+)+$/.test(text) ? ': write digits only, without a separator' : '';
+/** What is wrong with an id, and what may have happened to it, for people who keep a list in a spreadsheet. */
+function problemOf(text: string): string {
+  const known = text.length > MAX_RECOGNIZED ? '' : text;
+  const [, behindZeros] = ZEROS.exec(known) ?? [];
+  if (behindZeros) return `id must have no leading zeros: write ${BigInt(behindZeros)}, not ${shown(text)}`;
+  const rule = 'id must be a whole number';
+  if (INTEGER.test(text)) return `${rule} from ${MIN_INT64} to ${MAX_INT64}, not ${shown(text)}`;
+  return `${rule}, not ${shown(text)}: ${remedyFor(known)}`;
+}
+
+function remedyFor(text: string): string {
+  if (ROUNDED.test(text)) return 'a spreadsheet has rounded it; format the column as text before you enter ids';
+  if (INTEGER.test(text.trim())) return 'remove the spaces';
+  if (/^-?\d+([.,' \u00a0\u202f]\d+)+$/.test(text)) return 'write digits only, without a separator';
+  return 'leave the line out if it is no plant, or leave the ids out and let the import number the list';
 }

@@ -4,7 +4,7 @@ import { exactInteger } from '../json-integer.ts';
 import { jsonMembers } from '../json-members.ts';
 import { jsonParser } from '../json-parser.ts';
 import { NewPlant, Plant } from '../schemas.ts';
-import type { Line, RecordReader } from './lines.ts';
+import { isBlank, type Line, type RecordReader } from './lines.ts';
 
 /**
  * Creates the reader of lines of JSON.
@@ -25,6 +25,18 @@ export function ndjsonReader(
     plantIn: jsonParser(schema, 'the line', ignore),
     idIn: (line) => exactInteger(idSource(line) ?? ''),
   };
+}
+
+const [BRACKET, BRACE] = [0x5b, 0x7b];
+
+/** @throws PlantStoreError `invalid_plant` if a list begins with an array, or an object on several lines, as JSON.stringify writes it */
+export function refuseOtherJson({ bytes, number, hasEnd }: Line): void {
+  const start = bytes.findIndex((byte) => byte > 0x20);
+  const isOpenBrace = hasEnd && bytes[start] === BRACE && isBlank(bytes.subarray(start + 1));
+  if (bytes[start] !== BRACKET && !isOpenBrace) return;
+  const example = '{"id":1,"name":"Rosa"}';
+  const message = `NDJSON has one object a line, as in ${example}, without brackets around them or commas between them`;
+  throw new PlantStoreError('invalid_plant', `line ${number}: ${message}`);
 }
 
 /** @throws PlantStoreError `invalid_plant` if a line of a numbered list has an id */

@@ -5,7 +5,7 @@ import { bounded } from '../shown.ts';
 import { type Column, csvReader, isCleared, namedLayout } from './csv.ts';
 import type { Separator } from './csv-cells.ts';
 import { isBlank, type Line, linesOf, type RecordReader } from './lines.ts';
-import { ndjsonReader, refuseId } from './ndjson.ts';
+import { ndjsonReader, refuseId, refuseOtherJson } from './ndjson.ts';
 
 /** What a list of plants is, beyond its octets. */
 interface ListOptions {
@@ -68,11 +68,12 @@ export async function readPlantList(body: Buffer, options: ListOptions) {
       sliceStart = performance.now();
     }
     const { bytes, number } = line;
+    if (!isCsv && !continued && records.length === 0) refuseOtherJson(line);
     if (more && !line.hasEnd) break;
     if (line.isOpen) throw new PlantStoreError('invalid_plant', `line ${number}: a quote is never closed`);
     const isEmpty = isBlank(bytes) || (layout !== undefined && isCleared(bytes, layout));
     if (!isEmpty && reader === undefined) {
-      layout = namedLayout(line, { separator, isNumbered, replaces }, ignore);
+      layout = namedLayout(line, { separator, isNumbered, replaces, continued }, ignore);
       reader = csvReader(layout);
     } else if (!isEmpty && reader !== undefined) {
       if (records.length === MAX_RECORDS) break;

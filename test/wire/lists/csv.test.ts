@@ -4,7 +4,8 @@ import { PlantStoreError } from '../../../src/domain/errors.ts';
 import { int64 } from '../../support/plants/json-forms.ts';
 import { readList, recordsOf } from '../../support/plants/lists.ts';
 
-const ID_RULE = 'id must be an integer from -9223372036854775808 to 9223372036854775807';
+const ID_RULE = 'id must be a whole number';
+const NO_ID = ': leave the line out if it is no plant, or leave the ids out and let the import number the list';
 
 const SAVE = 'save the list as "CSV UTF-8"';
 
@@ -35,7 +36,7 @@ test('says what the columns are, what separates them, and which mean nothing', a
 test('takes the columns and the separator that are given in place of a line of names', async () => {
   const columns = ['id', '', 'name', 'tag'] as const;
   expect(await recordsOf('1\tred\ta\n', { columns, separator: '\t' })).toEqual([[1, { id: 1n, name: 'a' }]]);
-  expect(await recordsOf('id,name\n', { columns: ['id', 'name'] })).toEqual([[1, `${ID_RULE}, not "id"`]]);
+  expect(await recordsOf('id,name\n', { columns: ['id', 'name'] })).toEqual([[1, `${ID_RULE}, not "id"${NO_ID}`]]);
   expect(await recordsOf('id;name\n1;a\n', { separator: ';' })).toEqual([[2, { id: 1n, name: 'a' }]]);
 });
 
@@ -63,11 +64,15 @@ test.each([
   ['"1,5",a', `${ID_RULE}, not "1,5"${SEPARATED}`],
   ['1.017,a', `${ID_RULE}, not "1.017"${SEPARATED}`],
   [' 13 ,a', `${ID_RULE}, not " 13 ": remove the spaces`],
-  ['\u200b7\u00a0,a', `${ID_RULE}, not "\\u200b7\\u00a0"`],
+  ['\u200b7\u00a0,a', `${ID_RULE}, not "\\u200b7\\u00a0"${NO_ID}`],
+  ['P-17,a', `${ID_RULE}, not "P-17"${NO_ID}`],
+  ['Laubgehölze', `${ID_RULE}, not "Laubgehölze"${NO_ID}`],
+  ['00012,a', 'id must have no leading zeros: write 12, not "00012"'],
+  ['-00,a', 'id must have no leading zeros: write 0, not "-00"'],
   ['9.22337E+18,a', `${ID_RULE}, not "9.22337E+18"${ROUNDED}`],
   ['"9,22337E+18",a', `${ID_RULE}, not "9,22337E+18"${ROUNDED}`],
-  ['9223372036854775808,a', `${ID_RULE}, not "9223372036854775808"`],
-  [`${'x'.repeat(5_000)},a`, `${ID_RULE}, not "${'x'.repeat(100)}…"`],
+  ['9223372036854775808,a', `${ID_RULE} from -${2n ** 63n} to ${2n ** 63n - 1n}, not "9223372036854775808"`],
+  [`${'x'.repeat(5_000)},a`, `${ID_RULE}, not "${'x'.repeat(100)}…"${NO_ID}`],
   ['1,"\0"', 'name must be a string without U+0000 and without lone surrogates'],
   [Buffer.from([0x31, 0x2c, 0xff]), `the line must be valid UTF-8; in Excel, ${SAVE}`],
 ])('refuses the record %.20s only', async (record, message) => {
@@ -88,6 +93,7 @@ test('knows which lines a stray quote has joined into one record, and the id of 
   ]);
 });
 
+const CUT = 'curl -d removes line ends: use --data-binary';
 const naming = (shown: string) => `; it must name the columns, as in id,name,tag, and is ${shown}`;
 
 test.each<[code: string, message: string, list: string | Buffer]>([
@@ -115,6 +121,12 @@ test.each<[code: string, message: string, list: string | Buffer]>([
     'invalid_plant',
     `line 1: there are more cells than columns, of which there are 1000${naming(`"id,name${','.repeat(93)}…"`)}`,
     `id,name${','.repeat(1_000)}\n`,
+  ],
+  ['invalid_plant', `line 1: there is no column name${naming('"id,name1,a"')}; ${CUT}`, 'id,name1,a'],
+  [
+    'invalid_plant',
+    `line 2: the list ends there, without a line end${naming('"id,name,tag1,a,b"')}; ${CUT}`,
+    '\nid,name,tag1,a,b',
   ],
   ['invalid_plant', 'line 3: a quote is never closed', 'id,name\n1,a\n2,"b\n3,c\n'],
 ])('refuses a list as a whole, %s: %s', async (code, message, list) => {
@@ -145,7 +157,8 @@ test('does not take U+0000 in the first text for UTF-16', async () => {
 });
 
 test('a list of names alone has no records', async () => {
-  for (const list of ['id,name', '\uFEFFid,name\r\n', 'id,name\n\n,\n']) expect(await recordsOf(list)).toEqual([]);
+  for (const list of ['id,name\n', '\uFEFFid,name\r\n', 'id,name\n\n,\n']) expect(await recordsOf(list)).toEqual([]);
+  expect(await recordsOf('id,name', { continued: true })).toEqual([]);
 });
 
 /**

@@ -17,6 +17,8 @@ describe('of NDJSON', () => {
       '[]',
       '{"id":2}',
       '{"name":"a"}',
+      '{"id":"17","name":"a"}',
+      '{"id":"P-17","name":"a"}',
     ];
     const body = Buffer.concat([Buffer.from(`${lines.join('\n')}\n`), Buffer.from('{"id":5,"name":"\xff"}', 'latin1')]);
     const { records } = await readList(body, ndjson);
@@ -31,9 +33,23 @@ describe('of NDJSON', () => {
       [5, undefined, ['invalid_plant', 'the line must be an object with an id, a name and an optional tag']],
       [6, 2n, ['invalid_plant', `name is missing: it must be ${name}`]],
       [7, undefined, ['invalid_plant', `id is missing: it must be ${id}`]],
-      [8, 5n, ['malformed_json', 'the line must be valid UTF-8']],
+      [8, undefined, ['invalid_plant', `id must be ${id}, without quotes`]],
+      [9, undefined, ['invalid_plant', `id must be ${id}`]],
+      [10, 5n, ['malformed_json', 'the line must be valid UTF-8']],
     ]);
   });
+
+  test.each(['\uFEFF\n[\n{"id":1,"name":"a"}\n]', '[{"id":1,', ' {\n"id":1,\n"name":"a"\n}\n{"id":2,"name":"b"}'])(
+    'refuses a list that does not begin with an object on one line as a whole: %j',
+    async (list) => {
+      const message =
+        'NDJSON has one object a line, as in {"id":1,"name":"Rosa"}, without brackets around them or commas between them';
+      const reading = readList(list, { ...ndjson, more: list.endsWith(',') });
+      await expect(reading).rejects.toMatchObject({ code: 'invalid_plant', message: expect.stringContaining(message) });
+      const { records } = await readList(list, { ...ndjson, continued: true });
+      expect(records.some(({ refusal }) => refusal !== undefined)).toBe(true);
+    },
+  );
 
   test('says which members mean nothing, and refuses them in a list that replaces plants', async () => {
     const body = '{"id":1,"name":"a","colour":"red","tags":"x"}\n{"id":2,"name":"b","tags":"y"}\n';

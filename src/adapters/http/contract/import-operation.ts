@@ -3,7 +3,7 @@ import { conflictMessage } from '../../../application/create-plant.ts';
 import type { ImportOutcome } from '../../../application/import-plants.ts';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import { type Column, checkColumns } from '../../../wire/lists/csv.ts';
+import { type Column, checkColumns, MAX_COLUMNS } from '../../../wire/lists/csv.ts';
 import { separators } from '../../../wire/lists/csv-cells.ts';
 import { type ListRecord, MAX_RECORDS, readPlantList } from '../../../wire/lists/plant-list.ts';
 import { ImportResult } from '../../../wire/schemas.ts';
@@ -30,11 +30,12 @@ const body = {
 
 const columns: Parameter<readonly Column[]> = {
   description: 'what the columns of CSV are, in place of a line that names them; empty for a column to ignore',
-  mustBe: 'id, name and tag, each at most once, or nothing for a column to ignore, separated by commas',
+  mustBe: `id, name and tag, each at most once, or nothing for a column to ignore, separated by commas, at most ${MAX_COLUMNS} of them`,
   schema: Type.String(),
   parse(text) {
+    const names = text.split(',') as Column[];
     const isSound = /^(id|name|tag|)(,(id|name|tag|))*$/.test(text) && !/\b(\w+)\b.*\b\1\b/.test(text);
-    return isSound ? (text.split(',') as Column[]) : undefined;
+    return isSound && names.length <= MAX_COLUMNS ? names : undefined;
   },
 };
 
