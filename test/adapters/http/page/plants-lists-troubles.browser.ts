@@ -146,6 +146,17 @@ test('keeps records that were refused as JSON, with their ids, also those withou
   expect(await readFile(path, 'utf8')).toBe('{"id":7,"tag":"herb"}\n{"id":8}\n{"id":9 }\n');
 });
 
+test('gives back what was refused octet for octet, so that a spreadsheet shows the texts of an older encoding', async () => {
+  const { page } = await openPlants((await startApiServer()).url);
+  const list = 'id;name\r\n1;B\xe4renklau\r\n';
+  await drop(page, 'plants.csv', `[Uint8Array.from(${JSON.stringify([...Buffer.from(list, 'latin1')])})]`);
+  await page.locator('#import-refused').waitFor();
+  await dialog(page).getByRole('button', { name: 'Import' }).click();
+  await says(page, 'Import finished');
+  const { path } = await saved(page, dialog(page).getByRole('button', { name: 'Download what was refused' }));
+  expect(await readFile(path, 'latin1')).toBe(list);
+});
+
 test('offers only what the token permits, and no list takes the place of an edit', async () => {
   const permissions = new Set<'read' | 'create' | 'change'>(['read', 'create']);
   const verifyToken = () => permissions;

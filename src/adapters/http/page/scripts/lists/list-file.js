@@ -37,8 +37,17 @@ export async function readBeginning(/** @type {File} */ file) {
   if (isCsv && count(separator) > MAX_COLUMNS)
     throw new Error(`The first line of this list has more than ${MAX_COLUMNS} columns.`);
   const cells = (separator + line).matchAll(RegExp(`${separator}((?:"[^"]*"|[^"${separator}])*)`, 'g'));
-  const names = isCsv ? Array.from(cells, ([, cell = '']) => cell) : /"id"\s*:/.test(line) ? ['id'] : [];
-  return { file, isCsv, separator, names, firstLine: placeAfter(before), secondLine: placeAfter(before + line + end) };
+  const names = isCsv ? Array.from(cells, ([, cell = '']) => cell) : /"id"\s*:/.test(text) ? ['id'] : [];
+  const hasMark = before.startsWith('\uFEFF');
+  return {
+    file,
+    hasMark,
+    isCsv,
+    separator,
+    names,
+    firstLine: placeAfter(before),
+    secondLine: placeAfter(before + line + end),
+  };
 }
 
 function placeAfter(/** @type {string} */ text) {

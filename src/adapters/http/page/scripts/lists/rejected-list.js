@@ -1,14 +1,15 @@
 /** @import { Reading, SentPart } from './types.d.ts' */
 
 /**
- * Keeps the records that were refused as they were, behind a line of names, and with their ids in front if the import
- * has numbered them.
+ * Keeps the records that were refused as they were, octet for octet, behind a line of names, and with their ids in front
+ * if the import has numbered them.
  */
-export function rejectedList(/** @type {Reading} */ { list: { isCsv, separator }, idsFrom, names }) {
+export function rejectedList(/** @type {Reading} */ { list: { hasMark, isCsv, separator }, idsFrom, names }) {
   const isNumbered = idsFrom !== undefined;
   const first = (isNumbered ? ['id', ...names] : names).join(separator);
-  // For Excel, with a byte order mark. A Blob for each part: browsers keep them outside of the page's memory.
-  const blobs = isCsv ? [new Blob([`\uFEFF${first}\r\n`])] : [];
+  // With a byte order mark only if the list had one: a spreadsheet takes the octets of another encoding for UTF-8 behind
+  // it, and destroys them. A Blob for each part: browsers keep them outside of the page's memory.
+  const blobs = [new Blob([hasMark ? '\uFEFF' : '', isCsv ? `${first}\r\n` : ''])];
   return {
     add(/** @type {SentPart} */ { refused, bytesOf }) {
       const records = refused.flatMap(({ line, lastLine, id }) => {

@@ -5,6 +5,8 @@ import type { Plant, PlantList, Request, View } from '../types.d.ts';
 /** A list that was dropped or chosen, and what its first line says. */
 export interface List {
   file: File;
+  /** Whether it begins with a byte order mark. */
+  hasMark: boolean;
   isCsv: boolean;
   /** Between the cells of CSV. */
   separator: string;
