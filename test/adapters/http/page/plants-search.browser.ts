@@ -70,6 +70,14 @@ test('finds plants by a part of their name, with the tag filter, and shows that 
   expect(await field(page).inputValue()).toBe('');
 });
 
+test('keeps an id that is none while one types a name, and says so', async () => {
+  const { page } = await openSearch();
+  await page.getByLabel('From id').fill('1e3');
+  await field(page).fill('ficus');
+  await says(page, 'An id is a whole number');
+  expect(await page.getByLabel('From id').inputValue()).toBe('1e3');
+});
+
 test('leaves an older search when one types on', async () => {
   const { stored, page } = await openSearch();
   stored.set(5n, { id: 5n, name: 'Rosa' });
@@ -111,4 +119,6 @@ test('says that plants have changed, and searches again only when asked to', asy
   expect(await again.isVisible()).toBe(false);
   await plants.remove(5n);
   await row(page, 5).waitFor({ state: 'detached' });
+  await plants.replace({ id: 10_001n, name: 'Salvia' }, () => true);
+  await row(page, 10_001).waitFor({ state: 'detached' });
 });

@@ -13,13 +13,15 @@ import { forgetToken, takeToken } from './token.js';
 const [from, tag] = [byId('from', HTMLInputElement), byId('tag', HTMLInputElement)];
 const name = byId('name', HTMLInputElement);
 const { classList } = document.body;
+const typedName = () => name.value || undefined;
 const trouble = (problem = '') => write('trouble', problem);
 let [fallbackTimer, typing, leaving, leavingView] = [0, 0, new AbortController(), new AbortController()];
 const list = plantList({ updated, permitted, failed, trouble });
 const editor = plantEditor({ done: (change) => list.apply([change]), failed, freeId: list.freeId });
 importDialog({ plants: list, failed });
-downloadDialog({ view: list.view, failed });
-const drawTable = plantTable(list, { open: editor.open, filterBy: (tag) => show({ tag, name: list.view().name }) });
+// The name counts at once, also where it was typed just before.
+downloadDialog({ view: () => ({ ...list.view(), name: typedName() }), failed });
+const drawTable = plantTable(list, { open: editor.open, filterBy: (tag) => show({ tag, name: typedName() }) });
 
 function updated() {
   drawTable();
@@ -56,21 +58,22 @@ function show(/** @type {View} */ view) {
   list.show(view);
 }
 
-/** What the fields say; of a tag that its field cannot hold as it is, that it was not changed. @returns {View} */
-function fields() {
+/** Shows what the fields say, unless the id is none; of a tag that its field cannot hold as it is, that it was not changed. */
+function showFields() {
+  const id = idOf(from.value);
+  if (id === undefined && from.value.trim() !== '') return write('problem', NOT_AN_ID);
   const shown = list.view().tag;
   const isSame = tag.value === shown?.replace(/[\r\n]/g, '');
-  return { from: idOf(from.value), tag: isSame ? shown : tag.value || undefined, name: name.value || undefined };
+  show({ from: id, tag: isSame ? shown : tag.value || undefined, name: typedName() });
 }
 
 /** Shows the plants from an id on, and says if there is none with that id. */
 async function showFrom() {
-  const view = fields();
-  if (view.from === undefined && from.value.trim() !== '') return write('problem', NOT_AN_ID);
-  show(view);
+  showFields();
+  const id = idOf(from.value);
+  if (id === undefined) return;
   const { signal } = leavingView;
-  if (view.from === undefined) return;
-  await send('GET', `plants/${view.from}`, { signal, trouble }).catch((error) => signal.aborted || failed(error));
+  await send('GET', `plants/${id}`, { signal, trouble }).catch((error) => signal.aborted || failed(error));
 }
 
 /** Shows the plants with the token that there is now, and follows their changes. */
@@ -104,7 +107,7 @@ function start() {
 byId('limits', HTMLFormElement).onsubmit = () => void showFrom();
 name.oninput = () => {
   clearTimeout(typing);
-  typing = setTimeout(() => show(fields()), 300);
+  typing = setTimeout(showFields, 300);
 };
 byId('sign-in', HTMLDialogElement).onclose = start;
 byId('forget', HTMLElement).onclick = forgetToken;

@@ -74,11 +74,10 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
       const isGone = 'deleted' in change || (view.tag !== undefined && change.tag !== view.tag);
       const isLoaded = id >= (view.from ?? id) && (!hasMore() || (end !== undefined && id <= end));
       if ('deleted' in change && id > highestDeleted) highestDeleted = id;
-      if (isGone) rows.splice(index, known);
-      else if (isLoaded && (known || view.name === undefined)) {
-        rows.splice(index, known, { ...rowOf(change), isFresh: true });
-      }
-      isOutdated ||= !isGone && !known && view.name !== undefined;
+      const mayMatch = view.name === undefined || (known && !isGone && contains(change.name, view.name));
+      if (isGone || !mayMatch) rows.splice(index, known);
+      else if (isLoaded) rows.splice(index, known, { ...rowOf(change), isFresh: true });
+      isOutdated ||= !isGone && !mayMatch;
     }
     // The last rows go until they are scrolled to; not while a page is on its way that follows them.
     if (rows.length > MAX_ROWS && state !== 'loading') {
@@ -117,6 +116,9 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     freeId,
   };
 }
+
+const contains = (/** @type {string} */ name, /** @type {string} */ text) =>
+  name.toLowerCase().includes(text.toLowerCase());
 
 function rowOf(/** @type {Plant} */ { id, name, tag }) {
   return { id, name: cut(name), tag: tag === undefined ? undefined : cut(tag) };

@@ -18,10 +18,11 @@ export function downloadDialog(/** @type {DownloadEvents} */ { view, failed }) {
   const [dialog, form] = [byId('download', HTMLDialogElement), byId('download-form', HTMLFormElement)];
   const isForSpreadsheets = byId('download-csv', HTMLInputElement);
   let leaving = new AbortController();
+  let wanted = view();
 
   /** Reads all of them before any is saved: a list that breaks off must not look like a whole one. */
   async function download(/** @type {AbortSignal} */ signal) {
-    const [{ tag, name }, isCsv] = [view(), isForSpreadsheets.checked];
+    const [{ tag, name }, isCsv] = [wanted, isForSpreadsheets.checked];
     const limits = { ...(tag !== undefined && { tag }), ...(name !== undefined && { name }) };
     const query = new URLSearchParams({ ...limits, ...(isCsv && { separator }) });
     const type = isCsv ? 'text/csv' : 'application/x-ndjson';
@@ -59,7 +60,8 @@ export function downloadDialog(/** @type {DownloadEvents} */ { view, failed }) {
     if (!signal.aborted) dialog.className = '';
   };
   byId('download-list', HTMLElement).onclick = () => {
-    const { tag, name } = view();
+    wanted = view();
+    const { tag, name } = wanted;
     const withTag = tag === undefined ? [] : [' with the tag ', ...nodesOf(cut(tag))];
     const withName = name === undefined ? [] : [' whose names contain ', ...nodesOf(cut(name))];
     write('download-what', withTag.length + withName.length > 0 ? 'The plants' : 'All plants', ...withTag, ...withName);
