@@ -22,15 +22,16 @@ const download = async (
   return page;
 };
 
-test('goes on after a 503 and a lost connection, and in smaller parts after one that is too slow or too large', async () => {
+test('goes on after a 503, a lost connection and what is no response of the service, and in smaller parts after one that is too slow or too large', async () => {
   const stored = new Map();
   const server = await startApiServer({ plants: fakePlants(stored), bodyLimit: 20_000 });
   const { page } = await openPlants(server.url);
-  const answers = ['slow', '503', 'lost'];
+  const answers = ['slow', 'of a proxy', '503', 'lost'];
   await page.route(/import\?(?!.*check)/, async (route) => {
     const answer = answers.pop();
     if (answer === 'lost') await route.abort();
     else if (answer === 'slow') await route.fulfill({ status: 408, body: '' });
+    else if (answer === 'of a proxy') await route.fulfill({ status: 200, body: '{"status":"ok"}' });
     else if (answer) await route.fulfill({ status: 503, body: '{"error":50300,"message":"overloaded"}' });
     else await route.continue();
   });
@@ -44,10 +45,49 @@ test('goes on after a 503 and a lost connection, and in smaller parts after one 
   await dialog(page)
     .getByText(/50300.*safe/)
     .waitFor();
+  await dialog(page)
+    .getByText(/200: not a response of this service.*safe/)
+    .waitFor();
   await says(page, 'Import finished');
   expect(await page.locator('#import-sums').textContent()).toBe('5,000 read, 5,000 new');
   expect(stored.size).toBe(5_000);
   expect(await page.locator('#import-trouble').textContent()).toBe('');
+});
+
+test('goes on in smaller parts where a connection takes a part for so long that it is lost', async () => {
+  const stored = new Map();
+  const { page } = await openPlants((await startApiServer({ plants: fakePlants(stored) })).url);
+  const name = 'x'.repeat(100_000);
+  await drop(page, 'plants.ndjson', JSON.stringify([1, 2, 3].map((id) => `${JSON.stringify({ id, name })}\n`)));
+  await page.locator('#import-plants td').first().waitFor();
+  await page.clock.install();
+  await page.route(/import\?/, async (route) => {
+    if ((route.request().postDataBuffer()?.length ?? 0) < 200_000) return route.continue();
+    await page.clock.fastForward(20_000);
+    await route.abort();
+  });
+  await dialog(page).getByRole('button', { name: 'Import' }).click();
+  await says(page, '3 read, 3 new');
+  expect([...stored.keys()]).toEqual([1n, 2n, 3n]);
+});
+
+test('imports the list that it shows, also where another one was chosen before and took longer to be read', async () => {
+  const stored = new Map();
+  const { page } = await openPlants((await startApiServer({ plants: fakePlants(stored) })).url);
+  const slowly = `window.arrayBuffer = Blob.prototype.arrayBuffer;
+    const until = new Promise((resolve) => (window.goOn = resolve));
+    Blob.prototype.arrayBuffer = async function () {
+      const bytes = await window.arrayBuffer.call(this);
+      await until;
+      return bytes;
+    }`;
+  await drop(page, 'slow.csv', `['id,name\\n1,Ficus']`, slowly);
+  await drop(page, 'shown.csv', `['id,name\\n2,Salvia']`, 'Blob.prototype.arrayBuffer = window.arrayBuffer');
+  await page.locator('#import-plants').getByText('2Salvia').waitFor();
+  await page.evaluate('window.goOn()');
+  await dialog(page).getByRole('button', { name: 'Import' }).click();
+  await says(page, '1 read, 1 new');
+  expect([...stored.keys()]).toEqual([2n]);
 });
 
 test('shows a list that is dropped at once after the dialog of another was closed', async () => {
@@ -125,14 +165,19 @@ test('takes a list without a line of names, and JSON with other members', async 
   await page.locator('#import-plants').getByText('7Ficustree').waitFor();
   await dialog(page).getByRole('button', { name: 'Import' }).click();
   await says(page, '2 read, 2 new');
-  await drop(page, 'plants.ndjson', `['{"id":9,"name":"Pinus","tags":"conifer"}']`);
+  await drop(page, 'plants', `[' {"id":9,"name":"Pinus","tags":"conifer"}']`);
   await says(page, 'Ignored: tags');
   await dialog(page).getByRole('button', { name: 'Import' }).click();
   await says(page, '1 read, 1 new');
+  await drop(page, 'plants.ndjson', `['null\\n{"id":10,"name":"Abies"}']`);
+  await says(page, '2 read, 1 refused');
+  await dialog(page).getByRole('button', { name: 'Import' }).click();
+  await says(page, '2 read, 1 new, 1 refused');
   expect([...stored.values()]).toEqual([
     { id: 7n, name: 'Ficus', tag: 'tree' },
     { id: 8n, name: 'Salvia', tag: 'herb' },
     { id: 9n, name: 'Pinus' },
+    { id: 10n, name: 'Abies' },
   ]);
 });
 
@@ -176,6 +221,8 @@ test('offers only what the token permits, and no list takes the place of an edit
   await showsForm(page, { Name: 'Ficus 0' });
   expect(await dialog(page).getByText('Salvia').count()).toBe(0);
   await press(page, 'Close');
+  await page.getByLabel('Name', { exact: true }).first().fill('no such plant');
+  await says(page, 'No plants match.');
   await drop(page, 'plants.csv', list);
   await dialog(page).getByLabel('are replaced').waitFor();
   await page.keyboard.press('Escape');
@@ -217,7 +264,24 @@ test('downloads what the filter shows, as the spreadsheets of the country read i
   ]);
 });
 
-test('saves nothing of a download that breaks off, and says so', async () => {
+test('downloads the plants with the name that was typed just before', async () => {
+  const stored = new Map([...plantsFrom(2, 'tree'), [7n, { id: 7n, name: 'Salvia', tag: 'herb' }]]);
+  const { page } = await openPlants((await startApiServer({ plants: fakePlants(stored) })).url, TOKEN, {
+    locale: 'en',
+  });
+  await row(page, 7).waitFor();
+  await page.evaluate(`(() => {
+    document.querySelector('#name').value = 'SALVIA';
+    document.querySelector('#name').dispatchEvent(new Event('input', { bubbles: true }));
+    document.querySelector('#download-list').click();
+  })()`);
+  await dialog(page).getByText('The plants whose names contain SALVIA').waitFor();
+  await row(page, 0).waitFor({ state: 'detached' });
+  const { path } = await saved(page, dialog(page).getByRole('button', { name: 'Download' }));
+  expect(await readFile(path, 'utf8')).toBe('\uFEFFid,name,tag\r\n7,Salvia,herb\r\n');
+});
+
+test('saves nothing of a download that breaks off or that a proxy responds to, and says so', async () => {
   const plants = fakePlants(plantsFrom(20_000, 'tree'));
   let fails = true;
   const server = await startApiServer({
@@ -234,6 +298,10 @@ test('saves nothing of a download that breaks off, and says so', async () => {
   page.on('download', () => downloads++);
   await dialog(page).getByRole('button', { name: 'Download' }).click();
   await says(page, 'The connection broke off, so nothing was saved.');
+  const page200 = { body: '<title>Sign in to this network</title>', contentType: 'text/html' };
+  await page.route('**/plants?*', (route) => route.fulfill(page200), { times: 1 });
+  await dialog(page).getByRole('button', { name: 'Download' }).click();
+  await says(page, 'The service is not available (200: not a response of this service).');
   expect(downloads).toBe(0);
   fails = false;
   const all = await saved(page, dialog(page).getByRole('button', { name: 'Download' }));

@@ -19,6 +19,8 @@ test.each([
   [502, '{"error":"bad gateway"}'],
   [502, '{'],
   [200, '<html>Sign in to this network</html>'],
+  [200, '{"status":"ok"}'],
+  [403, '{"error":"forbidden"}'],
   [404, '<html>Not Found</html>'],
 ])('goes on after a response of %i with %s', async (status, body) => {
   const plants = fakePlants();

@@ -214,19 +214,23 @@ test('keeps what is typed and the filter when the feed begins late', async () =>
   expect(await row(page, 1).count()).toBe(0);
 });
 
-test('says so where there is no feed of changes, and asks no more', async () => {
+test.each([
+  ['changes_unavailable', 50100],
+  ['invalid_plant', 40022],
+  ['plant_not_found', 40401],
+] as const)('says so where the feed of changes is refused, and asks no more: %s', async (code, number) => {
   let asked = 0;
   const server = await startApiServer({
     plants: {
       ...fakePlants(new Map([[1n, { id: 1n, name: 'Ficus' }]])),
       async readChanges() {
         asked++;
-        throw new PlantStoreError('changes_unavailable', 'there is no feed of changes on this database');
+        throw new PlantStoreError(code, 'there is no feed of changes');
       },
     },
   });
   const { page } = await open(`${server.url}/#token=${TOKEN}`);
-  await says(page, '50100: there is no feed of changes on this database');
+  await says(page, `${number}: there is no feed of changes`);
   await says(page, 'Not live');
   await row(page, 1).waitFor();
   await addPlant(page, 2, 'added');

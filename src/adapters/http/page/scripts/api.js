@@ -5,6 +5,9 @@ import { currentToken, signIn } from './token.js';
 /** Milliseconds for a response. */
 const MAX_TIMEOUT = 45_000;
 
+/** Milliseconds after which a connection that is lost, or given up, is a slow one. */
+const SLOW = 10_000;
+
 /** Whether a response is final. Other error statuses are temporary, of the service or of a proxy in front of it. */
 export const isDefinite = (/** @type {number} */ status) =>
   status >= 400 && ![408, 429].includes(status) && (status < 500 || status === 501);
@@ -18,6 +21,7 @@ export async function send(method, path, request = {}) {
     signal,
     trouble,
     timeout = MAX_TIMEOUT,
+    has = 'name',
     ends = isDefinite,
   } = request;
   for (let attempt = 0; ; attempt++) {
@@ -30,13 +34,14 @@ export async function send(method, path, request = {}) {
     // Longer each time, for slow connections.
     const late = AbortSignal.timeout(Math.min(timeout * 2 ** attempt, MAX_TIMEOUT));
     const limit = AbortSignal.any([late, ...(signal ? [signal] : [])]);
+    const start = performance.now();
     const response = await fetch(url, { method, headers, body, signal: limit }).catch(() => undefined);
     const text = await response?.text().catch(() => undefined);
     signal?.throwIfAborted();
     const result = text && parseExactly(text);
-    if (response?.ok && result !== undefined) {
+    if (method === 'DELETE' ? response?.status === 204 : response?.ok && has in Object(result)) {
       trouble?.();
-      return { body: result, headers: response.headers };
+      return { body: result, headers: response?.headers ?? new Headers() };
     }
     const status = text === undefined ? 0 : (response?.status ?? 0);
     const error = errorOf(status, result);
@@ -45,7 +50,9 @@ export async function send(method, path, request = {}) {
       attempt = -1;
       continue;
     }
-    if (ends(status, Number(error.cause))) {
+    // A proxy that collects a body does not say that it comes too slowly.
+    const isSlow = status === 0 && performance.now() - start > SLOW;
+    if (ends(isSlow ? 408 : status, Number(error.cause))) {
       trouble?.();
       throw error;
     }

@@ -1,12 +1,11 @@
 /** @import { ChangesPage, FeedEvents } from './types.d.ts' */
-import { send } from './api.js';
+import { isDefinite, send } from './api.js';
 
 /** Seconds that a request waits for changes. */
 const WAIT = 10;
 
-/** What ends it: a missing permission, a database without a feed, and a position that is not valid any more. */
-const ends = (/** @type {number} */ status, /** @type {number} */ number) =>
-  status === 403 || status === 501 || number === 41001;
+/** What ends it: a definite response of the service itself. That of a proxy, whose number is its status, may pass. */
+const ends = (/** @type {number} */ status, /** @type {number} */ number) => isDefinite(status) && number !== status;
 
 /**
  * Follows the changes from now on, and again from now on if its position is not valid any more.
@@ -17,7 +16,7 @@ export async function follow(/** @type {FeedEvents} */ { started, apply, trouble
   let after = 'now';
   // After a failure, the next request does not wait: a waiting one would show only at its end that the service responds.
   const path = (/** @type {number} */ attempt) => `changes?limit=1000&after=${after}&wait=${attempt > 0 ? 0 : WAIT}`;
-  const request = { trouble, signal, ends, timeout: (WAIT + 5) * 1_000 };
+  const request = { trouble, signal, ends, has: 'next', timeout: (WAIT + 5) * 1_000 };
   for (;;) {
     // A browser has few connections to a service, for all of its tabs together.
     if (document.hidden) await new Promise((seen) => addEventListener('visibilitychange', seen, { once: true }));

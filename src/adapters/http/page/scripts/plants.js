@@ -35,7 +35,7 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     if (view.tag !== undefined) query.set('tag', view.tag);
     if (view.name !== undefined) query.set('name', view.name);
     try {
-      const page = await send('GET', `plants?${query}`, { signal, trouble });
+      const page = await send('GET', `plants?${query}`, { signal, trouble, has: 'length' });
       for (const plant of /** @type {Plant[]} */ (page.body)) rows.push(rowOf(plant));
       // A search may have looked further than its last plant.
       const [, next] = /[?&]after=(-?\d+)/.exec(page.headers.get('Link') ?? '') ?? [];

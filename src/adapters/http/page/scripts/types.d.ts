@@ -52,7 +52,12 @@ export interface Request {
   trouble?: Trouble;
   /** Milliseconds for the first attempt. */
   timeout?: number;
-  /** Whether a response ends the attempts, by its status and the number of its error; a 401 never does. */
+  /** A member of the service's response, unless it is a plant: that of a proxy may be JSON, too. */
+  has?: string;
+  /**
+   * Whether a response ends the attempts, by its status and the number of its error; a 401 never does. A connection that
+   * is lost after a long time counts as 408.
+   */
   ends?(status: number, number: number): boolean;
 }
 

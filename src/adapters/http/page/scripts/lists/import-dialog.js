@@ -1,4 +1,4 @@
-/** @import { Request } from '../types.d.ts' */
+/** @import { Plant, Request } from '../types.d.ts' */
 /** @import { ImportEvents, List } from './types.d.ts' */
 import { send } from '../api.js';
 import { byId, make, write } from '../dom.js';
@@ -58,14 +58,18 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
   const open = (/** @type {File[]} */ [file, ...others]) =>
     attempt(async (request) => {
       form.reset();
+      [list, proceed] = [undefined, undefined];
       show('choosing');
       if (file === undefined) return;
       if (others.length > 0) throw new Error('Import one list after the other.');
-      list = await readBeginning(file);
-      const [plant] = plants.rows();
+      const beginning = await readBeginning(file);
+      const [plant] = /** @type {Plant[]} */ (
+        (await send('GET', 'plants?limit=1', { ...request, has: 'length' })).body
+      );
       // Who may change a plant may replace those that a list has.
       const read = plant && (await send('GET', `plants/${plant.id}`, request).catch(() => undefined));
       request.signal?.throwIfAborted();
+      list = beginning;
       write('import-what', ...nodesOf(cut(file.name)), `, ${sizeOf(file.size)}`);
       form.className = read?.headers.get('Allow')?.includes('PUT') ? 'may-replace' : '';
       fillForm(list, firstIdOf(file) ?? plants.freeId() ?? BigInt(Date.now()));

@@ -28,7 +28,8 @@ export async function readBeginning(/** @type {File} */ file) {
   if (!isUtf8 || line.includes('\0'))
     throw new Error('This is no text in UTF-8. In Excel, save the list as “CSV UTF-8”.');
   if (line.trim() === '') throw new Error('This list is empty.');
-  const isCsv = !line.startsWith('{');
+  // Also where the first record of lines of JSON is none.
+  const isCsv = !line.trimStart().startsWith('{') && !/\.(ndjson|jsonl)$/i.test(file.name);
   // The separator is the character beside a known column name, or else the most frequent candidate.
   const [, left, right] = /(?:^|([,;\t]))"?(?:id|name|tag)"?(?:([,;\t])|$)/i.exec(line) ?? [];
   const count = (/** @type {string} */ one) => line.replace(/"[^"]*"/g, '').split(one).length;

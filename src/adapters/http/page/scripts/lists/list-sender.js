@@ -23,9 +23,9 @@ export function listSender(/** @type {Reading} */ { list, query, idsFrom: nextId
     const all = { ...query, ...(nextId !== undefined && { idsFrom: `${nextId}` }), more: `${more}` };
     const isTooSlow = (/** @type {number} */ status) => status === 408 && body.length > SMALL;
     const ends = (/** @type {number} */ status) => isDefinite(status) || isTooSlow(status);
-    const sent = send('POST', `import?${new URLSearchParams(all)}`, { ...request, body, type, ends });
+    const sent = send('POST', `import?${new URLSearchParams(all)}`, { ...request, body, type, has: 'consumed', ends });
     const response = await sent.catch((/** @type {Error} */ error) => {
-      if ([413, 40013, 408, 40800].includes(Number(error.cause))) return undefined;
+      if ([413, 40013, 408, 40800, 0].includes(Number(error.cause))) return undefined;
       error.message = error.message.replace(/\bline (\d+)/, (_, line) => `line ${linesBefore + Number(line)}`);
       throw error;
     });

@@ -10,7 +10,7 @@ export interface List {
   isCsv: boolean;
   /** Between the cells of CSV. */
   separator: string;
-  /** The cells of the first line of CSV, as they are; of lines of JSON, `id` if the first record has one. */
+  /** The cells of the first line of CSV, as they are; of lines of JSON, `id` if a record at its beginning has one. */
   names: string[];
   /** Where the first line and the second one begin. */
   firstLine: Place;
