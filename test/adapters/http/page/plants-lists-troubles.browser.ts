@@ -150,6 +150,21 @@ test('takes a list with U+FFFD, which a plant may have', async () => {
   await page.locator('#import-plants').getByText('\uFFFD').waitFor();
 });
 
+test('keeps a text that begins with U+FEFF wherever it stands in the list', async () => {
+  const stored = new Map();
+  const server = await startApiServer({ plants: fakePlants(stored), bodyLimit: 1_000 });
+  const { page } = await openPlants(server.url);
+  await drop(
+    page,
+    'plants.csv',
+    `['name,id\\n' + Array.from({ length: 200 }, (_, n) => '\\uFEFFFicus,' + n).join('\\n')]`,
+  );
+  await page.locator('#import-plants td').first().waitFor();
+  await dialog(page).getByRole('button', { name: 'Import' }).click();
+  await says(page, '200 read, 200 new');
+  expect(new Set([...stored.values()].map(({ name }) => name))).toEqual(new Set(['\uFEFFFicus']));
+});
+
 test('takes a list without a line of names, and JSON with other members', async () => {
   const stored = new Map();
   const { page } = await openPlants((await startApiServer({ plants: fakePlants(stored) })).url);

@@ -20,7 +20,8 @@ export function listSender(/** @type {Reading} */ { list, query, idsFrom: nextId
     const body = await bytesOf(file, at, size);
     const more = at + body.length < file.size;
     if (!more && body.every((byte) => byte <= 0x20)) return undefined;
-    const all = { ...query, ...(nextId !== undefined && { idsFrom: `${nextId}` }), more: `${more}` };
+    const place = { continued: `${at > 0}`, more: `${more}` };
+    const all = { ...query, ...(nextId !== undefined && { idsFrom: `${nextId}` }), ...place };
     const isTooSlow = (/** @type {number} */ status) => status === 408 && body.length > SMALL;
     const ends = (/** @type {number} */ status) => isDefinite(status) || isTooSlow(status);
     const sent = send('POST', `import?${new URLSearchParams(all)}`, { ...request, body, type, has: 'consumed', ends });
@@ -35,11 +36,7 @@ export function listSender(/** @type {Reading} */ { list, query, idsFrom: nextId
       tooLarge = body.length;
       // A connection can become slower.
       if (tooLarge <= tooSmall) tooSmall = 0;
-    } else {
-      // A byte order mark and nothing else.
-      if (!more) return undefined;
-      tooSmall = body.length;
-    }
+    } else tooSmall = body.length;
     const isFound = tooSmall > 0 && tooLarge === tooSmall + 1;
     if (result && isFound) return refuse(result);
     const between = Math.floor((tooSmall + tooLarge) / 2);
