@@ -11,6 +11,7 @@ const scripts = [
   'dom',
   'errors',
   'follow',
+  'free-id',
   'ids',
   'plants',
   'table',

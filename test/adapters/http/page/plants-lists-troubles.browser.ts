@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
@@ -98,6 +99,25 @@ test('shows a list that is dropped at once after the dialog of another was close
   await plants.getByText('1Ficus').waitFor();
   await drop(page, 'two.csv', `['id,name\\n2,Salvia']`, `document.querySelector('#import-close').click()`);
   await plants.getByText('2Salvia').waitFor();
+});
+
+test('numbers a list behind all plants, also deleted ones, never to replace one, and the same list, corrected, as before', async () => {
+  const deleted = [501n, 502n].map((id) => [id, 'deleted'] as const);
+  const stored = new Map<bigint, NewPlant | 'deleted'>([...plantsFrom(501, 'tree'), ...deleted]);
+  const { page } = await openPlants((await startApiServer({ plants: fakePlants(stored) })).url);
+  const from = dialog(page).getByLabel('numbered from');
+  await drop(page, 'plants.csv', `['name,tag\\nSalvia,herb\\n,herb']`);
+  await page.locator('#import-plants').getByText('504Salvia').waitFor();
+  expect(await from.inputValue()).toBe('504');
+  expect(await dialog(page).getByLabel('are replaced').isVisible()).toBe(false);
+  await dialog(page).getByRole('button', { name: 'Import' }).click();
+  await says(page, '2 read, 1 new, 1 refused');
+  await drop(page, 'plants.csv', `['name,tag\\nSalvia,herb\\nRosa,herb']`);
+  await page.locator('#import-plants').getByText('505Rosa').waitFor();
+  await says(page, 'For another list, 505 is free.');
+  await dialog(page).getByRole('button', { name: 'Import' }).click();
+  await says(page, '2 read, 1 new, 1 there already');
+  expect(stored.get(505n)).toEqual({ id: 505n, name: 'Rosa', tag: 'herb' });
 });
 
 test('says where a list cannot go on, and keeps what is before it', async () => {

@@ -12,6 +12,12 @@ const SLOW = 10_000;
 export const isDefinite = (/** @type {number} */ status) =>
   status >= 400 && ![408, 429].includes(status) && (status < 500 || status === 501);
 
+/** The id after which a list goes on, as its `Link` says; undefined at its end. */
+export function nextAfter(/** @type {Headers} */ headers) {
+  const [, id] = /[?&]after=(-?\d+)/.exec(headers.get('Link') ?? '') ?? [];
+  return id === undefined ? undefined : BigInt(id);
+}
+
 /** Sends a request until there is a definite response, since all operations may be repeated. @type {Send} */
 export async function send(method, path, request = {}) {
   const {

@@ -17,7 +17,7 @@ const typedName = () => name.value || undefined;
 const trouble = (problem = '') => write('trouble', problem);
 let [fallbackTimer, typing, leaving, leavingView] = [0, 0, new AbortController(), new AbortController()];
 const list = plantList({ updated, permitted, failed, trouble });
-const editor = plantEditor({ done: (change) => list.apply([change]), failed, freeId: list.freeId });
+const editor = plantEditor({ done: (change) => list.apply([change]), failed });
 importDialog({ plants: list, failed });
 // The name counts at once, also where it was typed just before.
 downloadDialog({ view: () => ({ ...list.view(), name: typedName() }), failed });

@@ -1,5 +1,5 @@
 /** @import { Change, ListEvents, Plant, PlantList, Row, View } from './types.d.ts' */
-import { send } from './api.js';
+import { nextAfter, send } from './api.js';
 import { asId } from './ids.js';
 import { cut } from './texts.js';
 
@@ -23,8 +23,6 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
   let isOutdated = false;
   /** What came while a page was on its way, which may be older. */
   let held = /** @type {Change[]} */ ([]);
-  /** The highest id of a deleted plant that is known, which no other can get. */
-  let highestDeleted = 0n;
 
   async function loadMore() {
     if (state !== 'partial') return;
@@ -38,9 +36,9 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
       const page = await send('GET', `plants?${query}`, { signal, trouble, has: 'length' });
       for (const plant of /** @type {Plant[]} */ (page.body)) rows.push(rowOf(plant));
       // A search may have looked further than its last plant.
-      const [, next] = /[?&]after=(-?\d+)/.exec(page.headers.get('Link') ?? '') ?? [];
+      const next = nextAfter(page.headers);
       state = next === undefined ? 'complete' : 'partial';
-      end = next === undefined ? rows.at(-1)?.id : BigInt(next);
+      end = next ?? rows.at(-1)?.id;
       permitted(page.headers.get('Allow') ?? '');
     } catch (error) {
       if (signal.aborted) return;
@@ -73,7 +71,6 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
       const known = rows[index]?.id === id ? 1 : 0;
       const isGone = 'deleted' in change || (view.tag !== undefined && change.tag !== view.tag);
       const isLoaded = id >= (view.from ?? id) && (!hasMore() || (end !== undefined && id <= end));
-      if ('deleted' in change && id > highestDeleted) highestDeleted = id;
       const mayMatch = view.name === undefined || (known && !isGone && contains(change.name, view.name));
       if (isGone || !mayMatch) rows.splice(index, known);
       else if (isLoaded) rows.splice(index, known, { ...rowOf(change), isFresh: true });
@@ -96,12 +93,6 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     updated();
   }
 
-  function freeId() {
-    const isWhole = state === 'complete' && Object.values(view).every((limit) => limit === undefined);
-    const highest = rows.at(-1)?.id ?? 0n;
-    return asId(isWhole ? (highest > highestDeleted ? highest : highestDeleted) + 1n : BigInt(Date.now()));
-  }
-
   return {
     rows: () => rows,
     view: () => view,
@@ -113,7 +104,6 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     show,
     loadMore,
     apply,
-    freeId,
   };
 }
 

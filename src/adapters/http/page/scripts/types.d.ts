@@ -98,8 +98,6 @@ export interface PlantList {
   /** Loads what follows, unless it is loading or nothing does. */
   loadMore(): Promise<void>;
   apply(changes: readonly Change[]): void;
-  /** An id that is probably free: the one after the highest if all plants are here, else the time in milliseconds. */
-  freeId(): bigint | undefined;
 }
 
 export interface ListEvents {
@@ -119,8 +117,6 @@ export interface EditorEvents {
   /** Gets what the service has confirmed. */
   done(change: Change): void;
   failed(error: unknown, where?: string): void;
-  /** @returns the id to propose for a new plant */
-  freeId(): bigint | undefined;
 }
 
 export interface FeedEvents {

@@ -1,12 +1,13 @@
 /** @import { Change, EditorEvents, Plant, Request } from '../types.d.ts' */
 import { send } from '../api.js';
 import { byId, write } from '../dom.js';
-import { asId, idOf, NOT_AN_ID } from '../ids.js';
+import { freeId } from '../free-id.js';
+import { idOf, NOT_AN_ID } from '../ids.js';
 import { confirmDeletion, keepEdits } from './questions.js';
 import { textField } from './text-field.js';
 
 /** The dialogs that add, change and delete a plant. */
-export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }) {
+export function plantEditor(/** @type {EditorEvents} */ { done, failed }) {
   const [dialog, takeTheirs] = [byId('editor', HTMLDialogElement), byId('take-theirs', HTMLButtonElement)];
   const [form, save] = [byId('plant', HTMLFormElement), byId('save', HTMLButtonElement)];
   const [id, emptyTag] = [byId('plant-id', HTMLInputElement), byId('plant-empty-tag', HTMLInputElement)];
@@ -15,7 +16,7 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
   let stored = /** @type {Plant | undefined} */ (undefined);
   let etag = '';
   let maySave = true;
-  let proposed = /** @type {bigint | undefined} */ (undefined);
+  let proposed = '';
   let leaving = new AbortController();
   const say = (problem = '') => write('editor-problem', problem);
 
@@ -58,9 +59,9 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
   /** What follows a missing permission, a proposed id that is taken, and a plant that somebody else has changed. */
   async function react(/** @type {Error} */ error, /** @type {Request} */ request) {
     if (error.cause === 40300) maySave = false;
-    if ((error.cause === 40009 || error.cause === 40010) && id.value === `${proposed}`) {
-      propose(asId(BigInt(id.value) + 1n));
-      error.message += ` Save again to use ${proposed ?? 'another'}.`;
+    if ((error.cause === 40009 || error.cause === 40010) && id.value === proposed) {
+      await propose(request);
+      error.message += ` Save again to use ${proposed}.`;
     }
     if (error.cause === 41200 && stored) {
       stored = await read(stored.id, request);
@@ -91,9 +92,11 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
     }
   }
 
-  function propose(/** @type {bigint | undefined} */ next) {
-    proposed = next;
-    id.value = `${next ?? ''}`;
+  /** Proposes an id for a new plant, unless one is typed meanwhile. */
+  async function propose(/** @type {Request} */ request) {
+    const former = id.value;
+    const free = `${await freeId(request)}`;
+    if (id.value === former) [id.value, proposed] = [free, free];
   }
 
   form.onsubmit = (event) =>
@@ -136,7 +139,9 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed, freeId }
     add() {
       maySave = true;
       show(undefined);
-      propose(freeId());
+      leaving = new AbortController();
+      const { signal } = leaving;
+      propose({ signal, trouble: say }).catch((error) => signal.aborted || failed(error, 'editor-problem'));
       name.focus();
     },
     open(/** @type {bigint} */ id) {

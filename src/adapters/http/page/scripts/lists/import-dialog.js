@@ -1,7 +1,8 @@
-/** @import { Plant, Request } from '../types.d.ts' */
+/** @import { Request } from '../types.d.ts' */
 /** @import { ImportEvents, List } from './types.d.ts' */
 import { send } from '../api.js';
 import { byId, make, write } from '../dom.js';
+import { freeId, highestPlant } from '../free-id.js';
 import { cut, nodesOf } from '../texts.js';
 import { save, sizeOf } from './download-dialog.js';
 import { fillForm, readForm } from './import-form.js';
@@ -14,8 +15,8 @@ import { rejectedList } from './rejected-list.js';
 const LOOK = 64 * 1024;
 
 /**
- * The key of the first id of a list that was numbered and not finished: again, its plants must get the same ids. By its
- * name alone, since its author may have corrected it.
+ * The key of the first id of a list that was numbered: again, its plants must get the same ids. By its name alone, since
+ * its author may have corrected it.
  */
 const keyOf = (/** @type {File} */ { name }) => `plant-store-import ${name}`;
 
@@ -63,16 +64,21 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
       if (file === undefined) return;
       if (others.length > 0) throw new Error('Import one list after the other.');
       const beginning = await readBeginning(file);
-      const [plant] = /** @type {Plant[]} */ (
-        (await send('GET', 'plants?limit=1', { ...request, has: 'length' })).body
-      );
+      const [plant, free] = [await highestPlant(request), await freeId(request)];
       // Who may change a plant may replace those that a list has.
       const read = plant && (await send('GET', `plants/${plant.id}`, request).catch(() => undefined));
       request.signal?.throwIfAborted();
       list = beginning;
       write('import-what', ...nodesOf(cut(file.name)), `, ${sizeOf(file.size)}`);
       form.className = read?.headers.get('Allow')?.includes('PUT') ? 'may-replace' : '';
-      fillForm(list, firstIdOf(file) ?? plants.freeId() ?? BigInt(Date.now()));
+      const former = firstIdOf(file);
+      fillForm(list, former ?? free);
+      write(
+        'import-former',
+        former === undefined
+          ? ''
+          : `As a list of this name was before, so that no plant is stored twice. For another list, ${free} is free.`,
+      );
       show('looking');
       look();
     });
@@ -112,7 +118,6 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
           report(part);
           rejected.add(part);
         }
-        sessionStorage.removeItem(keyOf(list.file));
         show('finished');
       } catch (error) {
         show('stopped');

@@ -6,6 +6,7 @@ const NONE = { id: 'none', name: 'choose one', tag: 'none' };
 const FIELDS = Object.keys(NONE);
 
 const [form, from] = [byId('import-form', HTMLFormElement), byId('import-from', HTMLInputElement)];
+const existing = byId('import-existing', HTMLFieldSetElement);
 const column = (/** @type {string} */ field) => byId(`import-${field}`, HTMLSelectElement);
 
 /** Offers the columns of a list, and chooses those that are named as ours. */
@@ -23,13 +24,15 @@ export function fillForm(/** @type {List} */ { names, isCsv }, /** @type {bigint
 /** How a list is to be read as the form is now. @returns {Reading} */
 export function readForm(/** @type {List} */ list) {
   from.disabled = column('id').value !== '';
+  // The numbers of a list could be those of any plants.
+  existing.disabled = !from.disabled;
   const values = new FormData(form);
   const hasNames = list.isCsv && values.has('named');
   const columns = list.names.map((_, n) => FIELDS.find((field) => values.get(field) === `${n}`) ?? '');
   const layout = list.isCsv && { columns: columns.join(), separator: list.separator };
   return {
     list,
-    query: { existing: `${values.get('existing')}`, ...layout },
+    query: { existing: `${values.get('existing') ?? 'keep'}`, ...layout },
     idsFrom: from.disabled || !from.validity.valid ? undefined : BigInt(from.value),
     begin: hasNames ? list.secondLine : list.firstLine,
     // A column that is ignored must not be named as one of ours.
