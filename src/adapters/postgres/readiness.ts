@@ -36,10 +36,10 @@ export function readiness(
   const nodesProblem = nodesCheck(database);
   let logged: string | undefined;
   return sharedRun(async () => {
-    // First: what else fails then only follows from it.
-    await requireSafeTable(database).catch((error) => Promise.reject(withAdvice(error)));
-    await requireMigrations(database);
     try {
+      // First: what else fails then only follows from it.
+      await requireSafeTable(database);
+      await requireMigrations(database);
       // At once: one after another, they would take longer than a probe waits if the database is far away or busy.
       const [problem, found, setting] = await Promise.all([
         tableProblem(database, endpoints.length > 0),
