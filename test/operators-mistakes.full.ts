@@ -221,7 +221,7 @@ describe('a database', () => {
     expect(stderr).toBe(`cannot execute UPDATE in a read-only transaction: ${primary}\n`);
     expect((await post(service.apiUrl, plant)).status).toBe(503);
     await database.query(`begin read write; alter database ${name} reset all; commit`);
-    expect(await databaseCheck(service)).toBe('ok');
+    await eventually(async () => (await databaseCheck(service)) === 'ok');
     expect((await post(service.apiUrl, plant)).status).toBe(200);
   });
 });
