@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { post, TOKEN } from './support/api-server.ts';
@@ -11,7 +11,7 @@ import { migratedDatabase } from './support/test-database.ts';
 const create = ({ apiUrl }: Service, token: string) =>
   post(apiUrl, '{"id":1,"name":"Monstera deliciosa"}', { Authorization: `Bearer ${token}` });
 
-test('says what takes the seconds of its first start, also after an interrupted one, and of no other', async () => {
+test('says what takes the seconds of its first start, also after an interrupted one, or that its database is gone', async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'data/postgres.unfinished/base'), { recursive: true });
   await writeFile(join(folder, 'data/postgres.unfinished/PG_VERSION'), '18\n');
@@ -23,7 +23,15 @@ test('says what takes the seconds of its first start, also after an interrupted 
   expect((await readdir(join(folder, 'data'))).sort()).toEqual(['access-token', 'plant-store.db', 'postgres']);
   first.kill('SIGKILL');
   await first.exited;
-  expect((await startService(folder)).stderr()).not.toContain('Creating');
+  const second = await startService(folder);
+  expect(second.stderr()).not.toContain('Creating');
+  second.kill('SIGKILL');
+  await second.exited;
+
+  await rm(join(folder, 'data/postgres'), { recursive: true });
+  expect((await startService(folder)).stderr()).toMatch(
+    /^Warning: \.\/data was in use before, since it has plant-store\.db and access-token, but .* EMPTY one .*\nCreating /,
+  );
 });
 
 test('accepts tokens of an identity provider, beside its own or alone', async () => {

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { access, chmod, constants, mkdir, readdir, readFile, rename, rm, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { syncFolder, syncTree } from './disk-sync.ts';
+import { LOCKED_FILE } from './folder-lock.ts';
 
 /** The major version of PGlite's Postgres, which cannot read the files of another one. */
 const POSTGRES_VERSION = '18';
@@ -34,6 +36,17 @@ async function makeFolder(folder: string): Promise<void> {
   syncFolder(dirname(folder));
 }
 
+const UNFINISHED = '.unfinished';
+
+/** What each start leaves beside the database: its lock, and the service's own token if none is configured. */
+const TRACES = [LOCKED_FILE, 'access-token'];
+
+/** What starts have left in a folder, unless the first one was interrupted before there was a database. */
+export function tracesIn(dataDir: string): readonly string[] {
+  const has = (name: string) => existsSync(join(dataDir, name));
+  return has(`postgres${UNFINISHED}`) ? [] : TRACES.filter(has);
+}
+
 /**
  * Puts a new database into a folder unless it has one. It gets its name only once all of it is on the disk: whatever has
  * the name is whole.
@@ -48,7 +61,7 @@ export async function putDatabase(folder: string, create: (empty: string) => Pro
   });
   if (names.length === 0) {
     // An interrupted attempt has left it, which nobody has used.
-    const unfinished = `${folder}.unfinished`;
+    const unfinished = `${folder}${UNFINISHED}`;
     await rm(unfinished, { recursive: true, force: true });
     await mkdir(unfinished, 0o700);
     await create(unfinished);

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Kysely, PGliteDialect } from 'kysely';
 import type { Database, Tables } from '../database.ts';
 import { SchemaError } from '../errors.ts';
-import { diskWarning, makeWritable, putDatabase } from './data-folder.ts';
+import { diskWarning, makeWritable, putDatabase, tracesIn } from './data-folder.ts';
 import { syncTree } from './disk-sync.ts';
 import { LOCKED_FILE, lockFolder, lostFileCheck } from './folder-lock.ts';
 import { failedDisk, openPGlite } from './open-pglite.ts';
@@ -22,7 +22,8 @@ interface EmbeddedDatabase extends Database {
  * first use. What it has committed survives a power loss. Statements reject with SchemaError once the folder is no longer
  * the one that was opened. The process ends at once when the disk cannot keep what was committed.
  *
- * @param say called with what takes long, a warning of a disk that loses data, and why the process ends
+ * @param say called with what takes long, a warning of a lost database or of a disk that loses data, and why the process
+ * ends
  * @throws Error, saying what to do, if another process has locked the folder, it is not writable, or its content cannot
  * be read
  */
@@ -31,9 +32,10 @@ export async function embeddedDatabase(
   say: (text: string) => void = console.error,
 ): Promise<EmbeddedDatabase> {
   await makeWritable(dataDir);
+  const traces = tracesIn(dataDir);
   const unlock = lockFolder(dataDir);
   try {
-    return await open(dataDir, say, unlock);
+    return await open(dataDir, traces, say, unlock);
   } catch (error) {
     unlock();
     const { message, path } = error as NodeJS.ErrnoException;
@@ -42,10 +44,21 @@ export async function embeddedDatabase(
   }
 }
 
-async function open(dataDir: string, say: (text: string) => void, unlock: () => void): Promise<EmbeddedDatabase> {
+async function open(
+  dataDir: string,
+  traces: readonly string[],
+  say: (text: string) => void,
+  unlock: () => void,
+): Promise<EmbeddedDatabase> {
   const folder = join(dataDir, 'postgres');
   if (existsSync(folder)) await makeWritable(folder);
   const create = async (empty: string) => {
+    if (traces.length > 0) {
+      say(
+        `Warning: ${dataDir} was in use before, since it has ${traces.join(' and ')}, but its database is gone, so an ` +
+          `EMPTY one is created. If there were plants, stop this and replace ${dataDir} with a whole backup.`,
+      );
+    }
     say(`Creating the embedded database in ${dataDir}, which takes some seconds ...`);
     await (await openPGlite(empty, folder, say)).close();
   };
