@@ -3,7 +3,7 @@ import { renewFeed } from './adapters/postgres/changes/feed-identity.ts';
 import { postgresServer } from './adapters/postgres/connections/pool.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { embeddedDatabase, requireEmbeddedDatabase } from './adapters/postgres/embedded/embedded-database.ts';
-import { withServerAdvice } from './adapters/postgres/schema/advice.ts';
+import { isReadOnlyPrimary, withServerAdvice } from './adapters/postgres/schema/advice.ts';
 import { damagedMigrations, migrateDown, migrateUp, migrationStatus } from './adapters/postgres/schema/migrator.ts';
 import { requireMigrations } from './adapters/postgres/schema/schema-gate.ts';
 import { runCommand } from './commands/run-command.ts';
@@ -52,7 +52,7 @@ async function run({ command, deletePlants }: ReturnType<typeof migrationArgumen
     if (command === 'renew-feed') await renew(database);
     return 0;
   } catch (error) {
-    throw await withServerAdvice(error, database);
+    throw withServerAdvice(error, await isReadOnlyPrimary(database));
   } finally {
     await database.close();
   }

@@ -4,7 +4,7 @@ import { plantPurge } from '../adapters/postgres/changes/plant-purge.ts';
 import { postgresServer } from '../adapters/postgres/connections/pool.ts';
 import type { Database } from '../adapters/postgres/database.ts';
 import { embeddedDatabase, requireEmbeddedDatabase } from '../adapters/postgres/embedded/embedded-database.ts';
-import { withServerAdvice } from '../adapters/postgres/schema/advice.ts';
+import { isReadOnlyPrimary, withServerAdvice } from '../adapters/postgres/schema/advice.ts';
 import { requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
 import type { DatabaseConfig } from '../config/config.ts';
@@ -35,7 +35,7 @@ export async function withStore<Result>(
   } catch (error) {
     if (!(error instanceof PlantStoreError)) throw error;
     // The database's own message: clients must not see it, but whoever runs a command needs it.
-    const cause = await withServerAdvice(error.cause, database);
+    const cause = withServerAdvice(error.cause, await isReadOnlyPrimary(database));
     const message = cause instanceof Error ? cause.message : error.message;
     throw new Error(`The database failed (${message}). Run the same command again once it works.`, { cause: error });
   } finally {

@@ -8,7 +8,7 @@ import { nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
 import type { fullDisk } from './full-disk.ts';
-import { withServerAdvice } from './schema/advice.ts';
+import { isReadOnlyPrimary, withServerAdvice } from './schema/advice.ts';
 import { dangers } from './schema/dangers.ts';
 import { requireSafeTable } from './schema/safe-table.ts';
 import { requireMigrations } from './schema/schema-gate.ts';
@@ -36,10 +36,13 @@ export function readiness(
   const nodesProblem = nodesCheck(database);
   let logged: string | undefined;
   return sharedRun(async () => {
+    let isPrimary: Promise<boolean> | undefined;
     try {
       // First: what else fails then only follows from it.
       await requireSafeTable(database);
       await requireMigrations(database);
+      // Before the insert: a server that refuses it gets no new connection for a while.
+      isPrimary = isReadOnlyPrimary(database);
       // At once: one after another, they would take longer than a probe waits if the database is far away or busy.
       const [problem, found, setting] = await Promise.all([
         tableProblem(database, endpoints.length > 0),
@@ -58,7 +61,7 @@ export function readiness(
       logged = all;
       return all || undefined;
     } catch (error) {
-      throw await withServerAdvice(error, database);
+      throw withServerAdvice(error, (await isPrimary) ?? false);
     }
   });
 }

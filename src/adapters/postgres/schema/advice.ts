@@ -57,16 +57,21 @@ export function withAdvice(error: unknown): unknown {
   return advised(error, state === undefined ? connectionAdvice(error) : ADVICE[state]);
 }
 
-/** The same, once the server has said why it is read-only, if it is: a standby refuses a statement in the same words. */
-export async function withServerAdvice(error: unknown, database: Pick<Database, 'sql'>): Promise<unknown> {
-  const isPrimary = sqlState(error) === READ_ONLY && (await isReadOnlyPrimary(database).catch(() => false));
-  return isPrimary ? advised(error, READ_ONLY_PRIMARY) : withAdvice(error);
+/**
+ * The same for what a server may refuse because it is read-only: a standby says no other words than a primary.
+ *
+ * @param isReadOnlyPrimary what the function of this name has found
+ */
+export function withServerAdvice(error: unknown, isReadOnlyPrimary: boolean): unknown {
+  return isReadOnlyPrimary && sqlState(error) === READ_ONLY ? advised(error, READ_ONLY_PRIMARY) : withAdvice(error);
 }
 
-async function isReadOnlyPrimary(database: Pick<Database, 'sql'>): Promise<boolean> {
-  const { rows } = await sql<{ is: boolean }>`
+/** Whether the server is a primary that takes no writes; false if it does not say. */
+export async function isReadOnlyPrimary(database: Database): Promise<boolean> {
+  const query = sql<{ is: boolean }>`
     select not pg_is_in_recovery() and current_setting('default_transaction_read_only')::boolean as is
-  `.execute(database.sql);
+  `;
+  const { rows } = await query.execute(database.sql).catch(() => ({ rows: [] }));
   return rows.some(({ is }) => is);
 }
 
