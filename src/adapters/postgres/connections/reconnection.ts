@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Milliseconds without new connections: twice as long after each failure, from the first to the last of these. */
-const PAUSE = { first: 50, longest: 1_000 };
+/**
+ * Milliseconds without new connections: twice as long after each failure, from the first to the last of these. A probe of
+ * /ready, which has 800 ms, then still gets the server's own reason.
+ */
+const PAUSE = { first: 50, longest: 500 };
 
 /**
  * Delays new connections to a server that refuses or drops them, or takes no writes: each request, and each of its
