@@ -40,6 +40,12 @@ interface ApiOptions {
   readonly observer?: RequestObserver;
 }
 
+/** Lists that are imported at once. */
+const MAX_LISTS = 4;
+
+/** Bytes of memory for each byte of a list: its records, and a message for each that is refused, twice. */
+const LIST_WEIGHT = 16;
+
 /** The public API: every operation behind bearer authentication, the OpenAPI document and the pages for people. */
 export function api(options: ApiOptions) {
   const { cases, verifyToken, bodyLimit, limits, maxStreams, maxFollowers } = options;
@@ -53,6 +59,7 @@ export function api(options: ApiOptions) {
   const admissions = {
     read: admission(limits),
     write: admission(limits),
+    list: admission({ ...limits, maxRequests: MAX_LISTS }, 'too_many_alike', LIST_WEIGHT),
     wait: admission({ ...limits, maxRequests: maxFollowers }, 'too_many_alike'),
   };
   const responses = responseLimits({ maxBytes: limits.maxRequestBytes, maxStreams });

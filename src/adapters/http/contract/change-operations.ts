@@ -40,7 +40,7 @@ export function changeOperations({ readChanges }: Pick<UseCases, 'readChanges'>)
         'if none is given. Go on with `next` for ever; `atEnd` says that nothing more is there yet. Nothing is ever ' +
         'left out, but a change may come more than once.',
       query: { after, limit, wait },
-      mayWait: true,
+      limits: 'wait',
       body: noBody,
       response: changesResponse(Changes),
       errors: ['cursor_expired', 'changes_unavailable', 'too_many_alike'],

@@ -58,9 +58,6 @@ const query = {
   check: flag('whether to store nothing, and only say what is refused by its form'),
 };
 
-/** Imports at once: each holds a list of plants in memory. Bodies that are still arriving count as other writes do. */
-const MAX_RUNNING = 4;
-
 const TOO_MANY = `the list must not have more than ${MAX_RECORDS} records: send it in parts, with more=true`;
 
 const NUMBERS_REPLACE =
@@ -71,8 +68,6 @@ const SAMPLE = 5;
 
 /** The operation on lists of plants. */
 export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>): Operation {
-  let running = 0;
-
   return operation({
     operationId: 'importPlants',
     method: 'POST',
@@ -85,6 +80,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
       'also if all are refused. After 503, part of the list may be stored: sending it again is safe. With ' +
       '`existing=replace`, the token must permit changing plants.',
     query,
+    limits: 'list',
     check({ existing, idsFrom, columns, separator }, bodyType, permissions) {
       const replaces = existing === 'replace';
       if (replaces && !permissions.has('change')) throw new HttpError('insufficient_scope');
@@ -103,30 +99,24 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
       query: { existing, continued = false, more = false, check = false, ...form },
       signal,
     }) {
-      if (running === MAX_RUNNING) throw new HttpError('too_many_alike');
-      running++;
-      try {
-        const replaces = existing === 'replace';
-        const options = { isCsv: bodyType === CSV_TYPE, replaces, continued, more, ...form };
-        const { records, layout, ...list } = await readPlantList(body, options);
-        if (!more && records.length === MAX_RECORDS && list.consumed < body.length)
-          throw new HttpError('body_too_large', TOO_MANY);
-        const plants = records.flatMap(({ plant }) => plant ?? []);
-        const outcomes = check ? [] : await importPlants(plants, { replaces, signal: signal() });
-        const count = (wanted: ImportOutcome) => outcomes.filter((outcome) => outcome === wanted).length;
-        return {
-          created: count('created'),
-          changed: count('changed'),
-          unchanged: count('unchanged'),
-          refused: refusalsOf(records, outcomes),
-          ...list,
-          ...(layout && { ...layout, columns: [...layout.columns] }),
-          records: records.length,
-          ...(check && { sample: plants.slice(0, SAMPLE) }),
-        };
-      } finally {
-        running--;
-      }
+      const replaces = existing === 'replace';
+      const options = { isCsv: bodyType === CSV_TYPE, replaces, continued, more, ...form };
+      const { records, layout, ...list } = await readPlantList(body, options);
+      if (!more && records.length === MAX_RECORDS && list.consumed < body.length)
+        throw new HttpError('body_too_large', TOO_MANY);
+      const plants = records.flatMap(({ plant }) => plant ?? []);
+      const outcomes = check ? [] : await importPlants(plants, { replaces, signal: signal() });
+      const count = (wanted: ImportOutcome) => outcomes.filter((outcome) => outcome === wanted).length;
+      return {
+        created: count('created'),
+        changed: count('changed'),
+        unchanged: count('unchanged'),
+        refused: refusalsOf(records, outcomes),
+        ...list,
+        ...(layout && { ...layout, columns: [...layout.columns] }),
+        records: records.length,
+        ...(check && { sample: plants.slice(0, SAMPLE) }),
+      };
     },
   });
 }

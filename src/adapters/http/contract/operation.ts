@@ -24,8 +24,8 @@ interface Description<Path extends Parameters = Parameters, Query extends Parame
   readonly query?: Query;
   /** Whether it honours the headers `If-Match` and `If-None-Match` as a change does. */
   readonly isConditional?: boolean;
-  /** Whether its requests may wait for long: they have a limit of their own. */
-  readonly mayWait?: boolean;
+  /** The limits that its requests have in place of those of reads or of writes: they may wait for long, or are lists. */
+  readonly limits?: 'wait' | 'list';
   /** Errors that not every operation has. */
   readonly errors: readonly AnyErrorCode[];
 }

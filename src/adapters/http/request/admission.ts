@@ -19,10 +19,12 @@ interface Place {
  * arrives, a request only takes the room for that, so that slow uploads of small bodies keep nobody out.
  *
  * @param refusal the code of the error if a limit is reached
+ * @param weight what a byte of a body counts while its request is in flight
  */
 export function admission(
   { maxRequests, maxRequestBytes }: AdmissionLimits,
   refusal: 'overloaded' | 'too_many_alike' = 'overloaded',
+  weight = 1,
 ) {
   let inFlight = 0;
   let allBytes = 0;
@@ -40,12 +42,17 @@ export function admission(
       return { bytes, isInFlight: false };
     },
 
-    /** The body has come, and has so many bytes. @throws HttpError, the refusal, if too many requests are in flight */
+    /**
+     * The body has come, and has so many bytes. With a weight, one that is larger than the room is let in alone.
+     *
+     * @throws HttpError, the refusal, if a limit is reached
+     */
     begin(place: Place, bytes: number): void {
-      if (inFlight >= maxRequests) throw new HttpError(refusal);
-      allBytes += bytes - place.bytes;
+      const all = allBytes + bytes * weight - place.bytes;
+      if (inFlight >= maxRequests || (inFlight > 0 && all > maxRequestBytes)) throw new HttpError(refusal);
+      allBytes = all;
       inFlight++;
-      place.bytes = bytes;
+      place.bytes = bytes * weight;
       place.isInFlight = true;
     },
 

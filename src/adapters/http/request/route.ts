@@ -13,8 +13,8 @@ import { type ResponseCount, respond } from './response.ts';
 /** The steps before an operation is invoked, and before its response is sent. */
 interface Gates {
   readonly verifyToken: TokenVerifier;
-  /** Reads, writes and requests that wait have limits of their own, so that no kind keeps another out. */
-  readonly admissions: Readonly<Record<'read' | 'write' | 'wait', Admission>>;
+  /** Reads, writes, requests that wait and lists have limits of their own, so that no kind keeps another out. */
+  readonly admissions: Readonly<Record<'read' | 'write' | 'wait' | 'list', Admission>>;
   readonly body: BodyReader;
   readonly countResponse: ResponseCount;
   /** All that there are. */
@@ -27,13 +27,12 @@ const noBodyReader: BodyReader = { sizeOf: () => 0, read: () => EMPTY };
 /** The route of an operation. The order of the checks is documented. */
 export function operationRoute(operation: Operation, gates: Gates): Route {
   const { verifyToken, admissions, countResponse } = gates;
-  const { method, permission, mayWait, requestContent } = operation;
+  const { method, permission, limits, requestContent } = operation;
   const { sizeOf, read } = Object.keys(requestContent).length > 0 ? gates.body : noBodyReader;
-  const kind = permission === 'read' ? 'read' : 'write';
   const onPath = gates.operations.filter(({ path }) => path === operation.path);
   // RFC 9110 section 10.2.1: what the token may do here.
   const allowedBy = (own: Permissions) => allowOf(onPath.filter(({ permission }) => own.has(permission)));
-  const { enter, begin, leave } = admissions[mayWait ? 'wait' : kind];
+  const { enter, begin, leave } = admissions[limits ?? (permission === 'read' ? 'read' : 'write')];
 
   async function handle(ctx: ExchangeContext, path: Readonly<Record<string, string>>): Promise<void> {
     const { req, res } = ctx;

@@ -5,7 +5,7 @@ import type { Permissions } from '../../../../src/application/permissions.ts';
 import type { Ports } from '../../../../src/application/use-cases.ts';
 import { PlantStoreError } from '../../../../src/domain/errors.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { type ApiServer, CLOSE, get, refusalOf, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { type ApiServer, CLOSE, get, post, refusalOf, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
 import { forEachTest } from '../../../support/lifetimes.ts';
@@ -232,11 +232,27 @@ describe('at once', () => {
     const headers = { ...CLOSE, Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
     const body = '{"id":1000,"name":"of a create"}';
     expect((await fetch(`${server.url}/plants`, { method: 'POST', headers, body })).status).toBe(200);
+    // Before its body has come.
+    expect(await head(server.url, '', TOKEN)).toMatch(/^HTTP\/1.1 503 /);
     while (statuses.length < 64) {
       for (const go of held.splice(0)) go();
       await new Promise(setImmediate);
     }
     expect(statuses.toSorted()).toEqual([...Array(4).fill(200), ...Array(60).fill(503)]);
+  });
+
+  test('fewer are served if their lists need the memory, at least one, and creates go on', async () => {
+    const held: (() => void)[] = [];
+    const add = ({ name }: NewPlant) =>
+      new Promise<'created'>((resolve) => (name === 'a' ? held.push(() => resolve('created')) : resolve('created')));
+    const small = await startApiServer({ plants: { ...fakePlants(stored), add }, maxRequestBytes: 100_000 });
+    const list = `id,name\n1,a\n${'\n'.repeat(50_000)}`;
+    const first = send('', list, CSV, small);
+    while (held.length === 0) await new Promise(setImmediate);
+    expect((await refusal('', list, CSV, small))[0]).toBe(503);
+    expect((await post(small.url, JSON.stringify({ id: 2, name: 'x'.repeat(60_000) }))).status).toBe(200);
+    held[0]?.();
+    expect((await first).status).toBe(200);
   });
 
   test('bodies that are still arriving take no place', async () => {
