@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 import { TOKEN } from './support/api-server.ts';
 import { eventually } from './support/eventually.ts';
 import { faultless, judge, naturals, startLoad } from './support/load-clients.ts';
-import { projectFile, type Service, startNode, startService, temporaryFolder } from './support/service-process.ts';
+import { runMigrate } from './support/migrations.ts';
+import { type Service, startService, temporaryFolder } from './support/service-process.ts';
 import { emptyDatabase, migratedDatabase, storedPlantsAt, type TestDatabase } from './support/test-database.ts';
 
 /* Instances and a schema that do not change at the same moment. */
@@ -15,10 +16,7 @@ test('eight instances that start at once on an empty database are ready once one
   const database = await emptyDatabase();
   const services = await Promise.all(Array.from({ length: 8 }, () => start(database)));
   for (const service of services) expect(await isReady(service)).toBe(false);
-  const migration = startNode([projectFile('src/migrate.ts')], await temporaryFolder(), {
-    DATABASE_URL: database.directUrl,
-  });
-  expect(await migration.exited).toEqual({ code: 0, signal: null });
+  expect(await runMigrate({ DATABASE_URL: database.directUrl })).toMatchObject({ code: 0 });
   for (const service of services) await eventually(() => isReady(service));
 }, 120_000);
 
