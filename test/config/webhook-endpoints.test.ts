@@ -33,31 +33,19 @@ test('two secrets sign while one is being replaced, wherever they are', () => {
     { WEBHOOK_SECRET: `${A},${B},${C}` },
     { WEBHOOK_SECRET_FILE: file('three', `${A}\n${B}\n${C}\n`) },
   ];
-  for (const secrets of three) {
-    expect(mistakes({ WEBHOOK_URLS, ...secrets })).toEqual([
-      'WEBHOOK_SECRET and WEBHOOK_SECRET_FILE must have two secrets together at most, not 3',
-    ]);
-  }
+  const rule = expect.stringMatching(/^WEBHOOK_SECRET and WEBHOOK_SECRET_FILE must have two .*, not 3$/);
+  for (const secrets of three) expect(mistakes({ WEBHOOK_URLS, ...secrets })).toEqual([rule]);
   const WEBHOOKS_FILE = file('three-of-one', `\n${WEBHOOK_URLS} ${A},${B},${C}`);
-  expect(mistakes({ WEBHOOKS_FILE })).toEqual([
-    expect.stringMatching(/ two separated by a comma;.*\(line 2 is wrong\)$/),
-  ]);
+  expect(mistakes({ WEBHOOKS_FILE })).toEqual([expect.stringMatching(/ two separated by a comma.*line 2 is wrong/)]);
 });
 
 test('there are 100 endpoints at most', () => {
-  const urls = (from: number, to: number) =>
-    Array.from({ length: to - from }, (_, n) => `https://hooks.example/${from + n}`);
-  const WEBHOOKS_FILE = file(
-    'many',
-    urls(0, 50)
-      .map((url) => `${url} ${B}\n`)
-      .join(''),
-  );
-  const environment = { WEBHOOKS_FILE, WEBHOOK_SECRET: A };
-  expect(endpoints({ ...environment, WEBHOOK_URLS: urls(50, 100).join() })).toHaveLength(100);
-  expect(mistakes({ ...environment, WEBHOOK_URLS: urls(50, 101).join() })).toEqual([
-    'WEBHOOK_URLS and WEBHOOKS_FILE must have 100 URLs together at most, not 101',
-  ]);
+  const urls = Array.from({ length: 101 }, (_, n) => `https://hooks.example/${n}`);
+  const lines = urls.slice(0, 50).map((url) => `${url} ${B}\n`);
+  const environment = { WEBHOOKS_FILE: file('many', lines.join('')), WEBHOOK_SECRET: A };
+  expect(endpoints({ ...environment, WEBHOOK_URLS: urls.slice(50, 100).join() })).toHaveLength(100);
+  const refusal = expect.stringMatching(/^WEBHOOK_URLS and WEBHOOKS_FILE must have 100 URLs .*, not 101$/);
+  expect(mistakes({ ...environment, WEBHOOK_URLS: urls.slice(50).join() })).toEqual([refusal]);
 });
 
 test('an endpoint is called by its host and a digest, not by its URL', () => {
@@ -65,24 +53,19 @@ test('an endpoint is called by its host and a digest, not by its URL', () => {
   expect(endpoint?.name).toMatch(/^hooks\.example:8443 [\da-f]{16}$/);
 });
 
-const URL_RULE = 'an https:// or http:// URL without a user, a password and a fragment';
-
 test.each([
-  'https://user@hooks.example/',
   'https://user:password@hooks.example/',
   'https://hooks.example/#part',
   'ftp://hooks.example/',
-  'hooks.example',
   'https://one.example https://two.example',
-  ',',
 ])('refuses %s as a URL, in the variable and in the file, and does not repeat it', (url) => {
-  expect(mistakes({ WEBHOOK_URLS: url, WEBHOOK_SECRET: A })).toEqual([
-    `WEBHOOK_URLS must be one URL or more, separated by commas or line ends, each ${URL_RULE}`,
-  ]);
-  const line = expect.stringMatching(
-    /^WEBHOOKS_FILE must be the path of a file that contains lines of .* \(line 2 is wrong\)$/,
-  );
-  expect(mistakes({ WEBHOOKS_FILE: file('wrong', `https://one.example ${A}\n${url} ${A}\n`) })).toEqual([line]);
+  const WEBHOOKS_FILE = file('wrong', `https://one.example ${A}\n${url} ${A}\n`);
+  const rule = 'an https:// or http:// URL without a user, a password and a fragment';
+  for (const environment of [{ WEBHOOK_URLS: url, WEBHOOK_SECRET: A }, { WEBHOOKS_FILE }]) {
+    expect(mistakes(environment)).toEqual([expect.stringContaining(rule)]);
+    expect(mistakes(environment).join()).not.toContain(url);
+  }
+  expect(mistakes({ WEBHOOKS_FILE })).toEqual([expect.stringMatching(/^WEBHOOKS_FILE must .* \(line 2 is wrong\)$/)]);
 });
 
 test('WEBHOOK_ALLOW_HTTP permits http to other machines', () => {
@@ -96,7 +79,6 @@ test('WEBHOOK_ALLOW_HTTP permits http to other machines', () => {
   }
   expect(endpoints({ ...given, WEBHOOK_ALLOW_HTTP: 'true' })).toEqual([[given.WEBHOOK_URLS, A]]);
   expect(mistakes({ ...given, WEBHOOK_ALLOW_HTTP: 'false' })).toHaveLength(1);
-  expect(mistakes({ WEBHOOK_ALLOW_HTTP: 'yes' })).toEqual(['WEBHOOK_ALLOW_HTTP must be one of true, false, not "yes"']);
 });
 
 test.each([
@@ -104,40 +86,33 @@ test.each([
   ['that is too short', secret('a', 23)],
   ['that is too long', secret('a', 65)],
   ['that is no base64', `whsec_${'*'.repeat(44)}`],
-  ['whose padding is missing', A.replace('=', '')],
 ])('refuses a secret %s, and does not repeat it', (_, wrong) => {
+  const WEBHOOK_URLS = 'https://one.example';
   const all = [
-    mistakes({ WEBHOOK_URLS: 'https://one.example', WEBHOOK_SECRET: wrong }),
-    mistakes({ WEBHOOK_URLS: 'https://one.example', WEBHOOK_SECRET_FILE: file('wrong-secret', wrong) }),
-    mistakes({ WEBHOOKS_FILE: file('wrong-secret', `https://one.example ${wrong}`) }),
+    mistakes({ WEBHOOK_URLS, WEBHOOK_SECRET: wrong }),
+    mistakes({ WEBHOOK_URLS, WEBHOOK_SECRET_FILE: file('wrong-secret', wrong) }),
+    mistakes({ WEBHOOKS_FILE: file('wrong-line', `${WEBHOOK_URLS} ${wrong}`) }),
   ];
   for (const lines of all) {
     expect(lines).toEqual([expect.stringContaining('whsec_ and the base64 of 24 to 64 octets')]);
     expect(lines.join()).not.toContain(wrong.slice(6));
   }
-});
-
-test('takes the shortest and the longest secret', () => {
-  const [shortest, longest] = [secret('s', 24), secret('l', 64)];
-  const WEBHOOKS_FILE = file('secrets', `https://one.example ${shortest},${longest}\n`);
-  expect(endpoints({ WEBHOOKS_FILE })).toEqual([['https://one.example', shortest, longest]]);
+  const WEBHOOKS_FILE = file('secrets', `${WEBHOOK_URLS} ${secret('s', 24)},${secret('l', 64)}\n`);
+  expect(endpoints({ WEBHOOKS_FILE })).toEqual([[WEBHOOK_URLS, secret('s', 24), secret('l', 64)]]);
 });
 
 test('URLs need a secret, and a secret needs URLs', () => {
   expect(mistakes({ WEBHOOK_URLS: 'https://one.example' })).toEqual([
-    'WEBHOOK_SECRET or WEBHOOK_SECRET_FILE must be set too, since WEBHOOK_URLS is: ' +
-      'echo "whsec_$(openssl rand -base64 32)" makes a secret',
+    expect.stringMatching(/^WEBHOOK_SECRET or WEBHOOK_SECRET_FILE must be set too, since WEBHOOK_URLS is/),
   ]);
   expect(mistakes({ WEBHOOK_SECRET: A })).toEqual([
-    'WEBHOOK_URLS must be set too, since WEBHOOK_SECRET is: URLs in WEBHOOKS_FILE have their own secrets',
+    expect.stringMatching(/^WEBHOOK_URLS must be set too, since WEBHOOK_SECRET is/),
   ]);
 });
 
 test('the same URL twice is a mistake, however it is written', () => {
   const WEBHOOKS_FILE = file('twice', `HTTPS://One.example:443/x ${B}\n`);
-  expect(mistakes({ WEBHOOK_URLS: 'https://one.example/x', WEBHOOK_SECRET: A, WEBHOOKS_FILE })).toEqual([
-    expect.stringMatching(
-      /^WEBHOOK_URLS and WEBHOOKS_FILE must have each URL once, not that of one\.example [\da-f]{16} twice$/,
-    ),
-  ]);
+  const refusal = expect.stringMatching(/each URL once, not that of one\.example [\da-f]{16} twice$/);
+  const environment = { WEBHOOK_URLS: 'https://one.example/x', WEBHOOK_SECRET: A, WEBHOOKS_FILE };
+  expect(mistakes(environment)).toEqual([refusal]);
 });
