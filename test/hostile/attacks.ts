@@ -81,8 +81,9 @@ const insidersBody = (name: string, outcomes: string[], body: string | Uint8Arra
 
 /** Breaks the connection off after so many milliseconds. */
 const leaves =
-  (milliseconds: number): Turn =>
+  (milliseconds: number, before = ''): Turn =>
   async (connection) => {
+    await connection.send(before);
     await sleep(milliseconds);
     connection.reset();
   };
@@ -111,6 +112,7 @@ const SERVED_OR_CLOSED = ['200 ok', '503 50300', 'closed'];
 const half = (MEGABYTE - 100) / 2;
 const filled = (start: string, repeated: string, end: string) =>
   start + repeated.repeat(Math.floor((MEGABYTE - start.length - end.length) / repeated.length)) + end;
+const SMALLEST = `GET / HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`;
 const oneByteChunks = `1${CRLF} ${CRLF}`.repeat(1_000);
 const bomb = gzipSync(`{"id":1,"name":"${'0'.repeat(50 * MEGABYTE)}"}`);
 
@@ -124,7 +126,7 @@ export const attacks: readonly Attack[] = [
   outsider(
     '10,000 connections kept open after an answer',
     ['404 40400', 'closed', 'held'],
-    ({ send }) => send(`GET / HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`),
+    ({ send }) => send(SMALLEST),
     { attackers: 10_000, turnsPerSecond: 1_000, seconds: 14 },
   ),
   outsider('connections that are reset', ['closed'], async (connection) => connection.reset(), { turnsPerSecond: 500 }),
@@ -153,13 +155,8 @@ export const attacks: readonly Attack[] = [
   bytes('a header of 16 KiB', ['431 43100', 'closed'], onlyHead([`X: ${'x'.repeat(16 * 1024)}`])),
   bytes('15,000 headers', ['431 43100'], onlyHead(Array.from({ length: 15_000 }, () => 'a:'))),
   bytes('headers without end', ['431 43100', 'closed'], onlyHead(['a: b']).slice(0, -2) + 'a: b\r\n'.repeat(20_000)),
-  bytes(
-    '16 requests at once',
-    ['404 40400 x16', 'held'],
-    `GET / HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`.repeat(15) +
-      `GET / HTTP/1.1${CRLF}Host: a${CRLF}Connection: close${CRLF}${CRLF}`,
-  ),
-  bytes('20,000 requests at once', ['404 40400 x17'], `GET / HTTP/1.1${CRLF}Host:a${CRLF}${CRLF}`.repeat(20_000), {
+  bytes('16 requests at once', ['404 40400 x16', 'held'], SMALLEST.repeat(15) + onlyHead([], 'GET /')),
+  bytes('20,000 requests at once', ['404 40400 x17'], SMALLEST.repeat(20_000), {
     attackers: 3,
     turnsPerSecond: 5,
     seconds: 10,
@@ -173,15 +170,11 @@ export const attacks: readonly Attack[] = [
   bytes('a NUL in a header', REFUSED, onlyHead(['a: b\0c'])),
   bytes('line feeds alone', REFUSED, onlyHead([]).replaceAll(CRLF, '\n')),
   bytes('two Hosts', REFUSED, onlyHead(['Host: b'])),
-  // One of them when credentials are checked, the other when there are two of them at all.
-  outsider('two Authorizations', ['400 40001'], ({ send }, { token }) =>
-    send(onlyHead([`Authorization: Bearer ${token}`, 'Authorization: Bearer wrong'])),
-  ),
-  bytes('Expect: the moon', ['417 41700'], onlyHead(['Expect: the-moon'])),
-  bytes('Expect without a token', NO_TOKEN, onlyHead(['Expect: 100-continue', 'Content-Length: 9'])),
   bytes('a target that is no URL', REFUSED, onlyHead([]).replace('/plants', 'http://[/plants')),
   bytes('a target with a NUL', REFUSED, onlyHead([]).replace('/plants', '/pla\0nts')),
   bytes('a target of 15 KiB', ['404 40400'], onlyHead([]).replace('/plants', `/${'%'.repeat(15 * 1024)}`)),
+  bytes('no HTTP', REFUSED, 'GARBAGE\r\n\r\n'),
+  bytes('the preface of HTTP/2', REFUSED, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
   bytes('a method of its own', REFUSED, onlyHead([]).replace('POST', 'BREW')),
   bytes('the TLS of another port', REFUSED, '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03'),
   bytes('CONNECT', REFUSED, `CONNECT a:1 HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`),
@@ -211,7 +204,7 @@ export const attacks: readonly Attack[] = [
     turnsPerSecond: 100,
   }),
   insider(
-    'Expect and no body',
+    'Expect, but no body',
     ['408 40800', 'held'],
     [JSON_TYPE, 'Content-Length: 9', 'Expect: 100-continue'],
     nothing,
@@ -231,32 +224,17 @@ export const attacks: readonly Attack[] = [
   insider('a long chunk extension', [...REFUSED, 'closed'], [JSON_TYPE, CHUNKED], ({ send }) =>
     send(`1;${'x'.repeat(100_000)}`),
   ),
-  insider(
-    'uploads that are broken off',
-    ['closed'],
-    [JSON_TYPE, 'Content-Length: 1000'],
-    async (connection) => {
-      await connection.send(' '.repeat(500));
-      connection.reset();
-    },
-    { turnsPerSecond: 500 },
-  ),
+  insider('uploads that are broken off', ['closed'], [JSON_TYPE, 'Content-Length: 1000'], leaves(0, ' '.repeat(500)), {
+    turnsPerSecond: 500,
+  }),
   insidersBody('nested arrays', ['400 40000'], '['.repeat(half) + ']'.repeat(half)),
-  insidersBody('nested objects that do not close', ['400 40000'], filled('', '{"":', '')),
   insidersBody('a wide object', ['200 ok'], filled('{"id":1,"name":"Monstera"', ',"a":0', '}')),
-  insidersBody('duplicate keys', ['200 ok'], filled('{"name":"Monstera"', ',"id":1', '}')),
   insidersBody('a number of a million digits', ['400 40022'], filled('{"name":"x","id":', '9', '}')),
-  insidersBody('an exponent of a million digits', ['400 40022'], filled('{"name":"x","id":1e', '9', '}')),
   insidersBody('a megabyte of escapes', ['400 40022'], filled('{"id":2,"name":"', '\\u0000', '"}')),
   insidersBody('a gzip bomb', ['400 40015'], bomb, [JSON_TYPE, 'Content-Encoding: gzip']),
-  ...[
-    'text/plain',
-    'application/json;charset=utf-7',
-    'application/json; charset="utf-16"',
-    'multipart/form-data; boundary=x',
-    'application/json\t,text/plain',
-    `${'a'.repeat(10_000)}/json`,
-  ].map((type) => insidersBody(`the type ${type.slice(0, 45)}`, ['400 40015'], PLANT, [`Content-Type: ${type}`])),
+  ...['application/json; charset="utf-16"', 'application/json\t,text/plain', `${'a'.repeat(10_000)}/json`].map((type) =>
+    insidersBody(`the type ${type.slice(0, 45)}`, ['400 40015'], PLANT, [`Content-Type: ${type}`]),
+  ),
   outsider('an Accept of 15 KiB for the page', ['200 ok'], ({ send }) =>
     send(onlyHead([`Accept: text/html,a/b;x="${','.repeat(15_000)}`], 'GET /')),
   ),
@@ -290,6 +268,5 @@ export const attacks: readonly Attack[] = [
     attackers: 64,
     turnsPerSecond: 500,
   }),
-  insidersBody('a second charset', ['200 ok'], PLANT, ['Content-Type: application/json;charset=utf-8;charset=utf-16']),
   insidersBody('a parameter of 10 KiB', ['200 ok'], PLANT, [`Content-Type: application/json; ${'a'.repeat(10_000)}`]),
 ];
