@@ -16,7 +16,7 @@ export interface paths {
         put?: never;
         /**
          * Create a plant
-         * @description The same record sent again gets 200 again and changes nothing. Unknown members are ignored.
+         * @description The same record sent again gets 200 again and changes nothing. Unknown members are ignored. The client chooses the id: the key of the plant in a database of its own, the next number of a sequence, or a snowflake. Where JavaScript reads ids without care, at most 9007199254740991 (53 bits).
          */
         post: operations["createPlant"];
         delete?: never;
@@ -333,7 +333,155 @@ export interface components {
             atEnd: boolean;
         };
     };
-    responses: never;
+    responses: {
+        /** @description 40100 token missing, 40101 token refused */
+        Unauthorized: {
+            headers: {
+                "WWW-Authenticate"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] & {
+                    /** @enum {unknown} */
+                    error?: 40100 | 40101;
+                };
+            };
+        };
+        /** @description 40300 insufficient scope */
+        Forbidden: {
+            headers: {
+                "WWW-Authenticate"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] & {
+                    /** @enum {unknown} */
+                    error?: 40300;
+                };
+            };
+        };
+        /** @description 40600 not acceptable */
+        NotAcceptable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] & {
+                    /** @enum {unknown} */
+                    error?: 40600;
+                };
+            };
+        };
+        /** @description 40800 request too slow */
+        RequestTimeout: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] & {
+                    /** @enum {unknown} */
+                    error?: 40800;
+                };
+            };
+        };
+        /** @description 41700 expectation failed */
+        ExpectationFailed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] & {
+                    /** @enum {unknown} */
+                    error?: 41700;
+                };
+            };
+        };
+        /** @description 43100 headers too large */
+        RequestHeaderFieldsTooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] & {
+                    /** @enum {unknown} */
+                    error?: 43100;
+                };
+            };
+        };
+        /** @description 50000 unexpected */
+        InternalServerError: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] & {
+                    /** @enum {unknown} */
+                    error?: 50000;
+                };
+            };
+        };
+        /** @description 50300 store unavailable, 50300 overloaded, 50300 too many alike, 50300 token unverifiable */
+        ServiceUnavailable: {
+            headers: {
+                "Retry-After"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] & {
+                    /** @enum {unknown} */
+                    error?: 50300;
+                };
+            };
+        };
+        /** @description 40401 plant not found */
+        NotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] & {
+                    /** @enum {unknown} */
+                    error?: 40401;
+                };
+            };
+        };
+        /** @description 41000 plant deleted */
+        Gone: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] & {
+                    /** @enum {unknown} */
+                    error?: 41000;
+                };
+            };
+        };
+        /** @description 41200 plant differs */
+        PreconditionFailed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] & {
+                    /** @enum {unknown} */
+                    error?: 41200;
+                };
+            };
+        };
+        /** @description 50100 changes unavailable */
+        NotImplemented: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] & {
+                    /** @enum {unknown} */
+                    error?: 50100;
+                };
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
     headers: never;
@@ -377,8 +525,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PlantList"];
-                    "application/x-ndjson": unknown;
-                    "text/csv": unknown;
+                    "application/x-ndjson": string;
+                    "text/csv": string;
                 };
             };
             /** @description 40001 malformed request, 40022 invalid plant */
@@ -388,137 +536,19 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40001
-                         * @enum {integer}
-                         */
-                        error: 40001 | 40022;
+                        /** @enum {unknown} */
+                        error?: 40001 | 40022;
                     };
                 };
             };
-            /** @description 40100 token missing, 40101 token refused */
-            401: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40100
-                         * @enum {integer}
-                         */
-                        error: 40100 | 40101;
-                    };
-                };
-            };
-            /** @description 40300 insufficient scope */
-            403: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40300
-                         * @enum {integer}
-                         */
-                        error: 40300;
-                    };
-                };
-            };
-            /** @description 40600 not acceptable */
-            406: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40600
-                         * @enum {integer}
-                         */
-                        error: 40600;
-                    };
-                };
-            };
-            /** @description 40800 request too slow */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40800
-                         * @enum {integer}
-                         */
-                        error: 40800;
-                    };
-                };
-            };
-            /** @description 41700 expectation failed */
-            417: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 41700
-                         * @enum {integer}
-                         */
-                        error: 41700;
-                    };
-                };
-            };
-            /** @description 43100 headers too large */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 43100
-                         * @enum {integer}
-                         */
-                        error: 43100;
-                    };
-                };
-            };
-            /** @description 50000 unexpected */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50000
-                         * @enum {integer}
-                         */
-                        error: 50000;
-                    };
-                };
-            };
-            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable, 50300 too many alike */
-            503: {
-                headers: {
-                    "Retry-After"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50300
-                         * @enum {integer}
-                         */
-                        error: 50300;
-                    };
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     createPlant: {
@@ -550,122 +580,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40000
-                         * @enum {integer}
-                         */
-                        error: 40000 | 40001 | 40009 | 40010 | 40013 | 40015 | 40022;
+                        /** @enum {unknown} */
+                        error?: 40000 | 40001 | 40009 | 40010 | 40013 | 40015 | 40022;
                     };
                 };
             };
-            /** @description 40100 token missing, 40101 token refused */
-            401: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40100
-                         * @enum {integer}
-                         */
-                        error: 40100 | 40101;
-                    };
-                };
-            };
-            /** @description 40300 insufficient scope */
-            403: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40300
-                         * @enum {integer}
-                         */
-                        error: 40300;
-                    };
-                };
-            };
-            /** @description 40800 request too slow */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40800
-                         * @enum {integer}
-                         */
-                        error: 40800;
-                    };
-                };
-            };
-            /** @description 41700 expectation failed */
-            417: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 41700
-                         * @enum {integer}
-                         */
-                        error: 41700;
-                    };
-                };
-            };
-            /** @description 43100 headers too large */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 43100
-                         * @enum {integer}
-                         */
-                        error: 43100;
-                    };
-                };
-            };
-            /** @description 50000 unexpected */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50000
-                         * @enum {integer}
-                         */
-                        error: 50000;
-                    };
-                };
-            };
-            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable */
-            503: {
-                headers: {
-                    "Retry-After"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50300
-                         * @enum {integer}
-                         */
-                        error: 50300;
-                    };
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     findPlant: {
@@ -673,7 +599,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md) */
+                /**
+                 * @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md)
+                 * @example 1
+                 */
                 id: bigint;
             };
             cookie?: never;
@@ -715,167 +644,21 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40001
-                         * @enum {integer}
-                         */
-                        error: 40001 | 40022;
+                        /** @enum {unknown} */
+                        error?: 40001 | 40022;
                     };
                 };
             };
-            /** @description 40100 token missing, 40101 token refused */
-            401: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40100
-                         * @enum {integer}
-                         */
-                        error: 40100 | 40101;
-                    };
-                };
-            };
-            /** @description 40300 insufficient scope */
-            403: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40300
-                         * @enum {integer}
-                         */
-                        error: 40300;
-                    };
-                };
-            };
-            /** @description 40401 plant not found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40401
-                         * @enum {integer}
-                         */
-                        error: 40401;
-                    };
-                };
-            };
-            /** @description 40600 not acceptable */
-            406: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40600
-                         * @enum {integer}
-                         */
-                        error: 40600;
-                    };
-                };
-            };
-            /** @description 40800 request too slow */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40800
-                         * @enum {integer}
-                         */
-                        error: 40800;
-                    };
-                };
-            };
-            /** @description 41000 plant deleted */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 41000
-                         * @enum {integer}
-                         */
-                        error: 41000;
-                    };
-                };
-            };
-            /** @description 41700 expectation failed */
-            417: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 41700
-                         * @enum {integer}
-                         */
-                        error: 41700;
-                    };
-                };
-            };
-            /** @description 43100 headers too large */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 43100
-                         * @enum {integer}
-                         */
-                        error: 43100;
-                    };
-                };
-            };
-            /** @description 50000 unexpected */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50000
-                         * @enum {integer}
-                         */
-                        error: 50000;
-                    };
-                };
-            };
-            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable */
-            503: {
-                headers: {
-                    "Retry-After"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50300
-                         * @enum {integer}
-                         */
-                        error: 50300;
-                    };
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            410: components["responses"]["Gone"];
+            417: components["responses"]["ExpectationFailed"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     changePlant: {
@@ -888,7 +671,10 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md) */
+                /**
+                 * @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md)
+                 * @example 1
+                 */
                 id: bigint;
             };
             cookie?: never;
@@ -917,167 +703,21 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40000
-                         * @enum {integer}
-                         */
-                        error: 40000 | 40001 | 40013 | 40015 | 40022;
+                        /** @enum {unknown} */
+                        error?: 40000 | 40001 | 40013 | 40015 | 40022;
                     };
                 };
             };
-            /** @description 40100 token missing, 40101 token refused */
-            401: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40100
-                         * @enum {integer}
-                         */
-                        error: 40100 | 40101;
-                    };
-                };
-            };
-            /** @description 40300 insufficient scope */
-            403: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40300
-                         * @enum {integer}
-                         */
-                        error: 40300;
-                    };
-                };
-            };
-            /** @description 40401 plant not found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40401
-                         * @enum {integer}
-                         */
-                        error: 40401;
-                    };
-                };
-            };
-            /** @description 40800 request too slow */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40800
-                         * @enum {integer}
-                         */
-                        error: 40800;
-                    };
-                };
-            };
-            /** @description 41000 plant deleted */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 41000
-                         * @enum {integer}
-                         */
-                        error: 41000;
-                    };
-                };
-            };
-            /** @description 41200 plant differs */
-            412: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 41200
-                         * @enum {integer}
-                         */
-                        error: 41200;
-                    };
-                };
-            };
-            /** @description 41700 expectation failed */
-            417: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 41700
-                         * @enum {integer}
-                         */
-                        error: 41700;
-                    };
-                };
-            };
-            /** @description 43100 headers too large */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 43100
-                         * @enum {integer}
-                         */
-                        error: 43100;
-                    };
-                };
-            };
-            /** @description 50000 unexpected */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50000
-                         * @enum {integer}
-                         */
-                        error: 50000;
-                    };
-                };
-            };
-            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable */
-            503: {
-                headers: {
-                    "Retry-After"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50300
-                         * @enum {integer}
-                         */
-                        error: 50300;
-                    };
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            417: components["responses"]["ExpectationFailed"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deletePlant: {
@@ -1090,7 +730,10 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md) */
+                /**
+                 * @description the id of the plant. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. Use a string or a bigint there (examples/README.md)
+                 * @example 1
+                 */
                 id: bigint;
             };
             cookie?: never;
@@ -1111,152 +754,20 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40001
-                         * @enum {integer}
-                         */
-                        error: 40001 | 40022;
+                        /** @enum {unknown} */
+                        error?: 40001 | 40022;
                     };
                 };
             };
-            /** @description 40100 token missing, 40101 token refused */
-            401: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40100
-                         * @enum {integer}
-                         */
-                        error: 40100 | 40101;
-                    };
-                };
-            };
-            /** @description 40300 insufficient scope */
-            403: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40300
-                         * @enum {integer}
-                         */
-                        error: 40300;
-                    };
-                };
-            };
-            /** @description 40401 plant not found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40401
-                         * @enum {integer}
-                         */
-                        error: 40401;
-                    };
-                };
-            };
-            /** @description 40800 request too slow */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40800
-                         * @enum {integer}
-                         */
-                        error: 40800;
-                    };
-                };
-            };
-            /** @description 41200 plant differs */
-            412: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 41200
-                         * @enum {integer}
-                         */
-                        error: 41200;
-                    };
-                };
-            };
-            /** @description 41700 expectation failed */
-            417: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 41700
-                         * @enum {integer}
-                         */
-                        error: 41700;
-                    };
-                };
-            };
-            /** @description 43100 headers too large */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 43100
-                         * @enum {integer}
-                         */
-                        error: 43100;
-                    };
-                };
-            };
-            /** @description 50000 unexpected */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50000
-                         * @enum {integer}
-                         */
-                        error: 50000;
-                    };
-                };
-            };
-            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable */
-            503: {
-                headers: {
-                    "Retry-After"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50300
-                         * @enum {integer}
-                         */
-                        error: 50300;
-                    };
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            412: components["responses"]["PreconditionFailed"];
+            417: components["responses"]["ExpectationFailed"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     importPlants: {
@@ -1304,122 +815,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40000
-                         * @enum {integer}
-                         */
-                        error: 40000 | 40001 | 40013 | 40015 | 40022;
+                        /** @enum {unknown} */
+                        error?: 40000 | 40001 | 40013 | 40015 | 40022;
                     };
                 };
             };
-            /** @description 40100 token missing, 40101 token refused */
-            401: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40100
-                         * @enum {integer}
-                         */
-                        error: 40100 | 40101;
-                    };
-                };
-            };
-            /** @description 40300 insufficient scope */
-            403: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40300
-                         * @enum {integer}
-                         */
-                        error: 40300;
-                    };
-                };
-            };
-            /** @description 40800 request too slow */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40800
-                         * @enum {integer}
-                         */
-                        error: 40800;
-                    };
-                };
-            };
-            /** @description 41700 expectation failed */
-            417: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 41700
-                         * @enum {integer}
-                         */
-                        error: 41700;
-                    };
-                };
-            };
-            /** @description 43100 headers too large */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 43100
-                         * @enum {integer}
-                         */
-                        error: 43100;
-                    };
-                };
-            };
-            /** @description 50000 unexpected */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50000
-                         * @enum {integer}
-                         */
-                        error: 50000;
-                    };
-                };
-            };
-            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable, 50300 too many alike */
-            503: {
-                headers: {
-                    "Retry-After"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50300
-                         * @enum {integer}
-                         */
-                        error: 50300;
-                    };
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     listChanges: {
@@ -1459,76 +866,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40001
-                         * @enum {integer}
-                         */
-                        error: 40001 | 40022;
+                        /** @enum {unknown} */
+                        error?: 40001 | 40022;
                     };
                 };
             };
-            /** @description 40100 token missing, 40101 token refused */
-            401: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40100
-                         * @enum {integer}
-                         */
-                        error: 40100 | 40101;
-                    };
-                };
-            };
-            /** @description 40300 insufficient scope */
-            403: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40300
-                         * @enum {integer}
-                         */
-                        error: 40300;
-                    };
-                };
-            };
-            /** @description 40600 not acceptable */
-            406: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40600
-                         * @enum {integer}
-                         */
-                        error: 40600;
-                    };
-                };
-            };
-            /** @description 40800 request too slow */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 40800
-                         * @enum {integer}
-                         */
-                        error: 40800;
-                    };
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
             /** @description 41001 cursor expired */
             410: {
                 headers: {
@@ -1536,90 +882,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 41001
-                         * @enum {integer}
-                         */
-                        error: 41001;
+                        /** @enum {unknown} */
+                        error?: 41001;
                     };
                 };
             };
-            /** @description 41700 expectation failed */
-            417: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 41700
-                         * @enum {integer}
-                         */
-                        error: 41700;
-                    };
-                };
-            };
-            /** @description 43100 headers too large */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 43100
-                         * @enum {integer}
-                         */
-                        error: 43100;
-                    };
-                };
-            };
-            /** @description 50000 unexpected */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50000
-                         * @enum {integer}
-                         */
-                        error: 50000;
-                    };
-                };
-            };
-            /** @description 50100 changes unavailable */
-            501: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50100
-                         * @enum {integer}
-                         */
-                        error: 50100;
-                    };
-                };
-            };
-            /** @description 50300 store unavailable, 50300 overloaded, 50300 token unverifiable, 50300 too many alike */
-            503: {
-                headers: {
-                    "Retry-After"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /**
-                         * @example 50300
-                         * @enum {integer}
-                         */
-                        error: 50300;
-                    };
-                };
-            };
+            417: components["responses"]["ExpectationFailed"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     newPlant: {

@@ -20,7 +20,7 @@ export const Plant = Type.Object(
 );
 
 /** Outside JSON: in a path or a query. */
-export const PlantId = Int64({ examples: [1] });
+export const PlantId = Int64({});
 
 export const NewPlant = Type.Object(
   { id: Int64({ description: fieldRules.id, examples: [1] }), ...Plant.properties },

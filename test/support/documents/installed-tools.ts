@@ -3,12 +3,12 @@ import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll } from '@jest/globals';
-import { projectFile, startNode, temporaryFolder } from '../service-process.ts';
+import { projectFile, temporaryFolder } from '../service-process.ts';
 
 /* Tools that have a lock file of their own, since they take some 300 MB each. */
 
 /** Installs those of a folder of this project in a temporary one, for the tests of a file. */
-export function installTools(name: 'test/openapi-tools' | 'test/renovate') {
+export function installTools(name: 'test/renovate') {
   const source = projectFile(name);
   const isSource = (path: string) => !path.includes('node_modules');
   let tools = '';
@@ -28,13 +28,4 @@ export function installTools(name: 'test/openapi-tools' | 'test/renovate') {
       return folder;
     },
   };
-}
-
-/** Runs a program of Node.js to its end in a folder. @returns what it prints @throws Error with that if it fails */
-export async function output(cwd: string, args: readonly string[], input = ''): Promise<string> {
-  const program = startNode(args, cwd);
-  program.stdin.end(input);
-  const { code, stdout, stderr } = await program.outcome();
-  if (code !== 0) throw new Error(stdout + stderr);
-  return stdout;
 }

@@ -10,17 +10,19 @@ import { ImportResult } from '../../../wire/schemas.ts';
 import { errorKinds, HttpError } from '../http-errors.ts';
 import { type Operation, operation } from './operation.ts';
 import { choice, flag, type Parameter } from './parameters.ts';
-import { plantId, plantsTag } from './plant-operations.ts';
+import { idParameter, plantsTag } from './plant-operations.ts';
 import { CSV_TYPE, jsonResponse } from './responses.ts';
 
-/** As octets: how they are read depends on the query. */
+/** As octets, which the format says to generators of clients: how they are read depends on the query. */
 const body = {
   content: {
     'application/x-ndjson': Type.String({
+      format: 'binary',
       description: 'a NewPlant on each line',
       examples: ['{"id":1,"name":"Monstera deliciosa","tag":"houseplant"}\n'],
     }),
     [CSV_TYPE]: Type.String({
+      format: 'binary',
       description: 'a line that names the columns, and a record for each plant (RFC 4180)',
       examples: ['id,name,tag\n1,Monstera deliciosa,houseplant\n'],
     }),
@@ -44,7 +46,7 @@ const query = {
     'keep',
     'replace',
   ]),
-  idsFrom: { ...plantId, description: 'for a list without ids: the id of its first record; the others follow it' },
+  idsFrom: { ...idParameter, description: 'for a list without ids: the id of its first record; the others follow it' },
   continued: flag(
     'whether the list began before this body, as for each part after the first: then its first bytes mean what they ' +
       'mean elsewhere in a list, where no byte order mark is left out and no encoding recognized',
@@ -92,7 +94,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
     },
     body,
     response: jsonResponse(ImportResult),
-    errors: ['too_many_alike'],
+    errors: [],
     async handle({
       body,
       bodyType,

@@ -8,11 +8,11 @@ import { PlantList } from '../../../wire/schemas.ts';
 import { HttpError } from '../http-errors.ts';
 import { noBody, type Operation, operation } from './operation.ts';
 import { choice, decimal, type Parameter } from './parameters.ts';
-import { plantId, plantsTag } from './plant-operations.ts';
+import { idParameter, plantsTag } from './plant-operations.ts';
 import { CSV_TYPE, JSON_TYPE, listResponse } from './responses.ts';
 
 const afterId: Parameter<bigint> = {
-  ...plantId,
+  ...idParameter,
   description: 'only plants with larger ids than this, or smaller ones with `order=desc`',
 };
 const tagFilter: Parameter<string> = {
@@ -106,7 +106,7 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Ope
     },
     body: noBody,
     response: listResponse(PlantList),
-    errors: ['too_many_alike'],
+    errors: [],
     async handle({ query, type, httpVersion, signal }) {
       const { limit, order, tag, separator } = query;
       const name = query.name || undefined;

@@ -1,3 +1,5 @@
+import { STATUS_CODES } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import { type AnyErrorCode, errorKinds, mediaTypeRule } from '../http-errors.ts';
 import type { Operation } from './operation.ts';
 
@@ -13,6 +15,7 @@ const ANY_REQUEST = [
   'unexpected',
   'store_unavailable',
   'overloaded',
+  'too_many_alike',
   'token_unverifiable',
 ] as const;
 const ANY_BODY = ['malformed_json', 'body_too_large', 'unsupported_media_type', 'invalid_plant'] as const;
@@ -28,8 +31,12 @@ function errorsOf({ method, requestContent, parameters, query, errors }: Operati
   return [...new Set([...ANY_REQUEST, ...own])];
 }
 
-/** One response for each status, with its error numbers as literals, so that generated types distinguish them. */
-export function errorResponses(operation: Operation): Record<number, object> {
+/**
+ * One response for each status, with its error numbers as literals, so that generated types distinguish them.
+ *
+ * @param shared gets those that operations have in common, by name; the operations refer to them
+ */
+export function errorResponses(operation: Operation, shared: Record<string, object>): Record<number, object> {
   const responses: Record<number, object> = {};
   const entries = errorsOf(operation)
     .map((code) => [code, errorKinds[code]] as const)
@@ -43,7 +50,7 @@ export function errorResponses(operation: Operation): Record<number, object> {
         { value: { error, message: ownMessage(code, operation) ?? message } },
       ]);
     const headers = new Set(kinds.flatMap(([, kind]) => Object.keys(kind.headers)));
-    responses[status] = {
+    const response = {
       description: kinds.map(([code, { error }]) => `${error} ${code.replaceAll('_', ' ')}`).join(', '),
       ...(headers.size > 0 && {
         headers: Object.fromEntries([...headers].map((name) => [name, { schema: { type: 'string' } }])),
@@ -55,8 +62,16 @@ export function errorResponses(operation: Operation): Record<number, object> {
         },
       },
     };
+    responses[status] = status === 400 ? response : sharedResponse(status, response, shared);
   }
   return responses;
+}
+
+/** A reference, unless an operation before has other errors under the status. Those of 400 name an operation's own fields. */
+function sharedResponse(status: number, response: object, shared: Record<string, object>): object {
+  const name = STATUS_CODES[status]?.replaceAll(' ', '') ?? `${status}`;
+  shared[name] ??= response;
+  return isDeepStrictEqual(shared[name], response) ? { $ref: `#/components/responses/${name}` } : response;
 }
 
 function ownMessage(code: AnyErrorCode, operation: Operation): string | undefined {
@@ -79,6 +94,5 @@ function firstRule({ requestContent, parameters, query }: Operation): string | u
 }
 
 function numbered(errors: readonly number[]): object {
-  const error = { type: 'integer', enum: [...new Set(errors)], examples: errors.slice(0, 1) };
-  return { type: 'object', properties: { error }, required: ['error'] };
+  return { properties: { error: { enum: [...new Set(errors)] } } };
 }

@@ -8,6 +8,7 @@ import type { Parameters } from './parameters.ts';
 export function openApiDocument(operations: readonly Operation[], baseUrl: string): object {
   const paths: Record<string, Record<string, object>> = {};
   const schemas: Record<string, object> = {};
+  const responses: Record<string, object> = {};
   const tags = new Set<Operation['tag']>();
   for (const operation of operations) {
     const { method, path, operationId, tag, summary, description, requestContent, response } = operation;
@@ -23,11 +24,11 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
         ...(Object.keys(requestContent).length > 0 && {
           requestBody: { required: true, content: contentOf(requestContent) },
         }),
-        responses: { ...successResponses(operation), ...errorResponses(operation) },
+        responses: { ...successResponses(operation), ...errorResponses(operation, responses) },
       },
     };
     for (const schema of [...Object.values(requestContent), ...Object.values(response.content), ErrorBody]) {
-      if (schema !== undefined && isTitled(schema)) addComponent(schema, schemas);
+      if (isTitled(schema)) addComponent(schema, schemas);
     }
   }
   return {
@@ -36,6 +37,8 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
       title: 'Plant Store',
       version: '1.0.0',
       description: 'Commits plants to SQL. 200 means committed, and sending the same request again is always safe.',
+      // A service does not know who runs it.
+      contact: { name: 'Those who run this service' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     // Paths begin with a slash.
@@ -44,7 +47,7 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
     tags: [...tags],
     paths,
     webhooks,
-    components: { securitySchemes: { bearerAuth }, schemas },
+    components: { securitySchemes: { bearerAuth }, responses, schemas },
   };
 }
 
@@ -107,8 +110,8 @@ function exactness(schema: object): string {
   );
 }
 
-function contentOf(schemas: Readonly<Record<string, object | undefined>>): object {
-  const described = (schema?: object) => (schema ? { schema: isTitled(schema) ? reference(schema) : schema } : {});
+function contentOf(schemas: Readonly<Record<string, object>>): object {
+  const described = (schema: object) => ({ schema: isTitled(schema) ? reference(schema) : schema });
   return Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, described(schema)]));
 }
 

@@ -9,7 +9,7 @@ export interface Parameter<Value> {
   readonly mustBe: string;
   readonly schema: TSchema;
   /** A value to begin with: forms are filled in with it. */
-  readonly example?: Value;
+  readonly example?: number;
   /** Returns undefined if the text breaks the rule. */
   readonly parse: (text: string) => Value | undefined;
 }

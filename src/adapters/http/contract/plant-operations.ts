@@ -12,12 +12,10 @@ import { emptyResponse, jsonResponse, taggedResponse } from './responses.ts';
 
 export const plantsTag = { name: 'Plants', description: 'What the store keeps.' };
 
-export const plantId: Parameter<bigint> = {
-  description: 'the id of the plant',
-  mustBe: plantIdRule,
-  schema: PlantId,
-  parse: parsePlantId,
-};
+/** An id in a path or a query. */
+export const idParameter = { mustBe: plantIdRule, schema: PlantId, parse: parsePlantId };
+
+const plantId: Parameter<bigint> = { ...idParameter, description: 'the id of the plant', example: 1 };
 
 /** The operations on single plants. */
 export function plantOperations(cases: UseCases): Operation[] {
@@ -30,7 +28,10 @@ export function plantOperations(cases: UseCases): Operation[] {
       permission: 'create',
       tag: plantsTag,
       summary: 'Create a plant',
-      description: 'The same record sent again gets 200 again and changes nothing. Unknown members are ignored.',
+      description:
+        'The same record sent again gets 200 again and changes nothing. Unknown members are ignored. The client chooses ' +
+        'the id: the key of the plant in a database of its own, the next number of a sequence, or a snowflake. Where ' +
+        'JavaScript reads ids without care, at most 9007199254740991 (53 bits).',
       body: jsonBody(NewPlant),
       response: jsonResponse(Plant),
       errors: ['id_taken', 'id_retired'],

@@ -16,12 +16,16 @@ const golden = join(import.meta.dirname, '../../../golden/openapi.json');
 interface Document {
   servers: { url: string }[];
   paths: Record<string, Record<string, DocumentedOperation>>;
-  components: { schemas: Record<string, { properties?: Record<string, { format?: string; description: string }> }> };
+  components: {
+    schemas: Record<string, { properties?: Record<string, { format?: string; description: string }> }>;
+    responses: Record<string, ErrorResponse>;
+  };
 }
 interface DocumentedOperation {
   operationId: string;
-  parameters?: { name: string; in: string; required: boolean; description: string; schema: object }[];
-  responses: Record<string, ErrorResponse>;
+  parameters?: { name: string; in: string; example?: unknown; description: string; schema: { examples?: unknown } }[];
+  requestBody?: { content: Record<string, { schema: object }> };
+  responses: Record<string, ErrorResponse | { $ref: string }>;
 }
 interface ErrorResponse {
   content: {
@@ -61,8 +65,6 @@ const contradicted = {
   'operation-4xx-problem-details-rfc7807': 'off',
   // An empty text is a valid name.
   'required-string-property-missing-min-length': 'off',
-  // Who runs the service is not known here.
-  'info-contact': 'off',
   // It takes the name of the webhook, which public plant stores share, for a path.
   'paths-kebab-case': 'off',
   // A list can be a stream of lines.
@@ -95,6 +97,21 @@ test('names the public address as its server', async () => {
   }
 });
 
+test('has an example of each id in a path, and none of one in a query, which forms would send', () => {
+  const parameters = operations().flatMap(({ parameters = [] }) => parameters);
+  const examplesOf = (names: string[], place: string) =>
+    parameters
+      .filter((one) => names.includes(one.name) && one.in === place)
+      .map(({ example, schema }) => [example, schema.examples]);
+  expect(examplesOf(['id'], 'path')).toEqual(Array(3).fill([1, undefined]));
+  expect(examplesOf(['after', 'idsFrom'], 'query')).toEqual(Array(3).fill([undefined, undefined]));
+});
+
+test('has octets as the body of an import, so that no client sends a string of JSON', () => {
+  const { content = {} } = document.paths['/import']?.post?.requestBody ?? {};
+  expect(Object.values(content).map(({ schema }) => schema)).toMatchObject(Array(2).fill({ format: 'binary' }));
+});
+
 test('warns at every id of clients that round it', () => {
   const members = Object.values(document.components.schemas).flatMap(({ properties = {} }) =>
     Object.values(properties),
@@ -110,11 +127,13 @@ test('warns at every id of clients that round it', () => {
 const NOT_OF_AN_OPERATION = ['path_not_found', 'method_not_allowed'];
 const documented = Object.entries(errorKinds).filter(([code]) => !NOT_OF_AN_OPERATION.includes(code));
 
-/** The operations in the document that can respond with the status, and what it says of that. */
+/** What the document says of the operations' responses with the status. */
 function responsesOf(status: number) {
-  return operations().flatMap(({ operationId, responses }) => {
-    const content = responses[status]?.content['application/json'];
-    return content ? [{ operationId, ...content }] : [];
+  const { responses: shared } = document.components;
+  return operations().flatMap(({ responses: { [status]: response } }) => {
+    if (response === undefined) return [];
+    const own = '$ref' in response ? shared[response.$ref.replace('#/components/responses/', '')] : response;
+    return own?.content['application/json'] ?? [];
   });
 }
 
