@@ -18,7 +18,7 @@ export async function builtGo(program: ServerProgram, folder: string): Promise<S
       cwd: join(import.meta.dirname, '..'),
       env: { ...process.env, GO111MODULE: 'off', GOPATH },
     });
-    return { ...program, script: binary };
+    return { ...program, script: binary, runtime: '' };
   } catch (error) {
     const { message, stderr } = error as Error & { stderr?: string };
     const [reason] = (stderr || message).split('\n', 1);

@@ -5,14 +5,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /*
  * The load where wrk is not installed, as a process of its own. Arguments: the address, connections, seconds, the file of
- * plants, the token, the kind of request, how many plants there are to read (see Load in load.ts). Raw sockets, since an
+ * plants, the token, the request, how many plants are stored (see Load in load.ts). Raw sockets, since an
  * HTTP client would cost more than the servers that it measures. Prints the same line of JSON as wrk.lua.
  */
 
-const [address = '', connections = '', seconds = '', plantsFile = '', token = '', kind, stored] = process.argv.slice(2);
+const [address = '', connections = '', seconds = '', plantsFile = '', token = '', request = '', stored] =
+  process.argv.slice(2);
 const { hostname, port } = new URL(address);
+const [method = '', path = ''] = request.split(' ');
 const plants = readFileSync(plantsFile, 'utf8').trimEnd().split('\n');
-const common = ` HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\n`;
+const head = ` HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\n`;
 
 /** As in wrk.lua, which says why. */
 const OPENING_SECONDS = 0.5;
@@ -69,36 +71,19 @@ function answeredStatus(received: string): string | undefined {
 }
 
 function nextRequest(): string {
-  if (kind === 'plant') return `GET /plants/${randomStored()}${common}\r\n`;
-  if (kind === 'page') return `GET /plants?limit=100&after=${randomStored()}${common}\r\n`;
-  if (kind === 'taggedPage') return `GET /plants?limit=100&after=${randomStored()}&tag=tag+${randomTag()}${common}\r\n`;
-  if (kind === 'delete') return `DELETE /plants/${++last}${common}\r\n`;
-  if (kind === 'change') return withBody(`PUT /plants/${++last}`, `{${randomPlant()}}`);
-  return withBody('POST /plants', kind === 'replay' ? storedPlant() : `{"id":${randomId()},${randomPlant()}}`);
+  const start = `${method} ${path.replace(/\{(\w+)\}/g, (_, name) => `${value(name)}`)}${head}`;
+  if (method === 'GET' || method === 'DELETE') return `${start}\r\n`;
+  const plant = plants[Math.floor(Math.random() * plants.length)] ?? '';
+  const body = method === 'POST' ? `{"id":${randomId()},${plant}}` : `{${plant}}`;
+  return `${start}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-function withBody(start: string, body: string): string {
-  return `${start}${common}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
-}
-
-/** The id that was deleted or changed last. */
 let last = 0;
 
-function randomPlant(): string {
-  return plants[Math.floor(Math.random() * plants.length)] ?? '';
-}
-
-function storedPlant(): string {
-  const id = randomStored();
-  return `{"id":${id},"name":"Plant number ${id}"}`;
-}
-
-function randomStored(): number {
-  return 1 + Math.floor(Math.random() * Number(stored));
-}
-
-function randomTag(): number {
-  return Math.floor(Math.random() * 100);
+function value(name: string): number {
+  if (name === 'id') return 1 + Math.floor(Math.random() * Number(stored));
+  if (name === 'tag') return Math.floor(Math.random() * 100);
+  return ++last;
 }
 
 /** Drawn by the thousand: a call of the generator for each would cost more than the rest of the request. */

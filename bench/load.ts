@@ -24,14 +24,20 @@ export interface LoadResult {
   readonly p99: number;
 }
 
+/** Where `{id}` is a random one of the stored ids, `{next}` one after another from 1 on, `{tag}` below 100. */
+const requests = {
+  create: 'POST /plants',
+  change: 'PUT /plants/{next}',
+  delete: 'DELETE /plants/{next}',
+  plant: 'GET /plants/{id}',
+  page: 'GET /plants?limit=100&after={id}',
+  taggedPage: 'GET /plants?limit=100&after={id}&tag=tag+{tag}',
+} as const;
+
 export interface Load {
-  /**
-   * A new plant; one that is there already, created again; one plant by a random id; a page of 100 after a random id, of
-   * all plants or of those with one of a hundred tags; the change or the deletion of one after another. New plants unless
-   * another is named.
-   */
-  readonly request?: 'create' | 'replay' | 'plant' | 'page' | 'taggedPage' | 'change' | 'delete';
-  /** How many plants there are, with ids from 1. For replays, `Plant number ...` is the name of each. */
+  /** A POST and a PUT have a random plant as their body. Creates unless given. */
+  readonly request?: keyof typeof requests | `GET ${string}`;
+  /** How many plants are stored, with ids from 1. */
   readonly plants?: number;
   readonly connections: number;
   /** The first half of the first one is for opening the connections. */
@@ -48,7 +54,10 @@ export async function runLoad(
   url: string,
   { request = 'create', plants: stored = 0, connections, seconds, signal }: Load,
 ): Promise<LoadResult> {
-  const plants = here('plants.txt');
+  const [line, plants] = [
+    request in requests ? requests[request as keyof typeof requests] : request,
+    here('plants.txt'),
+  ];
   // A quarter of the cores at most: the rest is for the server and the database.
   const threads = Math.min(connections, Math.max(1, Math.floor(availableParallelism() / 4)));
   const seeds = Array.from({ length: threads }, () => String(randomInt(2 ** 47)));
@@ -57,12 +66,12 @@ export async function runLoad(
     wrkVersion === undefined
       ? await run(
           process.execPath,
-          [here('load-generator.ts'), url, `${connections}`, `${seconds}`, plants, TOKEN, request, `${stored}`],
+          [here('load-generator.ts'), url, `${connections}`, `${seconds}`, plants, TOKEN, line, `${stored}`],
           {
             signal,
           },
         )
-      : await run('wrk', [...wrk, plants, TOKEN, request, `${stored}`, ...seeds], { signal });
+      : await run('wrk', [...wrk, plants, TOKEN, line, `${stored}`, ...seeds], { signal });
   const result: LoadResult = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
   if (result.answers === 0) throw new Error(`${url} has not answered a single request with 200 or 204`);
   return result;

@@ -23,7 +23,10 @@ const others = {
   allocation: ['the memory allocated per create, and by which functions', () => import('./allocation.ts')],
   embedded: ['the embedded database beside Fastify + SQLite', () => import('./embedded.ts')],
   citus: ['8 shards and 32, on the cluster at CITUS_URL', () => import('./citus.ts')],
-  versions: ['this version against another checkout, and that one against itself', () => import('./versions.ts')],
+  versions: [
+    'two commits, after one beside itself: CPU of creates, reads, lists and imports',
+    () => import('./versions.ts'),
+  ],
   'import-versions': [
     'npm run import and that of an older checkout, which had no service',
     () => import('./import-versions.ts'),

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, open } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { promisify } from 'node:util';
 import type { Session } from './session.ts';
@@ -12,8 +12,10 @@ export const TOKEN = 'token-for-the-bench';
 /** A server to be measured. */
 export interface ServerProgram {
   readonly title: string;
-  /** What Node runs, from the project's folder; or a program that was built, by its absolute path. */
+  /** What runs, by its path from the project's folder, or an absolute one. */
   readonly script: string;
+  /** What runs it, instead of Node; '' if it runs by itself. */
+  readonly runtime?: string;
   readonly environment?: Readonly<Record<string, string>>;
   /** Whether each response of 200 promises a row in the table. */
   readonly stores: boolean;
@@ -44,11 +46,10 @@ export async function startServer(
   { folder, opened, signal }: Session,
   { nodeFlags = [], log }: StartOptions = {},
 ): Promise<Server> {
-  const { title, script, environment } = program;
+  const { title, script, runtime = process.execPath, environment } = program;
   const stdout = await open(log ?? (await readPipe(folder)), 'w');
-  const [command, ...args] = isAbsolute(script)
-    ? [script]
-    : [process.execPath, ...nodeFlags, join(import.meta.dirname, '..', script)];
+  const path = resolve(import.meta.dirname, '..', script);
+  const [command, ...args] = runtime === '' ? [path] : [runtime, ...nodeFlags, path];
   signal.throwIfAborted();
   const child = spawn(command, args, {
     // No settings but these: not the caller's environment, nor the .env of the caller's folder.

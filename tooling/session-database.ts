@@ -37,7 +37,12 @@ export interface BenchDatabase {
   countSettledPlants(): Promise<number>;
 }
 
-export async function createDatabase(postgres: Postgres, { opened }: Session): Promise<BenchDatabase> {
+/** @param folder of the version whose migrations it gets */
+export async function createDatabase(
+  postgres: Postgres,
+  { opened }: Session,
+  folder = join(import.meta.dirname, '..'),
+): Promise<BenchDatabase> {
   const name = `plant_store_bench_${randomBytes(6).toString('hex')}`;
   const server = await connect(postgres.url, opened);
   await server.query(`create database ${name}`);
@@ -46,8 +51,9 @@ export async function createDatabase(postgres: Postgres, { opened }: Session): P
   });
   const url = new URL(postgres.url);
   url.pathname = name;
-  const migrate = join(import.meta.dirname, '../src/migrate.ts');
-  await promisify(execFile)(process.execPath, [migrate, 'up'], { env: { DATABASE_URL: url.href } });
+  await promisify(execFile)(process.execPath, [join(folder, 'src/migrate.ts'), 'up'], {
+    env: { DATABASE_URL: url.href },
+  });
 
   const client = await connect(url.href, opened);
   const query: BenchDatabase['query'] = async (text, values = []) => (await client.query(text, [...values])).rows;
