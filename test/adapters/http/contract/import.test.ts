@@ -64,14 +64,14 @@ describe('responds with', () => {
   test('what became of each record, to the letter', async () => {
     stored.set(9_007_199_254_740_993n, { id: 9_007_199_254_740_993n, name: 'there' });
     stored.set(2n, 'deleted');
-    const list = 'id;name;colour;tag\r\n1;a;red;\r\n9007199254740993;"b\nc";;\r\n2;c\r\n1;a\r\n\r\n1,5;d\r\n';
+    const list = 'id;name;colour;tag\r\n1,5;d\r\n1;a;red;\r\n9007199254740993;"b\nc";;\r\n2;c\r\n\r\n1;a\r\n';
     const invalid = 'id must be a whole number, not \\"1,5\\"';
     expect(await result('', list)).toBe(
       '{"created":1,"changed":0,"unchanged":1,"refused":[' +
-        '{"line":3,"lastLine":4,"id":9007199254740993,"error":40009,' +
+        `{"line":2,"lastLine":2,"error":40022,"message":"${invalid}: write digits only, without a separator"},` +
+        '{"line":4,"lastLine":5,"id":9007199254740993,"error":40009,' +
         '"message":"id 9007199254740993 belongs to a different plant"},' +
-        '{"line":5,"lastLine":5,"id":2,"error":40010,"message":"id 2 belongs to a deleted plant"},' +
-        `{"line":8,"lastLine":8,"error":40022,"message":"${invalid}: write digits only, without a separator"}],` +
+        '{"line":6,"lastLine":6,"id":2,"error":40010,"message":"id 2 belongs to a deleted plant"}],' +
         '"ignored":["colour"],"columns":["id","name","","tag"],"separator":";","records":5,"consumed":75}',
     );
     expect(stored.get(1n)).toEqual({ id: 1n, name: 'a' });
