@@ -1,30 +1,21 @@
-import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { namedPipe } from '../support/programs/named-pipe.ts';
 import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
 
 /* The log as a process of its own writes it, to its last line. */
 
-/** The arguments of Node.js for a few statements after two lines were logged that no buffer is full with. */
-function program(statements: string): string[] {
+/** Runs a few statements after two lines were logged that no buffer is full with, behind a program if one is given. */
+async function run(statements: string, ...wrapper: string[]) {
   const script = `
     const { createLog } = await import(${JSON.stringify(projectFile('src/composition/log.ts'))});
     const { log } = await createLog('info');
     log.info('one');
     log.info('two');
     ${statements}`;
-  return ['--input-type=module', '--eval', script];
+  return startNode(['--input-type=module', '--eval', script], await temporaryFolder(), {}, { wrapper }).outcome();
 }
 
-/** Runs them to their end, behind a program if one is given. */
-const run = async (statements: string, ...wrapper: string[]) =>
-  startNode(program(statements), await temporaryFolder(), {}, { wrapper }).outcome();
-
-const linesIn = (stdout: string) =>
-  stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+const linesIn = (stdout: string) => [...stdout.matchAll(/.+/g)].map(([line]) => JSON.parse(line));
 
 const CRASH = `setImmediate(() => { throw new TypeError('a defect'); });`;
 
@@ -39,11 +30,8 @@ test.each([
   ['a rejection that nobody handles', `Promise.reject(new TypeError('a defect'));`],
 ])('has every line, and why it ends, when %s ends the process', async (_name, statement) => {
   const { code, stdout, stderr } = await run(statement);
-  const err = {
-    name: 'TypeError',
-    message: 'a defect',
-    stack: expect.stringContaining('TypeError: a defect\n    at '),
-  };
+  const stack = expect.stringContaining('TypeError: a defect\n    at ');
+  const err = { name: 'TypeError', message: 'a defect', stack };
   expect(linesIn(stdout)).toMatchObject([{ msg: 'one' }, { msg: 'two' }, { msg: 'crash', level: 60, err }]);
   expect([code, stderr]).toEqual([1, expect.stringContaining('TypeError: a defect')]);
 });
@@ -62,42 +50,4 @@ test('says what caused an error, five causes deep, also if errors are the causes
   const messages: string[] = [];
   for (; err; err = err.cause) messages.push(err.message);
   expect([code, messages]).toEqual([0, ['a', 'b', 'a', 'b', 'a', 'b']]);
-});
-
-/** Runs a program on a terminal of its own, passes on all that it says, and ends as it ends. */
-const ON_A_TERMINAL = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
-
-async function onATerminal(statements: string) {
-  const { code, stdout } = await run(statements, 'python3', '-c', ON_A_TERMINAL);
-  return { code, text: stripVTControlCharacters(stdout) };
-}
-
-test('is readable on a terminal, to the line that says why the process ends', async () => {
-  const { code, text } = await onATerminal(CRASH);
-  expect(code).toBe(1);
-  const lines = text.split('\r\n').filter((line) => /^\[\d\d:\d\d:/.test(line));
-  const levels = lines.map((line) => line.replace(/^\[.*?\] /, '').trimEnd());
-  expect(levels).toEqual(['INFO: one', 'INFO: two', 'FATAL: crash']);
-  expect(text.slice(text.indexOf('crash'))).toMatch(/TypeError: a defect\s+at /);
-  expect(text).not.toMatch(/^\{|"level"/m);
-});
-
-test('has one line for each request on a terminal', async () => {
-  const line = { requestId: 'an-id', method: 'POST', path: '/plants', status: 400, error: 40022, durationMs: 1.25 };
-  const rest = { bytesIn: 10, bytesOut: 20, aborted: true };
-  const { text } = await onATerminal(`log.info(${JSON.stringify({ ...line, ...rest })}, 'request');`);
-  expect(text.trimEnd().split('\r\n').slice(2)).toEqual([
-    expect.stringMatching(/^\[[\d:]+\] INFO: request POST \/plants 400 40022 1\.25 ms an-id \{"aborted":true\}$/),
-  ]);
-});
-
-/** Starts a program on a terminal that shows nothing, as after Ctrl-S, and ends as that ends. */
-const ON_A_STOPPED_TERMINAL = `
-import pty, subprocess, sys
-_, terminal = pty.openpty()
-sys.exit(subprocess.run(sys.argv[1:], stdout=terminal, stderr=terminal).returncode)`;
-
-test('does not keep the process from ending on a terminal that is stopped', async () => {
-  const statements = `log.info('x'.repeat(1_000_000)); setTimeout(() => process.exit(3), 300);`;
-  expect((await run(statements, 'python3', '-c', ON_A_STOPPED_TERMINAL)).code).toBe(3);
 });
