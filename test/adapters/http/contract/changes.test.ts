@@ -66,7 +66,6 @@ describe('PUT /plants/{id}', () => {
     ['a query', '/plants/1?x=1', '{"name":""}', 400, 40022],
     ['a body without a name', '/plants/1', '{"tag":"x"}', 400, 40022],
     ['another id in the body', '/plants/1', '{"id":2,"name":""}', 400, 40022],
-    ['an id as a string', '/plants/1', '{"id":"1","name":""}', 400, 40022],
     ['a name with U+0000', '/plants/1', '{"name":"\\u0000"}', 400, 40022],
     ['a body that is no JSON', '/plants/1', '{', 400, 40000],
   ])('with %s changes nothing', async (_what, path, body, status, error) => {
@@ -79,17 +78,12 @@ describe('PUT /plants/{id}', () => {
     ['Tag', '"tag":"x","Tag":"y","tags":"z"'],
     ['t"g', '"t\\"g":null'],
     ['__proto__', '"__proto__":{"tag":"x"}'],
+    [`${'x'.repeat(100)}…`, `"${'x'.repeat(100_000)}":1`],
   ])('names the member %s, which would have meant nothing, and changes nothing', async (name, members) => {
     const { status, text } = await put('/plants/1', `{"name":"Monstera",${members}}`);
     const message = `${JSON.stringify(name)} is unknown: the body may have only id, name, tag`;
     expect([status, JSON.parse(text)]).toEqual([400, { error: 40022, message }]);
     expect(stored.get(1n)).toEqual(FICUS);
-  });
-
-  test('shows only the beginning of the name of such a member', async () => {
-    const { status, text } = await put('/plants/1', `{"name":"Monstera","${'x'.repeat(100_000)}":1}`);
-    expect([status, text.length < 300]).toEqual([400, true]);
-    expect(text).toContain('x…');
   });
 
   test('takes the record as it was read, its id compared digit by digit', async () => {
@@ -130,28 +124,25 @@ test.each<[string, (etag: string) => string, matches: readonly (keyof typeof LET
   },
 );
 
-test.each(['If-Match', 'If-None-Match'])(
-  '%s without quotes is named as the mistake, and nothing happens',
-  async (name) => {
-    const etag = await etagOf('/plants/1');
-    const message = `${name} must be ETags with their double quotes, such as "abc", or *`;
-    for (const value of [etag.slice(1, -1), etag.slice(1), `"x", ${etag.slice(1, -1)}`, `'x'`, '', ',', `*, ${etag}`]) {
-      for (const request of [
-        put('/plants/1', '{"name":"x"}', { headers: { [name]: value } }),
-        remove('/plants/1', { headers: { [name]: value } }),
-      ]) {
-        const { status, text } = await request;
-        expect([value, status, JSON.parse(text)]).toEqual([value, 400, { error: 40022, message }]);
-      }
+test.each(['If-Match', 'If-None-Match'])('%s without quotes is the mistake, and nothing happens', async (name) => {
+  const etag = await etagOf('/plants/1');
+  const message = `${name} must be ETags with their double quotes, such as "abc", or *`;
+  for (const value of [etag.slice(1, -1), etag.slice(1), `"x", ${etag.slice(1, -1)}`, '', ',', `*, ${etag}`]) {
+    const headers = { [name]: value };
+    for (const { status, text } of [
+      await put('/plants/1', OTHER, { headers }),
+      await remove('/plants/1', { headers }),
+    ]) {
+      expect([value, status, JSON.parse(text)]).toEqual([value, 400, { error: 40022, message }]);
     }
-    expect(stored.get(1n)).toEqual(FICUS);
-  },
-);
+  }
+  expect(stored.get(1n)).toEqual(FICUS);
+});
 
 test.each(['If-Match', 'If-None-Match'])(
   '%s hides neither that there is no such plant nor that it is deleted, and lets it be deleted again',
   async (name) => {
-    const headers = { [name]: '*' };
+    const headers = { [name]: name === 'If-Match' ? '"x"' : '*' };
     for (const [path, error] of Object.entries({ '/plants/7': 40401, '/plants/2': 41000 })) {
       expect((await put(path, '{"name":""}', { headers })).error).toBe(error);
     }
@@ -160,37 +151,33 @@ test.each(['If-Match', 'If-None-Match'])(
   },
 );
 
-test('If-Match does not refuse content that the plant has already', async () => {
-  const same = await put('/plants/1', '{"name":"Ficus","tag":"tree"}', { headers: { 'If-Match': '"x"' } });
-  expect(same.status).toBe(200);
-});
+const SAME = '{"name":"Ficus","tag":"tree"}';
+const OTHER = '{"name":"Ficus carica"}';
 
-describe('If-None-Match', () => {
-  const SAME = '{"name":"Ficus","tag":"tree"}';
-
-  test('refuses content that the plant has already as well, and lets new content through that has its ETag then', async () => {
-    const etag = await etagOf('/plants/1');
-    for (const known of [etag, '*']) {
-      expect((await put('/plants/1', SAME, { headers: { 'If-None-Match': known } })).error).toBe(41200);
-    }
-    expect((await put('/plants/1', SAME, { headers: { 'If-None-Match': '"x"' } })).status).toBe(200);
-    await put('/plants/1', '{"name":"Ficus carica"}');
-    expect((await put('/plants/1', SAME, { headers: { 'If-None-Match': etag } })).status).toBe(200);
-    expect((await put('/plants/1', SAME, { headers: { 'If-None-Match': etag } })).error).toBe(41200);
-  });
-
-  test.each<[string, string, string, number]>([
-    ['*', '"x"', '{"name":"Ficus carica"}', 200],
-    ['*', '*', '{"name":"Ficus carica"}', 412],
-    ['"x"', '"x"', '{"name":"Ficus carica"}', 412],
-    ['"x"', '"x"', SAME, 200],
-    ['"x"', '*', SAME, 412],
-  ])('counts after If-Match: with %s there and %s here, %s gets %i', async (match, known, body, status) => {
-    const headers = { 'If-Match': match, 'If-None-Match': known };
+test.each<[match: string | undefined, known: string | undefined, body: string, status: number]>([
+  ['"x"', undefined, SAME, 200],
+  [undefined, '"x"', SAME, 200],
+  [undefined, '*', SAME, 412],
+  ['*', '"x"', OTHER, 200],
+  ['*', '*', OTHER, 412],
+  ['"x"', '"x"', OTHER, 412],
+  ['"x"', '"x"', SAME, 200],
+  ['"x"', '*', SAME, 412],
+])(
+  'If-Match %s refuses no content that is there, If-None-Match %s does: %s gets %i',
+  async (match, known, body, status) => {
+    const headers = { ...(match && { 'If-Match': match }), ...(known && { 'If-None-Match': known }) };
     const changed = await put('/plants/1', body, { headers });
     expect(changed.status).toBe(status);
     if (status === 412) expect(changed.text).toMatch(/"the plant with the id 1 is .* If-None-Match/);
-  });
+  },
+);
+
+test('If-None-Match with an ETag lets the content through that has it, unless the plant has it already', async () => {
+  const headers = { 'If-None-Match': await etagOf('/plants/1') };
+  expect((await put('/plants/1', SAME, { headers })).error).toBe(41200);
+  await put('/plants/1', OTHER);
+  expect((await put('/plants/1', SAME, { headers })).status).toBe(200);
 });
 
 describe('DELETE /plants/{id}', () => {
@@ -203,14 +190,6 @@ describe('DELETE /plants/{id}', () => {
     expect((await send('GET', '/plants/1')).error).toBe(41000);
     expect((await send('POST', '/plants', { body: '{"id":1,"name":"Ficus","tag":"tree"}' })).error).toBe(40010);
     expect((await send('GET', '/plants')).text).toBe('[]');
-  });
-
-  test.each([
-    ['If-Match', '"x"'],
-    ['If-None-Match', '*'],
-  ])('gets 204 again for a deleted plant, whatever %s says', async (name, value) => {
-    await remove('/plants/1');
-    expect((await remove('/plants/1', { headers: { [name]: value } })).status).toBe(204);
   });
 
   test('ignores a body, and says of an id that none has that it is none', async () => {
@@ -245,16 +224,8 @@ describe('GET /changes', () => {
     expect(second.text).toMatch(/^\{"changes":\[\{"id":1,"deleted":true\}\],"next":/);
   });
 
-  test.each(['limit=0', 'limit=1001', 'limit=1e2', 'limit=', 'wait=31', 'wait=-1', 'wait=1.5', 'x=1', 'wait=1&wait=1'])(
-    'with %s gets 400 / 40022',
-    async (query) => {
-      expect(await changes(`?${query}`)).toMatchObject({ status: 400, error: 40022 });
-    },
-  );
-
-  test('is JSON only', async () => {
-    const headers = { Accept: 'application/x-ndjson' };
-    expect(await send('GET', '/changes', { headers })).toMatchObject({ status: 406, error: 40600 });
+  test.each(['limit=1001', 'limit=', 'wait=31', 'wait=1.5', 'x=1'])('with %s gets 400 / 40022', async (query) => {
+    expect(await changes(`?${query}`)).toMatchObject({ status: 400, error: 40022 });
   });
 
   test('waits for a change if it is told to', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { listPlants } from '../../../../src/application/list-plants.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { get, refusalOf, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { get, refusalOf, startApiServer } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
 import { rawRequest, requestText } from '../../../support/raw-request.ts';
@@ -60,20 +60,16 @@ test('is an empty array, or no line, if there is nothing', async () => {
 });
 
 test('has no ETag, so that no If-None-Match can make it 304', async () => {
-  for (const header of ['*', '""', '"x"']) {
-    const response = await list('', { 'If-None-Match': header });
-    expect([response.status, response.headers.get('ETag')]).toEqual([200, null]);
-  }
+  const response = await list('', { 'If-None-Match': '*' });
+  expect([response.status, response.headers.get('ETag')]).toEqual([200, null]);
 });
 
 describe('tag', () => {
   test.each([
     ['', ''],
     [ODD_TAG, encodeURIComponent(ODD_TAG)],
-    [ODD_TAG, new URLSearchParams({ tag: ODD_TAG }).toString().slice('tag='.length)],
     ['\u00E0', '%C3%A0'],
     ['A b', 'A+b'],
-    ['the', 'the'],
   ])('selects the plants with exactly the tag %j', async (tag, encoded) => {
     const tagged = arrayOf(plants.filter((plant) => plant.tag === tag));
     for (const limit of ['', 'limit=100&']) expect(await text(`?${limit}tag=${encoded}`)).toBe(tagged);
@@ -92,7 +88,6 @@ describe('name', () => {
     ['T', plants.filter(({ id }) => id !== -5n && id !== 9007199254740994n)],
     ['%22QUOTED%22', [plants[3]]],
     ['three%0A', [plants[3]]],
-    ['o+', []],
     ['%25', []],
     ['', plants],
     ['%F0%9F%8C%BF'.repeat(100), []],
@@ -124,16 +119,13 @@ describe('name', () => {
   });
 });
 
-test.each([-(2n ** 63n), -6n, -5n, 0n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 2n])(
-  'after %s leaves out the plants up to that id, which need not exist',
-  async (after) => {
-    expect(await text(`?after=${after}`)).toBe(arrayOf(plants.filter(({ id }) => id > after)));
-  },
-);
+test.each([-(2n ** 63n), -6n, 2n ** 53n + 1n])('after %s leaves out the plants up to that id', async (after) => {
+  expect(await text(`?after=${after}`)).toBe(arrayOf(plants.filter(({ id }) => id > after)));
+});
 
 describe('limit', () => {
   test.each(
-    [1, 2, 4, 5].flatMap((limit): [number, string, NewPlant[]][] => [
+    [1, 4, 6, 2 ** 31 - 1].flatMap((limit): [number, string, NewPlant[]][] => [
       [limit, '', plants],
       [limit, '&order=desc', plants.toReversed()],
     ]),
@@ -150,36 +142,17 @@ describe('limit', () => {
     expect(pages).toEqual(expected);
   });
 
-  test.each([6, 7, 100_000, 2 ** 31 - 1])('%i gives all of them, which has no Link', async (limit) => {
-    const response = await list(`?limit=${limit}`);
-    expect([response.headers.get('Link'), await response.text()]).toEqual([null, arrayOf(plants)]);
-    expect(await text(`?limit=${limit}&order=desc`)).toBe(arrayOf(plants.toReversed()));
+  test('keeps the tag in the Link as short as its client wrote it, so that it can be followed', async () => {
+    const tag = `${ODD_TAG}${"(~'!*-._) ".repeat(1_000)}`;
+    const tagged = [1n, 2n].map((id) => ({ id, name: 'tagged', tag }));
+    const other = await startApiServer({ plants: fakePlants(new Map(tagged.map((plant) => [plant.id, plant]))) });
+    const spelled = encodeURIComponent(ODD_TAG).replaceAll('%20', '+') + "(~'!*-._)+".repeat(1_000);
+    const next = nextOf(await get(other.url, `/plants?limit=1&tag=${spelled}`));
+    // Relative, so that it survives a proxy.
+    expect(next).toBe(`?limit=1&after=1&tag=${spelled}`);
+    const second = await get(other.url, `/plants${next}`);
+    expect([await second.text(), nextOf(second)]).toEqual([arrayOf(tagged.slice(1)), undefined]);
   });
-
-  test('keeps the tag in the Link, escaped, which is relative so that it survives a proxy', async () => {
-    const response = await list(`?tag=${encodeURIComponent(ODD_TAG)}&limit=2`);
-    const next = nextOf(response) ?? '';
-    expect(Object.fromEntries(new URLSearchParams(next))).toEqual({
-      limit: '2',
-      after: '9007199254740993',
-      tag: ODD_TAG,
-    });
-    expect(await text(next)).toBe(arrayOf(plants.slice(5)));
-    expect(nextOf(await list('?tag=&limit=1'))).toBeUndefined();
-    const firstTagged = await list(`?tag=${encodeURIComponent(ODD_TAG)}&limit=1&after=-6`);
-    expect(new URLSearchParams(nextOf(firstTagged)).get('after')).toBe('-5');
-  });
-});
-
-test('keeps a tag in the Link as short as its client wrote it, so that it can be followed', async () => {
-  const tag = "(~'!*-._) ".repeat(1_000);
-  const tagged = [1n, 2n].map((id) => ({ id, name: 'tagged', tag }));
-  const other = await startApiServer({ plants: fakePlants(new Map(tagged.map((plant) => [plant.id, plant]))) });
-  const spelled = tag.replaceAll(' ', '+');
-  const next = nextOf(await get(other.url, `/plants?limit=1&tag=${spelled}`));
-  expect(next).toBe(`?limit=1&after=1&tag=${spelled}`);
-  const second = await get(other.url, `/plants${next}`);
-  expect([second.status, await second.text(), nextOf(second)]).toEqual([200, arrayOf(tagged.slice(1)), undefined]);
 });
 
 describe('the query', () => {
@@ -189,49 +162,31 @@ describe('the query', () => {
   const KNOWN = 'is unknown: the query may have only limit, after, order, tag, name, separator';
 
   test.each([
-    ...['0', '-1', '2147483648', '1.0', '01', '+1', '1e3', '', 'all', '9'.repeat(400)].map((n) => [
-      `limit=${n}`,
-      LIMIT,
-    ]),
-    ...['9223372036854775808', '-0', '007', '', 'x', '1.0'].map((value) => [`after=${value}`, `after ${ID}`]),
+    ...['0', '2147483648', '1.0', '01', ''].map((n) => [`limit=${n}`, LIMIT]),
+    ...['9223372036854775808', '007', ''].map((value) => [`after=${value}`, `after ${ID}`]),
+    ['order=up', 'order must be asc or desc'],
     ['tag=a%00b', 'tag must be a string without U+0000'],
-    ...['a%00b', 'x'.repeat(101)].map((name) => [
-      `name=${name}`,
-      'name must be a string of at most 100 characters without U+0000',
-    ]),
-    ...['offset', 'Limit', 'tag[]', '', '__proto__', 'constructor'].map((name) => [`${name}=1`, `"${name}" ${KNOWN}`]),
+    [`name=${'x'.repeat(101)}`, 'name must be a string of at most 100 characters without U+0000'],
+    ...['Limit', '', '__proto__'].map((name) => [`${name}=1`, `"${name}" ${KNOWN}`]),
     ['%00', `"\\u0000" ${KNOWN}`],
-    ['limit=1&limit=1', 'limit must be given once only'],
     ['tag=a&after=1&%74ag=b', 'tag must be given once only'],
-    ...['%FF', '%', '%4', '%C0%80', '%ED%A0%80'].flatMap((text) =>
-      ['tag', 'name'].map((name) => [`${name}=${text}`, `${name} must be percent-encoded UTF-8`]),
-    ),
+    ...['%FF', '%4', '%ED%A0%80'].map((text) => [`tag=${text}`, 'tag must be percent-encoded UTF-8']),
     ['%FF=a', 'the name of a parameter must be percent-encoded UTF-8'],
   ])('%s gets 400 / 40022 and what it must be', async (query, message) => {
     expect(await refusalOf(await list(`?${query}`))).toEqual([400, 40022, message]);
   });
 
-  test.each(['?', '?&', '?&&tag=&', '?t%61g=', '?tag=a=b'])('%s is fine', async (query) => {
+  test.each(['?', '?&&tag=&', '?t%61g=', '?tag=a=b'])('%s is fine', async (query) => {
     expect((await list(query)).status).toBe(200);
   });
 });
 
-/* Which type an Accept means: media-types.test.ts. */
-describe('Accept', () => {
-  test.each([
-    ['application/x-ndjson', 'application/x-ndjson'],
-    ['application/x-ndjson, application/json', 'application/json'],
-  ])('%s gets %s', async (Accept, type) => {
-    const response = await list('', { Accept });
-    expect([response.status, response.headers.get('Content-Type')]).toEqual([200, type]);
-    expect(await response.text()).toBe(type === 'application/json' ? arrayOf(plants) : linesOf(plants));
-  });
-
-  test('of NDJSON has pages too, and each line is a plant that can be created', async () => {
-    const response = await list('?limit=5', { Accept: 'application/x-ndjson' });
-    expect(nextOf(response)).toBe('?limit=5&after=9007199254740994');
-    expect(await response.text()).toBe(linesOf(plants.slice(0, 5)));
-  });
+// Which type an Accept means: media-types.test.ts.
+test('NDJSON has pages too, and each line is a plant that can be created', async () => {
+  const response = await list('?limit=5', { Accept: 'application/x-ndjson' });
+  expect(response.headers.get('Content-Type')).toBe('application/x-ndjson');
+  expect(nextOf(response)).toBe('?limit=5&after=9007199254740994');
+  expect(await response.text()).toBe(linesOf(plants.slice(0, 5)));
 });
 
 describe('CSV', () => {
@@ -259,26 +214,6 @@ describe('CSV', () => {
     expect(next).toBe('?limit=5&after=9007199254740994&separator=%3B');
     expect(await (await csv(next)).text()).toBe(`id;name;tag\r\n9223372036854775807;the largest;${odd}\r\n`);
     expect(await (await csv('?tag=none&limit=1')).text()).toBe('id,name,tag\r\n');
-  });
-
-  test.each([',', ';', '\t'])('separated by %j is imported as the same plants', async (separator) => {
-    const texts = ['', ' ', '"', '""', ',', ';', '\t', '\r', '\n', '\r\n', '=1+1', '\uFEFF', 'null', '"'.repeat(9_000)];
-    const tags = [...texts.slice(1), undefined];
-    const ids = [-(2n ** 63n), 2n ** 63n - 1n, ...texts.slice(2).map((_, n) => BigInt(n))];
-    const stored = new Map<bigint, NewPlant | 'deleted'>();
-    for (const [n, id] of ids.entries()) {
-      const tag = tags[n];
-      stored.set(id, { id, name: texts[n] ?? '', ...(tag !== undefined && { tag }) });
-    }
-    const source = await startApiServer({ plants: fakePlants(stored) });
-    const copy = new Map<bigint, NewPlant | 'deleted'>();
-    const target = await startApiServer({ plants: fakePlants(copy) });
-    const query = `?separator=${encodeURIComponent(separator)}`;
-    const body = await (await get(source.url, `/plants${query}`, { Accept: 'text/csv' })).text();
-    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'text/csv' };
-    const imported = await fetch(`${target.url}/import`, { method: 'POST', headers, body });
-    expect(await imported.json()).toMatchObject({ created: ids.length, refused: [] });
-    expect(copy).toEqual(stored);
   });
 
   test.each([

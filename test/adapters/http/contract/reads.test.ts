@@ -52,29 +52,23 @@ test.each([
   expect([response.status, response.headers.get('Allow')]).toEqual([200, allow]);
   const head = await read(path, headers, 'HEAD');
   expect([head.status, head.headers.get('Allow')]).toEqual([200, allow]);
-});
-
-test('a response without a body says so, too', async () => {
-  const etag = (await read('/plants/1')).headers.get('ETag') ?? '';
-  const known = await read('/plants/1', { 'If-None-Match': etag });
-  expect([known.status, known.headers.get('Allow')]).toEqual([304, 'HEAD, GET']);
+  const known = await read(path, { ...headers, 'If-None-Match': '*' });
+  // A list has no ETag.
+  expect([known.status, known.headers.get('Allow')]).toEqual([path === '/plants/1' ? 304 : 200, allow]);
 });
 
 describe('a plant', () => {
-  test.each(plants)('$id is read as the whole record, with every digit of its id', async (plant) => {
-    const response = await read(`/plants/${plant.id}`);
-    expect([response.status, await response.text()]).toEqual([200, jsonOf(plant)]);
-    expect(Object.fromEntries(response.headers)).toMatchObject({
-      'content-type': 'application/json',
-      'cache-control': 'private, no-cache',
-      etag: expect.stringMatching(/^"[\w-]{43}"$/),
-      'x-content-type-options': 'nosniff',
-    });
-  });
-
-  test('that was read can be sent as it is', async () => {
-    for (const { id } of plants) {
-      const record = await (await read(`/plants/${id}`)).text();
+  test('is read as the whole record, with every digit of its id, and can be sent as it is', async () => {
+    for (const plant of plants) {
+      const response = await read(`/plants/${plant.id}`);
+      const record = await response.text();
+      expect([response.status, record]).toEqual([200, jsonOf(plant)]);
+      expect(Object.fromEntries(response.headers)).toMatchObject({
+        'content-type': 'application/json',
+        'cache-control': 'private, no-cache',
+        etag: expect.stringMatching(/^"[\w-]{43}"$/),
+        'x-content-type-options': 'nosniff',
+      });
       expect((await post(server.url, record)).status).toBe(200);
     }
   });
@@ -90,16 +84,16 @@ describe('a plant', () => {
     expect(await refusalOf(response)).toEqual([404, 40401, 'no plant has the id 7']);
   });
 
-  test.each([
-    ...'00 01 -0 +1 1.0 1e3 0x1 1_000 x - --1 \u0661 1%20 %201 1%00 1%0A 1%2F2 null'.split(' '),
-    ...['9223372036854775808', '-9223372036854775809', '1'.repeat(20), '9'.repeat(5_000)],
-  ])('cannot have the id %s', async (id) => {
-    const rule = /^id must be an integer from .* in decimal digits, without leading zeros or a plus sign$/;
-    expect(await refusal(read(`/plants/${id}`))).toEqual([400, 40022, expect.stringMatching(rule)]);
-  });
+  test.each([...'01 -0 +1 1e3 - \u0661 %201 1%2F2'.split(' '), ...['9223372036854775808', '9'.repeat(5_000)]])(
+    'cannot have the id %s',
+    async (id) => {
+      const rule = /^id must be an integer from .* in decimal digits, without leading zeros or a plus sign$/;
+      expect(await refusal(read(`/plants/${id}`))).toEqual([400, 40022, expect.stringMatching(rule)]);
+    },
+  );
 });
 
-test.each(['%FF', '%', '%4', '%C0%80'])('a path with %s, which is not UTF-8, means nothing else', async (id) => {
+test.each(['%FF', '%4'])('a path with %s, which is not UTF-8, means nothing else', async (id) => {
   const rule = 'the path must be percent-encoded UTF-8';
   expect(await refusal(read(`/plants/${id}`))).toEqual([400, 40022, rule]);
 });
@@ -113,29 +107,23 @@ describe('an ETag', () => {
     expect(await Promise.all(plants.map(({ id }) => etagOf(id)))).toEqual(all);
   });
 
-  test.each<[string, (etag: string) => string]>([
-    ['alone', (etag) => etag],
-    ['weak', (etag) => `W/${etag}`],
-    ['in a list', (etag) => `"another", ${etag}, W/"third"`],
-    ['in a list without spaces', (etag) => `"another",${etag}`],
-    ['as *', () => '*'],
-  ])('%s in If-None-Match gets 304 without a body', async (_how, header) => {
+  test.each<[string, (etag: string) => string, number]>([
+    ['alone', (etag) => etag, 304],
+    ['weak, in a list', (etag) => `"another",W/${etag}, "third"`, 304],
+    ['as *', () => '*', 304],
+    ['of another record', () => '"another"', 200],
+    ['without its quotes', (etag) => etag.slice(1, -1), 200],
+    ['that is only the beginning', (etag) => `${etag.slice(0, -2)}"`, 200],
+  ])('%s in If-None-Match gets %i, without a body if that is 304', async (_how, header, status) => {
     const etag = await etagOf(1n);
     for (const method of ['GET', 'HEAD']) {
       const response = await read('/plants/1', { 'If-None-Match': header(etag) }, method);
-      expect([response.status, await response.text()]).toEqual([304, '']);
+      const body = status === 304 || method === 'HEAD' ? '' : jsonOf(plants[3] as NewPlant);
+      expect([response.status, await response.text()]).toEqual([status, body]);
       const headers = Object.fromEntries(response.headers);
       expect(headers).toMatchObject({ etag, 'cache-control': 'private, no-cache' });
-      expect(Object.keys(headers).filter((name) => name.startsWith('content-'))).toEqual([]);
+      if (status === 304) expect(Object.keys(headers).filter((name) => name.startsWith('content-'))).toEqual([]);
     }
-  });
-
-  test.each<[string, (etag: string) => string]>([
-    ['of another record', () => '"another"'],
-    ['without its quotes', (etag) => etag.slice(1, -1)],
-    ['that is only the beginning', (etag) => `${etag.slice(0, -2)}"`],
-  ])('%s in If-None-Match gets 200', async (_how, header) => {
-    expect((await read('/plants/1', { 'If-None-Match': header(await etagOf(1n)) })).status).toBe(200);
   });
 
   test('does not hide that there is no such plant', async () => {
@@ -144,7 +132,7 @@ describe('an ETag', () => {
 });
 
 describe('HEAD', () => {
-  test.each(['/plants/1', '/plants', '/plants?limit=2', '/plants/7', '/plants/x', '/plants?x=1'])(
+  test.each(['/plants/1', '/plants?limit=2', '/plants/7'])(
     'of %s has the status and the headers of GET, and no body',
     async (path) => {
       const [get, head] = [await read(path), await read(path, {}, 'HEAD')];
@@ -173,13 +161,6 @@ describe('a token', () => {
     const responses = [await get('/plants/1', token), await get('/plants', token), await create(token)];
     expect(responses.map(({ status }) => status)).toEqual([reading, reading, creating]);
   });
-
-  test('that is accepted and does not permit the operation gets 403 / 40300 and the challenge of RFC 6750', async () => {
-    for (const response of [await create('a-token-that-reads'), await get('/plants', 'a-token-that-creates')]) {
-      expect(response.headers.get('WWW-Authenticate')).toBe('Bearer error="insufficient_scope"');
-      expect(await refusalOf(response)).toEqual([403, 40300, 'the access token does not permit this operation']);
-    }
-  });
 });
 
 describe('the checks have an order:', () => {
@@ -205,27 +186,23 @@ describe('the checks have an order:', () => {
   });
 });
 
-describe('one plant', () => {
-  test('takes no query', async () => {
-    const message = '"limit" is unknown: the query may have no parameters';
-    expect(await refusal(read('/plants/1?limit=1'))).toEqual([400, 40022, message]);
-    expect((await read('/plants/1?')).status).toBe(200);
-  });
+test.each(['/plants/1', '/changes'])('%s is JSON only', async (path) => {
+  expect((await read(path, { Accept: 'application/x-ndjson;q=1, application/*;q=0.1' })).status).toBe(200);
+  const refused = [406, 40600, 'Accept must allow application/json'];
+  expect(await refusal(read(path, { Accept: 'application/x-ndjson' }))).toEqual(refused);
+});
 
-  test('is JSON only', async () => {
-    expect((await read('/plants/1', { Accept: 'application/x-ndjson;q=1, application/*;q=0.1' })).status).toBe(200);
-    const refused = [406, 40600, 'Accept must allow application/json'];
-    expect(await refusal(read('/plants/1', { Accept: 'application/x-ndjson' }))).toEqual(refused);
-  });
+test('one plant takes no query', async () => {
+  const message = '"limit" is unknown: the query may have no parameters';
+  expect(await refusal(read('/plants/1?limit=1'))).toEqual([400, 40022, message]);
+  expect((await read('/plants/1?')).status).toBe(200);
 });
 
 test('creating ignores its query and Accept', async () => {
-  for (const path of ['/plants?x=1&x=2&%FF', '/plants?limit=0', '/plants?a=/b&c']) {
-    const body = jsonOf(plants[1] as NewPlant);
-    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json', Accept: 'text/html' };
-    const response = await fetch(server.url + path, { method: 'POST', headers, body });
-    expect([response.status, response.headers.get('Content-Type')]).toEqual([200, 'application/json']);
-  }
+  const body = jsonOf(plants[1] as NewPlant);
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json', Accept: 'text/html' };
+  const response = await fetch(`${server.url}/plants?x=/1&x=2&%FF`, { method: 'POST', headers, body });
+  expect([response.status, response.headers.get('Content-Type')]).toEqual([200, 'application/json']);
 });
 
 test('a body that a client sends with a read is ignored', async () => {
