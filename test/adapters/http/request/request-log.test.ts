@@ -26,14 +26,9 @@ type Send = (url: string) => Promise<Response>;
 
 test.each<[request: string, operation: string | undefined, status: number, error: number | undefined, send: Send]>([
   ['POST /plants', 'createPlant', 200, undefined, (url) => post(url, PLANT)],
-  ['POST /plants', 'createPlant', 400, 40000, (url) => post(url, '{')],
-  ['POST /plants', 'createPlant', 401, 40101, (url) => post(url, PLANT, { Authorization: 'Bearer wrong' })],
   ['GET /plants', 'listPlants', 401, 40100, (url) => fetch(`${url}/plants?secret=1`)],
-  ['GET /plants', 'listPlants', 400, 40022, (url) => get(url, '/plants?secret=1')],
   ['GET /plants', 'listPlants', 200, undefined, (url) => get(url, '/plants?tag=secret')],
-  ['GET /plants/7', 'findPlant', 404, 40401, (url) => get(url, '/plants/7')],
   ['PATCH /plants', undefined, 405, 40500, (url) => fetch(`${url}/plants?secret=1`, { method: 'PATCH' })],
-  ['GET /no/such%20path', undefined, 404, 40400, (url) => fetch(`${url}/no/such%20path?secret=1`)],
   ['GET /openapi.json', undefined, 200, undefined, (url) => fetch(`${url}/openapi.json?secret=1`)],
 ])(
   'logs %s (%s), answered %i, as one line under the id of the answer',
@@ -93,25 +88,20 @@ test.each([
   );
 });
 
-test('leaves the fragment of a request target out of the log, since clients keep tokens there', async () => {
-  const request = requestText('GET /plants#access_token=secret', '', 'Connection: close\r\n');
-  const { text, lines } = await logged((url) => rawRequest(url, request));
-  expect(lines).toEqual([expect.objectContaining({ path: '/plants', status: 400, error: 40001 })]);
-  expect(text).not.toContain('secret');
-});
-
-test('logs a path with characters that JSON has to escape as it was sent', async () => {
-  const path = '/plants/"\\{}%0a';
-  const request = requestText(`GET ${path}`, '', 'Connection: close\r\n');
-  const { lines } = await logged((url) => rawRequest(url, request));
-  expect(lines).toEqual([expect.objectContaining({ path, status: expect.any(Number) })]);
-});
+// Clients keep tokens in a fragment. fetch would escape the characters that JSON has to.
+test.each(['/plants#access_token=secret', '/plants/"\\{}%0a?secret'])(
+  'logs the path of the request target %s as it was sent, and no more of it',
+  async (target) => {
+    const request = requestText(`GET ${target}`, '', 'Connection: close\r\n');
+    const { text, lines } = await logged((url) => rawRequest(url, request));
+    expect(lines).toEqual([expect.objectContaining({ path: target.split(/[?#]/)[0], status: 400 })]);
+    expect(text).not.toContain('secret');
+  },
+);
 
 test.each([
   ['kept', 'Trace_1.2-3', /^Trace_1\.2-3$/],
-  ...['with spaces', 'x'.repeat(200), '{"a":1}', '<script>', '\u00e9'].map(
-    (offered) => ['replaced by one of its own', offered, UUID] as const,
-  ),
+  ...['with spaces', 'x'.repeat(200)].map((offered) => ['replaced by one of its own', offered, UUID] as const),
 ])('is %s: the X-Request-Id %j', async (_what, offered, expected) => {
   const { text, lines } = await logged(async (url) => {
     const answer = await post(url, PLANT, { 'X-Request-Id': offered });
@@ -136,30 +126,18 @@ test('logs the declared length of both bodies, and none for a chunked one', asyn
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
 
-test.each([`00-${TRACE}-${SPAN}-01`, `00-${TRACE}-${SPAN}-00`, `01-${TRACE}-${SPAN}-01`, `cc-${TRACE}-${SPAN}-01-new`])(
-  'logs the ids of the traceparent %s',
-  async (traceparent) => {
-    const { lines } = await logged((url) => post(url, PLANT, { traceparent }));
-    expect(lines).toEqual([expect.objectContaining({ traceId: TRACE, spanId: SPAN })]);
-  },
-);
-
-test.each([
-  '',
-  TRACE,
-  `00-${TRACE}-${SPAN}`,
-  `00-${TRACE}-${SPAN}-01-new`,
-  `00-${TRACE}-${SPAN}-1`,
-  `00-${TRACE.toUpperCase()}-${SPAN}-01`,
-  `00-${'0'.repeat(32)}-${SPAN}-01`,
-  `00-${TRACE}-${'0'.repeat(16)}-01`,
-  `ff-${TRACE}-${SPAN}-01`,
-  `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`,
-])('logs nothing of the traceparent %j', async (traceparent) => {
+test.each<[string, object]>([
+  [`cc-${TRACE}-${SPAN}-00-new`, { traceId: TRACE, spanId: SPAN }],
+  [`00-${TRACE}-${SPAN}-01`, { traceId: TRACE, spanId: SPAN }],
+  [`00-${TRACE}-${SPAN}-01-new`, {}],
+  [`00-${TRACE.toUpperCase()}-${SPAN}-01`, {}],
+  [`00-${'0'.repeat(32)}-${SPAN}-01`, {}],
+  [`00-${TRACE}-${'0'.repeat(16)}-01`, {}],
+  [`ff-${TRACE}-${SPAN}-01`, {}],
+])('logs the ids of a traceparent that the standard allows: %s, %j', async (traceparent, ids) => {
   const { lines } = await logged((url) => post(url, PLANT, { traceparent }));
-  expect(lines).toHaveLength(1);
-  expect(lines[0]).not.toHaveProperty('traceId');
-  expect(lines[0]).not.toHaveProperty('spanId');
+  const [{ traceId, spanId }] = lines as [Record<string, string>];
+  expect({ ...(traceId && { traceId }), ...(spanId && { spanId }) }).toEqual(ids);
 });
 
 test('never logs a token or a body, whatever the answer', async () => {
