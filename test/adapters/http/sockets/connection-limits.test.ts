@@ -35,21 +35,21 @@ async function statusOf(socket: Socket, request: string): Promise<string> {
   return answer.split(' ')[1];
 }
 
-async function openWith(url: string, request: string, status: string): Promise<Socket> {
+async function openWith(url: string, token: string, status: string): Promise<Socket> {
   const socket = await open(url);
-  expect(await statusOf(socket, request)).toBe(status);
+  expect(await statusOf(socket, POST.replace(TOKEN, token))).toBe(status);
   return socket;
 }
-const openTrusted = (url: string) => openWith(url, POST, '200');
-const openStranger = (url: string) => openWith(url, POST.replace(TOKEN, 'wrong'), '401');
+const openTrusted = (url: string) => openWith(url, TOKEN, '200');
+const openUntrusted = (url: string) => openWith(url, 'wrong', '401');
 
 test('closes the oldest connection without a good token when there are too many, and says so once', async () => {
   const { url, lines } = await startApiServer({ limits: { maxConnections: 3 } });
   const trusted = await openTrusted(url);
-  const strangers = [await openStranger(url), await openStranger(url)];
-  for (const oldest of strangers) {
+  const untrusted = [await openUntrusted(url), await openUntrusted(url)];
+  for (const oldest of untrusted) {
     const closed = closing(oldest);
-    await openStranger(url);
+    await openUntrusted(url);
     await closed;
   }
   expect(await statusOf(trusted, POST)).toBe('200');
@@ -70,7 +70,7 @@ test('closes a new connection when all others have shown a good token', async ()
 test('keeps that of a good token that does not permit the request', async () => {
   const verifyToken = staticTokens({ full: [], reading: [TOKEN] });
   const { url } = await startApiServer({ limits: { maxConnections: 1 }, verifyToken });
-  const reader = await openWith(url, POST, '403');
+  const reader = await openWith(url, TOKEN, '403');
   await closing((await open(url)).resume());
   expect(await statusOf(reader, POST)).toBe('403');
 });

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import type { Exchange } from '../../../../src/adapters/http/exchange.ts';
 import type { ReadPlants } from '../../../../src/application/ports.ts';
-import { get, post, startApiServer, startServer, TOKEN } from '../../../support/api-server.ts';
+import { get, startApiServer, startServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
@@ -20,17 +20,6 @@ const CHUNKED = requestText('POST /plants', '', 'Content-Type: application/json\
 const LAST_CHUNKED = CHUNKED.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
 
 const server = forAllTests(() => startApiServer({ bodyLimit: 1_000 }));
-
-test('survives clients that reset the connection of a CONNECT', async () => {
-  for (let n = 0; n < 50; n++) {
-    const socket = connectTo(server.url);
-    await once(socket, 'connect');
-    socket.write('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n');
-    await new Promise(setImmediate);
-    socket.resetAndDestroy();
-  }
-  expect((await post(server.url, BODY)).status).toBe(200);
-});
 
 test('keeps idle connections longer than the 60 s of common proxies', async () => {
   const { headers } = await fetch(`${server.url}/openapi.json`);
@@ -125,16 +114,6 @@ function nextRequest(): Promise<IncomingMessage> {
   });
 }
 
-/** Sends the body once the server has the headers. */
-async function sendInTwo(request: string): Promise<string> {
-  const received = nextRequest();
-  const socket = connectTo(server.url).setEncoding('utf8');
-  socket.write(request.slice(0, -BODY.length));
-  await received;
-  socket.write(BODY);
-  return text(socket);
-}
-
 test('keeps nothing of a request while its connection is idle', async () => {
   const received = nextRequest();
   const socket = connectTo(server.url);
@@ -153,7 +132,12 @@ test('lets a client that expects 100 Continue go on, even if its body is there a
 
 test('does not ask a client of HTTP/1.0 for its body, which it would not understand', async () => {
   const old = LAST.replace('HTTP/1.1', 'HTTP/1.0').replace('Connection: close', 'Expect: 100-continue');
-  expect(await sendInTwo(old)).toMatch(/^HTTP\/1\.1 200 [\s\S]*{"name":"Monstera"}$/);
+  const received = nextRequest();
+  const socket = connectTo(server.url).setEncoding('utf8');
+  socket.write(old.slice(0, -BODY.length));
+  await received;
+  socket.write(BODY);
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 [\s\S]*{"name":"Monstera"}$/);
 });
 
 test('takes a body in small pieces if there are not too many, and refuses it as too large otherwise', async () => {
@@ -167,9 +151,6 @@ test('takes a body in small pieces if there are not too many, and refuses it as 
   );
 });
 
-test.each(['localhost', 'localhost:3000', '127.0.0.1:80', '[::1]:3000', 'xn--bcher-kva.example:', 'a_b.example'])(
-  'accepts the Host %s',
-  async (host) => {
-    expect(await rawRequest(server.url, LAST.replace('localhost', host))).toMatch(/^HTTP\/1\.1 200 /);
-  },
-);
+test.each(['[::1]:3000', 'xn--bcher-kva.example:', 'a_b.example'])('accepts the Host %s', async (host) => {
+  expect(await rawRequest(server.url, LAST.replace('localhost', host))).toMatch(/^HTTP\/1\.1 200 /);
+});
