@@ -1,41 +1,326 @@
+import { writeFile } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { HttpServer } from '../../src/adapters/http/sockets/server.ts';
+import type { Ports } from '../../src/application/use-cases.ts';
+import { PlantStoreError } from '../../src/domain/errors.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
-import { startApiServer } from '../support/api-server.ts';
+import { freePort } from '../../tooling/free-port.ts';
+import { startApiServer, TOKEN } from '../support/api-server.ts';
 import { fakePlants } from '../support/fake-plants.ts';
-import { inEachLanguage, printed, runExample, said } from '../support/programs/example-programs.ts';
+import { plantsOf } from '../support/plants/plant-lines.ts';
+import {
+  addressed,
+  clients,
+  otherResponses,
+  printed,
+  python,
+  runClient,
+  said,
+  saidNotPlantStore,
+  saidToken,
+  saidUnreachable,
+  saidUsage,
+  startClient,
+  startHttp,
+  startOtherServer,
+} from '../support/programs/example-programs.ts';
+import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
+import { type Outcome, projectFile, run, temporaryFolder } from '../support/service-process.ts';
 
-/* The programs that create a plant, run against the service. all-programs.full.ts has what all do. */
+/* The three clients in examples, run against the service. mirror.full.ts and webhooks.full.ts have what Python's keeps. */
 
 const pine: NewPlant = { id: 2n ** 63n - 1n, name: 'Pinus "longaeva"', tag: 'Nadelbäume' };
+const least: NewPlant = { id: -(2n ** 63n), name: '' };
+const odd: NewPlant = { id: 0n, name: '\uFEFF\t\\"\\u0041\u0001\u007f"}\\,"tag":"\n\n', tag: "$(id) '%s' 🌲\\\"}{" };
 
-describe.each(inEachLanguage('create-plant'))('the client in $language', (example) => {
-  let stored: Map<bigint, NewPlant | 'deleted'>;
-  let server: HttpServer;
-  beforeEach(async () => {
-    stored = new Map();
-    server = await startApiServer({ plants: fakePlants(stored) });
-  });
+let stored: Map<bigint, NewPlant | 'deleted'>;
+/** Of the service; a test may replace some. */
+let plants: Ports;
+/** What they fail with first, one operation after another. */
+let failures: Error[];
+let server: HttpServer;
+let folder: string;
+beforeEach(async () => {
+  stored = new Map();
+  plants = fakePlants(stored);
+  failures = [];
+  const orFail =
+    <Args extends unknown[], Result>(operation: () => (...args: Args) => Promise<Result>) =>
+    (...args: Args) => {
+      const failure = failures.shift();
+      return failure === undefined ? operation()(...args) : Promise.reject(failure);
+    };
+  const { add, find, readBatch, readChanges } = {
+    add: orFail(() => plants.add),
+    find: orFail(() => plants.find),
+    readBatch: orFail(() => plants.readBatch),
+    readChanges: orFail(() => plants.readChanges),
+  };
+  server = await startApiServer({ plants: { ...plants, add, find, readBatch, readChanges } });
+  folder = await temporaryFolder();
+});
 
-  const create = ({ id, name, tag }: NewPlant) =>
-    runExample(example, [id, name, ...(tag === undefined ? [] : [tag])], server.url);
+const store = (...all: readonly NewPlant[]) => {
+  for (const plant of all) stored.set(plant.id, plant);
+};
+
+/** Lines of JSON, in any spelling. */
+function expectPrinted(outcome: Outcome, all: readonly NewPlant[], stderr = ''): void {
+  expect(outcome).toEqual({ code: 0, stdout: expect.stringMatching(/^(.+\n)*$/), stderr });
+  expect(plantsOf(outcome.stdout.slice(0, -1))).toEqual(all);
+}
+
+async function fileOf(name: string, content: string): Promise<string> {
+  const file = join(folder, name);
+  await writeFile(file, content);
+  return file;
+}
+
+describe.each(clients)('the client in $language', (client) => {
+  const runWith = (args: readonly unknown[], url = server.url) => runClient(client, args, url);
 
   test('creates plants, their ids exact, with any letters in their texts, and may do so again', async () => {
-    const odd = { id: 0n, name: '\uFEFF\t\\"\\u0041\u0001\u001f\u007f\n\n', tag: "$(id) '%s' 🌲\\" };
-    const untagged = { id: -1n, name: '' };
-    for (const { id, ...content } of [pine, pine, odd, untagged]) {
-      const outcome = await create({ id, ...content });
+    for (const { id, ...content } of [pine, pine, odd, least]) {
+      const { name, tag } = content as NewPlant;
+      const outcome = await runWith(['create', id, name, ...(tag === undefined ? [] : [tag])]);
       expect(outcome).toEqual(printed(expect.any(String)));
       expect(JSON.parse(outcome.stdout)).toEqual(content);
     }
-    expect([...stored.values()]).toEqual([pine, odd, untagged]);
+    expect([...stored.values()]).toEqual([pine, odd, least]);
+    expect(await runWith(['create', pine.id, 'Pinus'])).toEqual(said(40009, 'give it another id'));
+    expect(await runWith(['create', 2n ** 63n, 'Pinus'])).toEqual(said(40022, 'fix what it names'));
   });
 
-  test('says which plant is at fault, and how', async () => {
-    await create(pine);
-    expect(await create({ ...pine, name: 'Pinus' })).toEqual(said(40009, 'give it another id'));
-    expect(await create({ ...pine, id: 2n ** 63n })).toEqual(said(40022, 'fix the plant'));
-    stored.set(pine.id, 'deleted');
-    expect(await create(pine)).toEqual(said(40010, 'give it another id'));
+  test('prints a plant, its id exact, or says that there is none', async () => {
+    store(pine, odd, least);
+    stored.set(6n, 'deleted');
+    for (const plant of [pine, odd, least]) expectPrinted(await runWith(['read', plant.id]), [plant]);
+    expect(await runWith(['read', 5])).toEqual(said(40401, 'check the id'));
+    expect(await runWith(['read', 6])).toEqual(said(41000, 'check the id'));
   });
+
+  test('prints all plants of many pages, each once, also by links whose header is in lower case', async () => {
+    /** Passes requests on; fetch makes the names of headers lower case, as HTTP/2 has them. */
+    const proxy: RequestListener = async ({ url, headers: { authorization = '', accept = '*/*' } }, response) => {
+      const { status, headers, body } = await fetch(`${server.url}${url}`, { headers: { authorization, accept } });
+      response.writeHead(status, Object.fromEntries(headers));
+      for await (const chunk of body ?? []) response.write(chunk);
+      response.end();
+    };
+    const many = Array.from({ length: 2_500 }, (_, n) => ({ id: BigInt(n) + 1n, name: n % 2 ? 'other' : `Ö%&+${n}` }));
+    store(least, odd, ...many, pine);
+    expectPrinted(await runWith(['read'], await startHttp(proxy)), [least, odd, ...many, pine]);
+    expectPrinted(
+      await runWith(['read', '--name=\u00F6%&+']),
+      many.filter((_, n) => n % 2 === 0),
+    );
+  });
+
+  test('reads a page again that was broken off, and prints each plant once', async () => {
+    // So much text that the page is a stream.
+    const large = [1n, 2n, 3n].map((id) => ({ id, name: 'x'.repeat(1_100_000) }));
+    store(...large);
+    const real = plants;
+    plants = {
+      ...real,
+      async readBatch(range, count) {
+        if (range.from <= 1n) return real.readBatch(range, count);
+        plants = real;
+        throw new PlantStoreError('store_unavailable', 'not now');
+      },
+    };
+    expectPrinted(await runWith(['read']), large);
+    expect(plants).toBe(real);
+  });
+
+  test('changes the name, the tag or both, and may do so again', async () => {
+    const change = (plant: NewPlant, ...options: string[]) => runWith(['change', plant.id, ...options]);
+    store(pine, odd);
+    const renamed = { ...pine, name: '\uFEFF-Pinus\n' };
+    for (let time = 0; time < 2; time++) expectPrinted(await change(pine, `--name=${renamed.name}`), [renamed]);
+    expectPrinted(await change(pine, '--name=', '--tag='), [{ ...pine, name: '', tag: '' }]);
+    // It keeps what is not to be changed, with any letters in it.
+    expectPrinted(await change(odd, '--tag=a "b" \\'), [{ ...odd, tag: 'a "b" \\' }]);
+    expectPrinted(await change(odd, '--no-tag'), [{ id: odd.id, name: odd.name }]);
+    expect(stored.get(odd.id)).toEqual({ id: odd.id, name: odd.name });
+  });
+
+  test('does not lose what somebody else has changed meanwhile', async () => {
+    store(pine);
+    const real = plants;
+    const tag = 'somebody else';
+    plants = {
+      ...real,
+      async find(id) {
+        plants = real;
+        const found = await real.find(id);
+        await real.replace({ ...pine, tag });
+        return found;
+      },
+    };
+    const stderr = 'somebody else has changed it meanwhile: trying again with what it is now\n';
+    expectPrinted(await runWith(['change', pine.id, '--name=Pinus']), [{ ...pine, name: 'Pinus', tag }], stderr);
+    expect(stored.get(pine.id)).toEqual({ ...pine, name: 'Pinus', tag });
+  });
+
+  test('deletes a plant, and prints what it was', async () => {
+    store(pine);
+    expectPrinted(await runWith(['delete', pine.id]), [pine]);
+    expect(stored.get(pine.id)).toBe('deleted');
+    expect(await runWith(['delete', pine.id])).toEqual(said(41000, 'check the id'));
+  });
+
+  test.each([
+    ['PUT', ['change', pine.id, '--name=Abies'], { ...pine, name: 'Abies' }],
+    ['DELETE', ['delete', pine.id], pine],
+  ])('sends a %s again whose response was lost', async (method, args, plant) => {
+    store(pine);
+    const network = await startTcpProxy(server.url);
+    const lost = network.cutNext(`${method} /plants/`, 'answer');
+    expectPrinted(await runWith(args, new URL(network.url).origin), [plant]);
+    await lost;
+  });
+
+  test('says how to use it when its arguments are wrong, and does nothing', async () => {
+    const wrong = [
+      ...[
+        '',
+        'create 1',
+        'create one Pinus',
+        'create 1.5 Pinus',
+        'create 1 Pinus conifer more',
+        'read one',
+        'read 1 2',
+      ],
+      ...['read --nme=rosa', 'read --name=rosa 1', 'change 1', 'change 1 --nme=Pinus', 'change one --no-tag'],
+      ...['change 1 --tag=conifer --no-tag', 'delete', 'delete 1 2', 'import list.txt', 'follow one two', 'plant'],
+    ];
+    for (const line of wrong) {
+      const args = line === '' ? [] : line.split(' ');
+      expect([line, await runWith(args)]).toEqual([line, saidUsage]);
+    }
+    expect(stored.size).toBe(0);
+  });
+
+  test('says in one line that its output cannot be written', async () => {
+    store(pine);
+    const command = `${client.program} ${projectFile(`examples/${client.file}`)} read > /dev/full`;
+    const { code, stderr } = await run('sh', ['-c', command], addressed(server.url));
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(/^.*ENOSPC.*\n$|^.*[Nn]o space left.*\n$|^.*[Ff]ail.* writ.*\n$/);
+  });
+});
+
+const CSV = '\uFEFFname;id\r\n"Pinus\nlongaeva";9223372036854775807\r\nRosa;7\r\n;';
+const NDJSON = '{"id":9223372036854775807,"name":"Pinus\\nlongaeva"}\n{"id":7,"name":"Rosa"}';
+
+test.each([
+  ['list.csv', CSV, 4],
+  ['list.ndjson', NDJSON, 2],
+])('all import %s, and say what was refused', async (name, content, line) => {
+  store({ id: 7n, name: 'Abies' });
+  const file = await fileOf(name, content);
+  for (const client of clients) {
+    stored.delete(pine.id);
+    const shown = await runClient(client, ['import', file], server.url);
+    const start = `{"created":1,"changed":0,"unchanged":0,"refused":[{"line":${line},`;
+    const stderr = client === python ? `line ${line}: id 7 belongs to a different plant\n` : '';
+    const stdout = client === python ? '1 created, 0 unchanged, 1 refused\n' : expect.stringContaining(start);
+    expect(shown).toEqual({ code: 2, stdout, stderr });
+    expect(stored.get(pine.id)).toMatchObject({ name: 'Pinus\nlongaeva' });
+  }
+});
+
+test.each(['csv', 'ndjson'])('the one in Python imports a list in %s of any length', async (format) => {
+  const all = Array.from({ length: 5_000 }, (_, n) => ({ id: n, name: `${'x'.repeat(500)}\n${n}` }));
+  const lines = all.map(({ id, name }) => (format === 'csv' ? `${id},"${name}"` : JSON.stringify({ id, name })));
+  const file = await fileOf(`list.${format}`, [...(format === 'csv' ? ['id,name'] : []), ...lines].join('\n'));
+  expect(await runClient(python, ['import', file], server.url)).toEqual(
+    printed('5000 created, 0 unchanged, 0 refused\n'),
+  );
+  expect(stored.size).toBe(5_000);
+  expect(stored.get(4_999n)).toEqual({ id: 4_999n, name: all.at(-1)?.name });
+});
+
+test.each(clients.filter((client) => client !== python))('the one in $language follows the changes', async (client) => {
+  const follow = (...position: string[]) => startClient(client, ['follow', ...position], server.url);
+  await plants.add(pine);
+  await plants.add(odd);
+  await plants.remove(odd.id);
+  const first = follow();
+  await first.until(() => first.stdout().includes('deleted'));
+  expect(first.stdout()).toContain(`"id":${pine.id},`);
+  await plants.add(least);
+  await first.until(() => first.stdout().includes(`${least.id}`));
+  const [, position = ''] = /"next":"(\w+)"/.exec(first.stdout()) ?? [];
+  const second = follow(position);
+  await second.until(() => second.stdout().includes('\n'));
+  expect(JSON.parse(second.stdout()).changes).toHaveLength(1);
+});
+
+const troubled = [...clients.map((client) => ['read', client] as const), ['follow', python] as const].map(
+  ([command, client]) => [command, client.language, client] as const,
+);
+
+describe.each(troubled)('%s in %s', (command, _language, client) => {
+  const isMirror = command === 'follow';
+  const runWith = (...service: Parameters<typeof addressed>) =>
+    runClient(client, [command, ...(isMirror ? [join(folder, 'plants.sqlite')] : [])], ...service);
+
+  test('says in one line that there is no token, or one that no header can carry', async () => {
+    for (const token of [null, '', `${TOKEN}\r\nX-Request-Id: 1`]) {
+      expect(await runWith(server.url, token)).toEqual(saidToken);
+    }
+  });
+
+  test('says that the token is refused, or that there is nothing at the address', async () => {
+    expect(await runWith(server.url, 'another-token-than-that')).toEqual(said(40101, 'get a token'));
+    const url = `${server.url}/v1`;
+    // The types of the TypeScript client know only the errors of an operation.
+    const isTyped = client.language === 'TypeScript';
+    expect(await runWith(url)).toEqual(isTyped ? saidNotPlantStore(url) : said(40400, '.*'));
+  });
+
+  test('asks to report a defect of the service', async () => {
+    // More often than curl tries.
+    failures = Array.from({ length: 20 }, () => new Error('a defect'));
+    expect(await runWith(server.url)).toEqual(said(50000, 'report it'));
+  });
+
+  // The mirror waits for a proxy whose service is down.
+  const wrong = otherResponses.filter(([, status]) => !isMirror || status < 500);
+  test.each(wrong)('says in one line that %s has responded', async (...other) => {
+    const url = await startOtherServer(other);
+    expect(await runWith(url)).toEqual(saidNotPlantStore(url));
+  });
+});
+
+describe.each(clients)('when the service is away, the client in $language', (client) => {
+  test('says in one line that it is down', async () => {
+    for (const host of ['127.0.0.1', 'localhost']) {
+      const url = `http://${host}:${await freePort()}`;
+      expect(await runClient(client, ['read'], url)).toEqual(saidUnreachable(url));
+    }
+  });
+
+  test('tries again when the store was unavailable for a moment', async () => {
+    store(least);
+    const list = await fileOf('list.csv', 'id,name\n1,Pinus\n');
+    for (const args of [['create', 1, 'Pinus'], ['read'], ['change', least.id, '--name='], ['import', list]]) {
+      failures = [new PlantStoreError('store_unavailable', 'not now')];
+      const outcome = await runClient(client, args, server.url);
+      expect([args, outcome, failures]).toMatchObject([args, { code: 0, stderr: '' }, []]);
+    }
+  });
+});
+
+test('the script that runs the TypeScript client creates a plant, or says in one line that Node.js is too old', async () => {
+  const script = (env: Record<string, string>) =>
+    run('npm', ['run', '--silent', 'plants', '-w', 'examples/client', 'create', '1', 'Abies'], env, projectFile(''));
+  expect(await script(addressed(server.url))).toEqual(printed('{"name":"Abies"}\n'));
+  const old = await fileOf('old.cjs', `Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } });`);
+  const stderr = expect.stringMatching(/^Plant Store needs Node\.js 24 or newer; .*\n$/);
+  expect(await script({ NODE_OPTIONS: `--require ${old}` })).toEqual({ code: 1, stdout: '', stderr });
 });

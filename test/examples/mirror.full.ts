@@ -1,11 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { HttpServer } from '../../src/adapters/http/sockets/server.ts';
 import type { Database } from '../../src/adapters/postgres/database.ts';
-import type { AddPlant, ChangeFeed } from '../../src/application/ports.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { freePort } from '../../tooling/free-port.ts';
@@ -17,28 +14,18 @@ import { sendRandomRequests } from '../support/faults/random-requests.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { sorted } from '../support/plants/changes.ts';
 import { linesOf } from '../support/plants/plant-lines.ts';
-import {
-  addressed,
-  copiedPlants,
-  otherResponses,
-  queryCopy,
-  runExample,
-  said,
-  saidNotPlantStore,
-  startOtherServer,
-} from '../support/programs/example-programs.ts';
+import { copiedPlants, python, queryCopy, runClient, startClient } from '../support/programs/example-programs.ts';
 import {
   type NodeProcess,
   projectFile,
   type Service,
   startNode,
-  startProgram,
   startService,
   temporaryFolder,
 } from '../support/service-process.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from '../support/test-database.ts';
 
-/* examples/mirror.py, which needs python3. all-programs.full.ts has what it does as the other programs. */
+/* `plants.py follow`, the mirror in examples. clients.full.ts has what it does as the other commands do. */
 
 /** A page has 1000 changes. */
 const SEVERAL_PAGES = 3_500;
@@ -53,10 +40,7 @@ beforeEach(async () => {
   folder = await temporaryFolder();
 });
 
-function start(url: string): NodeProcess {
-  const env = { PATH: process.env.PATH, ...addressed(url) };
-  return startProgram('python3', [projectFile('examples/mirror.py'), 'plants.sqlite'], { cwd: folder, env });
-}
+const start = (url: string) => startClient(python, ['follow', 'plants.sqlite'], url, { cwd: folder });
 
 async function kill(mirror: NodeProcess): Promise<void> {
   mirror.kill('SIGKILL');
@@ -182,104 +166,41 @@ describe('the mirror of a service on Postgres', () => {
   });
 });
 
-describe('the mirror', () => {
-  let plants: ChangeFeed;
-  let add: AddPlant['add'];
-  let server: HttpServer;
-  beforeEach(async () => {
-    const real = fakePlants();
-    await real.add({ id: 2n, name: 'Pinus' });
-    plants = real;
-    add = real.add;
-    server = await startApiServer({ plants: { readChanges: (query) => plants.readChanges(query) } });
-  });
+test('completes a new walk although no response is empty, and drops what it has not brought', async () => {
+  const page = (...ids: bigint[]) =>
+    Promise.resolve({
+      changes: ids.map((id) => `{"id":${id},"name":"Pinus"}`).join(),
+      next: `${ids.at(-1)}`,
+      atEnd: true,
+    });
+  const expired = () => Promise.reject(new PlantStoreError('cursor_expired', 'start again'));
+  const responses = [() => page(1n, 2n), expired, () => page(1n)];
+  const readChanges = () => responses.shift()?.() ?? new Promise<never>(() => {});
+  start((await startApiServer({ plants: { readChanges } })).url);
+  await hasCopied([{ id: 1n, name: 'Pinus' }]);
+  expect(walk()).toBe(2n);
+});
 
-  const example = { language: 'Python', program: 'python3', file: 'mirror.py' };
-  const copyTo = (path: string, url = server.url) => runExample(example, [path], url);
+test('says in one line that it cannot use the file', async () => {
+  const text = join(folder, 'text');
+  await writeFile(text, 'no database\n'.repeat(100));
+  for (const path of [folder, text]) {
+    const stderr = expect.stringMatching(`^cannot use ${path} \\(.+\\): .*\n$`);
+    expect(await runClient(python, ['follow', path], '')).toEqual({ code: 1, stdout: '', stderr });
+  }
+});
 
-  test('says that the token does not permit it', async () => {
-    const other = await startApiServer({ verifyToken: async () => new Set() });
-    expect(await copyTo(file(), other.url)).toEqual(said(40300, 'get a token'));
-  });
-
-  test.each([
-    ['the store has no changes to follow', 'changes_unavailable', 50100, 'copy another store, or this one by export'],
-    ['its position is not one of the service', 'invalid_plant', 40022, 'start again with another file'],
-  ] as const)('says that %s', async (_what, failure, error, remedy) => {
-    plants = { readChanges: () => Promise.reject(new PlantStoreError(failure, 'no')) };
-    expect(await copyTo(file())).toEqual(said(error, remedy));
-  });
-
-  test('says that its address cannot be one', async () => {
-    for (const url of ['nowhere', 'http://127.0.0.1:one']) {
-      expect(await copyTo(file(), url)).toEqual(saidNotPlantStore(url));
-    }
-  });
-
-  const unavailable = otherResponses.filter(([, status]) => status >= 500);
-  test.each(unavailable)('tries again if %s has responded', async (...other) => {
-    const url = await startOtherServer(other);
-    const mirror = start(url);
-    await mirror.until(() => mirror.stderr() !== '');
-    expect(mirror.stderr()).toBe(`no changes from ${url} (status 502): trying again\n`);
-  });
-
-  test('tries again if the store was unavailable for a moment', async () => {
-    const real = plants;
-    plants = {
-      async readChanges() {
-        plants = real;
-        throw new PlantStoreError('store_unavailable', 'not now');
-      },
-    };
-    const mirror = start(server.url);
-    await hasCopied([{ id: 2n, name: 'Pinus' }]);
-    expect(mirror.stderr()).toBe(`no changes from ${server.url} (status 503): trying again\n`);
-  });
-
-  test('completes a new walk although no response is empty, and drops what it has not brought', async () => {
-    const page = (...ids: bigint[]) =>
-      Promise.resolve({
-        changes: ids.map((id) => `{"id":${id},"name":"Pinus"}`).join(),
-        next: `${ids.at(-1)}`,
-        atEnd: true,
-      });
-    const expired = () => Promise.reject(new PlantStoreError('cursor_expired', 'start again'));
-    const responses = [() => page(1n, 2n), expired, () => page(1n)];
-    plants = { readChanges: () => responses.shift()?.() ?? new Promise(() => {}) };
-    start(server.url);
-    await hasCopied([{ id: 1n, name: 'Pinus' }]);
-    expect(walk()).toBe(2n);
-  });
-
-  test('says in one line that it cannot use the file', async () => {
-    const [text, other] = [join(folder, 'text'), join(folder, 'other')];
-    await writeFile(text, 'no database\n'.repeat(100));
-    const database = new DatabaseSync(other);
-    database.exec('create table plants (id integer)');
-    database.close();
-    for (const path of [folder, join(folder, 'nowhere/plants.sqlite'), text, other]) {
-      const stderr = expect.stringMatching(`^cannot use ${path} \\(.+\\): .*\n$`);
-      expect(await copyTo(path)).toEqual({ code: 1, stdout: '', stderr });
-    }
-  });
-
-  test('ends if another one writes to the same file', async () => {
-    const both = [start(server.url), start(server.url)];
-    let ended: NodeProcess | undefined;
-    for (const mirror of both) mirror.exited.then(() => (ended = mirror));
-    for (let id = 3n; ended === undefined; id++) {
-      await add({ id, name: 'new for both' });
-      await delay(50);
-    }
-    const stderr = 'another mirror writes to the same file\n';
-    expect(await ended.outcome()).toEqual({ code: 1, stdout: '', stderr });
-  });
-
-  test('ends at Ctrl-C without a word', async () => {
-    const mirror = start(server.url);
-    await hasCopied([{ id: 2n, name: 'Pinus' }]);
-    mirror.kill('SIGINT');
-    expect([await mirror.exited, mirror.stdout(), mirror.stderr()]).toEqual([{ code: null, signal: 'SIGINT' }, '', '']);
-  });
+test('ends if another one writes to the same file', async () => {
+  const plants = fakePlants();
+  const { url } = await startApiServer({ plants });
+  const both = [start(url), start(url)];
+  let ended: NodeProcess | undefined;
+  for (const mirror of both) mirror.exited.then(() => (ended = mirror));
+  for (let id = 3n; ended === undefined; id++) {
+    await plants.add({ id, name: 'new for both' });
+    // Pages of their own.
+    await delay(50);
+  }
+  const stderr = 'another mirror writes to the same file\n';
+  expect(await ended.outcome()).toEqual({ code: 1, stdout: '', stderr });
 });

@@ -5,44 +5,71 @@ import { eventually } from '../support/eventually.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { sorted } from '../support/plants/changes.ts';
 import { linesOf } from '../support/plants/plant-lines.ts';
-import { copiedPlants } from '../support/programs/example-programs.ts';
-import { type NodeProcess, projectFile, startNode, startProgram, temporaryFolder } from '../support/service-process.ts';
+import { clients, copiedPlants, python, startClient } from '../support/programs/example-programs.ts';
+import { type NodeProcess, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
 import { WEBHOOK_SECRET } from '../support/webhooks/webhook-receiver.ts';
 import { rename, sendTo, startAnnouncing, stopped } from '../support/webhooks/webhook-service.ts';
 
-/* examples/receive-webhooks.py and examples/client/receive-webhooks.ts. */
+/* What the clients in examples do with webhooks: Python's receives them, and those in TypeScript and shell verify one. */
 
 const database = forEachTest(migratedDatabase);
 
 const FILE = 'plants.sqlite';
 
-type Start = (args: readonly string[], folder: string, secret?: string) => NodeProcess;
+/** A webhook as the service would sign it: its headers and its body. */
+function webhook(
+  changed: number,
+  body: string,
+  { epoch = 'ab'.repeat(16), secret = WEBHOOK_SECRET, at = new Date() } = {},
+) {
+  const id = `msg_${epoch}_${`${changed}`.padStart(19, '0')}_1_0123456789abcdef`;
+  const timestamp = `${Math.floor(at.getTime() / 1_000)}`;
+  return { id, timestamp, signature: `v1,AAAA ${new Webhook(secret).sign(id, at, body)}`, body };
+}
 
-const inPython: Start = ([file = '', port = ''], folder, WEBHOOK_SECRET = '') =>
-  startProgram('python3', [projectFile('examples/receive-webhooks.py'), file, '--port', port], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, WEBHOOK_SECRET },
+const OTHER_SECRET = `whsec_${Buffer.alloc(32, 'x').toString('base64')}`;
+const LONG_AGO = () => new Date(Date.now() - 400_000);
+
+describe.each(clients.filter((client) => client !== python))('the client in $language', (client) => {
+  async function verify({ id, timestamp, signature, body }: ReturnType<typeof webhook>, secret = WEBHOOK_SECRET) {
+    const started = startClient(client, ['verify', id, timestamp, signature], '', { WEBHOOK_SECRET: secret });
+    started.stdin.end(body);
+    return started.outcome();
+  }
+
+  const PLANT = '{"id":9223372036854775807,"name":"Pinus"}';
+
+  test('prints what the service has signed, its id exact', async () => {
+    expect(await verify(webhook(1, PLANT))).toEqual({ code: 0, stdout: `${PLANT}\n`, stderr: '' });
   });
 
-const inTypeScript: Start = (args, folder, WEBHOOK_SECRET = '') =>
-  startNode([projectFile('examples/client/receive-webhooks.ts'), ...args], folder, { WEBHOOK_SECRET });
+  test('refuses what the service has not signed, or a long time ago', async () => {
+    const refused = { code: 1, stdout: '', stderr: expect.stringMatching(/^the service has not sent this: .*\n$/) };
+    expect(await verify(webhook(1, PLANT, { secret: OTHER_SECRET }))).toEqual(refused);
+    expect(await verify(webhook(1, PLANT, { at: LONG_AGO() }))).toEqual(refused);
+    expect(await verify({ ...webhook(1, PLANT), body: PLANT.replace('Pinus', 'Abies') })).toEqual(refused);
+    expect(await verify(webhook(1, PLANT), '')).toMatchObject({ code: 1, stderr: NO_SECRET });
+  });
+});
 
-describe.each([
-  ['Python', inPython],
-  ['TypeScript', inTypeScript],
-])('the receiver in %s', (_, start) => {
+const NO_SECRET = expect.stringMatching(/^WEBHOOK_SECRET must be that of the service: whsec_\.\.\.\n$/);
+
+describe('the receiver in Python', () => {
+  const start = (port: string, WEBHOOK_SECRET: string) =>
+    startClient(python, ['receive', FILE, '--port', port], '', { cwd: folder, WEBHOOK_SECRET });
+
   let folder: string;
   let receiver: NodeProcess;
   let url: string;
   beforeEach(async () => {
     folder = await temporaryFolder();
-    receiver = start([FILE, '0'], folder, WEBHOOK_SECRET);
+    receiver = start('0', WEBHOOK_SECRET);
     await receiver.until(() => receiver.stdout().includes('\n'));
     url = /receiving webhooks at (\S+)\n/.exec(receiver.stdout())?.[1] ?? '';
   });
   afterEach(async () => {
-    expect(receiver.stderr().replace(/.*ExperimentalWarning.*\n.*trace-warnings.*\n/, '')).toBe('');
+    expect(receiver.stderr()).toBe('');
     receiver.kill('SIGKILL');
     await receiver.exited;
   });
@@ -65,15 +92,9 @@ describe.each([
     await stopped(service);
   });
 
-  const EPOCH = 'ab'.repeat(16);
-  async function post(changed: number, name: string, { epoch = EPOCH, secret = WEBHOOK_SECRET, at = new Date() } = {}) {
-    const body = JSON.stringify({ id: 1, name });
-    const id = `msg_${epoch}_${`${changed}`.padStart(19, '0')}_1_0123456789abcdef`;
-    const headers = {
-      'webhook-id': id,
-      'webhook-timestamp': `${Math.floor(at.getTime() / 1_000)}`,
-      'webhook-signature': `v1,AAAA ${new Webhook(secret).sign(id, at, body)}`,
-    };
+  async function post(changed: number, name: string, options: Parameters<typeof webhook>[2] = {}) {
+    const { id, timestamp, signature, body } = webhook(changed, JSON.stringify({ id: 1, name }), options);
+    const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature };
     return (await fetch(url, { method: 'POST', headers, body })).status;
   }
   const name = () => copied()[0]?.name;
@@ -90,20 +111,15 @@ describe.each([
   });
 
   test('refuses what the service has not signed, or a long time ago', async () => {
-    const other = `whsec_${Buffer.alloc(32, 'x').toString('base64')}`;
-    expect(await post(1, 'forged', { secret: other })).toBe(401);
-    expect(await post(1, 'old', { at: new Date(Date.now() - 400_000) })).toBe(401);
+    expect(await post(1, 'forged', { secret: OTHER_SECRET })).toBe(401);
+    expect(await post(1, 'old', { at: LONG_AGO() })).toBe(401);
     expect((await fetch(url, { method: 'POST', body: '{"id":1,"name":"unsigned"}' })).status).toBe(401);
     expect(copied()).toEqual([]);
   });
 
   test('says in one line that there is no secret, or that its port is in use', async () => {
-    const without = await start([FILE, '0'], folder).outcome();
-    expect(without).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/^WEBHOOK_SECRET must be that of the service: whsec_\.\.\.\n/m),
-    });
-    const again = await start([FILE, new URL(url).port], folder, WEBHOOK_SECRET).outcome();
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/^cannot listen on port \d+ \(.+\)\n/m) });
+    expect(await start('0', '').outcome()).toMatchObject({ code: 1, stderr: NO_SECRET });
+    const again = await start(new URL(url).port, WEBHOOK_SECRET).outcome();
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/^cannot listen on port \d+ \(.+\)\n$/) });
   });
 });

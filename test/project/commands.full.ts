@@ -31,6 +31,8 @@ const EXCEPTIONS: readonly (readonly [document: string, has: string, standIns?: 
   // Images from a registry.
   ['docs/operations.md', 'docker compose up', 'docker', '.ci/containers'],
   ['docs/upgrading.md', 'docker compose up', 'docker', '.ci/containers'],
+  // Only test/examples need Python.
+  ['docs/webhooks.md', 'plants.py receive', 'python3', 'test/examples/webhooks.full.ts'],
   // A cluster of Kubernetes.
   ['docs/operations.md', 'kubectl create secret', 'kubectl psql', 'test/faults/kubernetes.faults.ts'],
   ['docs/operations.md', 'PrometheusRule', 'kubectl', 'test/deploy/kubernetes-monitoring.test.ts'],

@@ -5,23 +5,23 @@ import { expect } from '@jest/globals';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { TOKEN } from '../api-server.ts';
 import { listening } from '../servers/local-server.ts';
-import { type Outcome, projectFile, run } from '../service-process.ts';
+import { type Outcome, projectFile, run, startProgram } from '../service-process.ts';
 
-/* The programs in examples. They need curl and python3, which every Debian has. */
+/* The clients in examples. They need curl, openssl and python3. */
 
-/** One of them, in its language. */
-export interface Example {
+export interface Client {
   readonly language: string;
   readonly program: string;
   /** In the folder of examples. */
   readonly file: string;
 }
 
-/** A program that the examples have in each of their languages, without a suffix. */
-export const inEachLanguage = (name: string): Example[] => [
-  { language: 'TypeScript', program: process.execPath, file: `client/${name}.ts` },
-  { language: 'Python', program: 'python3', file: `${name}.py` },
-  { language: 'curl', program: 'sh', file: `${name}.sh` },
+export const python: Client = { language: 'Python', program: 'python3', file: 'plants.py' };
+
+export const clients: Client[] = [
+  { language: 'TypeScript', program: process.execPath, file: 'client/plants.ts' },
+  python,
+  { language: 'shell', program: 'sh', file: 'plants.sh' },
 ];
 
 /** What they find the service by. @param token none if it is null */
@@ -31,13 +31,25 @@ export const addressed = (url: string, token: string | null = TOKEN): Record<str
 });
 
 /** Runs one to its end, with the address and PATH as its whole environment. */
-export function runExample(
-  { program, file }: Example,
+export function runClient(
+  { program, file }: Client,
   args: readonly unknown[],
   ...service: Parameters<typeof addressed>
 ): Promise<Outcome> {
   return run(program, [projectFile(`examples/${file}`), ...args.map(String)], addressed(...service));
 }
+
+/** Starts one, which ends with the test. */
+export const startClient = (
+  { program, file }: Client,
+  args: readonly string[],
+  url: string,
+  { cwd = projectFile(''), ...env }: { cwd?: string; WEBHOOK_SECRET?: string } = {},
+) =>
+  startProgram(program, [projectFile(`examples/${file}`), ...args], {
+    cwd,
+    env: { PATH: process.env.PATH, ...addressed(url), ...env },
+  });
 
 /** What a query of a copy gives; nothing while there is none, or while it is being repaired after a kill. */
 export function queryCopy(file: string, sql: string): Record<string, SQLOutputValue>[] {

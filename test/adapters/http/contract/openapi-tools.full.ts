@@ -123,3 +123,20 @@ test('examples/README.md has a whole client with string ids', async () => {
   const { stdout } = await startNode(['user.ts'], folder, { PLANT_STORE_TOKEN: TOKEN }).outcome();
   expect(stdout).toBe('9007199254740993\n');
 });
+
+test.each([
+  ['as they are', '', '', /^$/],
+  ['an error that is forgotten', "  43100: 'fix this program',\n", '', /'43100' is missing/],
+  ['an error that there is not', '43100:', '43101:', /'43101' does not exist/],
+  ['an id that is a number', 'BigInt(after)', 'Number(after)', /'number' is not assignable to type 'bigint'/],
+])('the types of the TypeScript client in examples: %s', async (_what, right, wrong, complaint) => {
+  const folder = await temporaryFolder();
+  await symlink(projectFile('node_modules'), join(folder, 'node_modules'));
+  for (const file of ['package.json', 'tsconfig.json', 'plant-store.ts', 'exact-json.ts']) {
+    await cp(projectFile(`examples/client/${file}`), join(folder, file));
+  }
+  const source = await readFile(projectFile('examples/client/plants.ts'), 'utf8');
+  expect(source).toContain(right);
+  await writeFile(join(folder, 'plants.ts'), source.replace(right, wrong));
+  expect(await output(folder, 'node_modules/typescript/bin/tsc', ['-p', '.'])).toMatch(complaint);
+});
