@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A Patroni cluster on this machine, as docs/clusters.md sets it up: PostgreSQL at the ports 23411 to 23413, their
+# A Patroni cluster on this machine, as deploy/patroni sets it up: PostgreSQL at the ports 23411 to 23413, their
 # Patronis' REST API at 23421 to 23423, etcd at 23479, and HAProxy at 23410, which leads to the primary.
 #
 # usage: test/clusters/patroni.sh up FOLDER | down FOLDER
@@ -8,13 +8,8 @@
 # and ETCD_URL=... once a standby is synchronous. `down` ends it and removes the folder.
 source "${BASH_SOURCE%/*}/servers.sh"
 
-readonly DOCUMENT=$(realpath "${BASH_SOURCE%/*}/../../docs/clusters.md")
+readonly SETTINGS=$(realpath "${BASH_SOURCE%/*}/../../deploy/patroni")
 readonly ADDRESS=127.0.0.1 NODES=(1 2 3)
-
-# The example in a language.
-documented() {
-  sed -n "/^\`\`\`$1$/,/^\`\`\`$/{/^\`\`\`/!p}" "$DOCUMENT"
-}
 
 node() {
   cat <<END
@@ -24,7 +19,7 @@ restapi: { listen: '$ADDRESS:2342$1', connect_address: '$ADDRESS:2342$1' }
 etcd: { host: '$ADDRESS:23479' }
 bootstrap:
   dcs:
-$(documented yaml | sed "s/^/    /; s/wal_log_hints: 'on'/&, max_connections: 200/")
+$(sed "s/^/    /; s/wal_log_hints: [^ ]*/&, max_connections: 200/" "$SETTINGS/settings.yaml")
   initdb: [{ encoding: UTF8 }, { locale: C.UTF-8 }]
 postgresql:
   listen: $ADDRESS:2341$1
@@ -41,7 +36,7 @@ END
 }
 
 proxy() {
-  documented haproxy | sed "s/bind :5432/bind $ADDRESS:23410/; /^ *server /d"
+  sed "s/bind :5432/bind $ADDRESS:23410/; /^ *server /d" "$SETTINGS/haproxy.cfg"
   local n
   for n in "${NODES[@]}"; do echo "    server node$n $ADDRESS:2341$n check port 2342$n"; done
 }

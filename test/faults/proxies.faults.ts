@@ -21,7 +21,7 @@ const portOf = (url: string) => Number(new URL(url).port);
 
 describe.each([
   [
-    'HAProxy, as docs/reliability.md has it',
+    'HAProxy, as deploy/haproxy.cfg sets it up',
     async ({ apiUrl, managementUrl }: Service) => {
       const places = [{ apiPort: portOf(apiUrl), managementPort: portOf(managementUrl) }];
       const proxy = await startHaproxy(haproxy, places);

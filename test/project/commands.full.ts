@@ -33,6 +33,9 @@ const EXCEPTIONS: readonly (readonly [document: string, has: string, standIns?: 
   ['docs/upgrading.md', 'docker compose up', 'docker', '.ci/containers'],
   // Only test/examples need Python.
   ['docs/webhooks.md', 'plants.py receive', 'python3', 'test/examples/webhooks.full.ts'],
+  // npm's Postgres brings neither.
+  ['docs/postgres.md', 'pg_dump', 'pg_dump', 'test/distributed/restored-webhooks.distributed.ts'],
+  ['docs/postgres.md', 'pg_restore', 'pg_restore', 'test/distributed/restored-webhooks.distributed.ts'],
   // A cluster of Kubernetes.
   ['docs/operations.md', 'kubectl create secret', 'kubectl psql', 'test/faults/kubernetes.faults.ts'],
   ['docs/operations.md', 'PrometheusRule', 'kubectl', 'test/deploy/kubernetes-monitoring.test.ts'],
@@ -55,7 +58,7 @@ const READY = / listens at |receiving webhooks at |Server is ready to receive we
 const read = (document: string) => readFileSync(projectFile(document), 'utf8');
 const documents = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/*.md', { cwd: projectFile('') }).toSorted()];
 const blocksOf = (document: string) => codeBlocks(read(document)).filter(({ language }) => !NO_SHELL.has(language));
-const NO_SHELL = new Set(['haproxy', 'ini', 'json', 'sql', 'ts', 'yaml']);
+const NO_SHELL = new Set(['ini', 'json', 'sql', 'ts', 'yaml']);
 const START = codeBlocks(read('README.md'))[0]?.text ?? '';
 
 test.each(documents.filter((document) => blocksOf(document).length > 0))(

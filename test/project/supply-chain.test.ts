@@ -85,12 +85,3 @@ test('the patterns of .github/renovate.json find the versions that stand in code
     ['test/support/jest/start-database.ts', expect.stringMatching(/^\d+-alpine$/)],
   ]);
 });
-
-test('docs/security.md gives a reason for every dependency, and for nothing else', async () => {
-  const security = await readFile(projectFile('docs/security.md'), 'utf8');
-  const [, table = ''] = /^## What it depends on\n(.*?)^## /ms.exec(security) ?? [];
-  const listed = [...table.matchAll(/^\| (.*?) \| \S/gm)].flatMap(([, names = '']) => names.split(', '));
-  const { dependencies, optionalDependencies } = await json('package.json');
-  const used = Object.keys({ ...dependencies, ...optionalDependencies });
-  expect(listed.filter((name) => name !== 'package' && name !== '---').toSorted()).toEqual(used.toSorted());
-});

@@ -9,16 +9,14 @@ export interface Instance {
 }
 
 /**
- * Starts haproxy with the configuration that docs/reliability.md gives to operators, its addresses replaced, until the
- * end of the test.
+ * Starts haproxy with deploy/haproxy.cfg, its addresses replaced, until the end of the test.
  *
  * @param retries how often it tries to connect again, if not as documented
  */
 export async function startHaproxy(program: string, instances: readonly Instance[], retries?: number) {
   const port = await freePort();
   const statistics = await freePort();
-  const docs = await readFile(projectFile('docs/reliability.md'), 'utf8');
-  const [, documented = ''] = /```haproxy\n(.*?)```/s.exec(docs) ?? [];
+  const documented = await readFile(projectFile('deploy/haproxy.cfg'), 'utf8');
   const servers = instances.map(
     ({ apiPort, managementPort }, n) => `    server plants${n} 127.0.0.1:${apiPort} port ${managementPort}`,
   );

@@ -26,12 +26,13 @@ export async function ingress(apiUrl: string): Promise<string> {
     }`;
 }
 
-/** deploy/nginx.conf, in front of these instances. */
+/** deploy/nginx.conf, in front of these instances, without TLS. */
 export async function documentedNginx(apiUrls: readonly string[]): Promise<string> {
   const file = await readFile(projectFile('deploy/nginx.conf'), 'utf8');
   const [server = ''] = /^ *server 127\.0\.0\.1:4001.*\n/m.exec(file) ?? [];
   const servers = apiUrls.map((url) => server.replace('127.0.0.1:4001', host(url))).join('');
-  return file.replace(/(^ *server 127\.0\.0\.1:.*\n)+/m, servers);
+  const withoutTls = file.replace('listen 443 ssl;', 'listen 80;').replace(/^ *ssl_.*\n/gm, '');
+  return withoutTls.replace(/(^ *server 127\.0\.0\.1:.*\n)+/m, servers);
 }
 
 /**
