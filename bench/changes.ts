@@ -1,149 +1,89 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { cpuTimeOfFamily, residentMemory } from '../tooling/linux-process.ts';
+import { residentMemory } from '../tooling/linux-process.ts';
 import { number } from '../tooling/markdown-table.ts';
-import { positive } from '../tooling/options.ts';
 import { plantStore, type Server, startServer } from '../tooling/server-process.ts';
-import { session } from '../tooling/session.ts';
+import type { Session } from '../tooling/session.ts';
 import { type BenchDatabase, createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
 import { median } from '../tooling/statistics.ts';
-import { circumstances } from './circumstances.ts';
-import { atLeast, atMost } from './claims.ts';
-import { contenders } from './contenders.ts';
-import { createPlant } from './create-plant.ts';
-import { endOf, type Follower, follow } from './follower.ts';
-import { type Load, runLoad } from './load.ts';
-import { publish } from './output.ts';
-import { claimTable } from './tables.ts';
+import { atLeast, atMost } from './harness/claims.ts';
+import { fastify } from './harness/contenders.ts';
+import { endOf, type Follower, follow } from './harness/followers.ts';
+import { runLoad } from './harness/load.ts';
+import { cpuMeter, MIB, measure } from './harness/measure.ts';
+import { createPlant, fill } from './harness/plants.ts';
+import { inRounds, pairs } from './harness/rounds.ts';
+import { scenario } from './harness/scenario.ts';
+import { startReceiver, webhookEnvironment } from './harness/webhooks.ts';
 
 /*
  * npm run bench -- changes [--rounds 5] [--seconds 4] [--waiting 2000]
  *
- * Deletions beside creates, changes beside Fastify + pg doing the same, what followers of /changes take from creates, how
- * soon waiting ones get a change of their own instance and of another one, and what thousands of them cost. Ratios are
- * made within a round.
+ * Deletions beside creates, and changes beside Fastify + pg doing the same; how soon waiting followers of /changes get a
+ * change of their own instance and of another one, and what thousands of them cost; how fast a webhook delivers what has
+ * piled up, and the CPU that idle ones take.
  */
 
-const { values } = parseArgs({
-  options: { rounds: { type: 'string' }, seconds: { type: 'string' }, waiting: { type: 'string' } },
-});
-const rounds = positive(values.rounds, 5);
-const seconds = positive(values.seconds, 4);
-const waiting = positive(values.waiting, 2_000);
-const MIB = 1024 ** 2;
-
-const FOLLOWERS = 20;
-/** Plants to delete: more than can be deleted within a run. */
+/** Plants to change or delete, which may not end within a run; and those that a webhook delivers. */
 const STOCK = 200_000;
+const ANNOUNCED = 50_000;
 /** Changes, one after another, whose way to a follower is timed. */
 const TIMED = 100;
+/** As many webhooks as there may be. */
+const MANY = 100;
 
-/** Plants created for followers so far. */
 let created = 0;
+const create = (server: Server) => createPlant(server, -1 - created++);
 
-await session(async (session) => {
+await scenario('changes', { rounds: 5, seconds: 4, waiting: 2_000 }, async (session, { rounds, seconds, waiting }) => {
   const { signal } = session;
   const database = await createDatabase(await findPostgres(session), session);
-  const [one, other] = [
-    await startServer(plantStore, database.url, session),
-    await startServer(plantStore, database.url, session),
-  ];
-  const load = { connections: 64, seconds, signal };
-  await runLoad(one.url, { ...load, seconds: 10 });
-  const createsPerSecond = async () => {
-    const { answers, seconds } = await runLoad(one.url, load);
-    return answers / seconds;
+  const one = await startServer(plantStore, database.url, session);
+  const other = await startServer(plantStore, database.url, session);
+  const theirs = await startServer(fastify, database.url, session);
+  const writing = (server: Server, request: 'create' | 'change' | 'delete') => async () => {
+    await (request === 'create' ? startAfresh(database) : fill(database, STOCK));
+    return { ...(await measure(server, database, { request, connections: 64, seconds, signal })) };
   };
-
-  const fastify = await startServer(contenders.fastify, database.url, session);
-  await fill(database);
-  await runLoad(fastify.url, { ...load, seconds: 10, request: 'change', plants: STOCK });
-
-  const deletions: number[] = [];
-  const changes: number[] = [];
-  const followed: number[] = [];
-  for (let round = 1; round <= rounds; round++) {
-    await startAfresh(database);
-    const alone = await createsPerSecond();
-    deletions.push((await writesPerSecond(one, database, { ...load, request: 'delete' })) / alone);
-    const ours = await writesPerSecond(one, database, { ...load, request: 'change' });
-    changes.push(ours / (await writesPerSecond(fastify, database, { ...load, request: 'change' })));
-    await startAfresh(database);
-    followed.push((await besideFollowers(one, createsPerSecond)) / alone);
-    const figures = Object.entries({ deletions, changes, followed }).map(
-      ([name, all]) => `${name} ${number(all.at(-1) ?? 0)}`,
-    );
-    console.error(`round ${round}/${rounds}: ${figures.join(', ')}`);
-  }
+  await runLoad(one.url, { connections: 64, seconds: 10, signal });
+  for (const server of [one, theirs]) await writing(server, 'change')();
+  const deletions = await pairs(rounds, 'deletions', writing(one, 'delete'), writing(one, 'create'));
+  const changes = await pairs(rounds, 'changes', writing(one, 'change'), writing(theirs, 'change'));
 
   await startAfresh(database);
-  const own = await latencies(one, one, signal);
-  const foreign = await latencies(one, other, signal);
-  const idle = residentMemory(one.pid, 'now');
+  const [own, foreign] = [await latencies(one, one, signal), await latencies(one, other, signal)];
+  const idle = residentMemory(one.pid, 'now') / MIB;
   const single = await crowd(one, database, 1, signal);
   const many = await crowd(one, database, waiting, signal);
+  for (const server of [one, other, theirs]) await server.stop();
+  const webhooks = await delivering(database, rounds, session);
 
+  const crowded = `${number(waiting, 0)} waiting followers`;
   const claims = [
-    atLeast(0.7, 'deletions, 64 connections: requests/s ÷ creates', deletions),
-    atLeast(1.5, 'changes of one plant after another, 64 connections: requests/s ÷ Fastify + pg', changes),
-    atLeast(0.8, `creates beside ${FOLLOWERS} followers, 64 connections: throughput ÷ alone`, followed),
+    atLeast(0.7, 'deletions, 64 connections: requests/s ÷ creates', deletions.requestsPerSecond),
+    atLeast(
+      1.5,
+      'changes of one plant after another, 64 connections: requests/s ÷ Fastify + pg',
+      changes.requestsPerSecond,
+    ),
     atMost(10, 'from the response of a create to a waiting follower of the same instance: p50, ms', [median(own)]),
     atMost(50, 'the same, of another instance: p50, ms', [median(foreign)]),
+    atMost(1_000, `one create a second: ms until the last of ${crowded} has it`, many.spread),
+    atMost(2, `CPU of Postgres with ${crowded} and no change ÷ with one`, [many.probing / single.probing]),
+    atMost(200, `MiB above idle with ${crowded}`, [many.memory - idle]),
+    atLeast(2_000, 'plants that a webhook delivers a second, once many wait', webhooks.rate),
     atMost(
-      1_000,
-      `one create a second: ms until the last of ${number(waiting, 0)} waiting followers has it`,
-      many.spread,
+      5,
+      'CPU of service and Postgres for an idle webhook beyond that for none, in % of a core',
+      webhooks.one.map((percent, round) => percent - (webhooks.none[round] ?? Number.NaN)),
     ),
-    atMost(2, `CPU of Postgres with ${number(waiting, 0)} waiting followers and no change ÷ with one`, [
-      many.probing / single.probing,
-    ]),
-    atMost(200, `MiB above idle with ${number(waiting, 0)} waiting followers`, [(many.memory - idle) / MIB]),
+    atMost(
+      5,
+      `the same for ${MANY} idle webhooks`,
+      webhooks.many.map((percent, round) => percent - (webhooks.none[round] ?? Number.NaN)),
+    ),
   ];
-  console.log(`\n${claimTable(claims)}`);
-  const { machine, versions, ...where } = await circumstances(database);
-  publish('changes.json', { ...where, machine, versions, settings: { rounds, seconds, waiting }, claims });
+  return { database, claims };
 });
-
-async function fill({ query }: BenchDatabase): Promise<void> {
-  await query('truncate plants');
-  await query(
-    `insert into plants (id, name, tag) select n, 'Plant number ' || n, 'tag' from generate_series(1, $1) as n`,
-    [STOCK],
-  );
-  await query('vacuum analyze plants');
-  await query('checkpoint');
-}
-
-/** @throws Error if fewer plants differ from what `fill` has stored, as when one is changed again and again */
-async function requireDifferent({ query }: BenchDatabase, plants: number): Promise<void> {
-  const [row] = await query("select count(*) from plants where name <> 'Plant number ' || id");
-  if (Number(row?.count) < plants) throw new Error(`${plants} changes answered, ${row?.count} plants changed`);
-}
-
-/** @returns requests a second on plants that `fill` has stored */
-async function writesPerSecond(
-  { url }: Server,
-  database: BenchDatabase,
-  load: Load & { readonly request: 'change' | 'delete' },
-): Promise<number> {
-  await fill(database);
-  const { answers, failures, seconds } = await runLoad(url, { ...load, plants: STOCK });
-  if (failures > 0) throw new Error(`${failures} requests failed`);
-  await requireDifferent(database, answers);
-  return answers / seconds;
-}
-
-/** Does the work while followers get every change. */
-async function besideFollowers<Result>({ url }: Server, work: () => Promise<Result>): Promise<Result> {
-  const stop = new AbortController();
-  const from = await endOf(url, stop.signal);
-  const followers = Array.from({ length: FOLLOWERS }, () => follow(url, from, stop.signal));
-  const result = await work();
-  const counts = followers.map((follower) => follower.count());
-  stop.abort();
-  console.error(`each of the followers got ${number(Math.min(...counts), 0)} changes or more`);
-  return result;
-}
 
 /** @returns milliseconds from the response of a create to that of a waiting follower, for each create */
 async function latencies(writer: Server, reader: Server, signal: AbortSignal): Promise<number[]> {
@@ -162,17 +102,13 @@ async function latencies(writer: Server, reader: Server, signal: AbortSignal): P
   return results;
 }
 
-function create(server: Server): Promise<void> {
-  return createPlant(server, { id: -1_000 - created++, name: 'Plant for the followers' });
-}
-
 /**
  * So many followers that wait: while nothing changes, and while one plant is created each second.
  *
  * @returns `spread`, the milliseconds from each create until the last follower had it, and `probing`, seconds of
- * Postgres's CPU time for each second without a change; `memory` of the service in the end, in bytes
+ * Postgres's CPU time for five seconds without a change; `memory` of the service in the end, in MiB
  */
-async function crowd(server: Server, { postmaster }: BenchDatabase, size: number, signal: AbortSignal) {
+async function crowd(server: Server, database: BenchDatabase, size: number, signal: AbortSignal) {
   const stop = new AbortController();
   const from = await endOf(server.url, signal);
   const followers: Follower[] = [];
@@ -182,9 +118,9 @@ async function crowd(server: Server, { postmaster }: BenchDatabase, size: number
     if (n % 50 === 0) await sleep(20);
   }
   await sleep(1_000);
-  const start = cpuTimeOfFamily(postmaster);
+  const used = cpuMeter(server, database);
   await sleep(5_000);
-  const probing = (cpuTimeOfFamily(postmaster) - start) / 5;
+  const { postgres: probing } = used();
   const spread: number[] = [];
   for (let n = 0; n < 5; n++) {
     const changed = Promise.all(followers.map((follower) => follower.changed()));
@@ -193,7 +129,45 @@ async function crowd(server: Server, { postmaster }: BenchDatabase, size: number
     spread.push(Math.max(...(await changed)) - before);
     await sleep(1_000);
   }
-  const memory = residentMemory(server.pid, 'now');
+  const memory = residentMemory(server.pid, 'now') / MIB;
   stop.abort();
   return { spread, probing, memory };
+}
+
+/** @returns plants a second, and the CPU that no, one and many idle webhooks take, in percent of a core */
+async function delivering(database: BenchDatabase, rounds: number, session: Session) {
+  const receiver = await startReceiver(session);
+  async function withWebhooks<T>(endpoints: number, work: (server: Server) => Promise<T>): Promise<T> {
+    // The places of earlier ones.
+    await database.query('delete from webhooks');
+    const environment = webhookEnvironment(receiver.url, endpoints);
+    const server = await startServer({ ...plantStore, environment }, database.url, session);
+    const held = () => database.query('select from webhooks where holder is not null');
+    while ((await held()).length < endpoints) await sleep(50);
+    const result = await work(server);
+    await server.stop();
+    return result;
+  }
+  const idle = (endpoints: number) =>
+    withWebhooks(endpoints, async (server) => {
+      await sleep(5_000);
+      const used = cpuMeter(server, database);
+      await sleep(10_000);
+      const { service, postgres } = used();
+      return (service + postgres) * 10;
+    });
+  const rate = () =>
+    withWebhooks(1, async () => {
+      await startAfresh(database);
+      const end = receiver.count() + ANNOUNCED;
+      await database.query(`insert into plants (id, name) select n, 'Plant' from generate_series(1, $1::bigint) as n`, [
+        ANNOUNCED,
+      ]);
+      const start = performance.now();
+      while (receiver.count() < end) await sleep(20);
+      return (ANNOUNCED * 1_000) / (performance.now() - start);
+    });
+  return inRounds(rounds, 'webhooks', async () => ({
+    ...{ rate: await rate(), none: await idle(0), one: await idle(1), many: await idle(MANY) },
+  }));
 }

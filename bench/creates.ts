@@ -1,109 +1,84 @@
-import { parseArgs } from 'node:util';
 import { number } from '../tooling/markdown-table.ts';
-import { positive } from '../tooling/options.ts';
-import { type ServerProgram, startServer } from '../tooling/server-process.ts';
-import { session } from '../tooling/session.ts';
+import { type Server, startServer } from '../tooling/server-process.ts';
 import { createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
-import { writeChart } from './chart.ts';
-import { circumstances } from './circumstances.ts';
-import { checkClaims } from './claims.ts';
-import { type ContenderKey, cannedAnswer, contenders } from './contenders.ts';
-import { builtGo } from './go-program.ts';
-import { runLoad } from './load.ts';
-import { type Figures, measure } from './measure.ts';
-import { publish } from './output.ts';
-import type { Run } from './runs.ts';
-import { summarize } from './summary.ts';
-import { claimTable, resultTables } from './tables.ts';
+import { median } from '../tooling/statistics.ts';
+import { atLeast, atMost, type Claim } from './harness/claims.ts';
+import { contenders } from './harness/contenders.ts';
+import { runLoad } from './harness/load.ts';
+import { type Figures, measure } from './harness/measure.ts';
+import { scenario } from './harness/scenario.ts';
 
 /*
- * npm run bench -- creates [--quick] [--connections 1,64] [--rounds 5] [--seconds 4]
+ * npm run bench -- creates [--connections 64] [--rounds 5] [--seconds 4]
  *
- * In each round every contender has its turn, so that other load on the machine affects all alike. For each turn it is
- * started anew, since two processes of the same program can differ by a tenth. Figures are medians over the rounds;
- * ratios are made within a round.
+ * In each round every contender has its turn, at 1, 64 and 512 connections unless one number is given, started anew:
+ * two processes of the same program can differ by a tenth, and no other runs beside it. Some 25 minutes.
  */
 
-const { values } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    connections: { type: 'string' },
-    rounds: { type: 'string' },
-    seconds: { type: 'string' },
-  },
-});
-const connectionCounts = (values.connections ?? (values.quick ? '64' : '1,8,64,512'))
-  .split(',')
-  .map((count) => positive(count, 64));
-const rounds = positive(values.rounds, values.quick ? 3 : 5);
-const seconds = positive(values.seconds, values.quick ? 3 : 4);
-
-/** So many until V8 has compiled what is hot: CPU time per request falls to a third on the way. */
+/** Until V8 has compiled what is hot; and before each run, since it compiles anew for another number of connections. */
 const WARM_UP_REQUESTS = 50_000;
-/** Before each measured run, since V8 compiles again what it has optimized for another number of connections. */
 const LEAD_IN_REQUESTS = 10_000;
 
-await session(async (session) => {
-  const { folder, signal } = session;
-  const go = await builtGo(contenders.go, folder);
-  const programs = Object.entries({ ...contenders, go }) as [ContenderKey, ServerProgram | undefined][];
+await scenario('creates', { connections: 0, rounds: 5, seconds: 4 }, async (session, options) => {
+  const { rounds, seconds } = options;
+  const { signal } = session;
+  const counts = options.connections === 0 ? [1, 64, 512] : [options.connections];
+  const all = await contenders(session.folder);
   const database = await createDatabase(await findPostgres(session), session);
+  const warmUp = async ({ url }: Server, connections: number, requests: number) => {
+    for (let sent = 0; sent < requests; ) sent += (await runLoad(url, { connections, seconds: 2, signal })).answers;
+  };
 
-  /** Measures a program at each number of connections, in a process of its own beside which no other runs. */
-  async function measureAlone(program: ServerProgram, report: (connections: number, figures: Figures) => void) {
-    const server = await startServer(program, database.url, session);
-    const warmUp = async (connections: number, requests: number) => {
-      for (let sent = 0; sent < requests; ) {
-        sent += (await runLoad(server.url, { connections, seconds: 2, signal })).answers;
-      }
-    };
-    await warmUp(64, WARM_UP_REQUESTS);
-    for (const connections of connectionCounts) {
-      await warmUp(connections, LEAD_IN_REQUESTS);
-      await database.countSettledPlants();
-      await startAfresh(database);
-      report(connections, await measure(server, database, { connections, seconds, signal }));
-    }
-    await server.stop();
-  }
-
-  const ceilings: { connections: number; requestsPerSecond: number; generatorCpu: number }[] = [];
-  await measureAlone(cannedAnswer, (connections, { requestsPerSecond, generatorCpu }) => {
-    ceilings.push({ connections, requestsPerSecond, generatorCpu });
-  });
-  const runs: Run[] = [];
+  /** By the title and the number of connections, the figures of each round. */
+  const runs = new Map<string, Figures[]>();
+  const of = (title: string, connections: number) => runs.get(`${title} ${connections}`) ?? [];
   for (let round = 1; round <= rounds; round++) {
-    for (const [contender, program] of programs) {
-      if (program === undefined) continue;
-      await measureAlone(program, (connections, figures) => {
-        runs.push({ round, connections, contender, ...figures });
+    for (const program of all) {
+      const server = await startServer(program, database.url, session);
+      await warmUp(server, 64, WARM_UP_REQUESTS);
+      for (const connections of counts) {
+        await warmUp(server, connections, LEAD_IN_REQUESTS);
+        await database.countSettledPlants();
+        await startAfresh(database);
+        const figures = await measure(server, database, { connections, seconds, signal });
+        runs.set(`${program.title} ${connections}`, [...of(program.title, connections), figures]);
         const rate = number(figures.requestsPerSecond, 0);
         console.error(`round ${round}/${rounds}, ${connections} connections: ${program.title} ${rate}/s`);
-      });
+      }
+      await server.stop();
     }
   }
 
-  const summary = summarize(runs);
-  const claims = checkClaims(runs);
-  const { machine, versions, ...where } = await circumstances(database);
-  const failures = runs.reduce((sum, run) => sum + run.failures, 0);
-  console.log(`\n${resultTables(summary)}\n\n${claimTable(claims)}\n`);
-  for (const { connections, requestsPerSecond } of ceilings) {
-    console.log(`${versions.generator} itself reaches ${number(requestsPerSecond, 0)}/s on ${connections} connections`);
-  }
-  console.log(`every answer of 200 was found in the table; ${failures} requests failed`);
-  if (failures > 0) process.exitCode = 1;
-  // The published figures are those of a full bench.
-  if (values.quick) return;
-  publish('results.json', {
-    ...where,
-    machine,
-    versions,
-    settings: { connectionCounts, rounds, seconds },
-    claims,
-    generatorCeilings: ceilings,
-    summary,
-    runs,
+  /** The service's figure ÷ another's, in each round. */
+  const ratios = (figure: keyof Figures, title: string, connections: number) => {
+    const theirs = of(title, connections);
+    return of('Plant Store', connections).map((ours, round) => ours[figure] / (theirs[round]?.[figure] ?? Number.NaN));
+  };
+  const table = (connections: number) => ({
+    head: [
+      connections === 1 ? '1 connection' : `${connections} connections`,
+      ...['commits', 'logs', 'creates/s', 'p50 ms', 'p99 ms', 'CPU µs: service', 'Postgres', 'memory MiB'],
+      ...['Plant Store ÷ it: CPU', 'creates/s', 'p50', 'p99', 'memory'],
+    ],
+    rows: all.map(({ title, commits, logs, stores }) => {
+      const middle = (figure: keyof Figures) => median(of(title, connections).map((figures) => figures[figure]));
+      const ratio = (figure: keyof Figures) => number(median(ratios(figure, title, connections)));
+      return [
+        ...[title, commits, logs ? 'yes' : 'no', number(middle('requestsPerSecond'), 0)],
+        ...[number(middle('p50')), number(middle('p99')), number(middle('service'), 0)],
+        ...[stores ? number(middle('postgres'), 0) : '–', number(middle('memory'), 0)],
+        ...[ratio('cpu'), ratio('requestsPerSecond'), ratio('p50'), ratio('p99'), ratio('memory')],
+      ];
+    }),
   });
-  writeChart();
+  const claims: Claim[] = [
+    atMost(0.33, '64 connections: CPU of service and Postgres ÷ Fastify + pg', ratios('cpu', 'Fastify + pg', 64)),
+    atMost(2, '64 connections: CPU of the service alone ÷ bare node:http', ratios('service', 'bare node:http', 64)),
+    atLeast(2.2, '64 connections: throughput ÷ Fastify + pg', ratios('requestsPerSecond', 'Fastify + pg', 64)),
+    atMost(1, '512 connections: p99 ÷ Fastify + pg', ratios('p99', 'Fastify + pg', 512)),
+    atMost(1.15, '1 connection: p50 ÷ Fastify + pg', ratios('p50', 'Fastify + pg', 1)),
+    atMost(2, '1 connection: p99 ÷ Fastify + pg', ratios('p99', 'Fastify + pg', 1)),
+    atMost(1.1, '1 connection: p50 ÷ batches of one', ratios('p50', 'Plant Store, batches of one', 1)),
+  ].filter(({ measured }) => !Number.isNaN(measured));
+  return { database, claims, tables: Object.fromEntries(counts.map((count) => [count, table(count)])) };
 });

@@ -7,8 +7,8 @@ import { positive } from '../tooling/options.ts';
 import { plantStore, type ServerProgram, startServer } from '../tooling/server-process.ts';
 import { type Session, session } from '../tooling/session.ts';
 import { median } from '../tooling/statistics.ts';
-import { createPlant } from './create-plant.ts';
-import { type Load, type LoadResult, runLoad } from './load.ts';
+import { type Load, type LoadResult, runLoad } from './harness/load.ts';
+import { createPlant } from './harness/plants.ts';
 
 /*
  * npm run bench -- embedded [--connections 1,64] [--rounds 5] [--seconds 4] [--request create|plant|change|delete]
@@ -110,9 +110,7 @@ async function measureAlone(contender: ServerProgram, session: Session): Promise
 async function store(url: string): Promise<void> {
   const AT_ONCE = 200;
   for (let id = 1; id <= STORED; id += AT_ONCE) {
-    await Promise.all(
-      Array.from({ length: AT_ONCE }, (_, n) => createPlant({ url }, { id: id + n, name: `Plant number ${id + n}` })),
-    );
+    await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => createPlant({ url }, id + n)));
   }
 }
 

@@ -1,21 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { parseArgs } from 'node:util';
 import { residentMemory } from '../tooling/linux-process.ts';
-import { markdownTable, number } from '../tooling/markdown-table.ts';
-import { positive } from '../tooling/options.ts';
-import { startServer } from '../tooling/server-process.ts';
-import { session } from '../tooling/session.ts';
+import { plantStore, startServer } from '../tooling/server-process.ts';
 import { createDatabase, findPostgres } from '../tooling/session-database.ts';
-import { median, quantile } from '../tooling/statistics.ts';
-import { circumstances } from './circumstances.ts';
-import { atLeast, atMost } from './claims.ts';
-import { contenders } from './contenders.ts';
-import { runLoad } from './load.ts';
-import { checkRows } from './measure.ts';
-import { publish } from './output.ts';
-import { claimTable } from './tables.ts';
+import { median } from '../tooling/statistics.ts';
+import { atLeast, atMost } from './harness/claims.ts';
+import { runLoad } from './harness/load.ts';
+import { checkRows, MIB } from './harness/measure.ts';
+import { scenario } from './harness/scenario.ts';
 
 /*
  * npm run bench -- overload [--seconds 10]
@@ -24,8 +17,6 @@ import { claimTable } from './tables.ts';
  * service's own log tells how long each answer took from the end of its headers.
  */
 
-const { values } = parseArgs({ options: { seconds: { type: 'string' } } });
-const third = positive(values.seconds, 10);
 const CLIENTS = 64;
 const CROWD = 2_000;
 const SECOND = 1_000;
@@ -40,84 +31,42 @@ interface Answer {
   readonly durationMs: number;
 }
 
-await session(async (session) => {
+await scenario('overload', { seconds: 10 }, async (session, { seconds: third }) => {
   const { folder, signal } = session;
   const database = await createDatabase(await findPostgres(session), session);
   const log = join(folder, 'requests.log');
-  const { title, url, pid } = await startServer(contenders.ours, database.url, session, { log });
+  const { title, url, pid } = await startServer(plantStore, database.url, session, { log });
+  const load = (connections: number, seconds: number) => runLoad(url, { connections, seconds, signal });
   // Until V8 has compiled what is hot.
-  await runLoad(url, { connections: CLIENTS, seconds: third, signal });
+  await load(CLIENTS, third);
 
-  const memory: number[] = [];
-  const stages: { start: number; end: number }[] = [];
-  async function stage(work: Promise<unknown>): Promise<void> {
-    const start = Date.now();
-    await work;
-    stages.push({ start, end: Date.now() });
-    memory.push(residentMemory(pid, 'peak') / 1024 ** 2);
-  }
   const start = Date.now();
-  await stage(runLoad(url, { connections: CLIENTS, seconds: third, signal }));
-  const clients = runLoad(url, { connections: CLIENTS, seconds: 2 * third, signal });
-  await stage(runLoad(url, { connections: CROWD, seconds: third, signal }));
-  await stage(clients);
+  await load(CLIENTS, third);
+  const alone = residentMemory(pid, 'peak') / MIB;
+  const [rise, clients] = [Date.now(), load(CLIENTS, 2 * third)];
+  await load(CROWD, third);
+  const fall = Date.now();
+  const meanwhile = residentMemory(pid, 'peak') / MIB;
+  await clients;
   const rows = await database.countSettledPlants();
 
   // With the lines of the warm-up, whose plants are in the table, too.
-  const all = await readLog(log);
-  const answers = all.filter(({ time }) => time >= start);
-  const [before, crowded, after] = stages.map(({ start, end }) => answers.filter(within(start, end)));
-  if (before === undefined || crowded === undefined || after === undefined) throw new Error('a stage is missing');
-  const fallen = stages[1]?.end ?? 0;
-  const created = (list: readonly Answer[]) => list.filter(({ status }) => status === 200);
-  const refused = crowded.filter(({ status }) => status === 503);
-  const full = median(perSecond(created(before), stages[0]?.start ?? 0, third - 2));
-  const [firstSecond = Number.NaN, nextSecond = Number.NaN] = perSecond(created(answers), fallen - SECOND, 2);
-  const figures = {
-    createsPerSecondBefore: full,
-    createsPerSecondMeanwhile: created(crowded).length / third,
-    createsInFirstSecondAfter: firstSecond,
-    createsInNextSecond: nextSecond,
-    refused: refused.length,
-    refusedMs: spread(refused),
-    acceptedMs: spread(created(crowded)),
-    abandoned: answers.filter(({ status }) => status === undefined).length,
-    peakMemoryMib: { before: memory[0], meanwhile: memory[1] },
-    rows,
-  };
-  checkRows(title, rows, created(all).length, CLIENTS + CROWD);
-
-  console.log(
-    markdownTable(
-      [`${CROWD} clients on top of ${CLIENTS}`, 'measured'],
-      [
-        ['creates per second before', number(full, 0)],
-        ['creates per second meanwhile', number(figures.createsPerSecondMeanwhile, 0)],
-        ['creates in the first second after', number(figures.createsInFirstSecondAfter, 0)],
-        ['creates in the next second', number(figures.createsInNextSecond, 0)],
-        ['refused with 503', number(refused.length, 0)],
-        ['a refusal takes, p50 / p99 / most, ms', texts(figures.refusedMs)],
-        ['an accepted one takes, p50 / p99 / most, ms', texts(figures.acceptedMs)],
-        ['not waited for by the load, which ends abruptly', number(figures.abandoned, 0)],
-        [
-          'peak memory before / meanwhile, MiB',
-          memory
-            .slice(0, 2)
-            .map((mib) => number(mib, 0))
-            .join(' / '),
-        ],
-      ],
-    ),
-  );
+  const answers = await readLog(log);
+  const crowded = answers.filter(({ time }) => time >= rise && time < fall);
+  const created = answers.filter(({ status }) => status === 200);
+  checkRows(title, rows, created.length, CLIENTS + CROWD);
+  const perSecond = (from: number) => created.filter(({ time }) => time >= from && time < from + SECOND).length;
+  const before = median(Array.from({ length: third - 2 }, (_, n) => perSecond(start + (n + 1) * SECOND)));
+  const longest = (status: number) =>
+    crowded.reduce((most, answer) => (answer.status === status ? Math.max(most, answer.durationMs) : most), 0);
   const claims = [
-    atMost(100, 'a refusal takes at most, ms', [figures.refusedMs.most]),
-    atMost(STORE_TIMEOUT, 'an accepted one takes at most, ms', [figures.acceptedMs.most]),
-    atMost(2, 'peak memory meanwhile ÷ before', [(memory[1] ?? Number.NaN) / (memory[0] ?? Number.NaN)]),
-    atLeast(0.9, 'creates a second after it ÷ before', [figures.createsInNextSecond / full]),
+    atLeast(1, 'creates that are refused with 503', [crowded.filter(({ status }) => status === 503).length]),
+    atMost(100, 'a refusal takes at most, ms', [longest(503)]),
+    atMost(STORE_TIMEOUT, 'an accepted one takes at most, ms', [longest(200)]),
+    atMost(2, 'peak memory meanwhile ÷ before', [meanwhile / alone]),
+    atLeast(0.9, 'creates a second after it ÷ before', [perSecond(fall + SECOND) / before]),
   ];
-  console.log(`\n${claimTable(claims)}`);
-  const settings = { third, CLIENTS, CROWD };
-  publish('overload.json', { ...(await circumstances(database)), settings, claims, ...figures });
+  return { database, claims };
 });
 
 async function readLog(file: string): Promise<Answer[]> {
@@ -127,25 +76,4 @@ async function readLog(file: string): Promise<Answer[]> {
     if (durationMs !== undefined) answers.push({ time, status, durationMs });
   }
   return answers;
-}
-
-function within(start: number, end: number) {
-  return ({ time }: Answer) => time >= start && time < end;
-}
-
-/** How many in each second, from a second after the start. */
-function perSecond(answers: readonly Answer[], start: number, seconds: number): number[] {
-  return Array.from(
-    { length: seconds },
-    (_, second) => answers.filter(within(start + (second + 1) * SECOND, start + (second + 2) * SECOND)).length,
-  );
-}
-
-function spread(answers: readonly Answer[]) {
-  const times = answers.map(({ durationMs }) => durationMs);
-  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), most: quantile(times, 1) };
-}
-
-function texts({ p50, p99, most }: ReturnType<typeof spread>): string {
-  return [p50, p99, most].map((ms) => number(ms, 1)).join(' / ');
 }

@@ -1,19 +1,19 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readFile, symlink } from 'node:fs/promises';
-import { get } from 'node:http';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { cpuTime, cpuTimeOfFamily } from '../tooling/linux-process.ts';
-import { markdownTable, number } from '../tooling/markdown-table.ts';
+import { markdownTable } from '../tooling/markdown-table.ts';
 import { positive } from '../tooling/options.ts';
-import { plantStore, type Server, startServer, TOKEN } from '../tooling/server-process.ts';
+import { plantStore, type Server, startServer } from '../tooling/server-process.ts';
 import { type Session, session } from '../tooling/session.ts';
 import { type BenchDatabase, createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
-import { median } from '../tooling/statistics.ts';
-import { writeList } from './import-lists.ts';
-import { runImport } from './import-process.ts';
-import { type Load, runLoad } from './load.ts';
+import { startImport } from './harness/importer.ts';
+import { type Load, runLoad } from './harness/load.ts';
+import { cpuMeter } from './harness/measure.ts';
+import { fill, writeList } from './harness/plants.ts';
+import { pairs, timed } from './harness/rounds.ts';
+import { stream } from './harness/streams.ts';
+import { verdict } from './harness/verdict.ts';
 
 /*
  * npm run bench -- versions BASE [NEW] [--only create,plant] [--target 1,create=1.05,page.time=0.9] [--rounds 7]
@@ -49,7 +49,6 @@ const listed = positive(values.list, 200_000);
 const CONNECTIONS = 64;
 /** Seconds of the same load before each measured one: V8 compiles what is hot, anew for each kind of request. */
 const LEAD_IN = 3;
-const MAX_SPREAD = 0.05;
 const ROOT = join(import.meta.dirname, '..');
 const run = promisify(execFile);
 
@@ -77,15 +76,11 @@ const load =
     });
   };
 
-const stream =
+const streamOf =
   (type: string): Measure =>
-  ({ database }, server) =>
+  ({ database }, server, { signal }) =>
     metered(server, database, async () => {
-      const headers = { Authorization: `Bearer ${TOKEN}`, Accept: type };
-      const [response] = await once(get(`${server.url}/plants`, { headers }), 'response');
-      if (response.statusCode !== 200) throw new Error(`a stream of ${type} got ${response.statusCode}`);
-      await once(response.resume(), 'end');
-      if (!response.complete) throw new Error(`a stream of ${type} was broken off`);
+      await stream(server, '', type, signal);
       return { count: plants };
     });
 
@@ -95,9 +90,8 @@ const importOf =
     lists[format] ??= writeList(format, listed, session);
     const list = await lists[format];
     await startAfresh(database);
-    const environment = { PLANT_STORE_URL: server.url, PLANT_STORE_TOKEN: TOKEN };
     return metered(server, database, async () => {
-      await runImport({ script: join(folder, 'src/import.ts'), environment }, list, session);
+      await startImport(server, list, session, folder).done();
       return { count: listed };
     });
   };
@@ -109,8 +103,8 @@ const groups: Readonly<Record<string, Measure>>[] = [
     plant: load('plant'),
     page: load('GET /plants?limit=20&after={id}'),
     tagged: load('GET /plants?limit=20&after={id}&tag=tag+{tag}'),
-    ndjson: stream('application/x-ndjson'),
-    csv: stream('text/csv'),
+    ndjson: streamOf('application/x-ndjson'),
+    csv: streamOf('text/csv'),
   },
   { create: load('create'), import: importOf('ndjson'), csvImport: importOf('csv') },
 ];
@@ -135,86 +129,46 @@ await session(async (session) => {
   for (const group of groups) {
     const measures = Object.entries(group).filter(([name]) => only.includes(name));
     if (measures.length === 0) continue;
-    if ('plant' in group) for (const { database } of [older, newer]) await fill(database);
-    const control = await pairs('control', older, older, measures, session);
-    const compared = await pairs(`${changed ?? 'this'} ÷ ${base}`, newer, older, measures, session);
-    for (const [name] of measures) {
-      for (const figure of FIGURES) rows.push(judged(`${name}.${figure}`, compared, control));
+    if ('plant' in group) for (const { database } of [older, newer]) await fill(database, plants);
+    const turn =
+      ({ folder, database }: Version) =>
+      async () => {
+        const program = { ...plantStore, script: join(folder, plantStore.script) };
+        const server = await startServer(program, database.url, session);
+        const figures: Record<string, number> = {};
+        for (const [name, measure] of measures) {
+          const measured = Object.entries(await measure({ folder, database }, server, session));
+          for (const [figure, value] of measured) figures[`${name}.${figure}`] = value;
+        }
+        await server.stop();
+        return figures;
+      };
+    const control = await pairs(rounds, 'control', turn(older), turn(older));
+    const compared = await pairs(rounds, `${changed ?? 'these files'} ÷ ${base}`, turn(newer), turn(older));
+    for (const [name, ratios] of Object.entries(compared)) {
+      const { cells, holds } = verdict(ratios, control[name] ?? [], targets.get(name));
+      rows.push([name, ...cells]);
+      if (!holds) process.exitCode = 1;
     }
   }
   const head = ['CPU and time of each, new ÷ old', 'median', 'least', 'most', 'control', 'its spread', 'target', ''];
   console.log(`\n${markdownTable(head, rows)}`);
 });
 
-type Ratios = ReadonlyMap<string, number[]>;
-
-/** In each round both have their turn. @returns the ratios of each figure, by the names of measure and figure */
-async function pairs(
-  what: string,
-  over: Version,
-  under: Version,
-  measures: [string, Measure][],
-  session: Session,
-): Promise<Ratios> {
-  const ratios = new Map<string, number[]>();
-  for (let round = 1; round <= rounds; round++) {
-    const turns: Map<string, Figures>[] = [];
-    for (const index of round % 2 === 1 ? [0, 1] : [1, 0]) {
-      const version = index === 0 ? over : under;
-      const program = { ...plantStore, script: join(version.folder, plantStore.script) };
-      const server = await startServer(program, version.database.url, session);
-      const figures = new Map<string, Figures>();
-      for (const [name, measure] of measures) figures.set(name, await measure(version, server, session));
-      turns[index] = figures;
-      await server.stop();
-    }
-    const said: string[] = [];
-    for (const [name] of measures) {
-      for (const figure of FIGURES) {
-        const ratio = (turns[0]?.get(name)?.[figure] ?? Number.NaN) / (turns[1]?.get(name)?.[figure] ?? Number.NaN);
-        const key = `${name}.${figure}`;
-        ratios.set(key, [...(ratios.get(key) ?? []), ratio]);
-        if (figure === 'cpu') said.push(`${name} ${number(ratio)}`);
-      }
-    }
-    console.error(`${what}, pair ${round}/${rounds}: ${said.join(', ')}`);
-  }
-  return ratios;
-}
-
-function judged(name: string, compared: Ratios, control: Ratios): string[] {
-  const [ratios, chance, target] = [compared.get(name) ?? [], control.get(name) ?? [], targets.get(name)];
-  const spread = median(chance.map((ratio) => Math.abs(ratio - 1)));
-  const row = [median(ratios), Math.min(...ratios), Math.max(...ratios), median(chance), spread].map((n) => number(n));
-  if (target === undefined) return [name, ...row, '', ''];
-  const verdict = spread > MAX_SPREAD ? 'too noisy: repeat' : median(ratios) <= target + spread ? 'yes' : 'NO';
-  if (verdict !== 'yes') process.exitCode = 1;
-  return [name, ...row, number(target), verdict];
-}
-
 /** @param work resolves to how many requests or plants it was, and perhaps to the seconds that it knows better */
 async function metered(
   server: Server,
-  { postmaster }: BenchDatabase,
+  database: BenchDatabase,
   work: () => Promise<{ count: number; took?: number }>,
 ): Promise<Figures> {
-  const cpu = () => ({ service: cpuTime(server.pid).own, postgres: cpuTimeOfFamily(postmaster) });
-  const [before, start] = [cpu(), performance.now()];
-  const { count, took = (performance.now() - start) / 1_000 } = await work();
-  const after = cpu();
-  const each = (seconds: number) => (seconds * 1e6) / count;
-  const [service, postgres] = [each(after.service - before.service), each(after.postgres - before.postgres)];
-  return { cpu: service + postgres, service, postgres, time: each(took) };
-}
-
-async function fill({ query }: BenchDatabase): Promise<void> {
-  await query(
-    `insert into plants (id, name, tag) select n, 'Plant number ' || n, 'tag ' || n % 100
-     from generate_series(1, $1::bigint) as n`,
-    [plants],
-  );
-  await query('vacuum analyze plants');
-  await query('checkpoint');
+  const used = cpuMeter(server, database);
+  let done = { count: 0 } as Awaited<ReturnType<typeof work>>;
+  const elapsed = await timed(async () => {
+    done = await work();
+  });
+  const each = (seconds: number) => (seconds * 1e6) / done.count;
+  const [service, postgres] = [each(used().service), each(used().postgres)];
+  return { cpu: service + postgres, service, postgres, time: each(done.took ?? elapsed) };
 }
 
 /** The files of a commit, with its packages, in the session's folder. */

@@ -7,7 +7,7 @@ export const fastify = Fastify({ logger: true });
 
 export const name = { type: 'string' };
 export const tag = { type: 'string' };
-export const error = { type: 'object', properties: { error: { type: 'integer' }, message: { type: 'string' } } };
+const error = { type: 'object', properties: { error: { type: 'integer' }, message: { type: 'string' } } };
 /** Of the operation that creates a plant. */
 export const schema = {
   body: { type: 'object', properties: { id: { type: 'integer' }, name, tag }, required: ['id', 'name'] },
@@ -25,3 +25,12 @@ fastify.addHook('onRequest', async (request, reply) => {
     return reply.code(401).send({ error: 40100, message: 'unauthorized' });
   }
 });
+
+/** Of the one that reads a plant. */
+export const plantSchema = {
+  params: { type: 'object', properties: { id: { type: 'integer' } } },
+  response: {
+    200: { type: 'object', properties: { id: { type: 'integer' }, name, tag }, required: ['id', 'name'] },
+    404: error,
+  },
+};

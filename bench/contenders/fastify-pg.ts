@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Pool } from 'pg';
-import { error, fastify, type NewPlant, name, schema, tag } from './fastify-app.ts';
+import { fastify, type NewPlant, name, plantSchema, schema, tag } from './fastify-app.ts';
 
 /*
  * What Fastify's documentation recommends: schemas for the body and the answer, a hook for the token, its own logger,
@@ -21,8 +21,6 @@ fastify.post<{ Body: NewPlant }>('/plants', { schema }, async (request, reply) =
   return { name, tag };
 });
 
-const record = { type: 'object', properties: { id: { type: 'integer' }, name, tag }, required: ['id', 'name'] };
-
 interface Row {
   readonly id: string;
   readonly name: string;
@@ -31,30 +29,15 @@ interface Row {
 
 const recordOf = ({ id, name, tag }: Row) => ({ id: Number(id), name, ...(tag !== null && { tag }) });
 
-fastify.get<{ Params: { id: number } }>(
-  '/plants/:id',
-  {
-    schema: {
-      params: { type: 'object', properties: { id: { type: 'integer' } } },
-      response: { 200: record, 404: error },
-    },
-  },
-  async (request, reply) => {
-    const { rows } = await pool.query<Row>('SELECT id, name, tag FROM plants WHERE id = $1', [request.params.id]);
-    if (rows[0] === undefined) return reply.code(404).send({ error: 40401, message: 'not found' });
-    return recordOf(rows[0]);
-  },
-);
+fastify.get<{ Params: { id: number } }>('/plants/:id', { schema: plantSchema }, async (request, reply) => {
+  const { rows } = await pool.query<Row>('SELECT id, name, tag FROM plants WHERE id = $1', [request.params.id]);
+  if (rows[0] === undefined) return reply.code(404).send({ error: 40401, message: 'not found' });
+  return recordOf(rows[0]);
+});
 
 fastify.put<{ Params: { id: number }; Body: Omit<NewPlant, 'id'> }>(
   '/plants/:id',
-  {
-    schema: {
-      params: { type: 'object', properties: { id: { type: 'integer' } } },
-      body: { type: 'object', properties: { name, tag }, required: ['name'] },
-      response: { 200: record, 404: error },
-    },
-  },
+  { schema: { ...plantSchema, body: { type: 'object', properties: { name, tag }, required: ['name'] } } },
   async (request, reply) => {
     const { params, body } = request;
     const { rowCount } = await pool.query('UPDATE plants SET name = $2, tag = $3 WHERE id = $1', [

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { documents as withBenchFigures, withFigures } from '../../bench/figures.ts';
+import { documents as withBenchFigures, withFigures } from '../../bench/harness/documents.ts';
 import { errorKinds } from '../../src/adapters/http/http-errors.ts';
 import { MAX_WAITING } from '../../src/adapters/http/sockets/request-order.ts';
 import { serverLimits } from '../../src/adapters/http/sockets/server.ts';

@@ -16,7 +16,7 @@ interface LockedPackage {
 
 const json = async (path: string) => JSON.parse(await readFile(projectFile(path), 'utf8'));
 
-const folders = ['', 'test/postgres-versions/', 'test/renovate/'];
+const folders = ['', 'test/postgres-versions/', 'test/renovate/', 'bench/contenders/bun/'];
 const lockFiles = folders.map((folder) => `${folder}package-lock.json`);
 
 /** What comes from others. */

@@ -1,19 +1,18 @@
 import { Agent, get } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { TOKEN } from '../tooling/server-process.ts';
+import { TOKEN } from '../../tooling/server-process.ts';
 
 /** One that follows /changes, as a consumer does. */
 export interface Follower {
   /** Resolves to the time of its next change, as performance.now() counts. */
   changed(): Promise<number>;
-  /** How many changes have come. */
-  count(): number;
+  /** Resolves after the signal has aborted. @throws Error if it could not go on */
+  readonly ended: Promise<void>;
 }
 
 /** Starts to follow from the position on, until the signal aborts. */
 export function follow(url: string, after: string, signal: AbortSignal): Follower {
   const agent = new Agent({ keepAlive: true });
-  let count = 0;
   let waiting: ((time: number) => void)[] = [];
 
   async function run(): Promise<void> {
@@ -21,7 +20,6 @@ export function follow(url: string, after: string, signal: AbortSignal): Followe
       const page = await read(url, next, 30, agent, signal);
       next = page.next;
       if (page.changes === 0) continue;
-      count += page.changes;
       const now = performance.now();
       const woken = waiting;
       waiting = [];
@@ -29,12 +27,12 @@ export function follow(url: string, after: string, signal: AbortSignal): Followe
     }
   }
 
-  run()
+  const ended = run()
     .catch((error) => {
       if (!signal.aborted) throw error;
     })
     .finally(() => agent.destroy());
-  return { changed: () => new Promise((resolve) => waiting.push(resolve)), count: () => count };
+  return { changed: () => new Promise((resolve) => waiting.push(resolve)), ended };
 }
 
 /** The position behind all changes that there are. */

@@ -1,28 +1,9 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { TOKEN } from '../tooling/server-process.ts';
-
-const run = promisify(execFile);
-const here = (file: string) => join(import.meta.dirname, file);
-const [, wrkVersion] = /^wrk (\S+)/.exec(spawnSync('wrk', ['-v'], { encoding: 'utf8' }).stdout ?? '') ?? [];
-
-/** Which load generator is used, for people. */
-export const generator = wrkVersion === undefined ? 'bench/load-generator.ts' : `wrk ${wrkVersion}`;
-
-export interface LoadResult {
-  /** Answers of 200 and 204. */
-  readonly answers: number;
-  /** Other answers, and connections that failed. */
-  readonly failures: number;
-  /** Without those of opening the connections. */
-  readonly seconds: number;
-  /** Milliseconds. wrk corrects its own for coordinated omission: a stall counts for the requests it held up, too. */
-  readonly p50: number;
-  readonly p99: number;
-}
+import { TOKEN } from '../../tooling/server-process.ts';
 
 /** Where `{id}` is a random one of the stored ids, `{next}` one after another from 1 on, `{tag}` below 100. */
 const requests = {
@@ -45,6 +26,18 @@ export interface Load {
   readonly signal: AbortSignal;
 }
 
+export interface LoadResult {
+  /** Answers of 200 and 204. */
+  readonly answers: number;
+  /** Other answers, and connections that failed. */
+  readonly failures: number;
+  /** Without those of opening the connections. */
+  readonly seconds: number;
+  /** Milliseconds, corrected for coordinated omission: a stall counts for the requests it held up, too. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
 /**
  * Sends requests over kept-alive connections, each its next one as soon as the last is answered.
  *
@@ -52,26 +45,18 @@ export interface Load {
  */
 export async function runLoad(
   url: string,
-  { request = 'create', plants: stored = 0, connections, seconds, signal }: Load,
+  { request = 'create', plants = 0, connections, seconds, signal }: Load,
 ): Promise<LoadResult> {
-  const [line, plants] = [
-    request in requests ? requests[request as keyof typeof requests] : request,
-    here('plants.txt'),
-  ];
+  const line = request in requests ? requests[request as keyof typeof requests] : request;
   // A quarter of the cores at most: the rest is for the server and the database.
   const threads = Math.min(connections, Math.max(1, Math.floor(availableParallelism() / 4)));
   const seeds = Array.from({ length: threads }, () => String(randomInt(2 ** 47)));
-  const wrk = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--timeout=10s', `-s${here('wrk.lua')}`, url, '--'];
-  const { stdout } =
-    wrkVersion === undefined
-      ? await run(
-          process.execPath,
-          [here('load-generator.ts'), url, `${connections}`, `${seconds}`, plants, TOKEN, line, `${stored}`],
-          {
-            signal,
-          },
-        )
-      : await run('wrk', [...wrk, plants, TOKEN, line, `${stored}`, ...seeds], { signal });
+  const here = (file: string) => join(import.meta.dirname, file);
+  const options = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--timeout=10s', `-s${here('wrk.lua')}`];
+  const script = [here('plants.txt'), TOKEN, line, `${plants}`, ...seeds];
+  const { stdout } = await promisify(execFile)('wrk', [...options, url, '--', ...script], { signal }).catch((error) => {
+    throw error.code === 'ENOENT' ? new Error('the benches need wrk (https://github.com/wg/wrk)') : error;
+  });
   const result: LoadResult = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
   if (result.answers === 0) throw new Error(`${url} has not answered a single request with 200 or 204`);
   return result;
