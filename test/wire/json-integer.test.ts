@@ -15,10 +15,8 @@ test.each([
 
 test.each<[string, string, bigint | undefined]>([
   ['19 digits beyond the range of an int64, which the domain refuses', '-9999999999999999999', -9999999999999999999n],
-  ['zero with a great exponent', '0e999999999', 0n],
   ['zero with a small exponent', '-0.0E-999999999', 0n],
   ['200,000 digits', '9'.repeat(MANY), undefined],
-  ['200,000 trailing zeros', `1${'0'.repeat(MANY)}`, undefined],
   ['200,000 trailing zeros that the exponent takes back', `7${'0'.repeat(MANY)}e-${MANY}`, 7n],
   ['200,000 zeros after the point', `7.${'0'.repeat(MANY)}`, 7n],
   ['200,000 zeros after the point and a one', `7.${'0'.repeat(MANY)}1`, undefined],

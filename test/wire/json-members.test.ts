@@ -50,9 +50,7 @@ test('finds the last member of that name and the other keys, as they were writte
 
 /** Valid objects, damaged in up to three places by what matters in JSON. */
 const marks = fc.constantFrom(...'{}[]",:\\ \n\t\u000001-.e+u', 'true', 'nul', '\\u00', '\uFEFF', '');
-const damages = fc.array(fc.record({ at: fc.nat(200), cut: fc.nat(2), put: marks }), {
-  maxLength: 3,
-});
+const damages = fc.array(fc.record({ at: fc.nat(200), cut: fc.nat(2), put: marks }), { maxLength: 3 });
 const damaged = fc
   .tuple(objects, damages)
   .map(([{ json }, list]) =>
@@ -62,6 +60,7 @@ const damaged = fc
 test('takes a text for JSON exactly if JSON.parse does', () => {
   fc.assert(
     fc.property(fc.oneof(damaged, texts, fc.json()), (text) => {
+      const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
       expect(outcome(() => jsonMembers(text, []) !== undefined)).toBe(outcome(() => isObject(JSON.parse(text))));
     }),
     { numRuns: 4_000 },
@@ -74,8 +73,4 @@ function outcome(read: () => boolean): string {
   } catch (error) {
     return error instanceof SyntaxError ? 'not JSON' : `${error}`;
   }
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

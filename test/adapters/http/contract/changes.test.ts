@@ -124,20 +124,23 @@ test.each<[string, (etag: string) => string, matches: readonly (keyof typeof LET
   },
 );
 
-test.each(['If-Match', 'If-None-Match'])('%s without quotes is the mistake, and nothing happens', async (name) => {
-  const etag = await etagOf('/plants/1');
-  const message = `${name} must be ETags with their double quotes, such as "abc", or *`;
-  for (const value of [etag.slice(1, -1), etag.slice(1), `"x", ${etag.slice(1, -1)}`, '', ',', `*, ${etag}`]) {
-    const headers = { [name]: value };
-    for (const { status, text } of [
-      await put('/plants/1', OTHER, { headers }),
-      await remove('/plants/1', { headers }),
-    ]) {
-      expect([value, status, JSON.parse(text)]).toEqual([value, 400, { error: 40022, message }]);
+test.each(['If-Match', 'If-None-Match'])(
+  '%s without quotes is named as the mistake, and nothing happens',
+  async (name) => {
+    const etag = await etagOf('/plants/1');
+    const message = `${name} must be ETags with their double quotes, such as "abc", or *`;
+    for (const value of [etag.slice(1, -1), etag.slice(1), `"x", ${etag.slice(1, -1)}`, '', ',', `*, ${etag}`]) {
+      const headers = { [name]: value };
+      for (const { status, text } of [
+        await put('/plants/1', OTHER, { headers }),
+        await remove('/plants/1', { headers }),
+      ]) {
+        expect([value, status, JSON.parse(text)]).toEqual([value, 400, { error: 40022, message }]);
+      }
     }
-  }
-  expect(stored.get(1n)).toEqual(FICUS);
-});
+    expect(stored.get(1n)).toEqual(FICUS);
+  },
+);
 
 test.each(['If-Match', 'If-None-Match'])(
   '%s hides neither that there is no such plant nor that it is deleted, and lets it be deleted again',
