@@ -1,8 +1,10 @@
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { readConfig } from '../../src/config/config.ts';
 import { NAMES } from '../../src/config/variables.ts';
 import { codeBlocks } from '../support/documents/markdown.ts';
 import { debianProgram } from '../support/servers/debian-program.ts';
@@ -10,6 +12,16 @@ import { listening } from '../support/servers/local-server.ts';
 import { projectFile, run, temporaryFolder } from '../support/service-process.ts';
 
 /* What a real docker compose makes of docker-compose.yml. */
+
+test('docs/operations.md keeps the token in .env, since every docker compose command needs it', async () => {
+  const blocks = codeBlocks(await readFile(projectFile('docs/operations.md'), 'utf8'));
+  const { text = '' } = blocks.find(({ text }) => text.includes('docker compose up')) ?? {};
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'docker'), '#!/bin/sh\n', { mode: 0o755 });
+  expect(await run('sh', ['-c', text], { PATH: `${folder}:${process.env.PATH}` }, folder)).toMatchObject({ code: 0 });
+  const { tokens } = readConfig(parseEnv(await readFile(join(folder, '.env'), 'utf8')));
+  expect(tokens.full).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+});
 
 test('every variable in .env reaches the service', async () => {
   // Ports are numbers to it, too.

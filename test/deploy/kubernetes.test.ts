@@ -2,8 +2,11 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { management } from '../../src/adapters/http/management.ts';
 import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
 import { NAMES } from '../../src/config/variables.ts';
+import { startServer } from '../support/api-server.ts';
 import {
   checkSchema,
   containerOf,
@@ -14,7 +17,7 @@ import {
 } from '../support/documents/manifests.ts';
 import { projectFile, temporaryFolder } from '../support/service-process.ts';
 
-/* Whether a cluster would take deploy/kubernetes as it is meant, and the service what it is given there. */
+/* Whether a cluster would take deploy/kubernetes as it is meant, the service what it is given there, and who reaches it. */
 
 const { all, only } = await readManifests();
 const [deployment, job, service] = [only('Deployment'), only('Job'), only('Service')];
@@ -23,11 +26,6 @@ describe('every manifest', () => {
   test('fits the schema of its kind', () => {
     expect(all.length).toBeGreaterThan(3);
     for (const manifest of all) checkSchema(manifest);
-  });
-
-  test('that breaks the schema would be found out', () => {
-    const broken = { ...deployment, spec: { ...deployment.spec, replicas: '3' } } as unknown as Manifest;
-    expect(() => checkSchema(broken)).toThrow('data/spec/replicas must be integer');
   });
 
   test('has only fields that its kind knows', async () => {
@@ -114,4 +112,65 @@ describe('the workloads', () => {
     expect(shutdownDelay).toBe(0);
     expect(podOf(deployment).terminationGracePeriodSeconds).toBeGreaterThan(wait + shutdownTimeout / 1_000);
   });
+});
+
+describe('the ports', () => {
+  test('are those where the service listens, and answer where they are probed and scraped', async () => {
+    const { ports, startupProbe, livenessProbe, readinessProbe } = containerOf(deployment);
+    const { annotations = {} } = deployment.spec?.template.metadata ?? {};
+    const endpoints = only('PodMonitor').spec.podMetricsEndpoints;
+    const defaults = readConfig({});
+    expect(ports).toEqual([
+      { name: 'http', containerPort: defaults.api.port },
+      { name: 'management', containerPort: defaults.management.port },
+    ]);
+    expect(annotations).toMatchObject({ 'prometheus.io/port': `${defaults.management.port}` });
+    const probes = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet);
+    expect([...probes, ...(endpoints ?? [])].map((probe) => probe?.port)).toEqual(Array(4).fill('management'));
+    const { url } = await startServer(management({}, async () => '', '0.0.0.0', pino({ level: 'silent' })));
+    const paths = [...probes, endpoints?.[0]].map((probe) => probe?.path);
+    for (const path of [...paths, annotations['prometheus.io/path']]) {
+      expect([path, (await fetch(`${url}${path}`)).status]).toEqual([path, 200]);
+    }
+  });
+
+  test('are reached by the Service, which selects the pods as the Deployment does', () => {
+    const labels = deployment.spec?.template.metadata?.labels;
+    expect(deployment.spec?.selector.matchLabels).toEqual(labels);
+    expect(service.spec?.selector).toEqual(labels);
+    expect(service.spec?.ports?.map(({ targetPort }) => targetPort)).toEqual(['http']);
+    expect(job.spec?.template.metadata?.labels).not.toEqual(labels);
+  });
+
+  test('are open to everybody and to the monitoring only, as the NetworkPolicy says', () => {
+    const { podSelector, policyTypes, ingress } = only('NetworkPolicy').spec ?? {};
+    expect(podSelector).toEqual(deployment.spec?.selector);
+    expect(policyTypes).toEqual(['Ingress']);
+    const monitoring = { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } };
+    expect(ingress).toEqual([
+      { ports: [{ port: 'http' }] },
+      { ports: [{ port: 'management' }], from: [{ namespaceSelector: monitoring }] },
+    ]);
+  });
+});
+
+test('the Ingress leads from the public address to the Service, and lets every request of the API through', async () => {
+  const { metadata, spec } = only('Ingress');
+  const [{ host = '', http } = {}, ...more] = spec?.rules ?? [];
+  expect(more).toEqual([]);
+  const baseUrl = containerOf(deployment).env?.find(({ name }) => name === 'BASE_URL')?.value ?? '';
+  expect(host).toBe(new URL(baseUrl).host);
+  expect(spec?.tls?.[0]?.hosts).toEqual([host]);
+  const backend = { service: { name: service.metadata?.name, port: { name: service.spec?.ports?.[0]?.name } } };
+  expect(http?.paths).toEqual([{ path: '/', pathType: 'Prefix', backend }]);
+
+  const { annotations = {} } = metadata ?? {};
+  const setting = (name: string) => annotations[`nginx.org/${name}`] ?? '';
+  const { bodyLimit, storeTimeout } = readConfig({});
+  expect(Number(/^(\d+)m$/.exec(setting('client-max-body-size'))?.[1]) * 1024 ** 2).toBeGreaterThan(bodyLimit);
+  const { paths } = JSON.parse(await readFile(projectFile('test/golden/openapi.json'), 'utf8'));
+  const wait = paths['/changes'].get.parameters.find(({ name }: { name: string }) => name === 'wait');
+  const longest = wait.schema.maximum + storeTimeout / 1_000;
+  expect(Number(/^(\d+)s$/.exec(setting('proxy-read-timeout'))?.[1])).toBeGreaterThan(longest);
+  expect(setting('proxy-buffering')).toBe('False');
 });

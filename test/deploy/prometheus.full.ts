@@ -1,17 +1,65 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import { freePort } from '../../tooling/free-port.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { alertRules, dashboardQueries } from '../support/monitoring/prometheus.ts';
-import { promtool, startPrometheus } from '../support/monitoring/prometheus-server.ts';
-import { projectFile, run, startService, temporaryFolder } from '../support/service-process.ts';
+import { projectFile, run, startProgram, startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 import { UNHEARD } from '../support/webhooks/webhook-receiver.ts';
 
-/* What the real Prometheus makes of deploy/prometheus.yaml, the alerts, and the queries of the dashboard. */
+/* What the real Prometheus, its programs promtool and prometheus on PATH, makes of deploy/prometheus.yaml, the alerts, and the queries of the dashboard. */
+
+const promtool = (...args: readonly string[]) => run('promtool', args);
+
+interface Series {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: readonly [time: number, value: string];
+}
+
+interface Rule {
+  readonly name: string;
+  /** `unknown` before its first evaluation. */
+  readonly health: 'ok' | 'err' | 'unknown';
+  readonly state: 'inactive' | 'pending' | 'firing';
+}
+
+/**
+ * Starts Prometheus with deploy/prometheus.yaml until the end of the test: scraping one instance, every second.
+ *
+ * @param target the host and port of its metrics
+ */
+async function startPrometheus(target: string) {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'prometheus.yaml');
+  const config = parse(await readFile(projectFile('deploy/prometheus.yaml'), 'utf8'));
+  Object.assign(config.global, { scrape_interval: '1s', evaluation_interval: '1s' });
+  config.scrape_configs[0].static_configs[0].targets = [target];
+  await writeFile(file, stringify(config));
+  await copyFile(projectFile('deploy/prometheus-rules.yaml'), join(folder, 'prometheus-rules.yaml'));
+  const address = `127.0.0.1:${await freePort()}`;
+  const options = [`--config.file=${file}`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=${address}`];
+  const program = startProgram('prometheus', options, { cwd: folder });
+  const get = (path: string) => fetch(`http://${address}${path}`);
+  await program.eventually(async () => (await get('/-/ready').catch(() => undefined))?.ok === true);
+
+  return {
+    /** What a query results in now. @throws Error if Prometheus refuses it */
+    async query(query: string): Promise<Series[]> {
+      const { status, error, data } = await (await get(`/api/v1/query?${new URLSearchParams({ query })}`)).json();
+      if (status !== 'success') throw new Error(`${query}: ${error}`);
+      return data.result;
+    },
+    async rules(): Promise<Rule[]> {
+      const { data } = await (await get('/api/v1/rules')).json();
+      return data.groups.flatMap((group: { rules: Rule[] }) => group.rules);
+    },
+  };
+}
 
 const ALERT_TESTS = projectFile('test/deploy/prometheus-rules.yaml');
 
@@ -58,7 +106,9 @@ describe('Prometheus', () => {
     const isShown = async ({ query, legend }: (typeof panels)[number]) => {
       const labels = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
       const series = await prometheus.query(query);
-      return series.some(({ metric, value }) => Number.isFinite(value) && labels.every((label) => metric[label]));
+      return series.some(
+        ({ metric, value }) => Number.isFinite(Number(value[1])) && labels.every((label) => metric[label]),
+      );
     };
     try {
       await eventually(async () => {
