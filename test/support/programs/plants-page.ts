@@ -1,9 +1,6 @@
 import { join } from 'node:path';
 import axe from 'axe-core';
-import { CompiledQuery } from 'kysely';
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { embeddedDatabase } from '../../../src/adapters/postgres/embedded/embedded-database.ts';
-import { migrateUp } from '../../../src/adapters/postgres/schema/migrator.ts';
 import { TOKEN } from '../api-server.ts';
 import { putEmbeddedDatabase } from '../embedded-template.ts';
 import { eventually } from '../eventually.ts';
@@ -23,35 +20,27 @@ interface OwnService extends Service {
   restart(environment: Record<string, string>): Promise<Service>;
 }
 
-/** Starts it with so many plants, their ids from 1 on. */
-type Start = (count?: number, environment?: Record<string, string>) => Promise<OwnService>;
-
-async function start(folder: string, environment: Record<string, string>): Promise<OwnService> {
+async function start(environment: Record<string, string>): Promise<OwnService> {
+  const folder = await temporaryFolder();
+  const tokens = { ACCESS_TOKENS: TOKEN, READ_TOKENS: READ_TOKEN };
   const restart = (more: Record<string, string>) => startService(folder, { ...tokens, ...environment, ...more });
   return { ...(await restart({})), restart };
 }
 
-const tokens = { ACCESS_TOKENS: TOKEN, READ_TOKENS: READ_TOKEN };
+async function onEmbedded(): Promise<OwnService> {
+  const data = join(await temporaryFolder(), 'data');
+  await putEmbeddedDatabase(data);
+  return start({ DATA_DIR: data });
+}
 
-const onEmbedded: Start = async (count = 0, environment = {}) => {
-  const folder = await temporaryFolder();
-  await putEmbeddedDatabase(join(folder, 'data'));
-  if (count > 0) {
-    const database = await embeddedDatabase(join(folder, 'data'));
-    await migrateUp(database);
-    await database.sql.executeQuery(CompiledQuery.raw(PLANTS(count)));
-    await database.close();
-  }
-  return start(folder, environment);
-};
-
-export const onPostgres: Start = async (count = 0, environment = {}) => {
+/** Starts it with so many plants, their ids from 1 on. */
+export async function onPostgres(count = 0): Promise<OwnService> {
   const database = await migratedDatabase();
   if (count > 0) await database.query(PLANTS(count));
-  return start(await temporaryFolder(), { DATABASE_URL: database.url, ...environment });
-};
+  return start({ DATABASE_URL: database.url });
+}
 
-export const databases: [string, Start][] = [
+export const databases: [string, () => Promise<OwnService>][] = [
   ['the embedded database', onEmbedded],
   ['Postgres', onPostgres],
 ];

@@ -1,143 +1,461 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import { readFile, stat } from 'node:fs/promises';
+import { expect, test } from '@jest/globals';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { apiClient } from '../../../support/api-client.ts';
-import { TOKEN } from '../../../support/api-server.ts';
+import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { forEachTest } from '../../../support/lifetimes.ts';
+import { fakePlants } from '../../../support/fake-plants.ts';
 import {
   cells,
-  databases,
   dialog,
   drop,
+  onPostgres,
   openPlants,
   press,
   row,
   saved,
   says,
+  showsForm,
 } from '../../../support/programs/plants-page.ts';
-import { run, temporaryFolder } from '../../../support/service-process.ts';
 
-/* Lists on the page, in a real Chromium against the whole service: from a spreadsheet, back to it, and in again. */
+/* Lists on the page, in a real Chromium: from a spreadsheet, back to it, and in again, and what goes wrong with them. */
 
-const LINES = 100_000;
+type Stored = Map<bigint, NewPlant | 'deleted'>;
 
-/** As Excel writes it in German, with mistakes in lines 12, 50,002 and 100,001: the first line has the names. */
+const plantsFrom = (count: number): Stored =>
+  new Map(Array.from({ length: count }, (_, n) => [BigInt(n), { id: BigInt(n), name: `Ficus ${n}`, tag: 'tree' }]));
+
+/** The page of a service in memory. */
+async function openPage(stored: Stored = new Map(), bodyLimit?: number, look?: BrowserContextOptions): Promise<Page> {
+  const server = await startApiServer({ plants: fakePlants(stored), ...(bodyLimit && { bodyLimit }) });
+  return (await openPlants(server.url, TOKEN, look)).page;
+}
+
+const button = (page: Page, name: string) => dialog(page).getByRole('button', { name, exact: true });
+
+/** Drops a list, and waits until the dialog shows this of its plants. */
+async function choose(page: Page, name: string, list: string, shown: string): Promise<void> {
+  await drop(page, name, JSON.stringify([list]));
+  await page.locator('#import-plants').getByText(shown).first().waitFor();
+}
+
+async function importList(page: Page, name: string, list: string, shown: string): Promise<void> {
+  await choose(page, name, list, shown);
+  await button(page, 'Import').click();
+}
+
+/** Waits for longer than a busy machine takes for a whole list. @returns how many plants became what */
+async function sums(page: Page): Promise<string | null> {
+  await page.getByText('Import finished').waitFor({ timeout: 300_000 });
+  return page.locator('#import-sums').textContent();
+}
+
+const refused = (page: Page) => saved(page, button(page, 'Download what was refused'));
+
+/** What the dialog for downloads saves. */
+async function download(page: Page): Promise<[name: string, content: string]> {
+  const { name, path } = await saved(page, button(page, 'Download'));
+  return [name, await readFile(path, 'utf8')];
+}
+
+const LINES = 20_000;
+const COLOR = 'grün'.repeat(30);
+
+/** As Excel writes it in German, with mistakes in lines 12, 10,002 and 20,001: the first line has the names. */
 function listFromExcel(): string {
-  const lines = Array.from({ length: LINES }, (_, n) => `Pflanze ${n + 1};${['Baum', 'Kraut'][n % 2]};grün`);
-  lines[10] = ';Baum;grün';
-  lines[50_000] = 'Ficus "alba";Baum;grün';
-  lines[LINES - 1] = 'Letzte;Baum;grün;zu viel';
+  const lines = Array.from({ length: LINES }, (_, n) => `Pflanze ${n + 1};${['Baum', 'Kraut'][n % 2]};${COLOR}`);
+  lines[10] = `;Baum;${COLOR}`;
+  lines[10_000] = `Ficus "alba";Baum;${COLOR}`;
+  lines[LINES - 1] = `Letzte;Baum;${COLOR};zu viel`;
   return `\uFEFFName;tags;Farbe\r\n${lines.join('\r\n')}\r\n`;
 }
 
-/** What somebody does in a spreadsheet: every tag becomes another one. */
-const EDIT = `
-import csv, sys
-rows = list(csv.reader(open(sys.argv[1], encoding='utf-8-sig', newline=''), delimiter=';'))
-for row in rows[1:]: row[2] = row[2].upper()
-csv.writer(open(sys.argv[2], 'w', encoding='utf-8', newline=''), delimiter=';').writerows(rows)`;
-
-/** Longer than a busy machine takes for the whole list. */
-const finished = (page: Page) => page.getByText('Import finished').waitFor({ timeout: 300_000 });
-const sums = (page: Page) => page.locator('#import-sums');
-
-describe.each(databases)('on %s', (_name, start) => {
-  const service = forEachTest(() => start());
-  const others = forEachTest(async () => apiClient(service.apiUrl));
+test('brings a list from a spreadsheet, what was refused of it once it is corrected, and the whole list when it was changed', async () => {
+  const { apiUrl } = await onPostgres();
+  const others = apiClient(apiUrl);
   const stored = async (id: number) => JSON.parse((await others.send('GET', `/plants/${id}`)).body);
+  const { page } = await openPlants(apiUrl, TOKEN, { locale: 'de-DE' });
+  const list = listFromExcel();
+  const prepare = async () => {
+    await drop(page, 'Pflanzen.csv', JSON.stringify([list]));
+    await says(page, 'Ignored: tags, Farbe');
+    await dialog(page).getByLabel('the tag').selectOption('tags');
+    await page.getByText('Ignored: Farbe', { exact: true }).waitFor();
+  };
+  await prepare();
+  await dialog(page).getByLabel('numbered from').fill('1');
+  await page.keyboard.press('Tab');
+  const shown = page.locator('#import-plants tr');
+  await shown.getByText('5Pflanze 5Baum').waitFor();
+  expect(await shown.allTextContents()).toEqual(
+    ['Baum', 'Kraut', 'Baum', 'Kraut', 'Baum'].map((tag, n) => `${n + 1}Pflanze ${n + 1}${tag}`),
+  );
+  expect(await page.locator('#import-refused').inputValue()).toMatch(/^Line 12: name is missing/);
 
-  test('brings a list from a spreadsheet, what was refused of it once it is corrected, and the whole list when it was changed', async () => {
-    const { page } = await openPlants(service.apiUrl, TOKEN, { locale: 'de-DE' });
-    const pressInDialog = (name: string) => dialog(page).getByRole('button', { name, exact: true }).click();
-    const list = listFromExcel();
-    const prepare = async () => {
-      await drop(page, 'Pflanzen.csv', JSON.stringify([list]));
-      await says(page, 'Ignored: tags, Farbe');
-      await dialog(page).getByLabel('the tag').selectOption('tags');
-      await page.getByText('Ignored: Farbe', { exact: true }).waitFor();
-    };
-    await prepare();
-    await dialog(page).getByLabel('numbered from').fill('1');
-    await page.keyboard.press('Tab');
-    const first = page.locator('#import-plants tr');
-    await first.getByText('5Pflanze 5Baum').waitFor();
-    expect(await first.allTextContents()).toEqual(
-      ['Baum', 'Kraut', 'Baum', 'Kraut', 'Baum'].map((tag, n) => `${n + 1}Pflanze ${n + 1}${tag}`),
-    );
-    expect(await page.locator('#import-refused').inputValue()).toMatch(/^Line 12: name is missing/);
+  // Stopped while its third part is on its way.
+  let parts = 0;
+  await page.route(/import\?/, async (route) => {
+    if (++parts === 3) await says(page, 'Import stopped');
+    await route.continue().catch(() => {});
+  });
+  await button(page, 'Import').click();
+  await eventually(() => parts === 3);
+  await button(page, 'Stop').click();
+  await says(page, 'What has been imported stays.');
+  await page.unroute(/import\?/);
+  expect(await stored(1)).toEqual({ id: 1, name: 'Pflanze 1', tag: 'Baum' });
+  await button(page, 'Close').click();
 
-    // Stopped while its third part is on its way.
-    let parts = 0;
-    await page.route(/import\?/, async (route) => {
-      if (++parts === 3) await says(page, 'Import stopped');
-      await route.continue().catch(() => {});
+  // Again, it gets the same ids, also in a page that was loaded again.
+  await page.reload();
+  await prepare();
+  expect(await dialog(page).getByLabel('numbered from').inputValue()).toBe('1');
+  await button(page, 'Import').click();
+  expect(await sums(page)).toMatch(/^20,000 read, [\d,]+ new, [\d,]+ there already, 3 refused$/);
+  const reasons = (await page.locator('#import-refused').inputValue()).split('\n');
+  expect(reasons.map((reason) => reason.split(':')[0])).toEqual(['Line 12', 'Line 10,002', 'Line 20,001', '']);
+
+  const { name, path } = await refused(page);
+  expect(name).toBe('Pflanzen.csv.rejected.csv');
+  const rejected = await readFile(path, 'utf8');
+  expect(rejected.replaceAll(COLOR, 'grün')).toBe(
+    '\uFEFFid;name;tag;Farbe\r\n11;;Baum;grün\r\n10001;Ficus "alba";Baum;grün\r\n20000;Letzte;Baum;grün;zu viel\r\n',
+  );
+  await button(page, 'Close').click();
+  const corrected = rejected.replace(';;', ';Elfte;').replace('"alba"', 'alba').replace(';zu viel', '');
+  await importList(page, 'corrected.csv', corrected, '10001Ficus albaBaum');
+  expect(await sums(page)).toBe('3 read, 3 new');
+  await button(page, 'Close').click();
+  expect(await stored(10_001)).toEqual({ id: 10_001, name: 'Ficus alba', tag: 'Baum' });
+
+  await press(page, 'Download');
+  const [file, csv] = await download(page);
+  expect(file).toBe('plants.csv');
+  expect(csv).toMatch(/^\uFEFFid;name;tag\r\n1;Pflanze 1;Baum\r\n/);
+  expect(csv.split('\r\n')).toHaveLength(LINES + 2);
+  await button(page, 'Close').click();
+
+  // What somebody does in a spreadsheet, and then with nothing but the keyboard, while another page is open.
+  const changed = csv.replace('name', 'plant').replace(/Baum|Kraut/g, (tag) => tag.toUpperCase());
+  const { page: second } = await openPlants(apiUrl);
+  await row(second, 1).waitFor();
+  const hasFocus = (selector: string) => page.evaluate<boolean>(`document.activeElement.matches('${selector}')`);
+  const focusOn = (selector: string) =>
+    eventually(async () => {
+      await page.keyboard.press('Tab');
+      return hasFocus(selector);
     });
-    await pressInDialog('Import');
-    await eventually(() => parts === 3);
-    await pressInDialog('Stop');
-    await says(page, 'What has been imported stays.');
-    await page.unroute(/import\?/);
-    expect(await stored(1)).toEqual({ id: 1, name: 'Pflanze 1', tag: 'Baum' });
-    await pressInDialog('Close');
+  // First of all, since Playwright asks Chromium for this event without waiting: a key pressed at once may come before.
+  const chooser = page.waitForEvent('filechooser');
+  await focusOn('#import-list');
+  await page.keyboard.press('Enter');
+  await eventually(() => hasFocus('#import-file'));
+  await page.keyboard.press('Enter');
+  await (await chooser).setFiles({ name: 'changed.csv', mimeType: 'text/csv', buffer: Buffer.from(changed) });
+  await says(page, 'Ignored: plant');
+  await eventually(() => hasFocus('#import-name'));
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await page.locator('#import-plants').getByText('1Pflanze 1BAUM').waitFor();
+  await focusOn('[name=existing]');
+  await page.keyboard.press('ArrowDown');
+  expect(await dialog(page).getByLabel('are replaced').isChecked()).toBe(true);
+  await focusOn('#import .main');
+  await page.keyboard.press('Enter');
+  expect(await sums(page)).toBe('20,000 read, 20,000 replaced');
+  await row(second, 1).getByText('BAUM').waitFor();
+  expect(await cells(second, 2)).toEqual(['2', 'Pflanze 2', 'KRAUT']);
+  await eventually(() => hasFocus('#import-close'));
+  await page.keyboard.press('Enter');
+  await row(page, 1).getByText('BAUM').waitFor();
+}, 600_000);
 
-    // Again, it gets the same ids, also in a page that was loaded again.
-    await page.reload();
-    await prepare();
-    expect(await dialog(page).getByLabel('numbered from').inputValue()).toBe('1');
-    await pressInDialog('Import');
-    await finished(page);
-    expect(await sums(page).textContent()).toMatch(/^100,000 read, [\d,]+ new, [\d,]+ there already, 3 refused$/);
-    const reasons = (await page.locator('#import-refused').inputValue()).split('\n');
-    expect(reasons.map((reason) => reason.split(':')[0])).toEqual(['Line 12', 'Line 50,002', 'Line 100,001', '']);
+/** By hand less or more: MEGABYTES=2000 npm run test:browser -- plants-lists */
+const MEGABYTES = Number(process.env.MEGABYTES ?? 60);
 
-    const refused = await saved(page, dialog(page).getByRole('button', { name: 'Download what was refused' }));
-    expect(refused.name).toBe('Pflanzen.csv.rejected.csv');
-    const rejected = await readFile(refused.path, 'utf8');
-    expect(rejected).toBe(
-      '\uFEFFid;name;tag;Farbe\r\n11;;Baum;grün\r\n50001;Ficus "alba";Baum;grün\r\n100000;Letzte;Baum;grün;zu viel\r\n',
-    );
-    await pressInDialog('Close');
-    const corrected = rejected.replace(';;', ';Elfte;').replace('"alba"', 'alba').replace(';zu viel', '');
-    await drop(page, 'corrected.csv', JSON.stringify([corrected]));
-    await page.locator('#import-plants').getByText('50001Ficus albaBaum').waitFor();
-    await pressInDialog('Import');
-    await finished(page);
-    expect(await sums(page).textContent()).toBe('3 read, 3 new');
-    await pressInDialog('Close');
-    expect(await stored(50_001)).toEqual({ id: 50_001, name: 'Ficus alba', tag: 'Baum' });
+/** Lines of JSON with names of 100,000 characters, a megabyte. Half of them are refused, and kept for downloading. */
+const TEN_LINES = `Array.from({ length: 10 }, (_, n) => JSON.stringify({ id: n, [n % 2 ? 'nme' : 'name']: 'x'.repeat(99_970) }) + '\\n')`;
 
-    await press(page, 'Download');
-    const all = await saved(page, dialog(page).getByRole('button', { name: 'Download' }));
-    expect(all.name).toBe('plants.csv');
-    const csv = await readFile(all.path, 'utf8');
-    expect(csv.slice(0, 60)).toContain('\uFEFFid;name;tag\r\n1;Pflanze 1;Baum\r\n');
-    expect(csv.split('\r\n')).toHaveLength(LINES + 2);
-    await pressInDialog('Close');
+test(`imports a list of ${MEGABYTES} MB with flat memory`, async () => {
+  const page = await openPage();
+  const devtools = await page.context().newCDPSession(page);
+  const memory = async () => {
+    await devtools.send('HeapProfiler.collectGarbage');
+    const { usedSize, backingStorageSize } = (await devtools.send('Runtime.getHeapUsage')) as Record<string, number>;
+    return ((usedSize ?? 0) + (backingStorageSize ?? 0)) / 1e6;
+  };
+  // The browser has the megabyte once, as it would have a file on the disk.
+  await drop(page, 'long.ndjson', `Array(${MEGABYTES}).fill(new Blob(${TEN_LINES}))`);
+  await page.locator('#import-plants td').first().waitFor();
+  await button(page, 'Import').click();
+  const progress = page.locator('#import-progress');
+  const seen: number[] = [];
+  for (const part of [0.1, 0.5, 0.9]) {
+    await eventually(async () => Number(await progress.getAttribute('value')) > part, 600_000);
+    seen.push(await memory());
+  }
+  expect(await sums(page)).toContain(`${(MEGABYTES * 10).toLocaleString('en')} read`);
+  const [first = 0] = seen;
+  expect(Math.max(...seen)).toBeLessThan(first + 10);
+  expect((await stat((await refused(page)).path)).size).toBeGreaterThan(MEGABYTES * 499_000);
+}, 900_000);
 
-    const changed = join(await temporaryFolder(), 'changed.csv');
-    expect(await run('python3', ['-c', EDIT, all.path, changed])).toMatchObject({ code: 0 });
-    const { page: second } = await openPlants(service.apiUrl);
-    await row(second, 1).waitFor();
-    await press(page, 'Import');
-    await page.setInputFiles('#import-file', changed);
-    await page.locator('#import-plants').getByText('1Pflanze 1BAUM').waitFor();
-    await dialog(page).getByLabel('are replaced').check();
-    await pressInDialog('Import');
-    await finished(page);
-    expect(await sums(page).textContent()).toBe('100,000 read, 100,000 replaced');
-    await row(second, 1).getByText('BAUM').waitFor();
-    expect(await cells(second, 2)).toEqual(['2', 'Pflanze 2', 'KRAUT']);
-    await pressInDialog('Close');
-    await row(page, 1).getByText('BAUM').waitFor();
+test('goes on after a 503, a lost connection and what is no response of the service, and in smaller parts after one that is too slow or too large', async () => {
+  const stored: Stored = new Map();
+  const page = await openPage(stored, 20_000);
+  const answers = [
+    undefined,
+    { status: 503, body: '{"error":50300,"message":"overloaded"}' },
+    { status: 200, body: '{"status":"ok"}' },
+    { status: 408, body: '' },
+  ];
+  await page.route(/import\?(?!.*check)/, async (route) => {
+    if (answers.length === 0) return route.continue();
+    const answer = answers.shift();
+    await (answer ? route.fulfill(answer) : route.abort());
+  });
+  const lines = Array.from({ length: 5_000 }, (_, id) => JSON.stringify({ id, name: `Ficus ${id}` }));
+  await importList(page, 'plants.ndjson', lines.join('\n'), 'Ficus');
+  for (const trouble of [/No connection to the service.*safe/, /50300.*safe/, /200: not a response of this.*safe/]) {
+    await dialog(page).getByText(trouble).waitFor();
+  }
+  expect(await sums(page)).toBe('5,000 read, 5,000 new');
+  expect(stored.size).toBe(5_000);
+  expect(await page.locator('#import-trouble').textContent()).toBe('');
+});
 
-    await page.getByLabel('Name', { exact: true }).first().fill('FICUS alba');
-    await page.getByText('1 plant', { exact: true }).waitFor();
-    expect(await cells(page, 50_001)).toEqual(['50001', 'Ficus alba', 'BAUM']);
-    await press(page, 'Download');
-    await dialog(page).getByText('The plants whose names contain FICUS alba').waitFor();
-    const found = await saved(page, dialog(page).getByRole('button', { name: 'Download' }));
-    expect(await readFile(found.path, 'utf8')).toBe('\uFEFFid;name;tag\r\n50001;Ficus alba;BAUM\r\n');
-  }, 600_000);
+test('goes on in smaller parts where a connection takes a part for so long that it is lost', async () => {
+  const stored: Stored = new Map();
+  const page = await openPage(stored);
+  const lines = [1, 2, 3].map((id) => JSON.stringify({ id, name: 'x'.repeat(100_000) }));
+  await page.clock.install();
+  await page.route(/import\?(?!.*check)/, async (route) => {
+    if ((route.request().postDataBuffer()?.length ?? 0) < 200_000) return route.continue();
+    await page.clock.fastForward(20_000);
+    await route.abort();
+  });
+  await importList(page, 'plants.ndjson', lines.join('\n'), 'x');
+  expect(await sums(page)).toBe('3 read, 3 new');
+  expect([...stored.keys()]).toEqual([1n, 2n, 3n]);
+});
+
+test('imports the list that it shows, also where another one was chosen before and took longer to be read', async () => {
+  const stored: Stored = new Map();
+  const page = await openPage(stored);
+  const slowly = `window.arrayBuffer = Blob.prototype.arrayBuffer;
+    const until = new Promise((resolve) => (window.goOn = resolve));
+    Blob.prototype.arrayBuffer = async function () {
+      const bytes = await window.arrayBuffer.call(this);
+      await until;
+      return bytes;
+    }`;
+  await drop(page, 'slow.csv', `['id,name\\n1,Ficus']`, slowly);
+  await drop(page, 'shown.csv', `['id,name\\n2,Salvia']`, 'Blob.prototype.arrayBuffer = window.arrayBuffer');
+  await page.locator('#import-plants').getByText('2Salvia').waitFor();
+  await page.evaluate('window.goOn()');
+  await button(page, 'Import').click();
+  expect(await sums(page)).toBe('1 read, 1 new');
+  expect([...stored.keys()]).toEqual([2n]);
+});
+
+test('shows a list that is dropped at once after the dialog of another was closed', async () => {
+  const page = await openPage();
+  await choose(page, 'one.csv', 'id,name\n1,Ficus', '1Ficus');
+  await drop(page, 'two.csv', `['id,name\\n2,Salvia']`, `document.querySelector('#import-close').click()`);
+  await page.locator('#import-plants').getByText('2Salvia').waitFor();
+});
+
+test('numbers a list behind all plants, also deleted ones, never to replace one, and the same list, corrected, as before', async () => {
+  const stored: Stored = new Map([...plantsFrom(501), [501n, 'deleted'], [502n, 'deleted']]);
+  const page = await openPage(stored);
+  await choose(page, 'plants.csv', 'name,tag\nSalvia,herb\n,herb', '504Salvia');
+  expect(await dialog(page).getByLabel('numbered from').inputValue()).toBe('504');
+  expect(await dialog(page).getByLabel('are replaced').isVisible()).toBe(false);
+  await button(page, 'Import').click();
+  expect(await sums(page)).toBe('2 read, 1 new, 1 refused');
+  await choose(page, 'plants.csv', 'name,tag\nSalvia,herb\nRosa,herb', '505Rosa');
+  await says(page, 'For another list, 505 is free.');
+  await button(page, 'Import').click();
+  await says(page, '2 read, 1 new, 1 there already');
+  expect(stored.get(505n)).toEqual({ id: 505n, name: 'Rosa', tag: 'herb' });
+});
+
+test('goes on behind a line of JSON that is too large, and keeps it among what was refused; of CSV, says where it cannot go on', async () => {
+  const stored: Stored = new Map();
+  const page = await openPage(stored, 20_000);
+  const lines = ['Ficus', 'x'.repeat(70_000), 'Salvia'].map((name, n) => JSON.stringify({ id: n + 1, name }));
+  await importList(page, 'plants.ndjson', lines.join('\n'), '1Ficus');
+  expect(await sums(page)).toBe('3 read, 2 new, 1 refused');
+  expect(await dialog(page).getByRole('textbox', { name: 'Refused' }).inputValue()).toBe(
+    'Line 2: the record is larger than the service takes\n',
+  );
+  expect(await readFile((await refused(page)).path, 'utf8')).toBe(`${lines[1]}\n`);
+  expect([...stored.keys()]).toEqual([1n, 3n]);
+
+  await importList(page, 'plants.csv', `id,name\n4,Pinus\n5,${'x'.repeat(30_000)}\n6,Abies\n`, '4Pinus');
+  await says(page, 'Line 3 begins a record that is larger than the service takes: is a quote never closed?');
+  await says(page, 'Import stopped');
+  expect([...stored.keys()]).toEqual([1n, 3n, 4n]);
+});
+
+test('says so when a list is none', async () => {
+  const page = await openPage();
+  for (const [_what, content, message] of [
+    [
+      'a workbook',
+      `['PK\\x03\\x04\\x14\\0\\x06']`,
+      'This is no text in UTF-8. In Excel, save the list as “CSV UTF-8”.',
+    ],
+    ['nothing', '[]', 'This list is empty.'],
+    ['UTF-16', `[new Uint8Array([255, 254, 105, 0, 100, 0])]`, 'This is no text in UTF-8.'],
+    ['a line of separators', `[','.repeat(500_000)]`, 'The first line of this list has more than 1000 columns.'],
+    ['names only', `['id,name\\n']`, 'This list has no plants.'],
+  ] as const) {
+    await drop(page, 'list', content);
+    await dialog(page).getByText(message).waitFor();
+  }
+});
+
+test('keeps a text that begins with U+FEFF wherever it stands in the list', async () => {
+  const stored: Stored = new Map();
+  const page = await openPage(stored, 1_000);
+  const lines = Array.from({ length: 200 }, (_, n) => `\uFEFFFicus,${n}`);
+  await importList(page, 'plants.csv', ['name,id', ...lines].join('\n'), 'Ficus');
+  expect(await sums(page)).toBe('200 read, 200 new');
+  expect([...stored.values()].every((plant) => plant !== 'deleted' && plant.name === '\uFEFFFicus')).toBe(true);
+});
+
+test('takes a list without a line of names, and JSON with other members, U+FFFD, or a first line that is no plant', async () => {
+  const stored: Stored = new Map();
+  const page = await openPage(stored);
+  await drop(page, 'plants.csv', `['7,Ficus,tree\\n8,Salvia,herb']`);
+  for (const [label, column] of Object.entries({ 'the id': '7', 'the name': 'Ficus', 'the tag': 'tree' })) {
+    await dialog(page).getByLabel(label).selectOption(column);
+  }
+  await dialog(page).getByLabel('The first line names the columns').uncheck();
+  await page.locator('#import-plants').getByText('7Ficustree').waitFor();
+  await button(page, 'Import').click();
+  expect(await sums(page)).toBe('2 read, 2 new');
+  await importList(page, 'plants', ' {"id":9,"name":"\uFFFD","tags":"conifer"}', '9\uFFFD');
+  await says(page, 'Ignored: tags');
+  await says(page, '1 read, 1 new');
+  await importList(page, 'plants.ndjson', 'null\n{"id":10,"name":"Abies"}', '10Abies');
+  await says(page, '2 read, 1 new, 1 refused');
+  expect([...stored.values()]).toEqual([
+    { id: 7n, name: 'Ficus', tag: 'tree' },
+    { id: 8n, name: 'Salvia', tag: 'herb' },
+    { id: 9n, name: '\uFFFD' },
+    { id: 10n, name: 'Abies' },
+  ]);
+});
+
+test('keeps records that were refused as JSON, with their ids, also those without members, and those of CSV octet for octet', async () => {
+  const page = await openPage();
+  await drop(page, 'plants.ndjson', `['{"tag":"herb"}\\n{}\\n { }\\n']`);
+  await dialog(page).getByLabel('numbered from').fill('7');
+  await dialog(page).getByLabel('numbered from').press('Enter');
+  await sums(page);
+  expect(await readFile((await refused(page)).path, 'utf8')).toBe('{"id":7,"tag":"herb"}\n{"id":8}\n{"id":9 }\n');
+  // A spreadsheet would destroy the texts of an older encoding behind a byte order mark.
+  const list = 'id;name\r\n1;B\xe4renklau\r\n';
+  await drop(page, 'plants.csv', `[Uint8Array.from(${JSON.stringify([...Buffer.from(list, 'latin1')])})]`);
+  await says(page, '1 read, 1 refused');
+  await button(page, 'Import').click();
+  await sums(page);
+  expect(await readFile((await refused(page)).path, 'latin1')).toBe(list);
+});
+
+test('offers only what the token permits, and no list takes the place of an edit', async () => {
+  const permissions = new Set<'read' | 'create' | 'change'>(['read', 'create']);
+  const verifyToken = () => permissions;
+  const server = await startApiServer({ plants: fakePlants(plantsFrom(1)), verifyToken });
+  const { page } = await openPlants(server.url);
+  const list = 'id,name,tag\n0,Salvia,herb\n';
+  const dropList = () => drop(page, 'plants.csv', JSON.stringify([list]));
+  await row(page, 0).waitFor();
+  await choose(page, 'plants.csv', list, 'Salvia');
+  expect(await dialog(page).getByLabel('are replaced').isVisible()).toBe(false);
+  await page.keyboard.press('Escape');
+  await dialog(page).waitFor({ state: 'hidden' });
+  permissions.add('change');
+  await row(page, 0).click();
+  await showsForm(page, { Name: 'Ficus 0' });
+  await dropList();
+  await showsForm(page, { Name: 'Ficus 0' });
+  expect(await dialog(page).getByText('Salvia').count()).toBe(0);
+  await press(page, 'Close');
+  await page.getByLabel('Name', { exact: true }).first().fill('no such plant');
+  await says(page, 'No plants match.');
+  await dropList();
+  await dialog(page).getByLabel('are replaced').waitFor();
+  await page.keyboard.press('Escape');
+  permissions.delete('create');
+  await page.reload();
+  await row(page, 0).waitFor();
+  expect(await page.getByRole('button', { name: 'Import' }).isVisible()).toBe(false);
+  await dropList();
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  await page.getByRole('button', { name: 'Download' }).waitFor();
+});
+
+test('downloads what the filter shows, as the spreadsheets of the country read it, or as lines of JSON', async () => {
+  const stored: Stored = new Map([...plantsFrom(2), [7n, { id: 7n, name: 'Salvia', tag: 'herb' }]]);
+  const german = await openPage(stored, undefined, { locale: 'de-DE' });
+  await row(german, 1).getByRole('button').click();
+  await row(german, 7).waitFor({ state: 'detached' });
+  await press(german, 'Download');
+  await dialog(german).getByText('The plants with the tag tree').waitFor();
+  const csv = '\uFEFFid;name;tag\r\n0;Ficus 0;tree\r\n1;Ficus 1;tree\r\n';
+  expect(await download(german)).toEqual(['plants.csv', csv]);
+  expect(await german.getByText('more than 15 digits').isVisible()).toBe(false);
+
+  const english = await openPage(stored, undefined, { locale: 'en-GB' });
+  await row(english, 7).waitFor();
+  await press(english, 'Download');
+  expect((await download(english))[1]).toContain('\uFEFFid,name,tag\r\n0,Ficus 0,tree\r\n');
+  await dialog(english).getByLabel('JSON').check();
+  const lines = [`{"id":0,"name":"Ficus 0","tag":"tree"}`, `{"id":1,"name":"Ficus 1","tag":"tree"}`];
+  const all = `${lines.join('\n')}\n{"id":7,"name":"Salvia","tag":"herb"}\n`;
+  expect(await download(english)).toEqual(['plants.ndjson', all]);
+  await button(english, 'Close').click();
+
+  // Also with the name that was typed just before.
+  await english.evaluate(`(() => {
+    document.querySelector('#name').value = 'SALVIA';
+    document.querySelector('#name').dispatchEvent(new Event('input', { bubbles: true }));
+    document.querySelector('#download-list').click();
+  })()`);
+  await dialog(english).getByText('The plants whose names contain SALVIA').waitFor();
+  await row(english, 0).waitFor({ state: 'detached' });
+  expect((await download(english))[1]).toBe('{"id":7,"name":"Salvia","tag":"herb"}\n');
+});
+
+test('saves nothing of a download that breaks off or that a proxy responds to, and says so', async () => {
+  const plants = fakePlants(plantsFrom(20_000));
+  let fails = true;
+  const server = await startApiServer({
+    plants: {
+      ...plants,
+      async readBatch(range, count) {
+        if (fails && range.from > 10_000n) throw new Error('a fault');
+        return plants.readBatch(range, count);
+      },
+    },
+  });
+  const { page } = await openPlants(server.url);
+  await row(page, 0).waitFor();
+  await press(page, 'Download');
+  let downloads = 0;
+  page.on('download', () => downloads++);
+  await button(page, 'Download').click();
+  await says(page, 'The connection broke off, so nothing was saved.');
+  const signIn = { body: '<title>Sign in to this network</title>', contentType: 'text/html' };
+  await page.route('**/plants?*', (route) => route.fulfill(signIn), { times: 1 });
+  await button(page, 'Download').click();
+  await says(page, 'The service is not available (200: not a response of this service).');
+  expect(downloads).toBe(0);
+  fails = false;
+  expect((await download(page))[1].split('\r\n')).toHaveLength(20_002);
+  await eventually(() => downloads === 1);
 });

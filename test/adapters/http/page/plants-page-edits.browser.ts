@@ -1,32 +1,23 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { allPermissions } from '../../../../src/application/permissions.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { get, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
-import {
-  dialog,
-  fillIn,
-  onPostgres,
-  openPlants,
-  press,
-  row,
-  says,
-  showsForm,
-} from '../../../support/programs/plants-page.ts';
-import { temporaryFolder } from '../../../support/service-process.ts';
+import { dialog, fillIn, openPlants, press, row, says, showsForm } from '../../../support/programs/plants-page.ts';
 
 /* That what somebody types on the page is not lost, and which ids it proposes. */
 
 const LAST = 2n ** 63n - 1n;
 
-/** A service in memory with these plants. */
-async function startWith(...plants: readonly NewPlant[]) {
+/** The page of a service in memory with these plants. */
+async function openWith(...plants: readonly NewPlant[]) {
   const stored = new Map<bigint, NewPlant | 'deleted'>(plants.map((plant) => [plant.id, plant]));
   const store = fakePlants(stored);
-  return { stored, store, url: (await startApiServer({ plants: store })).url };
+  const { url } = await startApiServer({ plants: store });
+  const { page } = await openPlants(url);
+  return { stored, store, url, page };
 }
 
 /** Opens plant 1 and types, as a user does, of whom browsers ask more than of scripts. */
@@ -47,8 +38,7 @@ function refuse(page: Page): string[] {
 }
 
 test('asks before every Escape that would discard edits', async () => {
-  const { url } = await startWith({ id: 1n, name: 'Ficus' });
-  const { page } = await openPlants(url);
+  const { page } = await openWith({ id: 1n, name: 'Ficus' });
   await edit(page);
   const questions = refuse(page);
   for (const focus of ['#plant-name', '#close', '#plant-name', '#plant-name']) {
@@ -57,13 +47,13 @@ test('asks before every Escape that would discard edits', async () => {
   }
   await dialog(page).getByRole('heading').first().click();
   await page.keyboard.press('Escape');
+  await press(page, 'Close');
   await showsForm(page, { Name: 'Ficus carica' });
-  expect(questions).toEqual(Array(5).fill('Close without saving your changes?'));
+  expect(questions).toEqual(Array(6).fill('Close without saving your changes?'));
 });
 
 test('asks before edits are left by a reload, and not once they are saved', async () => {
-  const { url } = await startWith({ id: 1n, name: 'Ficus' });
-  const { page } = await openPlants(url);
+  const { page } = await openWith({ id: 1n, name: 'Ficus' });
   await edit(page);
   const asked = page.waitForEvent('dialog');
   void page.evaluate('setTimeout(() => location.reload())');
@@ -78,8 +68,7 @@ test('asks before edits are left by a reload, and not once they are saved', asyn
 });
 
 test('takes no more text while it saves, keeps the focus, and takes it again if that fails', async () => {
-  const { stored, url } = await startWith({ id: 1n, name: 'Ficus' });
-  const { page } = await openPlants(url);
+  const { stored, page } = await openWith({ id: 1n, name: 'Ficus' });
   await edit(page);
   const answers = Promise.withResolvers<void>();
   let saves = 0;
@@ -107,8 +96,7 @@ test('takes no more text while it saves, keeps the focus, and takes it again if 
 });
 
 test('is not reached by a link of another page, and asks before a link replaces its token', async () => {
-  const { url } = await startWith({ id: 1n, name: 'Ficus' });
-  const { page: other } = await openPlants(url);
+  const { url, page: other } = await openWith({ id: 1n, name: 'Ficus' });
   await other.goto('data:text/html,<p>another page');
   const follow = async (token: string) => {
     const opened = other.context().waitForEvent('page');
@@ -131,15 +119,12 @@ test('is not reached by a link of another page, and asks before a link replaces 
 });
 
 test('asks for a token above the editor when it is revoked, and saves with the new one', async () => {
-  const file = join(await temporaryFolder(), 'tokens');
-  await writeFile(file, 'a-token-that-is-revoked');
-  const service = await onPostgres(1, { ACCESS_TOKENS_FILE: file });
-  const { page } = await openPlants(service.apiUrl, 'a-token-that-is-revoked');
-  await row(page, 1).click();
-  await fillIn(page, { Name: 'mine' });
-  await writeFile(file, 'a-token-that-is-new');
-  const headers = { Authorization: 'Bearer a-token-that-is-new' };
-  await eventually(async () => (await get(service.apiUrl, '/plants/1', headers)).status === 200);
+  let accepted = TOKEN;
+  const verifyToken = (token: string) => (token === accepted ? allPermissions : undefined);
+  const stored = new Map([[1n, { id: 1n, name: 'Ficus' }]]);
+  const { page } = await openPlants((await startApiServer({ plants: fakePlants(stored), verifyToken })).url);
+  await edit(page);
+  accepted = 'a-token-that-is-new';
   await press(page, 'Save');
   await says(page, 'The service does not accept this token (40101: the access token is not accepted');
   // It is not closed without a token, which would leave nothing to do.
@@ -148,15 +133,14 @@ test('asks for a token above the editor when it is revoked, and saves with the n
   await page.getByLabel('Show the token').check();
   expect(await page.getByLabel('Token', { exact: true }).getAttribute('type')).toBe('text');
   await press(page, 'Show the plants');
-  await row(page, 1).getByText('mine').waitFor();
+  await row(page, 1).getByText('Ficus carica').waitFor();
   await says(page, 'Live');
-  expect(await (await get(service.apiUrl, '/plants/1', headers)).text()).toContain('"name":"mine"');
+  expect(stored.get(1n)).toEqual({ id: 1n, name: 'Ficus carica' });
 });
 
 test('proposes the id after the highest and the deleted ones behind it, and another if somebody else has taken it', async () => {
-  const { stored, url } = await startWith({ id: 1n, name: 'Ficus', tag: 'tree' }, { id: 7n, name: 'Pinus' });
+  const { stored, page } = await openWith({ id: 1n, name: 'Ficus', tag: 'tree' }, { id: 7n, name: 'Pinus' });
   const proposes = (id: string) => showsForm(page, { Id: id });
-  const { page } = await openPlants(url);
   await row(page, 1).getByRole('button').click();
   await row(page, 7).waitFor({ state: 'detached' });
   await press(page, 'Add plant');
@@ -182,20 +166,17 @@ test('proposes the id after the highest and the deleted ones behind it, and anot
 });
 
 test('proposes the time as an id where the last id is taken', async () => {
-  const { url } = await startWith({ id: LAST, name: 'Pinus' });
-  const { page } = await openPlants(url);
-  await row(page, LAST).waitFor();
+  const { page } = await openWith({ id: LAST, name: 'Pinus' });
   const before = Date.now();
   await press(page, 'Add plant');
-  const id = dialog(page).getByLabel('Id', { exact: true });
-  await eventually(async () => (await id.inputValue()) !== '');
-  expect(Number(await id.inputValue())).toBeGreaterThanOrEqual(before);
-  expect(Number(await id.inputValue())).toBeLessThanOrEqual(Date.now());
+  const proposed = async () => Number(await dialog(page).getByLabel('Id', { exact: true }).inputValue());
+  await eventually(async () => (await proposed()) > 0);
+  expect(await proposed()).toBeGreaterThanOrEqual(before);
+  expect(await proposed()).toBeLessThanOrEqual(Date.now());
 });
 
 test('takes an id with spaces around it, and says what an id is', async () => {
-  const { stored, url } = await startWith({ id: 7n, name: 'Ficus' }, { id: 8n, name: 'Pinus' });
-  const { page } = await openPlants(url);
+  const { stored, page } = await openWith({ id: 7n, name: 'Ficus' }, { id: 8n, name: 'Pinus' });
   const from = async (text: string) => {
     await page.getByLabel('From id').fill(text);
     await page.keyboard.press('Enter');
@@ -220,16 +201,29 @@ test('takes an id with spaces around it, and says what an id is', async () => {
 
 test('offers no Save where neither text can be edited, and marks what somebody else has changed', async () => {
   const long = 'n'.repeat(10_001);
-  const { store, url } = await startWith(
+  const theirTag = 'm'.repeat(10_001);
+  const [short, both] = [
     { id: 1n, name: 'Ficus carica', tag: 'tree' },
     { id: 2n, name: long, tag: long },
-  );
-  const { page } = await openPlants(url);
+  ];
+  const { stored, store, page } = await openWith(short, both);
   await row(page, 2).click();
   await says(page, 'only another client can change it');
   await page.getByRole('button', { name: 'Delete …' }).waitFor();
   expect(await page.getByRole('button', { name: 'Save' }).isVisible()).toBe(false);
-  await press(page, 'Close');
+  // It puts no long text back that somebody else has replaced, and lets a short one be edited.
+  await store.replace({ id: 2n, name: 'theirs', tag: theirTag }, () => true);
+  await press(page, 'Delete …');
+  await press(page, 'Delete for good');
+  await says(page, '41200: ');
+  await showsForm(page, { Name: 'theirs', Tag: theirTag.slice(1) });
+  await press(page, 'Delete …');
+  await page.locator('#confirm-name').getByText('theirs').waitFor();
+  await press(page, 'Keep it');
+  await fillIn(page, { Name: 'mine' });
+  await press(page, 'Save');
+  await dialog(page).waitFor({ state: 'hidden' });
+  expect(stored.get(2n)).toEqual({ id: 2n, name: 'mine', tag: theirTag });
 
   await row(page, 1).click();
   await showsForm(page, { Name: 'Ficus carica' });
@@ -241,4 +235,51 @@ test('offers no Save where neither text can be edited, and marks what somebody e
   expect([await marked('del'), await marked('ins')]).toEqual([['carica, mine'], ['benjamina', 'none']]);
   await fillIn(page, { Name: 'Ficus benjamina', Tag: '' });
   expect([await marked('del'), await marked('ins')]).toEqual([[''], ['']]);
+  await fillIn(page, { Name: 'mine', Tag: 'tree' });
+  await press(page, 'Save');
+  await dialog(page).waitFor({ state: 'hidden' });
+  expect(stored.get(1n)).toEqual({ id: 1n, name: 'mine', tag: 'tree' });
+
+  await row(page, 1).click();
+  await showsForm(page, { Name: 'mine' });
+  await store.replace({ id: 1n, name: 'theirs again' }, () => true);
+  await press(page, 'Delete …');
+  await press(page, 'Delete for good');
+  await says(page, '41200: ');
+  await press(page, 'Take what is stored');
+  await showsForm(page, { Name: 'theirs again', Tag: '' });
+  await press(page, 'Close');
+  expect(stored.get(1n)).toEqual({ id: 1n, name: 'theirs again' });
+});
+
+test('chooses by a click, goes on beside a plant that has gone, and saves by Enter', async () => {
+  const { stored, page } = await openWith(...[4n, 5n, 6n, 7n, 8n].map((id) => ({ id, name: 'Ficus' })));
+  const isActive = async (id: number) =>
+    expect(await page.locator('#plants').getAttribute('aria-activedescendant')).toBe(`plant-${id}`);
+  const editsName = () =>
+    eventually(async () => page.evaluate<boolean>("document.activeElement.matches('#plant-name')"));
+  for (const [key, id, next] of [
+    ['ArrowDown', 5, 6],
+    ['ArrowUp', 8, 7],
+  ] as const) {
+    await row(page, id).click();
+    await editsName();
+    await isActive(id);
+    await press(page, 'Delete …');
+    await press(page, 'Delete for good');
+    await row(page, id).waitFor({ state: 'detached' });
+    await page.locator('#plants').press(key);
+    await isActive(next);
+  }
+  await page.keyboard.press('Enter');
+  await showsForm(page, { Name: 'Ficus' });
+  await editsName();
+  await page.keyboard.press('End');
+  await page.keyboard.press('Shift+Enter');
+  await page.keyboard.type('second line');
+  await page.keyboard.press('Enter');
+  await dialog(page).waitFor({ state: 'hidden' });
+  expect(stored.get(7n)).toEqual({ id: 7n, name: 'Ficus\nsecond line' });
+  await page.keyboard.press('Enter');
+  await showsForm(page, { Name: 'Ficus\nsecond line' });
 });

