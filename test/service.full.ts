@@ -1,9 +1,9 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { post, TOKEN } from './support/api-server.ts';
 import { AUDIENCE, ISSUER, signingKey, startIdentityProvider, tokenOf } from './support/servers/identity-provider.ts';
-import { type Service, startService, temporaryFolder } from './support/service-process.ts';
+import { run, type Service, startService, temporaryFolder } from './support/service-process.ts';
 import { migratedDatabase } from './support/test-database.ts';
 
 /* The whole service as its own process: its first start, which takes long, and what takes several starts. */
@@ -11,15 +11,15 @@ import { migratedDatabase } from './support/test-database.ts';
 const create = ({ apiUrl }: Service, token: string) =>
   post(apiUrl, '{"id":1,"name":"Monstera deliciosa"}', { Authorization: `Bearer ${token}` });
 
-test('says what takes the seconds of its first start, also after an interrupted one, or that its database is gone', async () => {
+test('shows a curl command that works as it is, and says what takes the seconds of its first start, also after an interrupted one, or that its database is gone', async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'data/postgres.unfinished/base'), { recursive: true });
   await writeFile(join(folder, 'data/postgres.unfinished/PG_VERSION'), '18\n');
   const creating = 'Creating the embedded database in ./data, which takes some seconds ...\n';
   const first = await startService(folder);
   expect(first.stderr().startsWith(creating)).toBe(true);
-  const token = (await readFile(join(folder, 'data/access-token'), 'utf8')).trim();
-  expect((await create(first, token)).status).toBe(200);
+  const { code, stdout } = await run('sh', ['-c', await first.curl()]);
+  expect([code, JSON.parse(stdout)]).toEqual([0, { name: 'Monstera deliciosa', tag: 'houseplant' }]);
   expect((await readdir(join(folder, 'data'))).sort()).toEqual(['access-token', 'plant-store.db', 'postgres']);
   first.kill('SIGKILL');
   await first.exited;

@@ -5,7 +5,7 @@ import { embeddedFolder } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { samplesIn, sampleValue } from '../support/monitoring/prometheus.ts';
-import { type NamedPipe, namedPipe } from '../support/programs/named-pipe.ts';
+import { namedPipe } from '../support/programs/named-pipe.ts';
 import { type NodeProcess, startMain, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 
@@ -68,8 +68,8 @@ describe('a full disk', () => {
 });
 
 describe('a pipe', () => {
-  /** A pipe that is full, with a reader that does not read. */
-  async function fullPipe(): Promise<NamedPipe> {
+  /** One that is full, with a reader that does not read. */
+  async function fullPipe() {
     const pipe = await namedPipe();
     pipe.fill();
     return pipe;

@@ -1,14 +1,11 @@
 import { type SpawnOptionsWithoutStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NOBODY } from '../../tooling/postgres-server.ts';
-import { TOKEN } from './api-server.ts';
 import { eventually } from './eventually.ts';
 import { atEnd } from './lifetimes.ts';
-import { listening } from './servers/local-server.ts';
 
 /* Programs as processes of their own, which end with the test. */
 
@@ -167,13 +164,4 @@ export async function startService(
   const [, apiUrl = '', managementUrl = ''] = await found(/listens at (\S+), management at (\S+)\n/);
   const curl = async () => (await found(/^(curl .*)\n/m))[1] ?? '';
   return { ...service, apiUrl, managementUrl, curl };
-}
-
-/** How a service ends and what it says if the port of this variable is in use, and what it should say. */
-export async function startOnUsedPort(name: string) {
-  const port = `${await listening(createServer())}`;
-  const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/plants', ACCESS_TOKENS: TOKEN, [name]: port };
-  const { code, stderr } = await startMain(await temporaryFolder(), environment).outcome();
-  const message = `${name} ${port} is in use: stop the process that listens there, or set ${name} to another port`;
-  return { code, stderr, expected: `Plant Store cannot start.\n${message}\n` };
 }
