@@ -8,8 +8,6 @@ import { temporaryFolder } from '../service-process.ts';
 /** The bytes that a pipe of Linux holds. */
 const CAPACITY = 65_536;
 
-export type NamedPipe = Awaited<ReturnType<typeof namedPipe>>;
-
 /** A pipe that others can write to, which is read only when the test says so. */
 export async function namedPipe() {
   const path = join(await temporaryFolder(), 'pipe');
