@@ -19,22 +19,18 @@ test.each([
   ['57P01', 'admin shutdown', 'transient'],
   ['25006', 'read-only', 'transient'],
   ['55000', 'recovery is in progress', 'transient'],
-  ['40001', 'serialization failure', 'transient'],
   ['40P01', 'deadlock', 'transient'],
   ['57014', 'cancelled, or too slow', 'transient'],
   ['55P03', 'lock not available', 'withheld'],
   ['25P04', 'transaction timeout', 'withheld'],
-  ['23514', 'a check of the table', 'refused'],
-  ['22P05', 'untranslatable character', 'refused'],
-  ['54000', 'too large for an index', 'refused'],
   ['P0001', 'an exception of a trigger', 'refused'],
+  ['42601', 'syntax error', 'refused'],
   ['XX000', 'an internal error', 'refused'],
   ['53100', 'a full disk', 'unavailable'],
   ['42P01', 'no such table', 'unavailable'],
   ['3D000', 'no such database', 'unavailable'],
   ['28P01', 'wrong password', 'unavailable'],
   ['42501', 'insufficient privilege', 'unavailable'],
-  ['42601', 'syntax error', 'refused'],
 ])('SQLSTATE %s, %s, means %s', (code, _name, meaning) => expect(classify(postgres(code))).toBe(meaning));
 
 test('takes what connecting fails with for transient, what was refused for good for final, all else for a defect', () => {
@@ -80,20 +76,10 @@ test.each<[string, () => Promise<{ rows: unknown[] }>, unknown]>([
   expect(isOutcomeUnknown(explained)).toBe(reason !== undefined);
 });
 
-test.each([
-  postgres('08006'),
-  postgres('57014'),
-  postgres('28P01'),
-  connectionError(system('ECONNREFUSED')),
-  connectionError(postgres('22023')),
-  noResponse,
-  new MissingRowError('dropped'),
-  new DeadlineError('late'),
-])('tells the port that the store is unavailable for %s', (error) => {
-  expect(toPortError(error)).toMatchObject({ code: 'store_unavailable', cause: error });
-});
-
-test('passes on a defect, a refused value and what is translated already as they are', () => {
+test('tells the port that the store is unavailable, and passes on a defect, a refused value and what is its own', () => {
+  for (const error of [postgres('28P01'), noResponse, new MissingRowError('dropped'), new DeadlineError('late')]) {
+    expect(toPortError(error)).toMatchObject({ code: 'store_unavailable', cause: error });
+  }
   for (const error of [postgres('42601'), postgres('23514'), new PlantStoreError('store_unavailable', 'later')]) {
     expect(toPortError(error)).toBe(error);
   }

@@ -65,11 +65,12 @@ test('sends a call at once, those that come meanwhile as the next batch, and giv
 test('lets requests arrive before a batch takes its own, if it is to, and sends none that was given up meanwhile', async () => {
   const arrived: (() => void)[] = [];
   const letRequestsArrive = () => new Promise<void>((resolve) => arrived.push(resolve));
-  const { add, seen, finish } = setUp({ maxRunning: 3, letRequestsArrive });
+  const { add, seen, waiting, finish } = setUp({ maxRunning: 3, letRequestsArrive });
   const call = openCall();
-  const refused = expect(add('given up', call)).rejects.toThrow('timed out');
+  const refused = ['given up', 'this one, too'].map((item) => expect(add(item, call)).rejects.toThrow('timed out'));
   call.isOpen = false;
-  await refused;
+  await Promise.all(refused);
+  expect(waiting()).toBe(0);
   arrived[0]?.();
   await new Promise(setImmediate);
   const calls = ['a', 'b'].map((item) => add(item));
@@ -149,19 +150,6 @@ test('fails a batch that has another number of results than of calls, instead of
     '1 results for 2 items',
     '1 results for 2 items',
   ]);
-});
-
-test('sends nothing whose call was given up while it was waiting', async () => {
-  const { add, seen, waiting, finish } = setUp();
-  const calls = [add('first')];
-  const givenUp = openCall();
-  const dropped = Promise.allSettled([add('given up', givenUp), add('given up too', givenUp)]);
-  givenUp.isOpen = false;
-  const timedOut = { status: 'rejected', reason: { message: 'the call has timed out' } };
-  expect(await dropped).toMatchObject([timedOut, timedOut]);
-  expect(waiting()).toBe(0);
-  await finish([...calls, add('later')]);
-  expect(seen()).toEqual(['first', 'later']);
 });
 
 test('keeps no timer when all is done', async () => {

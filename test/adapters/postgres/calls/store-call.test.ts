@@ -25,63 +25,47 @@ test('does the work again after a lost connection, and not after a defect', asyn
   await expect(calls()(() => Promise.reject(defect))).rejects.toBe(defect);
 });
 
-test.each<[string, unknown]>([
-  ['a lost connection', new UnknownOutcomeError('lost_connection', 'reset')],
-  ['no response', new UnknownOutcomeError('no_response', 'late')],
-  ['an administrator who ends the connection', Object.assign(new Error(), { severity: 'FATAL', code: '57P01' })],
-  ['a pooler that has lost its server', Object.assign(new Error(), { severity: 'FATAL', code: '08P01' })],
-])('gives no result after %s but one that is right whatever became of it', async (_what, failure) => {
-  for (const result of ['own', 'of another']) {
-    let attempts = 0;
-    const work = async () => {
-      if (attempts++ === 0) throw failure;
-      return result;
-    };
-    const call = calls()(work, (found) => found === 'own');
-    if (result === 'own') expect(await call).toBe('own');
-    else await expect(call).rejects.toMatchObject({ code: 'store_unavailable' });
-    expect(attempts).toBe(2);
-  }
-});
+/** A failure as Postgres or a pooler reports it. */
+const refusal = (severity: string, code: string) => Object.assign(new Error('refused'), { severity, code });
 
-test.each<[string, unknown]>([
-  ['a connection that could not be opened', connectionError(new Error('refused'))],
-  ...['57P03', '08P01'].map((code): [string, unknown] => [
-    `a connection that the server has refused with ${code}`,
-    connectionError(Object.assign(new Error('not now'), { severity: 'FATAL', code })),
-  ]),
-  ['a deadlock', Object.assign(new Error(), { severity: 'ERROR', code: '40P01' })],
-])('gives any result after %s, since nothing was done then', async (_what, failure) => {
+/** What a call resolves to that gets this failure first, and then this result. */
+function after(failure: unknown, result: string): Promise<string> {
   let attempts = 0;
   const work = async () => {
     if (attempts++ === 0) throw failure;
-    return 'of another';
+    return result;
   };
-  expect(await calls()(work, () => false)).toBe('of another');
+  return calls()(work, (found) => found === 'own');
+}
+
+test.each<[string, unknown]>([
+  ['no response', new UnknownOutcomeError('no_response', 'late')],
+  ['an administrator who ends the connection', refusal('FATAL', '57P01')],
+  ['a pooler that has lost its server', refusal('FATAL', '08P01')],
+])('gives no result after %s but one that is right whatever became of it', async (_what, failure) => {
+  expect(await after(failure, 'own')).toBe('own');
+  await expect(after(failure, 'of another')).rejects.toMatchObject({ code: 'store_unavailable' });
 });
 
-test('waits for the schema before the work', async () => {
+test.each<[string, unknown]>([
+  ['a connection that the server has refused', connectionError(refusal('FATAL', '08P01'))],
+  ['a deadlock', refusal('ERROR', '40P01')],
+])('gives any result after %s, since nothing was done then', async (_what, failure) => {
+  expect(await after(failure, 'of another')).toBe('of another');
+});
+
+test('waits for the schema before the work, and begins none if the deadline has passed by then', async () => {
   const ready = Promise.withResolvers<void>();
   const done: string[] = [];
-  const callStore = storeCalls({ schemaReady: () => ready.promise, timeout: 60_000 });
-  const call = callStore(async () => done.push('work'));
+  const callWithin = (timeout: number) => storeCalls({ schemaReady: () => ready.promise, timeout });
+  const call = callWithin(60_000)(async () => done.push('work'));
+  const late = callWithin(10)(async () => done.push('too late'));
+  await expect(late).rejects.toMatchObject({ code: 'store_unavailable' });
   done.push('schema');
   ready.resolve();
   await call;
-  expect(done).toEqual(['schema', 'work']);
-});
-
-test('begins no work of a call whose deadline has passed before the schema was ready', async () => {
-  const ready = Promise.withResolvers<void>();
-  const callStore = storeCalls({ schemaReady: () => ready.promise, timeout: 10 });
-  let hasBegun = false;
-  const call = callStore(async () => {
-    hasBegun = true;
-  });
-  await expect(call).rejects.toMatchObject({ code: 'store_unavailable' });
-  ready.resolve();
   await new Promise(setImmediate);
-  expect(hasBegun).toBe(false);
+  expect(done).toEqual(['schema', 'work']);
 });
 
 test('gives up each call at the deadline, tells the work so, and keeps those that have time', async () => {
