@@ -4,7 +4,7 @@ import { plantStore, startServer } from '../tooling/server-process.ts';
 import { createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
 import { median } from '../tooling/statistics.ts';
 import { atMost } from './harness/claims.ts';
-import { startImport, whileImporting } from './harness/importer.ts';
+import { startImport } from './harness/importer.ts';
 import { MIB } from './harness/measure.ts';
 import { writeList } from './harness/plants.ts';
 import { inRounds, timed } from './harness/rounds.ts';
@@ -43,18 +43,20 @@ await scenario(
 
     const list = await writeList('ndjson', long, session);
     const samples: { time: number; import: number; service: number }[] = [];
-    let took = 0;
+    const start = performance.now();
+    const elapsed = () => (performance.now() - start) / 1_000;
     await rate(async () => {
       const importing = startImport(server, list, session);
-      await whileImporting(importing, (time) => {
-        took = time;
+      const sampling = setInterval(() => {
         const [mine = Number.NaN, service = Number.NaN] = [importing, server].map(
           ({ pid }) => residentMemory(pid, 'now') / MIB,
         );
         // It may have ended just now.
-        if (!Number.isNaN(mine)) samples.push({ time, import: mine, service });
-      });
+        if (!Number.isNaN(mine)) samples.push({ time: elapsed(), import: mine, service });
+      }, 500);
+      await importing.done().finally(() => clearInterval(sampling));
     }, long);
+    const took = elapsed();
     const growth = (of: 'import' | 'service') => {
       const between = (from: number, to: number) =>
         median(samples.filter(({ time }) => time > from * took && time <= to * took).map((sample) => sample[of]));

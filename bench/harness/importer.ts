@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Server, TOKEN } from '../../tooling/server-process.ts';
 import type { Session } from '../../tooling/session.ts';
 
@@ -30,7 +29,6 @@ export function startImport(
   session.opened.defer(stop);
   return {
     pid: child.pid ?? 0,
-    isRunning: () => child.exitCode === null && child.signalCode === null,
     /** Resolves when it has ended. @throws Error unless all plants are in the store */
     async done(): Promise<void> {
       const [code] = await ended;
@@ -38,18 +36,4 @@ export function startImport(
     },
     stop,
   };
-}
-
-/** Waits for an import. @param onSample called twice a second with the seconds since the start */
-export async function whileImporting(
-  { isRunning, done }: ReturnType<typeof startImport>,
-  onSample: (time: number) => void,
-): Promise<void> {
-  const ended = done();
-  const start = performance.now();
-  while (isRunning()) {
-    await Promise.race([ended, sleep(500)]);
-    onSample((performance.now() - start) / 1_000);
-  }
-  await ended;
 }
