@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { documents as withBenchFigures, withFigures } from '../../bench/harness/documents.ts';
@@ -7,13 +7,19 @@ import { MAX_WAITING } from '../../src/adapters/http/sockets/request-order.ts';
 import { serverLimits } from '../../src/adapters/http/sockets/server.ts';
 import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
 import { NAMES } from '../../src/config/variables.ts';
-import { documents } from '../support/documents/documents.ts';
 import { anchors, codeBlocks, linkTargets, tableRows } from '../support/documents/markdown.ts';
 import { projectFile } from '../support/service-process.ts';
 
 /* What the documents say holds: links lead somewhere, tables match the code, and figures are those of the benches. */
 
 const read = (document: string) => readFileSync(projectFile(document), 'utf8');
+/** The paths of all documents. */
+const documents = ['.', 'docs', 'bench', 'examples', 'test', 'test/faults', 'test/hostile'].flatMap((folder) =>
+  readdirSync(projectFile(folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name)),
+);
+
 const scripts = ['package.json', 'examples/client/package.json'].flatMap((file) =>
   Object.keys(JSON.parse(read(file)).scripts),
 );
@@ -113,18 +119,6 @@ test.each(['test/faults/README.md', 'test/hostile/README.md', 'docs/security.md'
   },
 );
 
-test('test/README.md names only helpers that there are', () => {
-  const rows = tableRows(read('test/README.md'), 'to test');
-  expect(rows.length).toBeGreaterThan(10);
-  for (const [, helpers = ''] of rows) {
-    for (const [, names = '', file] of helpers.matchAll(/([^;()]*)\(`([\w/-]+\.ts)`\)/g)) {
-      const code = read(`test/support/${file}`);
-      for (const [, name] of names.matchAll(/`(\w+)`/g))
-        expect(code).toMatch(new RegExp(`^export .*\\b${name}\\b`, 'm'));
-    }
-  }
-});
-
 test('docs/errors.md lists exactly the errors that are sent', () => {
   const listed = tableRows(read('docs/errors.md'), 'error').map(([number]) => Number(number));
   // Several causes can share a number.
@@ -141,10 +135,30 @@ test('docs/operations.md lists exactly the operations that the log and the metri
   );
 });
 
-test('docs/reading.md shows the code of the client that keeps ids exact', () => {
-  const [, file = '', code = ''] = /```ts\n\/\/ (.*)\n([\s\S]*?)```/.exec(read('docs/reading.md')) ?? [];
-  expect(code).not.toBe('');
-  expect(read(file)).toContain(code);
+test('README.md begins with the two commands that start the service and run the tests', () => {
+  const commands = codeBlocks(read('README.md')).map(({ text }) => text.trim());
+  expect(commands.slice(0, 2)).toEqual(['npm ci --omit=dev && npm start', 'npm ci && npm test']);
+});
+
+test('README.md gives the defaults that hold', () => {
+  const given = Object.fromEntries(
+    tableRows(read('README.md'), 'variable').map(([name = '', value = '']) => [name, value]),
+  );
+  expect(Object.keys(given)).toContain('DATABASE_URL');
+  expect(readConfig(given)).toEqual({ ...readConfig({}), readTokens: expect.any(Function) });
+});
+
+test.each([
+  ['README.md', 2],
+  ['docs/reading.md', 1],
+])('%s shows code as it is, but for its comments', (document, parts) => {
+  const withoutComments = (code: string) => code.replace(/^ *\/\*\*[\s\S]*?\*\/\n/gm, '');
+  const shown = codeBlocks(read(document)).find(({ language }) => language === 'ts')?.text ?? '';
+  const files = shown.split(/^(?=\/\/ \S+\.ts$)/m).map((part) => /^\/\/ (\S+)\n(.*)$/s.exec(part) ?? []);
+  expect(files).toHaveLength(parts);
+  for (const [, file = '', code = ''] of files) {
+    expect(withoutComments(read(file))).toContain(withoutComments(code).trim());
+  }
 });
 
 test('docs/security.md has the limits that hold', () => {

@@ -42,11 +42,6 @@ export function anchors(document: string): string[] {
   return kept.map((title) => title.replaceAll(' ', '-'));
 }
 
-/** What it says in code marks, outside of blocks. */
-export function inlineCode(document: string): string[] {
-  return [...document.replace(FENCED, '').matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
-}
-
 /** The cells of the rows of the table whose first column is headed so. */
 export function tableRows(document: string, heading: string): string[][] {
   const [table = ''] = new RegExp(`(?<=^\\| ${heading} \\|.*\\n\\|[ |-]*\\n)(?:\\|.*\\n)+`, 'm').exec(document) ?? [];
