@@ -6,7 +6,7 @@ import { plantPurge } from '../../src/adapters/postgres/changes/plant-purge.ts';
 import { markdownTable } from '../../tooling/markdown-table.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
-import { sendRandomRequests } from '../support/faults/random-requests.ts';
+import { allDefinite, sendRandomRequests } from '../support/faults/random-requests.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
@@ -121,3 +121,15 @@ test.each(Array.from({ length: globalThis.faultRounds }, (_, n) => n + 1))(
     expect(Math.min(cut, late, frozen, purged)).toBeGreaterThan(0);
   },
 );
+
+test('without a fault every answer is definite and right, and there are all kinds of them', async () => {
+  const { url } = await migratedDatabase(postgres.url);
+  // A busy machine is no fault.
+  const patient = { ...environment, DATABASE_URL: url, STATEMENT_TIMEOUT: '20s', STORE_TIMEOUT: '60s' };
+  const start = async () => startService(await temporaryFolder(), patient);
+  const clients = (await Promise.all([start(), start()])).map(({ apiUrl }) => apiClient(apiUrl));
+  const { counts, contradictions } = await sendRandomRequests(clients, (requests) => requests >= 10_000);
+  for (const client of clients) client.close();
+  expect([...counts.keys()].sort()).toEqual(allDefinite);
+  expect(contradictions(await storedPlantsAt(url))).toEqual([]);
+});
