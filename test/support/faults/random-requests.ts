@@ -67,6 +67,8 @@ const definiteOutcomes: Record<string, (before: State, sent: Sent) => State | un
   ...Object.fromEntries(['GET', 'PUT'].map((method) => [`${method} 41000`, onlyIf((before) => before === 'deleted')])),
 };
 
+export const allDefinite: readonly string[] = Object.keys(definiteOutcomes).sort();
+
 /** What may still happen, at any later time, after 503. */
 const successes: Record<string, string> = {
   POST: 'POST 200',
