@@ -20,24 +20,14 @@ test('shows what is pending, and applies every migration once, however many run 
   expect(await server.query('select name from kysely_migration order by name')).toEqual(ALL.map((name) => ({ name })));
 });
 
-test('status names what a newer version has applied, and up leaves it alone', async () => {
-  const server = await migratedDatabase();
-  await server.query(`insert into kysely_migration values ('9999_future', '2099-01-01T00:00:00.000Z')`);
-  const table = () => server.query('select * from kysely_migration order by name');
-  const before = await table();
-  const environment = { DATABASE_URL: server.url };
-  expect(await runMigrate(environment)).toEqual({ code: 0, stdout: 'nothing to do\n', stderr: '' });
-  const { stdout } = await runMigrate(environment, 'status');
-  expect(stdout).toBe(`${APPLIED}9999_future: applied by a newer version\n`);
-  expect(await table()).toEqual(before);
-});
-
-test('status says what is applied; down takes it back, and deletes plants only if it is told to', async () => {
+test('status says what is applied, also by a newer version; down takes it back, and deletes plants only if it is told to', async () => {
   const server = await migratedDatabase();
   const migrate = (...args: string[]) => runMigrate({ DATABASE_URL: server.url }, ...args);
   const succeeded = (stdout: string) => ({ code: 0, stdout, stderr: '' });
   await server.query("insert into plants values (1, 'Monstera deliciosa')");
-  expect(await migrate('status')).toEqual(succeeded(APPLIED));
+  await server.query(`insert into kysely_migration values ('9999_future', '2099-01-01T00:00:00.000Z')`);
+  expect(await migrate('status')).toEqual(succeeded(`${APPLIED}9999_future: applied by a newer version\n`));
+  await server.query(`delete from kysely_migration where name = '9999_future'`);
   for (const name of laterThan(FIRST).toReversed()) {
     expect(await migrate('down')).toEqual(succeeded(`${name}: reverted\n`));
   }
@@ -55,16 +45,7 @@ test('renew-feed needs the tables', async () => {
   expect(await runMigrate({ DATABASE_URL: server.url }, 'renew-feed')).toEqual(outcome);
 });
 
-test.each([
-  ['renew-feed --delete-plants'],
-  ['up down'],
-  ['up --delete-plants'],
-  ['--delete-plants'],
-  ['down --delete-plants --delete-plants'],
-])('refuses %s and says where help is', async (line) => {
-  expect(await runMigrate({}, ...line.split(' '))).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: `${line} is not a command of migrations\nFor help: npm run migrate -- --help\n`,
-  });
+test.each(['renew-feed --delete-plants', '--delete-plants'])('refuses %s and says where help is', async (line) => {
+  const stderr = `${line} is not a command of migrations\nFor help: npm run migrate -- --help\n`;
+  expect(await runMigrate({}, ...line.split(' '))).toEqual({ code: 1, stdout: '', stderr });
 });

@@ -98,7 +98,6 @@ async function locked(id: number): Promise<() => Promise<void>> {
 }
 
 test.each([
-  ['SIGINT', { code: 130, signal: null }, 'Stopping; a second signal stops at once.\n'],
   ['SIGTERM', { code: 143, signal: null }, 'Stopping; a second signal stops at once.\n'],
   ['SIGKILL', { code: null, signal: 'SIGKILL' }, ''],
 ] as const)(

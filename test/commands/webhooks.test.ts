@@ -27,11 +27,7 @@ test('over TLS, sends only to whom Node.js or the authorities of NODE_EXTRA_CA_C
   const { url: DATABASE_URL } = await migratedDatabase();
   const service = await startService(folder, { DATABASE_URL, ACCESS_TOKENS: TOKEN, NODE_EXTRA_CA_CERTS, ...webhooks });
   expect(await sendTo(service)(...create(1n))).toBe(200);
-  const failures = () =>
-    service
-      .stdout()
-      .match(/"reason":"[^"]*"/g)
-      ?.toSorted() ?? [];
+  const failures = () => (service.stdout().match(/"reason":"[^"]*"/g) ?? []).toSorted();
   await eventually(() => certified.received.length === 1 && failures().length === 2);
   expect(failures()).toEqual([
     expect.stringContaining("Hostname/IP does not match certificate's altnames"),
@@ -83,9 +79,7 @@ test('an endpoint whose position is one of another table is not resumed, and the
     values ('${endpointName(receiver.url)}', 'change_feed'::regclass, 0, 0, 'it responded with 500')`);
   const args = [projectFile('src/webhooks.ts'), 'resume', receiver.url];
   const outcome = await startNode(args, await temporaryFolder(), { DATABASE_URL }).outcome();
-  const stderr = expect.stringContaining(
-    'cannot go on, since the table plants is another one than that of its position',
-  );
+  const stderr = expect.stringContaining('the table plants is another one than that of its position');
   expect(outcome).toMatchObject({ code: 1, stderr });
 });
 
@@ -115,8 +109,5 @@ test('a table that Citus distributes stops the start, since it has no feed', asy
   const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
   const service = startMain(await temporaryFolder(), environment);
   expect(await service.exited).toEqual({ code: 1, signal: null });
-  expect(service.stderr()).toContain(
-    'Webhooks need the feed of changes, which a table that Citus distributes does not have: ' +
-      'unset WEBHOOK_URLS and WEBHOOKS_FILE.',
-  );
+  expect(service.stderr()).toMatch(/Webhooks need the feed .* Citus .*: unset WEBHOOK_URLS and WEBHOOKS_FILE\./);
 });
