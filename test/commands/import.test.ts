@@ -37,6 +37,23 @@ const list = async (name: string, content: string | Buffer) => {
   return name;
 };
 const rejected = (name: string) => readFile(join(folder, `${name}.rejected.${name.split('.')[1]}`), 'utf8');
+/** An import whose first plants are not added before it is told to go on. */
+async function heldImport(file: string, bodyLimit: number) {
+  const held = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const { add } = fakePlants(stored);
+  await serve(bodyLimit, {
+    async add(plant) {
+      begun.resolve();
+      await held.promise;
+      return add(plant);
+    },
+  });
+  const importing = startImport([file], folder, environment());
+  await begun.promise;
+  return { importing, goOn: held.resolve };
+}
+
 const requests = () => server.lines.filter((line) => line.includes('importPlants')).map((line) => JSON.parse(line));
 
 describe('of a list', () => {
@@ -62,7 +79,7 @@ describe('of a list', () => {
     expect(stored.get(1n)).toMatchObject({ name: 'other' });
   });
 
-  test('shows what is refused and ignored, and keeps what is refused as it was, to be corrected and imported', async () => {
+  test('shows what is refused, the first ten, and ignored, and keeps what is refused as it was, to be corrected and imported', async () => {
     const file = await list('plants.csv', '\uFEFFid;name;colour\r\n1;a;\r\n1;"b\n""c""";red\r\n1,5;d\r\n2;e');
     const { code, stdout, stderr } = await run(file);
     expect([code, counts(stdout)]).toEqual([2, { created: 2, changed: 0, unchanged: 0, refused: 2 }]);
@@ -74,6 +91,10 @@ describe('of a list', () => {
     expect(await run(await list('corrected.csv', corrected))).toMatchObject({ code: 0 });
     expect(stored.get(3n)).toEqual({ id: 3n, name: 'b\n"c"' });
     expect((await readdir(folder)).sort()).toEqual(['corrected.csv', 'plants.csv', 'plants.csv.rejected.csv']);
+
+    const many = await run(await list('many.csv', `id,name\n${',a\n'.repeat(50)}`));
+    expect(many.stderr.match(/id is missing/g)).toHaveLength(10);
+    expect((await rejected('many.csv')).split('\n')).toHaveLength(52);
   });
 
   test('leaves the corrections of what was refused as they are, until something else is refused', async () => {
@@ -131,12 +152,6 @@ describe('of a list', () => {
     expect(await rejected(table)).toBe(`id;name;tag\n${last};;x\n;b;y\n`);
   });
 
-  test('shows the first ten refusals only', async () => {
-    const { stderr } = await run(await list('plants.csv', `id,name\n${',a\n'.repeat(50)}`));
-    expect(stderr.match(/id is missing/g)).toHaveLength(10);
-    expect((await rejected('plants.csv')).split('\n')).toHaveLength(52);
-  });
-
   test('that is empty, or cannot be read as a whole, says so', async () => {
     for (const [name, content] of Object.entries({ 'a.csv': '', 'b.ndjson': '', 'c.ndjson': '\uFEFF\r\n \n' })) {
       expect(await run(await list(name, content))).toMatchObject({ code: 1, stderr: 'the list is empty\n' });
@@ -186,6 +201,13 @@ describe('in parts', () => {
   });
 });
 
+test('shows how to use it when it is asked to', async () => {
+  const help = await run('a.csv', 'b.csv', '--help');
+  expect(help).toMatchObject({ code: 0, stderr: '' });
+  expect(await run('-h')).toEqual(help);
+  expect(help.stdout).toMatch(/^Usage: npm run import -- FILE .*--replace.*--check.*130/s);
+});
+
 test('sends a part again after 503, after half an error, after a lost connection, and smaller after 408 and 413', async () => {
   const responses: [number, string][] = [];
   const sizes: number[] = [];
@@ -231,13 +253,6 @@ test('imports every line that the limit has room for, with its line feed', async
   }
 });
 
-test('ends, saying why, if no part is small enough', async () => {
-  const proxy = createServer((request, response) => request.resume().on('end', () => response.writeHead(413).end()));
-  const url = `http://127.0.0.1:${await listening(proxy)}`;
-  const { code, stderr } = await runImport([await list('plants.csv', 'id,name\n1,a\n')], folder, environment(url));
-  expect([code, stderr]).toEqual([1, 'line 1: the service takes no part of the list, however small\n']);
-});
-
 test('takes a record for the same wherever a part begins', async () => {
   await serve(100);
   const names = ['\uFEFFRosa', '\uFEFF', 'a', 'Monstera'];
@@ -256,40 +271,12 @@ test('takes a record for the same wherever a part begins', async () => {
   expect(counts((await run(ndjson)).stdout)).toMatchObject({ created: 50, refused: 150 });
 });
 
-test('ends at once at a redirect, which no repetition changes', async () => {
-  const Location = 'https://plants.example/import';
-  const proxy = createServer((_request, response) => response.writeHead(301, { Location }).end());
-  const url = `http://127.0.0.1:${await listening(proxy)}`;
-  const { code, stderr } = await runImport([EXAMPLES], folder, environment(url));
-  expect([code, stderr]).toEqual([1, `${url} is not a Plant Store: it says 301 ${Location}\n`]);
-});
-
-test.each(['localhost:3000', 'ftp://plants.example', 'http://user:password@plants.example'])(
-  'refuses %s as a URL, and says what it must be',
-  async (url) => {
-    const { code, stderr } = await runImport([await list('plants.csv', 'id,name\n1,a\n')], folder, environment(url));
-    const rule = 'PLANT_STORE_URL must be an http:// or https:// URL without a user and a password\n';
-    expect([code, stderr]).toEqual([1, rule]);
-  },
-);
-
 test('finishes the part that was sent when it is interrupted, and does the rest when it is run again', async () => {
-  const held: (() => void)[] = [];
-  let isHeld = true;
-  const { add } = fakePlants(stored);
-  await serve(1_000, {
-    async add(plant) {
-      if (isHeld) await new Promise<void>((resolve) => held.push(resolve));
-      return add(plant);
-    },
-  });
   const file = await list('plants.csv', `id,name\n${Array.from({ length: 1_000 }, (_, n) => `${n},a\n`).join('')}`);
-  const importing = startImport([file], folder, environment());
-  while (held.length === 0) await new Promise(setImmediate);
+  const { importing, goOn } = await heldImport(file, 1_000);
   importing.kill('SIGINT');
   await importing.until(() => importing.stderr().includes('a second signal stops at once'));
-  isHeld = false;
-  for (const go of held) go();
+  goOn();
   expect(await importing.exited).toEqual({ code: 130, signal: null });
   const { created = 0 } = counts(importing.stdout());
   expect(created).toBe(stored.size);
@@ -302,23 +289,12 @@ test.each([
   ['grows', (file: string, content: string) => appendFile(file, content)],
   ['becomes shorter', (file: string) => truncate(file, 3_500_300)],
 ])('of a list that %s while it is read, stores no half of a record, and says what has happened', async (_, change) => {
-  const held: (() => void)[] = [];
-  let isHeld = true;
-  const { add } = fakePlants(stored);
-  await serve(1024 ** 2, {
-    async add(plant) {
-      if (isHeld) await new Promise<void>((resolve) => held.push(resolve));
-      return add(plant);
-    },
-  });
   const name = 'a'.repeat(1_000);
   const content = `name,id\n${Array.from({ length: 4_000 }, (_, n) => `${name},${n + 100_000}\n`).join('')}`;
   const file = await list('plants.csv', content.slice(0, -3));
-  const importing = startImport([file], folder, environment());
-  while (held.length === 0) await new Promise(setImmediate);
+  const { importing, goOn } = await heldImport(file, 1024 ** 2);
   await change(join(folder, file), content.slice(-3));
-  isHeld = false;
-  for (const go of held) go();
+  goOn();
   const { code, stdout, stderr } = await importing.outcome();
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^plants.csv has changed while it was read \(it had /m)]);
   expect(counts(stdout).created).toBe(stored.size);
@@ -364,6 +340,10 @@ describe('the service', () => {
       { PLANT_STORE_URL: 'http://127.0.0.1:1', PLANT_STORE_TOKEN: `"${TOKEN}"` },
       'PLANT_STORE_TOKEN must not have quotes around it',
     ],
+    [
+      { PLANT_STORE_URL: 'http://user:password@a' },
+      'PLANT_STORE_URL must be an http:// or https:// URL without a user',
+    ],
     [{ PORT: 'x' }, 'PORT must be a port number from 0 to 65535'],
   ])('that %j gives is refused: %s', async (variables, message) => {
     const { code, stderr } = await runImport([EXAMPLES], folder, variables);
@@ -371,19 +351,16 @@ describe('the service', () => {
     expect(stderr).not.toContain(TOKEN);
   });
 
-  test('of this folder has no token while the file of its token is blank', async () => {
+  test('of this folder has no token while the file of its token is blank, or others are configured', async () => {
     await mkdir(join(folder, 'data'));
-    await writeFile(join(folder, 'data/access-token'), '\n');
     const stderr = expect.stringContaining('this folder has no token that may create');
-    expect(await runImport([EXAMPLES], folder)).toMatchObject({ code: 1, stderr });
-  });
-
-  test('of this folder takes the token of its file only while no others are configured', async () => {
-    await mkdir(join(folder, 'data'));
-    await writeFile(join(folder, 'data/access-token'), `${TOKEN}\n`);
-    const stderr = expect.stringContaining('this folder has no token that may create');
-    const others = { READ_TOKENS: `another-${TOKEN}` };
-    expect(await runImport([EXAMPLES], folder, others)).toMatchObject({ code: 1, stderr });
+    for (const [text, variables] of [
+      ['\n', {}],
+      [TOKEN, { READ_TOKENS: `another-${TOKEN}` }],
+    ] as const) {
+      await writeFile(join(folder, 'data/access-token'), text);
+      expect(await runImport([EXAMPLES], folder, variables)).toMatchObject({ code: 1, stderr });
+    }
   });
 
   test('that does not take the token ends it at once', async () => {
@@ -396,12 +373,17 @@ describe('the service', () => {
     [200, '<h1>Hello</h1>', 'URL is not a Plant Store: it says 200 <h1>Hello</h1>'],
     [200, '{"status":"ok"}', 'URL is not a Plant Store: it says 200 {"status":"ok"}'],
     [204, '', 'URL is not a Plant Store: it says 204'],
+    [301, 'moved', 'URL is not a Plant Store: it says 301 https://plants.example/import'],
     [404, '{', 'URL: 404 {'],
+    [413, '', 'line 1: the service takes no part of the list, however small'],
     [501, 'no POST here', 'URL: 501 no POST here'],
   ])('that is something else, which answers %i %s, ends it at once', async (status, text, message) => {
-    const other = createServer((_request, response) => response.writeHead(status).end(text));
+    const headers = status === 301 ? { Location: 'https://plants.example/import' } : {};
+    const other = createServer((request, response) =>
+      request.resume().on('end', () => response.writeHead(status, headers).end(text)),
+    );
     const url = `http://127.0.0.1:${await listening(other)}`;
-    const { code, stderr } = await runImport([EXAMPLES], folder, environment(url));
+    const { code, stderr } = await runImport([await list('plants.csv', 'id,name\n1,a\n')], folder, environment(url));
     expect([code, stderr]).toEqual([1, `${message.replace('URL', url)}\n`]);
   });
 });
@@ -446,13 +428,4 @@ test.each([
   const outcome = await run(...args);
   expect(outcome).toMatchObject({ code: 1, stdout: '', stderr });
   expect(outcome.stderr).toContain(why);
-});
-
-test('shows how to use it when it is asked to', async () => {
-  const help = await run('a.csv', 'b.csv', '--help');
-  expect(help).toMatchObject({ code: 0, stderr: '' });
-  expect(await run('-h')).toEqual(help);
-  for (const part of ['Usage: npm run import -- FILE', '--format', '--replace', '--ids-from', '--check', '130']) {
-    expect(help.stdout).toContain(part);
-  }
 });
