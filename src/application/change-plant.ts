@@ -13,7 +13,7 @@ import type { Condition, UpdatePlant } from './ports.ts';
  */
 export type ChangePlant = (plant: NewPlant, condition?: Condition) => Promise<NewPlant>;
 
-export function changePlant(plants: UpdatePlant): ChangePlant {
+export function changePlant(plants: Pick<UpdatePlant, 'replace'>): ChangePlant {
   return async (plant, condition) => {
     checkNewPlant(plant);
     const stored = requirePlant(plant.id, await plants.replace(plant, condition));

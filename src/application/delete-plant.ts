@@ -12,7 +12,7 @@ import type { Condition, UpdatePlant } from './ports.ts';
  */
 export type DeletePlant = (id: bigint, condition?: Condition) => Promise<void>;
 
-export function deletePlant(plants: UpdatePlant): DeletePlant {
+export function deletePlant(plants: Pick<UpdatePlant, 'remove'>): DeletePlant {
   return async (id, condition) => {
     const stored = await plants.remove(id, condition);
     if (stored === 'deleted') return;

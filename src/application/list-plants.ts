@@ -1,6 +1,6 @@
 import { PlantStoreError } from '../domain/errors.ts';
-import { MAX_INT64, MIN_INT64 } from '../domain/plant.ts';
-import type { Order, PlantRange, ReadPlants } from './ports.ts';
+import { MAX_INT64, MIN_INT64, type NewPlant, textLength } from '../domain/plant.ts';
+import type { Order, PlantRange, PlantStore } from './ports.ts';
 
 /** Which plants are wanted: those that come after an id, with the tag and the text, if given, at most `limit` of them. */
 export interface ListQuery {
@@ -15,12 +15,12 @@ export interface ListQuery {
   readonly leaving?: () => AbortSignal;
 }
 
-/** Plants in the order of the query, as JSON records separated by line feeds. */
+/** Plants in the order of the query. */
 export interface PlantList {
   /** Empty for a search that comes in batches, since it may find nothing for long. */
-  readonly first: string;
+  readonly first: readonly NewPlant[];
   /** Those after the first, in batches; undefined if the list is a page, or has no more. */
-  readonly others: AsyncIterable<string> | undefined;
+  readonly others: AsyncIterable<readonly NewPlant[]> | undefined;
   /** The id after which the next page begins; undefined if there is none, or the list is no page. */
   readonly next: bigint | undefined;
 }
@@ -46,71 +46,75 @@ const PAGE_TIME = 1_000;
 /** Plants in one batch. */
 const BATCH = 2_000;
 
+/** What the store does for lists. */
+type ScanPlants = Pick<PlantStore, 'scan'>;
+
 /** @param now the time in milliseconds */
-export function listPlants(plants: ReadPlants, now = () => performance.now()): ListPlants {
+export function listPlants(store: ScanPlants, now = () => performance.now()): ListPlants {
   return async ({ after, tag, name, order, limit = Number.POSITIVE_INFINITY, leaving }) => {
-    if (after === lastId(order)) return { first: '', others: undefined, next: undefined };
+    if (after === lastId(order)) return { first: [], others: undefined, next: undefined };
     const all = { from: MIN_INT64, to: MAX_INT64, tag, name, order };
     const range = after === undefined ? all : rangeBehind(all, after);
     if (limit <= PAGE) {
       const signal = name === undefined ? undefined : leaving?.();
       const end = now() + PAGE_TIME;
-      return readPage(plants, range, limit, () => now() >= end || signal?.aborted === true);
+      return readPage(store, range, limit, () => now() >= end || signal?.aborted === true);
     }
     const signal = leaving?.();
-    if (name !== undefined) return { first: '', others: batches(plants, range, limit, signal), next: undefined };
-    const batch = await plants.readBatch(range, Math.min(limit, BATCH));
-    const isOver = batch.isLast || batch.count === limit;
-    const others = isOver ? undefined : batches(plants, rangeBehind(range, batch.lastId), limit - batch.count, signal);
-    return { first: batch.lines, others, next: undefined };
+    if (name !== undefined) return { first: [], others: batches(store, range, limit, signal), next: undefined };
+    const { plants, lastId: last, isLast } = await store.scan(range, Math.min(limit, BATCH));
+    const isOver = isLast || plants.length === limit;
+    const others = isOver ? undefined : batches(store, rangeBehind(range, last), limit - plants.length, signal);
+    return { first: plants, others, next: undefined };
   };
 }
 
 async function readPage(
-  plants: ReadPlants,
+  { scan }: ScanPlants,
   range: PlantRange,
   limit: number,
   isTimeUp: () => boolean,
 ): Promise<PlantList> {
-  const parts: string[] = [];
+  const found: NewPlant[] = [];
+  const pageTo = (next: bigint | undefined) => ({ first: found.slice(0, limit), others: undefined, next });
+  // One more shows whether there is a next page. A search may have to go on for long to find it.
+  const wanted = range.name === undefined ? limit + 1 : limit;
   let length = 0;
-  let count = 0;
   for (let from = range; ; ) {
-    const batch = await plants.readBatch(from, limit - count);
-    if (batch.count > 0) parts.push(batch.lines);
-    length += batch.lines.length;
-    count += batch.count;
-    if (batch.isLast || count === limit || length >= PAGE_TEXT || isTimeUp()) {
-      return { first: parts.join('\n'), others: undefined, next: batch.isLast ? undefined : batch.lastId };
-    }
-    from = rangeBehind(from, batch.lastId);
+    const { plants, lastId, isLast } = await scan(from, wanted - found.length);
+    found.push(...plants);
+    for (const plant of plants) length += textLength(plant);
+    if (found.length > limit) return pageTo(found[limit - 1]?.id);
+    if (isLast) return pageTo(undefined);
+    if (found.length === wanted || length >= PAGE_TEXT || isTimeUp()) return pageTo(lastId);
+    from = rangeBehind(from, lastId);
   }
 }
 
 /** The plants of a range in batches. The next one is read while the last one is being used. */
 async function* batches(
-  plants: ReadPlants,
+  { scan }: ScanPlants,
   range: PlantRange,
   limit: number,
   signal?: AbortSignal,
-): AsyncIterable<string> {
+): AsyncIterable<readonly NewPlant[]> {
   let from = range;
   let left = limit;
-  let reading = plants.readBatch(from, Math.min(left, BATCH));
+  let reading = scan(from, Math.min(left, BATCH));
   for (;;) {
-    const batch = await reading;
+    const { plants, lastId, isLast } = await reading;
     // A client that has only closed its side still gets what is found; what is sent shows whether the client is there.
-    if (signal?.aborted && batch.count === 0 && !batch.isLast)
+    if (signal?.aborted && plants.length === 0 && !isLast)
       throw new PlantStoreError('store_unavailable', 'the client has left');
-    left -= batch.count;
-    const isOver = batch.isLast || left === 0;
+    left -= plants.length;
+    const isOver = isLast || left === 0;
     if (!isOver) {
-      from = rangeBehind(from, batch.lastId);
-      reading = plants.readBatch(from, Math.min(left, BATCH));
+      from = rangeBehind(from, lastId);
+      reading = scan(from, Math.min(left, BATCH));
       // The next `await reading` throws the error, unless the consumer has stopped.
       reading.catch(() => {});
     }
-    if (batch.count > 0) yield batch.lines;
+    if (plants.length > 0) yield plants;
     if (isOver) return;
   }
 }

@@ -1,49 +1,84 @@
 import type { NewPlant, Stored } from '../domain/plant.ts';
 
+/*
+ * What the application needs of a store. Times are milliseconds as performance.now() counts them. Unless it says otherwise,
+ * a method MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now; any other rejection is a
+ * defect.
+ */
+
+/**
+ * Whether the stored plant may be changed. It is asked of every plant that is found, of one with equal content, too, and
+ * again if that plant changes meanwhile: the last response is about the plant that the outcome is about.
+ */
+export type Condition = (stored: NewPlant) => boolean;
+
+/** What is wanted of an id. */
+export interface Write {
+  readonly id: bigint;
+  /** What is to be stored. */
+  readonly target: NewPlant | 'deleted';
+  /** Whether the plant is stored if nothing has the id. */
+  readonly adds: boolean;
+  /** Whether it takes the place of a plant that is found; a deleted plant stays deleted. */
+  readonly replaces: Condition;
+  /**
+   * When nobody waits for the outcome any more: the store must not begin to change a plant later. In a list the last item
+   * has the latest time. If it is not given, the store has a limit of its own.
+   */
+  readonly until?: number;
+}
+
+/** What was stored under an id before a write, and what is stored after it, durably; the same if it has no effect. */
+export interface Written {
+  readonly before: Stored;
+  readonly after: Stored;
+}
+
+/** An outcome for each item of a list, in its order: a promise where it takes longer than others, or has failed. */
+export type Outcomes<T> = readonly (T | Promise<T>)[];
+
+/** What a database implements: lists of plants in, and an outcome for each. */
+export interface PlantStore {
+  /**
+   * Writes the items of a list, each as a whole or not at all; several of one id in their order. Writing one again is safe,
+   * whatever its outcome was. Of concurrent writes that add one id exactly one stores its plant.
+   *
+   * An outcome MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now, or if what is stored
+   * does not show whether the write was done: it then takes effect at most once, at any later time, and a change only on
+   * the record that was found. Any other rejection is a defect.
+   *
+   * @param isBackground whether others go first
+   */
+  write(writes: readonly Write[], isBackground?: boolean): Promise<Outcomes<Written>>;
+  /** Finds what is stored under each id. Every call that resolved before is seen. @param until when to give up */
+  find(ids: readonly bigint[], until: number): Promise<Outcomes<Stored>>;
+  /**
+   * Reads the first plants of the range: up to `count`, of about a mebibyte of text together. It looks at some thousand
+   * rows only, so that a search, or deleted plants, may leave none although there are more.
+   */
+  scan(range: PlantRange, count: number): Promise<PlantBatch>;
+}
+
 export interface AddPlant {
   /**
-   * Stores the plant unless its id is taken. Resolves, once durable, to `created`, or to what holds the id: an existing
-   * record, unchanged, or `deleted` if that plant was deleted. Of concurrent calls with one id exactly one stores its
-   * plant, and the others resolve to that record. Calling it again with the same plant is safe, whatever the outcome of
-   * the first call.
-   *
-   * MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now, or if this call may have
-   * stored the plant and something else holds the id since; the plant may or may not have been stored. Any other
-   * rejection is a defect.
+   * Stores the plant unless its id is taken; see `PlantStore.write`. Resolves to `created`, or to what holds the id: an
+   * existing record, unchanged, or `deleted` if that plant was deleted.
    */
   add(plant: NewPlant): Promise<'created' | NewPlant | 'deleted'>;
 }
 
 export interface LoadPlant {
-  /**
-   * Resolves to what is stored under the id. Every call that resolved before is seen.
-   *
-   * MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now.
-   */
+  /** See `PlantStore.find`. */
   find(id: bigint): Promise<Stored>;
 }
 
-/**
- * Whether the stored plant may be changed. It is asked of every plant that is found, of one with equal content, too, and
- * again if that plant changes meanwhile: the last answer is about the plant that the outcome is about.
- */
-export type Condition = (stored: NewPlant) => boolean;
-
 export interface UpdatePlant {
   /**
-   * Replaces the plant that has the same id, unless it is the same already or the condition is not met. Resolves, once
-   * durable, to what is stored then: the given record, or what was found instead, unchanged. It takes effect at most
-   * once.
-   *
-   * MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now, or if it cannot be known
-   * whether the plant was replaced: that may take effect at any later time, but only on the record that was found. Any
-   * other rejection is a defect.
+   * Replaces the plant that has the same id, unless it is the same already or the condition is not met; see
+   * `PlantStore.write`. Resolves to what is stored then.
    */
   replace(plant: NewPlant, condition?: Condition): Promise<Stored>;
-  /**
-   * Deletes the plant in the same way: resolves to `deleted`, or to what was found instead. Its id stays taken. Without a
-   * condition, a deletion of unknown outcome may also take effect on another plant that gets the id after a purge.
-   */
+  /** Deletes the plant in the same way. Its id stays taken. */
   remove(id: bigint, condition?: Condition): Promise<Stored>;
 }
 
@@ -62,25 +97,11 @@ export type Order = 'asc' | 'desc';
 
 /** The first plants of a range, in its order. */
 export interface PlantBatch {
-  /**
-   * Their records as JSON (src/wire), separated by line feeds. The store encodes them, since decoding and encoding each
-   * plant here would take longer than all else (docs/performance.md).
-   */
-  readonly lines: string;
-  readonly count: number;
+  readonly plants: readonly NewPlant[];
   /** The last id that was looked at, also of what is not among them; undefined if there was none. */
   readonly lastId: bigint | undefined;
   /** Whether the range has no more plants after these. */
   readonly isLast: boolean;
-}
-
-/** Reads plants in order, in batches that need little memory. It rejects as LoadPlant does. */
-export interface ReadPlants {
-  /**
-   * Reads the first plants of the range: up to `count`, of about a mebibyte of text together. It looks at some thousand
-   * rows only, so that a search, or deleted plants, may leave none although there are more.
-   */
-  readBatch(range: PlantRange, count: number): Promise<PlantBatch>;
 }
 
 /** A place in the feed of changes: just after the row that this transaction wrote, with this id. */
@@ -89,10 +110,13 @@ export interface Position {
   readonly id: bigint;
 }
 
+/** The newest state of a plant, or that it was deleted. */
+export type Change = NewPlant | { readonly id: bigint; readonly deleted: true };
+
 /** A part of the feed of changes. */
 export interface Changes {
-  /** Plants as JSON, and deleted ones as `{"id":...,"deleted":true}`, separated by commas, in the order of the feed. */
-  readonly changes: string;
+  /** In the order of the feed. Readers of the same part may get the same array. */
+  readonly changes: readonly Change[];
   /** Where the feed goes on. Opaque, without characters that a URL or JSON would escape. */
   readonly next: string;
   /** Whether nothing lies beyond, except what an open transaction still holds back: a first walk is complete. */
@@ -116,8 +140,8 @@ export interface ChangeFeed {
    * new, waits for a change; resolves to nothing new at the end of `wait`, at the signal, and when the service shuts
    * down.
    *
-   * MUST reject with PlantStoreError `invalid_plant` if the position is not its own, `cursor_expired` if what
-   * came after it is not known any more, `changes_unavailable` if this store has no such order, `store_unavailable`.
+   * MUST also reject with PlantStoreError `invalid_plant` if the position is not its own, `cursor_expired` if what
+   * came after it is not known any more, `changes_unavailable` if this store has no such order.
    */
   readChanges(query: ChangesQuery): Promise<Changes>;
 }

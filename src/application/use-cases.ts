@@ -4,29 +4,21 @@ import { deletePlant } from './delete-plant.ts';
 import { findPlant } from './find-plant.ts';
 import { importPlants } from './import-plants.ts';
 import { listPlants } from './list-plants.ts';
-import type * as ports from './ports.ts';
+import type { AddPlant, ChangeFeed, LoadPlant, PlantStore, UpdatePlant } from './ports.ts';
 
 /** Everything the use cases need from driven adapters. */
-export type Ports = ports.AddPlant & ports.LoadPlant & ports.UpdatePlant & ports.ReadPlants & ports.ChangeFeed;
+export type Ports = AddPlant & LoadPlant & UpdatePlant & Pick<PlantStore, 'write' | 'scan'> & ChangeFeed;
 
 /** Everything the application does, for the driving adapters. */
 export function useCases(plants: Ports) {
-  let writes = 0;
-  const counted = <Args extends unknown[], Result>(write: (...args: Args) => Result) => {
-    return (...args: Args): Result => {
-      writes++;
-      return write(...args);
-    };
-  };
-  const updates = { replace: counted(plants.replace), remove: counted(plants.remove) };
   return {
-    createPlant: createPlant({ add: counted(plants.add) }),
+    createPlant: createPlant(plants),
     findPlant: findPlant(plants),
-    changePlant: changePlant(updates),
-    deletePlant: deletePlant(updates),
-    importPlants: importPlants(plants, () => writes),
+    changePlant: changePlant(plants),
+    deletePlant: deletePlant(plants),
+    importPlants: importPlants(plants),
     listPlants: listPlants(plants),
-    readChanges: (query: ports.ChangesQuery) => plants.readChanges(query),
+    readChanges: plants.readChanges,
   };
 }
 

@@ -1,9 +1,9 @@
 import { pino } from 'pino';
-import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
 import { plantPurge } from '../adapters/postgres/changes/plant-purge.ts';
 import { postgresServer } from '../adapters/postgres/connections/pool.ts';
 import type { Database } from '../adapters/postgres/database.ts';
 import { embeddedDatabase, requireEmbeddedDatabase } from '../adapters/postgres/embedded/embedded-database.ts';
+import { runner } from '../adapters/postgres/run.ts';
 import { isReadOnlyPrimary, withServerAdvice } from '../adapters/postgres/schema/advice.ts';
 import { requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
@@ -44,9 +44,9 @@ export async function withStore<Result>(
 }
 
 function storeOn(database: Database) {
-  const callStore = storeCalls({ schemaReady: () => undefined, timeout: STORE_TIMEOUT });
+  const run = runner(database, { gate: () => undefined, timeout: STORE_TIMEOUT });
   return {
-    purge: plantPurge(database, callStore),
-    webhooks: webhookEndpoints(database, callStore),
+    purge: plantPurge(database, run),
+    webhooks: webhookEndpoints(database, run),
   };
 }

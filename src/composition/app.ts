@@ -1,14 +1,15 @@
 import { api } from '../adapters/http/api.ts';
 import { management, type ReadinessCheck } from '../adapters/http/management.ts';
 import { serve } from '../adapters/http/sockets/server.ts';
-import { sharedRun } from '../adapters/postgres/calls/shared-run.ts';
-import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
 import { fullDisk } from '../adapters/postgres/full-disk.ts';
-import { postgresPlants } from '../adapters/postgres/postgres-plants.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
+import { foreground, runner } from '../adapters/postgres/run.ts';
 import { transactionIdsLeft } from '../adapters/postgres/schema/dangers.ts';
 import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
+import { sharedRun } from '../adapters/postgres/shared-run.ts';
+import { postgresStore } from '../adapters/postgres/store.ts';
 import { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
+import { batchedPlants } from '../application/batched-plants.ts';
 import { useCases } from '../application/use-cases.ts';
 import type { Config } from '../config/config.ts';
 import type { ProcessLog } from './log.ts';
@@ -58,13 +59,14 @@ async function start(
   const disk = fullDisk();
   const timeout = config.storeTimeout;
   const schemaReady = migrationGate(database, log);
-  const webhooks = webhooksOf(config.webhooks, { database, schemaReady, timeout, log, metrics });
-  const callStore = storeCalls({ schemaReady, timeout, onFailure: disk.note });
-  const plants = postgresPlants(database, {
-    callStore,
-    callToWrite: storeCalls({ schemaReady: webhooks.writeReady, timeout, onFailure: disk.note }),
-    batchRows: config.batchRows,
-    onInsert: metrics.inserted,
+  const webhooks = webhooksOf(config.webhooks, { database, schemaReady, log, metrics });
+  const run = runner(database, { gate: schemaReady, writeGate: webhooks.writeReady, timeout, onFailure: disk.note });
+  const store = postgresStore(database, { run, timeout, onInsert: metrics.inserted });
+  const plants = batchedPlants(store, {
+    maxItems: config.batchRows,
+    maxRunning: foreground(database),
+    timeout,
+    letRequestsArrive: database.letRequestsArrive,
   });
 
   // Readiness: whether the service should receive requests.
@@ -78,7 +80,7 @@ async function start(
 
   // Driving side: the management server and the public API.
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
-  const stopWebhooks = await webhooks.start(plants);
+  const stopWebhooks = await webhooks.start(store, run);
   opened.defer(stopWebhooks);
   const { bodyLimit, limits, maxStreams, maxFollowers, maxConnections } = config;
   const { host, port, reusePort, baseUrl, corsOrigins, pages } = config.api;
@@ -90,7 +92,7 @@ async function start(
     corsOrigins,
     pages,
     baseUrl: () => baseUrl ?? apiServer.url,
-    cases: useCases(plants),
+    cases: useCases({ ...store, ...plants }),
     verifyToken,
     log,
     writeLine,
@@ -103,8 +105,8 @@ async function start(
     followers: app.followers,
     connections: () => database.connectionUse?.() ?? {},
     // A scrape does not wait for them for long, and the next one must not begin them again.
-    changesLag: sharedRun(plants.changesLag),
-    transactionIdsLeft: sharedRun(() => callStore(() => transactionIdsLeft(database))),
+    changesLag: sharedRun(store.changesLag),
+    transactionIdsLeft: sharedRun(() => run('reads', () => transactionIdsLeft(database))),
     diskFailures: disk.failures,
     droppedLines,
   });
@@ -127,7 +129,7 @@ async function start(
     close(milliseconds) {
       state = 'shutting down';
       // Sooner, a follower would come back at once for as long as connections are accepted.
-      setTimeout(plants.stopWaiting, milliseconds);
+      setTimeout(store.stopWaiting, milliseconds);
       void stopWebhooks();
       acceptFor = milliseconds;
       return opened.disposeAsync();

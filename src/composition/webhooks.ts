@@ -1,31 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { sharedRun } from '../adapters/postgres/calls/shared-run.ts';
-import { storeCalls } from '../adapters/postgres/calls/store-call.ts';
 import type { Database } from '../adapters/postgres/database.ts';
-import type { PostgresPlants } from '../adapters/postgres/postgres-plants.ts';
+import type { Run } from '../adapters/postgres/run.ts';
+import { sharedRun } from '../adapters/postgres/shared-run.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
-import { webhookEntries } from '../adapters/postgres/webhooks/webhook-entries.ts';
 import { endpointEntry, MISSING_ROW, placesGate } from '../adapters/postgres/webhooks/webhook-places.ts';
 import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
 import type { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { type WebhookEndpoint, webhookSender } from '../adapters/webhooks/webhook-sender.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
-import type { DeliveryObserver } from '../application/webhooks/ports.ts';
+import type { DeliveryObserver, ReadEntries } from '../application/webhooks/ports.ts';
 import { WAVE } from '../application/webhooks/send-page.ts';
 import { ownVersion } from '../process/own-version.ts';
 
 interface WebhookOptions {
   readonly database: Database;
   readonly schemaReady: () => Promise<void> | undefined;
-  /** Milliseconds until a call of the store times out. */
-  readonly timeout: number;
   readonly log: Logger;
   readonly metrics: Pick<ReturnType<typeof prometheusMetrics>, 'webhooks'>;
 }
-
-/** What is announced. */
-type Announced = Pick<PostgresPlants, 'isWriting' | 'awaitEntries'>;
 
 /** Milliseconds that the start waits for a database to say whether it has a feed. */
 const CHECK_TIMEOUT = 1_000;
@@ -36,11 +29,10 @@ const END_TIMEOUT = 500;
 /** Announces all plants that are written through calls which wait for `writeReady`. */
 export function webhooksOf(
   endpoints: readonly WebhookEndpoint[],
-  { database, schemaReady, timeout, log, metrics }: WebhookOptions,
+  { database, schemaReady, log, metrics }: WebhookOptions,
 ) {
   if (endpoints.length === 0) return { writeReady: schemaReady, start: async () => async () => {} };
   const names = endpoints.map(({ name }) => name);
-  const callStore = storeCalls({ schemaReady, timeout });
   const ensureEntered = endpointEntry(database, names);
 
   return {
@@ -52,7 +44,7 @@ export function webhooksOf(
      * @returns a function that ends it
      * @throws Error, saying what to do, if the database has no feed of changes
      */
-    async start({ isWriting, awaitEntries }: Announced): Promise<() => Promise<void>> {
+    async start(feed: ReadEntries, run: Run): Promise<() => Promise<void>> {
       // If the database does not respond now, the gate finds out later.
       const isOnCitus = database.isDistributed().catch(() => false);
       if (await Promise.race([isOnCitus, delay(CHECK_TIMEOUT, false, { ref: false })])) {
@@ -61,17 +53,16 @@ export function webhooksOf(
             'unset WEBHOOK_URLS and WEBHOOKS_FILE.',
         );
       }
-      const { states } = webhookEndpoints(database, callStore);
+      const { states } = webhookEndpoints(database, run);
       const counters = metrics.webhooks(names, sharedRun(states));
       const { send, close } = webhookSender(endpoints, {
         connections: WAVE,
         userAgent: `plant-store/${ownVersion()}`,
       });
       const deliver = deliverWebhooks({
-        feed: webhookEntries(database, callStore, awaitEntries),
-        positions: webhookPositions(database, callStore, names, ensureEntered),
+        feed,
+        positions: webhookPositions(database, run, names, ensureEntered),
         send,
-        isWriting,
         observer: observerOf(log, counters),
         now: () => performance.now(),
         sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => {}),

@@ -44,6 +44,11 @@ export function isSamePlant(a: NewPlant, b: NewPlant): boolean {
   return a.id === b.id && a.name === b.name && a.tag === b.tag;
 }
 
+/** The length of its texts, in UTF-16 units. */
+export function textLength({ name, tag = '' }: Plant): number {
+  return name.length + tag.length;
+}
+
 function ruleViolation(field: keyof typeof fieldRules): PlantStoreError {
   return new PlantStoreError('invalid_plant', `${field} must be ${fieldRules[field]}`);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { AddPlant } from '../../src/application/ports.ts';
+import type { Written } from '../../src/application/ports.ts';
 import { type Ports, useCases } from '../../src/application/use-cases.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
@@ -65,177 +65,67 @@ describe('of plants with one id', () => {
     ['deleted', false],
     ['deleted', true],
   ] as const)('where %j is, the outcome is as if each came alone, replacing: %s', async (given, replaces) => {
-    const own = { added: 0, replaced: 0 };
-    const store = new Map<bigint, NewPlant | 'deleted'>(given ? [[1n, given]] : []);
-    const fake = fakePlants(store);
-    const { run } = setUp([], {
-      add: (one) => {
-        if (one.id === 1n) own.added++;
-        return fake.add(one);
-      },
-      replace: (one) => {
-        own.replaced++;
-        return fake.replace(one);
-      },
-    });
+    const { run, stored } = setUp(given ? [[1n, given]] : []);
     const outcomes = await run(list, replaces);
-    expect({ outcomes, stored: store.get(1n) }).toEqual(await oneByOne(given, replaces));
-    // And only one of them is written.
-    expect(own.added).toBe(1);
-    expect(own.replaced).toBeLessThanOrEqual(1);
-  });
-
-  test('that was deleted or purged before it could be replaced, nothing is resurrected', async () => {
-    const found = (after: 'deleted' | undefined) =>
-      setUp([[1n, plant(1, 'there')]], { replace: async () => after }).run([plant(1, 'new'), plant(1, 'newer')], true);
-    expect(await found('deleted')).toEqual(['id_retired', 'id_retired']);
-    await expect(found(undefined)).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect({ outcomes, stored: stored.get(1n) }).toEqual(await oneByOne(given, replaces));
   });
 });
 
-/** A store that keeps its calls waiting until they are let through. */
+/** A store whose lists have their outcomes when the test says so, and the lists that it was given. */
 function slowStore() {
-  const waiting: (() => void)[] = [];
-  const stored = new Map<bigint, NewPlant | 'deleted'>();
-  const fake = fakePlants(stored);
-  let most = 0;
-  const add: AddPlant['add'] = async (one) => {
-    await new Promise<void>((resolve) => {
-      waiting.push(resolve);
-      most = Math.max(most, waiting.length);
+  const lists: { readonly size: number; readonly isBackground: boolean | undefined; end(error?: Error): void }[] = [];
+  const write: Ports['write'] = async (writes, isBackground) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    lists.push({ size: writes.length, isBackground, end: (error) => (error ? reject(error) : resolve()) });
+    const outcomes = fakePlants().write(writes);
+    return writes.map(async (_write, index) => {
+      // One fails early, and the others are still under way.
+      if (index > 0) await promise.catch(() => {});
+      else await promise;
+      return (await outcomes)[index] as Written;
     });
-    return fake.add(one);
   };
-  return { add, waiting, stored, most: () => most };
+  return { write, lists };
 }
 
-/** Lets calls through until the work is done. */
-async function letThrough(waiting: (() => void)[], work: Promise<unknown>, atOnce: number) {
-  let isDone = false;
-  const done = work.finally(() => {
-    isDone = true;
-  });
-  while (!isDone) {
-    await new Promise(setImmediate);
-    for (const go of waiting.splice(0, atOnce)) go();
+test('gives the store 256 plants at a time, in the background', async () => {
+  const { write, lists } = slowStore();
+  const { run } = setUp([], { write });
+  const importing = run(many(600));
+  for (let count = 1; count <= 3; count++) {
+    while (lists.length < count) await new Promise(setImmediate);
+    lists.at(-1)?.end();
   }
-  await done;
-}
-
-describe('gives the store', () => {
-  test('512 plants of all imports at once', async () => {
-    const { add, waiting, most } = slowStore();
-    const { run } = setUp([], { add });
-    await letThrough(waiting, Promise.all([run(many(3_000)), run(many(2_000)), run(many(1_000))]), 100);
-    expect(most()).toBe(512);
-  });
-
-  test('256 while others create, then none for as long as those took', async () => {
-    const { add, waiting } = slowStore();
-    const groups: { size: number; readonly start: number; end: number }[] = [];
-    let inFlight = 0;
-    const { run, createPlant } = setUp([], {
-      async add(one) {
-        if (one.name === 'of another client') return add(one);
-        if (inFlight++ === 0) groups.push({ size: 0, start: performance.now(), end: 0 });
-        const group = groups.at(-1) ?? { size: 0, end: 0 };
-        group.size++;
-        const found = await add(one);
-        group.end = performance.now();
-        inFlight--;
-        return found;
-      },
-    });
-    let isDone = false;
-    const importing = Promise.all([run(many(2_000)), run(many(2_000))]).finally(() => {
-      isDone = true;
-    });
-    for (let id = 1_000_000n; !isDone; id++) {
-      const creating = createPlant({ id, name: 'of another client' });
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      for (const go of waiting.splice(0)) go();
-      await creating;
-    }
-    await importing;
-    // The first ones begin before anything is known of others.
-    const [first, ...later] = groups.map(({ size }) => size);
-    expect([first, Math.max(...later)]).toEqual([512, 256]);
-    for (const [n, { start, end }] of groups.slice(1, -1).entries()) {
-      // Timers have whole milliseconds.
-      expect((groups[n + 2]?.start ?? 0) - end).toBeGreaterThan(end - start - 2);
-    }
-  });
-});
-
-test('gives the store 512 plants at once again when others no longer write', async () => {
-  const { add, waiting } = slowStore();
-  let isSlow = false;
-  const { run, createPlant } = setUp([], { add: async (one) => (isSlow ? add(one) : 'created') });
-  const importing = run(many(512));
-  await createPlant({ id: 1_000_000n, name: 'of another client' });
-  await importing;
-  isSlow = true;
-  const second = run(many(600));
-  while (waiting.length < 256) await new Promise(setImmediate);
-  expect(waiting).toHaveLength(512);
-  await letThrough(waiting, second, 512);
-});
-
-test.each(['changePlant', 'deletePlant'] as const)('%s by others counts as a write, too', async (write) => {
-  const { add, waiting, most } = slowStore();
-  const { run, ...cases } = setUp([[-1n, plant(-1, 'there')]], { add });
-  const importing = run(many(2_000));
-  while (waiting.length < 512) await new Promise(setImmediate);
-  if (write === 'changePlant') await cases.changePlant(plant(-1, 'other'));
-  else await cases.deletePlant(-1n);
-  for (const go of waiting.splice(0)) go();
-  while (waiting.length === 0) await new Promise(setImmediate);
-  expect([waiting.length, most()]).toEqual([256, 512]);
-  await letThrough(waiting, importing, 512);
+  expect(await importing).toHaveLength(600);
+  expect(lists).toMatchObject([256, 256, 88].map((size) => ({ size, isBackground: true })));
 });
 
 describe('ends', () => {
   test.each([new PlantStoreError('store_unavailable', 'later'), new TypeError('a defect')])(
-    'when an outcome is not known (%s), once nothing runs any more',
+    'when an outcome is not known (%s), and begins no more',
     async (error) => {
-      let [inFlight, begun] = [0, 0];
-      const add: AddPlant['add'] = async ({ id }) => {
-        begun++;
-        inFlight++;
-        // The later ones last longer.
-        for (let turn = 0n; turn < id; turn++) await new Promise(setImmediate);
-        inFlight--;
-        if (id === 3n) throw error;
-        return 'created';
-      };
-      const { run } = setUp([], { add });
-      await expect(run(many(5_000))).rejects.toBe(error);
-      expect(inFlight).toBe(0);
-      expect(begun).toBe(512);
+      const { write, lists } = slowStore();
+      const importing = setUp([], { write }).run(many(5_000));
+      lists[0]?.end(error);
+      await expect(importing).rejects.toBe(error);
+      expect(lists).toHaveLength(1);
     },
   );
 
   test('with the outcomes, if all are known when its client has left', async () => {
     const { run, stop } = setUp();
     stop.abort();
-    expect(await run(many(512))).toEqual(Array(512).fill('created'));
-    await expect(run(many(513))).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(await run(many(256))).toEqual(Array(256).fill('created'));
+    await expect(run(many(257))).rejects.toMatchObject({ code: 'store_unavailable' });
   });
 
-  test('when its client has left, once nothing runs any more', async () => {
-    const { add, waiting, stored } = slowStore();
-    const { run, stop } = setUp([], { add });
+  test('when its client has left, and begins no more', async () => {
+    const { write, lists } = slowStore();
+    const { run, stop } = setUp([], { write });
     const importing = run(many(5_000));
-    importing.catch(() => {});
-    while (waiting.length < 512) await new Promise(setImmediate);
     stop.abort();
-    await letThrough(
-      waiting,
-      importing.catch(() => {}),
-      512,
-    );
+    lists[0]?.end();
     await expect(importing).rejects.toMatchObject({ code: 'store_unavailable' });
-    expect(stored.size).toBe(512);
-    expect(waiting).toEqual([]);
+    expect(lists).toHaveLength(1);
   });
 });

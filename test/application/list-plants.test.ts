@@ -1,11 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type ListQuery, listPlants, type PlantList } from '../../src/application/list-plants.ts';
-import type { ReadPlants } from '../../src/application/ports.ts';
+import type { PlantStore } from '../../src/application/ports.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
 import { fakePlants } from '../support/fake-plants.ts';
-import { linesOf, listBatchSize, plantsOf } from '../support/plants/plant-lines.ts';
+import { batchOf, listBatchSize } from '../support/plants/plant-lines.ts';
+
+type ScanPlants = Pick<PlantStore, 'scan'>;
 
 const BATCH = await listBatchSize();
 
@@ -13,7 +15,7 @@ const plant = (id: bigint, tag?: string): NewPlant => ({ id, name: `plant ${id}`
 const idsOf = (plants: readonly NewPlant[]) => plants.map(({ id }) => id);
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => plant(BigInt(n)));
 /** A store with these plants, and the use case over it. Time stands still, since a busy machine takes long for a page. */
-function store(plants: readonly NewPlant[], replaced: (store: ReadPlants) => Partial<ReadPlants> = () => ({})) {
+function store(plants: readonly NewPlant[], replaced: (store: ScanPlants) => ScanPlants | object = () => ({})) {
   const stored = new Map(plants.map((each) => [each.id, each]));
   const fake = fakePlants(stored);
   return { stored, list: listPlants({ ...fake, ...replaced(fake) }, () => 0) };
@@ -21,13 +23,13 @@ function store(plants: readonly NewPlant[], replaced: (store: ReadPlants) => Par
 
 /** The use case over a store whose batches have three plants at most. */
 const inThrees = (plants: readonly NewPlant[]) =>
-  store(plants, ({ readBatch }) => ({ readBatch: (range, count) => readBatch(range, Math.min(count, 3)) })).list;
+  store(plants, ({ scan }) => ({ scan: (range, count) => scan(range, Math.min(count, 3)) })).list;
 
 async function allOf({ first, others }: PlantList): Promise<NewPlant[]> {
-  const plants = plantsOf(first);
-  for await (const lines of others ?? []) {
-    expect(lines).not.toBe('');
-    plants.push(...plantsOf(lines));
+  const plants = [...first];
+  for await (const batch of others ?? []) {
+    expect(batch).not.toEqual([]);
+    plants.push(...batch);
   }
   return plants;
 }
@@ -50,7 +52,7 @@ test.each([1, 10, PAGE])(
   async (limit) => {
     for (const count of [limit - 1, limit, limit + 1, limit + 3]) {
       const page = {
-        first: linesOf(upTo(Math.min(limit, count))),
+        first: upTo(Math.min(limit, count)),
         others: undefined,
         next: count > limit ? BigInt(limit - 1) : undefined,
       };
@@ -64,7 +66,7 @@ test('ends a page early after a mebibyte of text', async () => {
   const plants = upTo(12).map(({ id }) => ({ id, name: 'x'.repeat(150_000) }));
   const page = await inThrees(plants)({ limit: 11 });
   expect(page).toMatchObject({ others: undefined, next: 8n });
-  expect(plantsOf(page.first)).toEqual(plants.slice(0, 9));
+  expect(page.first).toEqual(plants.slice(0, 9));
 });
 
 test.each([undefined, PAGE + 1, BATCH, BATCH + 1, 15_000, 2 ** 31 - 1])(
@@ -114,9 +116,9 @@ test('walking gives each plant that is there throughout exactly once, while othe
   await fc.assert(
     fc.asyncProperty(changes, fc.integer({ min: 1, max: 20 }), async (drawn, limit) => {
       const left = [...drawn];
-      const { stored, list } = store(permanent, ({ readBatch }) => ({
-        async readBatch(range, count) {
-          const batch = await readBatch(range, count);
+      const { stored, list } = store(permanent, ({ scan }) => ({
+        async scan(range, count) {
+          const batch = await scan(range, count);
           const change = left.shift();
           if (change?.isAdded) stored.set(change.id, plant(change.id));
           else if (change) stored.delete(change.id);
@@ -140,19 +142,19 @@ describe('a search', () => {
   /** A store that looks at three plants in a call, which takes so many milliseconds. */
   const searched = (milliseconds: number) => {
     const fake = fakePlants(new Map(all.map((each) => [each.id, each])));
-    const readBatch: ReadPlants['readBatch'] = async ({ from, to, ...wanted }, count) => {
+    const scan: PlantStore['scan'] = async ({ from, to, ...wanted }, count) => {
       time += milliseconds;
       const start = from < 0n ? 0n : from;
       const end = start + 2n < to ? start + 2n : to;
-      const batch = await fake.readBatch({ from: start, to: end, ...wanted }, count);
+      const batch = await fake.scan({ from: start, to: end, ...wanted }, count);
       return batch.isLast ? { ...batch, lastId: end, isLast: end >= 39n } : batch;
     };
-    return listPlants({ readBatch }, () => time);
+    return listPlants({ scan }, () => time);
   };
 
   test('fills a page with what is found in many parts of the store', async () => {
     const list = searched(1);
-    expect(plantsOf((await list({ limit: 3, name })).first)).toEqual(wanted.slice(0, 3));
+    expect((await list({ limit: 3, name })).first).toEqual(wanted.slice(0, 3));
     expect((await pagesOf(list, { limit: 2, name })).flat()).toEqual(wanted);
     expect((await pagesOf(list, { limit: 5, name: 'none' })).flat()).toEqual([]);
   });
@@ -160,18 +162,18 @@ describe('a search', () => {
   test('ends a page after a second, perhaps without a plant, and the next one goes on behind all that was searched', async () => {
     const list = searched(300);
     expect(await list({ limit: 10, name: 'plant 2' })).toEqual({
-      first: linesOf([plant(2n)]),
+      first: [plant(2n)],
       others: undefined,
       next: 11n,
     });
-    expect(await list({ limit: 10, name: 'none' })).toEqual({ first: '', others: undefined, next: 11n });
+    expect(await list({ limit: 10, name: 'none' })).toEqual({ first: [], others: undefined, next: 11n });
     expect((await pagesOf(list, { limit: 10, name: 'none' })).length).toBe(4);
     expect((await pagesOf(list, { limit: 10, name })).flat()).toEqual(wanted);
   });
 
   test('that is no page begins before anything is found, and goes on for as long as it takes', async () => {
     const list = await searched(300)({ name: 'plant 39' });
-    expect([list.first, list.next]).toEqual(['', undefined]);
+    expect([list.first, list.next]).toEqual([[], undefined]);
     expect(await allOf(list)).toEqual([plant(39n)]);
     expect(await allOf(await searched(300)({ name, limit: 1_001 }))).toEqual(wanted);
   });
@@ -184,17 +186,17 @@ describe('a search', () => {
   test('stops when nobody wants its result any more', async () => {
     const left = new AbortController();
     const { others } = await searched(1)({ name: 'plant 1', leaving: () => left.signal });
-    const found: string[] = [];
+    const found: NewPlant[] = [];
     const reading = (async () => {
-      for await (const lines of others ?? []) {
-        found.push(lines);
+      for await (const plants of others ?? []) {
+        found.push(...plants);
         left.abort();
       }
     })();
     await expect(reading).rejects.toMatchObject({ code: 'store_unavailable' });
     expect(found).toHaveLength(1);
     expect(await searched(1)({ name: 'none', limit: 1, leaving: () => left.signal })).toMatchObject({
-      first: '',
+      first: [],
       next: 2n,
     });
   });
@@ -204,23 +206,23 @@ describe('where all plants have been deleted', () => {
   /** A store in which each read takes so many milliseconds and passes over 5,000 ids. */
   function deleted(milliseconds: number) {
     let time = 0;
-    const readBatch: ReadPlants['readBatch'] = async ({ from }) => {
+    const scan: PlantStore['scan'] = async ({ from }) => {
       time += milliseconds;
-      return { lines: '', count: 0, lastId: from + 4_999n, isLast: false };
+      return { ...batchOf([], false), lastId: from + 4_999n };
     };
-    return listPlants({ readBatch }, () => time);
+    return listPlants({ scan }, () => time);
   }
 
   test('a page ends after a second, without a plant, and the next one goes on behind them', async () => {
     const list = deleted(300);
-    expect(await list({ after: 0n, limit: 1 })).toEqual({ first: '', others: undefined, next: 20_000n });
+    expect(await list({ after: 0n, limit: 1 })).toEqual({ first: [], others: undefined, next: 20_000n });
     expect(await list({ after: 20_000n, limit: 1 })).toMatchObject({ next: 40_000n });
   });
 
   test('a list that is no page stops when its client leaves', async () => {
     const left = new AbortController();
     const { first, others } = await deleted(300)({ leaving: () => left.signal });
-    expect(first).toBe('');
+    expect(first).toEqual([]);
     const reading = Array.fromAsync(others ?? []);
     left.abort();
     await expect(reading).rejects.toMatchObject({ code: 'store_unavailable' });
@@ -238,10 +240,10 @@ describe('when the store fails', () => {
   /** Its statement of this number fails, from 1. */
   function failingAt(number: number) {
     let count = 0;
-    const { list } = store(all, ({ readBatch }) => ({
-      async readBatch(...range) {
+    const { list } = store(all, ({ scan }) => ({
+      async scan(...range) {
         if (++count === number) throw failure;
-        return readBatch(...range);
+        return scan(...range);
       },
     }));
     return list;
@@ -252,9 +254,9 @@ describe('when the store fails', () => {
     ['a limited list', { limit: 3 * BATCH }, 2],
   ])('at the others, the iteration over %s rejects after those before', async (_what, query, number) => {
     const { first, others } = await failingAt(number)(query);
-    const plants = plantsOf(first);
+    const plants = [...first];
     const reading = (async () => {
-      for await (const lines of others ?? []) plants.push(...plantsOf(lines));
+      for await (const batch of others ?? []) plants.push(...batch);
     })();
     await expect(reading).rejects.toBe(failure);
     expect(plants).toEqual(all.slice(0, BATCH * (number - 1)));
@@ -263,8 +265,8 @@ describe('when the store fails', () => {
   test('while nobody reads on, nothing is left unhandled', async () => {
     const { others } = await failingAt(3)({});
     // The batch that fails is read ahead of its turn.
-    for await (const lines of others ?? []) {
-      expect(plantsOf(lines)).toHaveLength(BATCH);
+    for await (const plants of others ?? []) {
+      expect(plants).toHaveLength(BATCH);
       break;
     }
   });
@@ -272,10 +274,10 @@ describe('when the store fails', () => {
 
 test('reads no more than one batch ahead of a reader', async () => {
   let reads = 0;
-  const { list } = store(upTo(10 * BATCH), ({ readBatch }) => ({
-    readBatch(range, count) {
+  const { list } = store(upTo(10 * BATCH), ({ scan }) => ({
+    scan(range, count) {
       reads++;
-      return readBatch(range, count);
+      return scan(range, count);
     },
   }));
   const { others } = await list({});

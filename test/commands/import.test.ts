@@ -41,12 +41,12 @@ const rejected = (name: string) => readFile(join(folder, `${name}.rejected.${nam
 async function heldImport(file: string, bodyLimit: number) {
   const held = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
-  const { add } = fakePlants(stored);
+  const { write } = fakePlants(stored);
   await serve(bodyLimit, {
-    async add(plant) {
+    async write(writes) {
       begun.resolve();
       await held.promise;
-      return add(plant);
+      return write(writes);
     },
   });
   const importing = startImport([file], folder, environment());

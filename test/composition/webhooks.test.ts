@@ -9,7 +9,6 @@ test('plants may be written once each endpoint has its place in the feed, or the
   const { writeReady } = webhooksOf([{ name: 'an endpoint', url: 'http://127.0.0.1:1/', secrets: [] }], {
     database: connect(url),
     schemaReady: () => undefined,
-    timeout: 10_000,
     log: pino({ level: 'silent' }),
     metrics: prometheusMetrics(),
   });

@@ -52,13 +52,13 @@ beforeEach(async () => {
       const failure = failures.shift();
       return failure === undefined ? operation()(...args) : Promise.reject(failure);
     };
-  const { add, find, readBatch, readChanges } = {
+  const { add, find, scan, readChanges } = {
     add: orFail(() => plants.add),
     find: orFail(() => plants.find),
-    readBatch: orFail(() => plants.readBatch),
+    scan: orFail(() => plants.scan),
     readChanges: orFail(() => plants.readChanges),
   };
-  server = await startApiServer({ plants: { ...plants, add, find, readBatch, readChanges } });
+  server = await startApiServer({ plants: { ...plants, add, find, scan, readChanges } });
   folder = await temporaryFolder();
 });
 
@@ -125,8 +125,8 @@ describe.each(clients)('the client in $language', (client) => {
     const real = plants;
     plants = {
       ...real,
-      async readBatch(range, count) {
-        if (range.from <= 1n) return real.readBatch(range, count);
+      async scan(range, count) {
+        if (range.from <= 1n) return real.scan(range, count);
         plants = real;
         throw new PlantStoreError('store_unavailable', 'not now');
       },

@@ -169,7 +169,7 @@ describe('the mirror of a service on Postgres', () => {
 test('completes a new walk although no response is empty, and drops what it has not brought', async () => {
   const page = (...ids: bigint[]) =>
     Promise.resolve({
-      changes: ids.map((id) => `{"id":${id},"name":"Pinus"}`).join(),
+      changes: ids.map((id) => ({ id, name: 'Pinus' })),
       next: `${ids.at(-1)}`,
       atEnd: true,
     });

@@ -2,8 +2,6 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
-import { storeCalls } from '../../src/adapters/postgres/calls/store-call.ts';
-import { plantPurge } from '../../src/adapters/postgres/changes/plant-purge.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { markdownTable } from '../../tooling/markdown-table.ts';
@@ -17,7 +15,7 @@ import { atEnd } from '../support/lifetimes.ts';
 import { applyTo, type Consumer, consumer, pagesOver, type ReadPage } from '../support/plants/changes.ts';
 import { migratedPostgres } from '../support/servers/own-postgres.ts';
 import { projectFile, startNode } from '../support/service-process.ts';
-import { connect, storedPlantsAt } from '../support/test-database.ts';
+import { connect, purgeOn, storedPlantsAt } from '../support/test-database.ts';
 
 /*
  * The feed of changes under fire: whatever happens to writers, services, backends and to the consumers themselves, a
@@ -271,7 +269,7 @@ function foreignWriter(client: Client, count: Counters): Activity {
 }
 
 function purger(url: string, count: Counters): Activity {
-  const purge = plantPurge(connect(url), storeCalls({ schemaReady: () => undefined, timeout: 20_000 }));
+  const purge = purgeOn(connect(url));
   return async () => {
     for await (const forgotten of purge({ minAge: 0, id: undefined }, false)) count.forgotten += forgotten;
     await delay(randomInt(400));

@@ -1,8 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
-import { storeCalls } from '../../src/adapters/postgres/calls/store-call.ts';
-import { plantPurge } from '../../src/adapters/postgres/changes/plant-purge.ts';
 import { markdownTable } from '../../tooling/markdown-table.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
@@ -12,7 +10,7 @@ import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
 import { startService, temporaryFolder } from '../support/service-process.ts';
 import { signal } from '../support/signals.ts';
-import { connect, migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
+import { connect, migratedDatabase, purgeOn, storedPlantsAt } from '../support/test-database.ts';
 
 /*
  * Three instances whose connections to the database are cut before and after the commit, whose statements arrive late,
@@ -87,10 +85,7 @@ test.each(Array.from({ length: globalThis.faultRounds }, (_, n) => n + 1))(
         await network.deliverLate();
       }
     }
-    const forget = plantPurge(
-      connect(database.directUrl),
-      storeCalls({ schemaReady: () => undefined, timeout: 20_000 }),
-    );
+    const forget = purgeOn(connect(database.directUrl));
     async function purge(): Promise<bigint[]> {
       const tombstones = () => database.query('select id, deleted::text from plants where deleted is not null');
       const before = await tombstones();

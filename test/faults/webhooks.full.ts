@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeEach, expect, jest, test } from '@jest/globals';
-import { storeCalls } from '../../src/adapters/postgres/calls/store-call.ts';
 import { webhookEndpoints } from '../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
@@ -15,7 +14,7 @@ import { jumpingClock } from '../support/faults/jumping-clock.ts';
 import { restorer } from '../support/faults/restores.ts';
 import { sorted } from '../support/plants/changes.ts';
 import { migratedPostgres } from '../support/servers/own-postgres.ts';
-import { connect, storedPlantsAt } from '../support/test-database.ts';
+import { connect, runnerOn, storedPlantsAt } from '../support/test-database.ts';
 import { agrees, living, type Receiver, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 
 /*
@@ -233,7 +232,8 @@ test('two receivers get every state or a later one while earlier states are rest
   const environment = { DATABASE_URL: url, ...webhooksTo(...receivers.map((one) => one.url)) };
   const instances = [await startInstance(environment), await startInstance(environment)];
   const clients = instances.map((instance) => apiClient(instance.url));
-  const endpoints = webhookEndpoints(connect(url), storeCalls({ schemaReady: () => undefined, timeout: 10_000 }));
+  const database = connect(url);
+  const endpoints = webhookEndpoints(database, runnerOn(database));
   const names = (await endpoints.states()).map(({ endpoint }) => endpoint);
   expect(names).toHaveLength(2);
   const count = counters();

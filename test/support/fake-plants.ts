@@ -1,8 +1,8 @@
-import type { Condition } from '../../src/application/ports.ts';
+import type { Change, Condition, Write, Written } from '../../src/application/ports.ts';
 import type { Ports } from '../../src/application/use-cases.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
 import { isSamePlant, type NewPlant } from '../../src/domain/plant.ts';
-import { batchOf, linesOf } from './plants/plant-lines.ts';
+import { batchOf } from './plants/plant-lines.ts';
 
 /** A repository in memory, held to the same contract as the real ones. */
 export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Ports {
@@ -19,12 +19,7 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
     return value;
   }
 
-  function isThere(id: bigint, condition: Condition = () => true): boolean {
-    const now = stored.get(id);
-    return typeof now === 'object' && condition(now);
-  }
-
-  const within = ({ from, to, tag, name = '', order }: Parameters<Ports['readBatch']>[0]) =>
+  const within = ({ from, to, tag, name = '', order }: Parameters<Ports['scan']>[0]) =>
     [...stored.values()]
       .filter((plant) => plant !== 'deleted')
       .filter((plant) => plant.id >= from && plant.id <= to && (tag === undefined || plant.tag === tag))
@@ -52,26 +47,30 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
     return end < 0 ? [...values] : values.slice(0, end);
   }
 
+  function write({ id, target, adds, replaces }: Write): Written {
+    const before = stored.get(id);
+    const isChanged = typeof before === 'object' && replaces(before) && !isDone(before, target);
+    if (isChanged || (before === undefined && adds)) set(id, target);
+    return { before, after: stored.get(id) };
+  }
+  const isDone = (before: NewPlant, target: Write['target']) => target !== 'deleted' && isSamePlant(before, target);
+  const always = () => true;
+  const change = (id: bigint, target: Write['target'], replaces: Condition = always) =>
+    write({ id, target, adds: false, replaces }).after;
+
   return {
-    async add(plant) {
-      const now = stored.get(plant.id);
-      if (now === undefined) set(plant.id, plant);
-      return now ?? 'created';
-    },
+    add: async (plant) => write({ id: plant.id, target: plant, adds: true, replaces: () => false }).before ?? 'created',
+    write: async (writes) => writes.map(write),
     find: async (id) => stored.get(id),
-    async replace(plant, condition) {
-      const now = stored.get(plant.id);
-      const mayReplace = isThere(plant.id, condition) && typeof now === 'object' && !isSamePlant(now, plant);
-      return mayReplace ? set(plant.id, plant) : now;
-    },
-    remove: async (id, condition) => (isThere(id, condition) ? set(id, 'deleted') : stored.get(id)),
-    async readBatch(range, count) {
+    replace: async (plant, condition) => change(plant.id, plant, condition),
+    remove: async (id, condition) => change(id, 'deleted', condition),
+    async scan(range, count) {
       const all = within(range);
       const plants = fitting(all.slice(0, count));
       return batchOf(plants, plants.length === all.length);
     },
     async readChanges({ after = '0', limit, wait, signal }) {
-      if (after === 'now') return { changes: '', next: `${changes.length}`, atEnd: true };
+      if (after === 'now') return { changes: [], next: `${changes.length}`, atEnd: true };
       if (!/^(0|[1-9]\d*)$/.test(after)) throw new PlantStoreError('invalid_plant', 'after must be a number');
       const read = () => changesAfter(Number(after), limit);
       if (read().length === 0 && wait > 0 && !signal.aborted) {
@@ -83,10 +82,10 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
       }
       const news = read();
       const page = news.slice(0, fitting(news.map(([, value]) => value)).length);
-      const json = page.map(([id, value]) => (value === 'deleted' ? `{"id":${id},"deleted":true}` : linesOf([value])));
+      const states = page.map(([id, value]): Change => (value === 'deleted' ? { id, deleted: true } : value));
       const last = page.at(-1);
       const next = last === undefined ? after : `${changed.get(last[0])}`;
-      return { changes: json.join(), next, atEnd: Number(next) >= changes.length };
+      return { changes: states, next, atEnd: Number(next) >= changes.length };
     },
   };
 }

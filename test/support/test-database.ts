@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
-import { storeCalls } from '../../src/adapters/postgres/calls/store-call.ts';
+import { plantPurge } from '../../src/adapters/postgres/changes/plant-purge.ts';
 import { postgresServer } from '../../src/adapters/postgres/connections/pool.ts';
 import type { Database } from '../../src/adapters/postgres/database.ts';
-import { type PostgresPlants, postgresPlants } from '../../src/adapters/postgres/postgres-plants.ts';
+import { foreground, type Run, runner } from '../../src/adapters/postgres/run.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
+import { type PostgresStore, postgresStore } from '../../src/adapters/postgres/store.ts';
+import { batchedPlants } from '../../src/application/batched-plants.ts';
+import type { Ports } from '../../src/application/use-cases.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { atEnd } from './lifetimes.ts';
@@ -78,12 +81,32 @@ export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 
   return { ...database, close };
 }
 
+/** The way to its statements, without a check of the schema. */
+export function runnerOn(database: Database, timeout = 20_000): Run {
+  return runner(database, { gate: () => undefined, timeout });
+}
+
+/** The purge of a database. */
+export function purgeOn(database: Database) {
+  return plantPurge(database, runnerOn(database));
+}
+
+export type TestPlants = Ports & Omit<PostgresStore, 'find'> & { readonly waiting: () => number };
+
 /** The plants in a migrated database, as the service keeps them. */
 export function plantsIn(
   database: Database,
-  { batchRows = 256, timeout = 20_000, schemaReady = (): Promise<void> | undefined => undefined } = {},
-): PostgresPlants {
-  return postgresPlants(database, { callStore: storeCalls({ schemaReady, timeout }), batchRows });
+  {
+    batchRows = 256,
+    timeout = 20_000,
+    schemaReady = (): Promise<void> | undefined => undefined,
+    run = runner(database, { gate: schemaReady, timeout }),
+  } = {},
+): TestPlants {
+  const store = postgresStore(database, { run, timeout });
+  const { letRequestsArrive } = database;
+  const options = { maxItems: batchRows, maxRunning: foreground(database), timeout, letRequestsArrive };
+  return { ...store, ...batchedPlants(store, options) };
 }
 
 /** Every plant that is stored. */

@@ -13,9 +13,6 @@ export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
-/** The error of calls that are closed, which nobody sees: one object, since under overload there are many calls. */
-export const CALL_CLOSED = new DeadlineError('the call has timed out');
-
 /** The row neither existed nor was stored: something in the database dropped it, or it was deleted concurrently. */
 export class MissingRowError extends Error {
   override readonly name = 'MissingRowError';

@@ -26,7 +26,7 @@ type FailureClass =
  * read-only, or in recovery (a demoted primary); serialization failure, deadlock.
  */
 const TRANSIENT = /^(08|53|57P|58|25006|55000|40001|40P01)/;
-/** The server's limit for statements. It says nothing of locks, whose limit is shorter. */
+/** The server's limit for statements. A wait for a lock that began late, in a slow statement, ends by it, too. */
 const STATEMENT_TIMEOUT = '57014';
 /** The server's limits for locks and transactions. */
 const LOCK_TIMEOUT = /^(55P03|25P04)/;
@@ -80,6 +80,11 @@ export function mayBeAnothers(error: unknown): boolean {
   return (
     isUnknown(error, 'no_response') || ['withheld', 'refused', 'defect'].includes(classify(error)) || isLostNode(error)
   );
+}
+
+/** Whether a statement took longer than the server allows. */
+export function isStatementTimeout(error: unknown): boolean {
+  return sqlState(error) === STATEMENT_TIMEOUT;
 }
 
 /** Whether a node of Citus did not respond, so that the rows of other nodes can be used. */

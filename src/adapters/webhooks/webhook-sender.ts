@@ -1,6 +1,7 @@
 import { createHmac, hash } from 'node:crypto';
 import { type Dispatcher, Pool } from 'undici';
 import type { Failure, Message, Send } from '../../application/webhooks/ports.ts';
+import { plantJson } from '../../wire/plant-json.ts';
 import { boundedConnector } from './bounded-connector.ts';
 
 /** Where webhooks are sent. */
@@ -47,9 +48,10 @@ export function webhookSender(
     let timer = setTimeout(abort, timeout);
     try {
       const { origin, path, secrets } = target;
-      const headers = { 'user-agent': userAgent, ...signedHeaders(message, secrets) };
+      const body = plantJson(message.plant);
+      const headers = { 'user-agent': userAgent, ...signedHeaders(message, body, secrets) };
       const { signal } = overdue;
-      const response = await origin.request({ method: 'POST', path, headers, body: message.record, signal });
+      const response = await origin.request({ method: 'POST', path, headers, body, signal });
       clearTimeout(timer);
       timer = setTimeout(abort, DUMP.time);
       // What it says is of no interest, and neither is whether that comes to its end.
@@ -76,11 +78,11 @@ function targetOf({ url, secrets }: WebhookEndpoint, connections: number, timeou
 }
 
 /** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
-function signedHeaders(message: Message, secrets: readonly Buffer[]): Record<string, string> {
-  const id = messageId(message);
+function signedHeaders(message: Message, body: string, secrets: readonly Buffer[]): Record<string, string> {
+  const id = messageId(message, body);
   const timestamp = `${Math.floor(Date.now() / 1_000)}`;
   const signatures = secrets.map((secret) => {
-    const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${message.record}`).digest('base64');
+    const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
     return `v1,${signature}`;
   });
   return {
@@ -95,8 +97,8 @@ function signedHeaders(message: Message, secrets: readonly Buffer[]): Record<str
 const DIGITS = 19;
 
 /** The same whenever the message is sent again. Of two of one plant, in one epoch, the later state has the greater one. */
-function messageId({ epoch, changed, id, record }: Message): string {
-  const digest = hash('sha256', record, 'hex').slice(0, 16);
+function messageId({ epoch, changed, id }: Message, body: string): string {
+  const digest = hash('sha256', body, 'hex').slice(0, 16);
   return ['msg', epoch, `${changed}`.padStart(DIGITS, '0'), id, digest].join('_');
 }
 

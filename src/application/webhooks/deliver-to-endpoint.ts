@@ -7,8 +7,6 @@ export interface Delivery {
   readonly positions: Pick<KeepPositions, 'advance' | 'fail' | 'release'>;
   readonly send: Send;
   readonly observer: DeliveryObserver;
-  /** Whether plants are being written: delivery, which takes the same CPU, pauses then. */
-  readonly isWriting: () => boolean;
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
   /** Resolves after so many milliseconds, or at the signal. */
@@ -33,13 +31,8 @@ type DeliverToEndpoint = (
 /** Milliseconds between looks at a lease that has too little time left. */
 const RENEWAL_CHECK = 500;
 
-/** Milliseconds of pause for each plant, for all endpoints together, while plants are being written. */
-const PAUSE = 0.75;
-
 export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
-  const { feed, positions, send, observer, isWriting, now, sleep, random } = delivery;
-  /** When the pauses of all endpoints are over, as `now` counts. */
-  let pausesEnd = 0;
+  const { feed, positions, send, observer, sleep, random } = delivery;
 
   return async (lease, mayBegin, signal, onAdvance) => {
     try {
@@ -64,14 +57,7 @@ export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
       await feed.awaitEntries(lease.position, signal);
       return lease;
     }
-    const page = await sendPage(
-      entries,
-      (entry) => send(endpoint, { epoch, ...entry }),
-      async (plants) => {
-        await pause(plants, signal);
-        return mayBegin();
-      },
-    );
+    const page = await sendPage(entries, (entry) => send(endpoint, { epoch, ...entry }), mayBegin);
     if (page.sent > 0) observer.delivered(endpoint, page.sent);
     const last = entries[page.acknowledged - 1];
     const advanced = last === undefined ? lease : { ...lease, position: last, failures: 0, failingFor: 0 };
@@ -83,11 +69,5 @@ export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
     await positions.fail(lease, attempt);
     observer.failed(endpoint, attempt);
     return undefined;
-  }
-
-  async function pause(plants: number, signal: AbortSignal): Promise<void> {
-    if (!isWriting()) return;
-    pausesEnd = Math.max(pausesEnd, now()) + plants * PAUSE;
-    await sleep(pausesEnd - now(), signal);
   }
 }

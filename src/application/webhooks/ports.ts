@@ -1,9 +1,10 @@
+import type { NewPlant } from '../../domain/plant.ts';
 import type { Position } from '../ports.ts';
 
 /** A row of the feed, which goes on after it. */
 export interface Entry extends Position {
-  /** The plant as JSON, as `GET /plants/{id}` gives it; undefined for a deletion, which no webhook announces. */
-  readonly record: string | undefined;
+  /** Undefined for a deletion, which no webhook announces. */
+  readonly plant: NewPlant | undefined;
 }
 
 /** Each method MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now. */
@@ -74,7 +75,7 @@ export interface KeepPositions {
 /** A plant to announce. */
 export interface Message extends Position {
   readonly epoch: string;
-  readonly record: string;
+  readonly plant: NewPlant;
 }
 
 /** Why a message was not acknowledged. */

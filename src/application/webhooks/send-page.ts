@@ -17,20 +17,20 @@ export interface PageOutcome {
  * Sends the plants of a page in waves: a wave at the same time, since each plant is in the page once. No wave
  * follows a failure: a later page then has the newest states.
  *
- * @param mayBegin asked before each wave, with the number of its plants
+ * @param mayBegin asked before each wave
  */
 export async function sendPage(
   entries: readonly Entry[],
   send: (entry: Omit<Message, 'epoch'>) => Promise<Failure | undefined>,
-  mayBegin: (plants: number) => Promise<boolean>,
+  mayBegin: () => boolean,
 ): Promise<PageOutcome> {
   let sent = 0;
   for (let start = 0; start < entries.length; start += WAVE) {
     const wave = entries.slice(start, start + WAVE);
-    const plants = wave.filter(({ record }) => record !== undefined).length;
-    if (plants > 0 && !(await mayBegin(plants))) return { acknowledged: start, sent, failure: undefined };
+    const plants = wave.filter(({ plant }) => plant !== undefined).length;
+    if (plants > 0 && !mayBegin()) return { acknowledged: start, sent, failure: undefined };
     const failures = await Promise.all(
-      wave.map(({ record, ...position }) => (record === undefined ? undefined : send({ ...position, record }))),
+      wave.map(({ plant, ...position }) => (plant === undefined ? undefined : send({ ...position, plant }))),
     );
     const failed = failures.filter((failure) => failure !== undefined).length;
     sent += plants - failed;

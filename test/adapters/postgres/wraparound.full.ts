@@ -1,14 +1,11 @@
 import { expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
-import { storeCalls } from '../../../src/adapters/postgres/calls/store-call.ts';
-import { plantPurge } from '../../../src/adapters/postgres/changes/plant-purge.ts';
 import { readiness } from '../../../src/adapters/postgres/readiness.ts';
 import { transactionIdsLeft } from '../../../src/adapters/postgres/schema/dangers.ts';
 import { execute } from '../../../tooling/execute.ts';
 import { atEnd, forAllTests } from '../../support/lifetimes.ts';
-import { changesOf } from '../../support/plants/changes.ts';
 import { startSynchronousPair } from '../../support/servers/synchronous-pair.ts';
-import { connect, plantsIn } from '../../support/test-database.ts';
+import { connect, plantsIn, purgeOn } from '../../support/test-database.ts';
 
 /*
  * Postgres before the wraparound of its transaction ids: it warns at each write, and in the end refuses to write. Here a
@@ -44,9 +41,9 @@ test('goes on while Postgres warns at each write, and says how many it will stil
   expect(await plants.add(plant)).toEqual(plant);
   expect(await plants.replace(changed)).toEqual(changed);
   const range = { after: undefined, limit: 10, wait: 0, signal: AbortSignal.abort() };
-  expect(changesOf((await plants.readChanges(range)).changes)).toHaveLength(1);
+  expect((await plants.readChanges(range)).changes).toHaveLength(1);
   expect(await plants.remove(1n)).toBe('deleted');
-  const purge = plantPurge(database, storeCalls({ schemaReady: () => undefined, timeout: 5_000 }));
+  const purge = purgeOn(database);
   expect(await Array.fromAsync(purge({ minAge: 0, id: 1n }, false))).toEqual([1]);
   expect(await transactionIdsLeft(database)).toBeGreaterThan(20_000_000);
   expect(await transactionIdsLeft(database)).toBeLessThan(25_000_000);

@@ -17,8 +17,9 @@ const message: Message = {
   epoch: 'ab'.repeat(16),
   changed: 754n,
   id: -7n,
-  record: '{"id":-7,"name":"Pinus é\u{1F339}"}',
+  plant: { id: -7n, name: 'Pinus é\u{1F339}' },
 };
+const RECORD = '{"id":-7,"name":"Pinus é\u{1F339}"}';
 
 /** Milliseconds, in place of 15 s. */
 const TIMEOUT = 400;
@@ -54,14 +55,14 @@ describe('a message', () => {
     return { requests, send };
   }
 
-  test('is the record as it is, at the whole URL', async () => {
+  test('is the record as GET /plants/{id} gives it, at the whole URL', async () => {
     const { requests, send } = await received(secret('a'));
     expect(await send()).toBeUndefined();
     const [{ request, body } = {}] = requests;
     expect(request).toMatchObject({ method: 'POST', url: '/hooks/plants?key=1' });
     expect(request?.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'plants/1' });
-    expect(request?.headers['content-length']).toBe(`${Buffer.byteLength(message.record)}`);
-    expect(body).toBe(message.record);
+    expect(request?.headers['content-length']).toBe(`${Buffer.byteLength(RECORD)}`);
+    expect(body).toBe(RECORD);
   });
 
   test('is signed with each secret, as the package of the specification verifies', async () => {
@@ -78,7 +79,12 @@ describe('a message', () => {
 
   test('has the same id when it is sent again, and a greater one for a later state', async () => {
     const { requests, send } = await received(secret('a'));
-    for (const one of [message, message, { ...message, changed: 10_000n }, { ...message, record: '{}' }])
+    for (const one of [
+      message,
+      message,
+      { ...message, changed: 10_000n },
+      { ...message, plant: { id: -7n, name: '' } },
+    ])
       await send(one);
     const ids = requests.map(({ request }) => `${request.headers['webhook-id']}`);
     expect(ids[0]).toMatch(/^msg_(ab){16}_0000000000000000754_-7_[\da-f]{16}$/);

@@ -1,29 +1,11 @@
 import assert from 'node:assert/strict';
-import type { ChangeFeed } from '../../../src/application/ports.ts';
+import type { Change, ChangeFeed } from '../../../src/application/ports.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import type { ApiClient } from '../api-client.ts';
 import { plantsOf } from './plant-lines.ts';
 
 /* The feed of changes, as a consumer sees it. */
-
-/** What the feed says of a plant: its record, or that it was deleted. */
-export type Change = NewPlant | { readonly id: bigint; readonly deleted: true };
-
-const DELETION = /^\{"id":(0|-?[1-9]\d*),"deleted":true\}$/;
-
-/** The changes of `ChangeFeed`, their ids exact. Within a text the quotation marks would be escaped. */
-export function changesOf(json: string): Change[] {
-  return json === '' ? [] : json.replaceAll('},{"id":', '}\n{"id":').split('\n').map(changeOf);
-}
-
-function changeOf(line: string): Change {
-  const id = DELETION.exec(line)?.[1];
-  if (id !== undefined) return { id: BigInt(id), deleted: true };
-  const [plant] = plantsOf(line);
-  assert(plant);
-  return plant;
-}
 
 export const deletion = (id: bigint): Change => ({ id, deleted: true });
 
@@ -44,8 +26,8 @@ export async function readToEnd(
   for (let from = after; ; ) {
     const { changes, next } = await readPage(feed, from, typeof limit === 'number' ? limit : limit());
     from = next;
-    if (changes === '') return { changes: pages.flat(), pages, next };
-    pages.push(changesOf(changes));
+    if (changes.length === 0) return { changes: pages.flat(), pages, next };
+    pages.push([...changes]);
   }
 }
 
@@ -72,11 +54,26 @@ interface Page {
 
 const PAGE = /^\{"changes":\[(.*)\],"next":"([\w-]+)","atEnd":(true|false)\}$/s;
 
+const DELETION = /^\{"id":(0|-?[1-9]\d*),"deleted":true\}$/;
+
+/** The changes of a response, their ids exact. Within a text the quotation marks would be escaped. */
+function changesIn(json: string): Change[] {
+  return json === '' ? [] : json.replaceAll('},{"id":', '}\n{"id":').split('\n').map(changeOf);
+}
+
+function changeOf(line: string): Change {
+  const id = DELETION.exec(line)?.[1];
+  if (id !== undefined) return { id: BigInt(id), deleted: true };
+  const [plant] = plantsOf(line);
+  assert(plant);
+  return plant;
+}
+
 /** A page from the body of a response. */
 function pageOf(body: string): Page {
   const [, changes = '', next, atEnd] = PAGE.exec(body) ?? [];
   assert(next);
-  return { changes: changesOf(changes), next, atEnd: atEnd === 'true' };
+  return { changes: changesIn(changes), next, atEnd: atEnd === 'true' };
 }
 
 /** Pages over HTTP. @param wait seconds @throws RangeError at a response that must not be, any other if it is to be repeated */
@@ -151,8 +148,7 @@ export function consumer() {
 export function pagesOf(feed: ChangeFeed): ReadPage {
   return async (after, limit) => {
     try {
-      const { changes, ...page } = await readPage(feed, after, limit);
-      return { ...page, changes: changesOf(changes) };
+      return await readPage(feed, after, limit);
     } catch (error) {
       if (error instanceof PlantStoreError && error.code === 'cursor_expired') return undefined;
       throw error;

@@ -134,10 +134,10 @@ export function fakeStore(now: () => number, endpoints: readonly string[]) {
   };
   let lastChanged = 0n;
   /** The earlier state is gone then. */
-  function put(id: bigint, record: string | undefined): void {
+  function put(id: bigint, name: string | undefined): void {
     const before = entries.findIndex((entry) => entry.id === id);
     if (before >= 0) entries.splice(before, 1);
-    entries.push({ changed: ++lastChanged, id, record });
+    entries.push({ changed: ++lastChanged, id, plant: name === undefined ? undefined : { id, name } });
     for (const wake of waiting.splice(0)) wake();
   }
   return {
@@ -160,7 +160,7 @@ export function fakeStore(now: () => number, endpoints: readonly string[]) {
     setAvailable(available: boolean) {
       isAvailable = available;
     },
-    write: (id: bigint, record = `plant ${id}`) => put(id, record),
+    write: (id: bigint, name = `plant ${id}`) => put(id, name),
     delete: (id: bigint) => put(id, undefined),
   };
 }

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { ListPlants } from '../../../application/list-plants.ts';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import { isStorableText } from '../../../domain/plant.ts';
+import { isStorableText, type NewPlant } from '../../../domain/plant.ts';
 import { separators } from '../../../wire/lists/csv-cells.ts';
 import { PlantList } from '../../../wire/schemas.ts';
 import { HttpError } from '../http-errors.ts';
@@ -51,6 +51,8 @@ const NEEDS_CHUNKS =
 /** Searches at once: they take turns at the store. A stream that goes on when its client has read is always let in. */
 const MAX_SEARCHES = 4;
 
+type Plants = readonly NewPlant[];
+
 /** The operation that lists plants. */
 export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Operation {
   let searches = 0;
@@ -68,7 +70,7 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Ope
   };
 
   /** Counts it while another part is searched for, and not while the client reads what was found. */
-  async function* counted(parts: AsyncIterable<string>): AsyncIterable<string> {
+  async function* counted(parts: AsyncIterable<Plants>): AsyncIterable<Plants> {
     searches++;
     try {
       for await (const part of parts) {

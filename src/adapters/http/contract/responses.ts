@@ -1,8 +1,10 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
-import type { Changes } from '../../../application/ports.ts';
+import type { Change, Changes } from '../../../application/ports.ts';
+import type { NewPlant } from '../../../domain/plant.ts';
 import { jsonEncoder } from '../../../wire/json-encoder.ts';
 import type { Separator } from '../../../wire/lists/csv-cells.ts';
-import { csvHeader, csvRecords } from '../../../wire/lists/csv-writer.ts';
+import { csvHeader, csvWriter } from '../../../wire/lists/csv-writer.ts';
+import { plantJson } from '../../../wire/plant-json.ts';
 import { etagOf } from './etag.ts';
 
 /** A successful response, ready to be sent. */
@@ -72,10 +74,9 @@ const CHANGES = Buffer.from('{"changes":[');
  * for each doubled what followers took of the CPU.
  */
 export function changesResponse(schema: TSchema): ResponseKind<Changes> {
-  let last = { text: '', bytes: Buffer.alloc(0) };
-  function bytesOf(text: string): Buffer {
-    // It is the same object then, so nothing is compared.
-    if (text !== last.text) last = { text, bytes: Buffer.from(text) };
+  let last: { readonly changes: readonly Change[]; readonly bytes: Buffer } = { changes: [], bytes: Buffer.alloc(0) };
+  function bytesOf(changes: readonly Change[]): Buffer {
+    if (changes !== last.changes) last = { changes, bytes: Buffer.from(changes.map(changeJson).join()) };
     return last.bytes;
   }
   return {
@@ -88,13 +89,17 @@ export function changesResponse(schema: TSchema): ResponseKind<Changes> {
   };
 }
 
+function changeJson(change: Change): string {
+  return 'deleted' in change ? `{"id":${change.id},"deleted":true}` : plantJson(change);
+}
+
 const Lines = Type.String({ description: 'a NewPlant on each line' });
 const Csv = Type.String({ description: 'a line that names the columns id, name and tag, and a record for each plant' });
 
-/** A part of a list, as JSON values separated by line feeds, and where its next part is. */
+/** A part of a list, and where its next part is. */
 export interface ListResult {
-  readonly first: string;
-  readonly others: AsyncIterable<string> | undefined;
+  readonly first: readonly NewPlant[];
+  readonly others: AsyncIterable<readonly NewPlant[]> | undefined;
   /** Relative to the URL of the request. */
   readonly nextUrl: string | undefined;
   /** Between the cells of CSV. */
@@ -111,11 +116,11 @@ export function listResponse(list: TSchema): ResponseKind<ListResult> {
       const { contentType, start, part, between, end } = listFormat(type, separator);
       const link = nextUrl !== undefined && { Link: `<${nextUrl}>; rel="next"` };
       const begin = start + part(first);
-      async function* parts(all: AsyncIterable<string>): AsyncIterable<string> {
+      async function* parts(all: AsyncIterable<readonly NewPlant[]>): AsyncIterable<string> {
         yield begin;
-        let isEmpty = first === '';
-        for await (const lines of all) {
-          yield (isEmpty ? '' : between) + part(lines);
+        let isEmpty = first.length === 0;
+        for await (const plants of all) {
+          yield (isEmpty ? '' : between) + part(plants);
           isEmpty = false;
         }
         yield end;
@@ -128,18 +133,18 @@ export function listResponse(list: TSchema): ResponseKind<ListResult> {
   };
 }
 
-/** How a media type writes a list, in parts of JSON values that are separated by line feeds. */
+/** How a media type writes a list, in parts. */
 function listFormat(type: string | undefined, separator: Separator) {
+  const partOf = (write: (plant: NewPlant) => string, between: string) => (plants: readonly NewPlant[]) =>
+    plants.map(write).join(between);
   if (type === CSV_TYPE) {
     // RFC 4180 section 3.
     const contentType = `${CSV_TYPE}; charset=utf-8; header=present`;
-    const part = (lines: string) => csvRecords(lines, separator);
-    return { contentType, start: csvHeader(separator), part, between: '', end: '' };
+    return { contentType, start: csvHeader(separator), part: partOf(csvWriter(separator), ''), between: '', end: '' };
   }
   if (type === NDJSON_TYPE) {
-    return { contentType: type, start: '', part: (lines: string) => lines && `${lines}\n`, between: '', end: '' };
+    const part = partOf((plant) => `${plantJson(plant)}\n`, '');
+    return { contentType: type, start: '', part, between: '', end: '' };
   }
-  // JSON has line feeds only between values: within a string they are escaped.
-  const part = (lines: string) => lines.replaceAll('\n', ',');
-  return { contentType: JSON_TYPE, start: '[', part, between: ',', end: ']' };
+  return { contentType: JSON_TYPE, start: '[', part: partOf(plantJson, ','), between: ',', end: ']' };
 }

@@ -1,5 +1,5 @@
-import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
+import type { Run } from '../run.ts';
 import { selectOldest } from './change-statements.ts';
 
 /**
@@ -8,12 +8,12 @@ import { selectOldest } from './change-statements.ts';
  * @returns a function that resolves to the seconds for which a transaction that is still open has held back the feed,
  * as far as calls of this function show
  */
-export function changesLag({ sql }: Database, callStore: CallStore): () => Promise<number> {
+export function changesLag({ sql }: Database, run: Run): () => Promise<number> {
   /** Since when the oldest open transaction has been the oldest, as performance.now() counts. */
   let oldest = { id: '', since: 0 };
 
   return async () => {
-    const { rows } = await callStore(() => selectOldest.execute(sql));
+    const { rows } = await run('backgroundReads', () => selectOldest.execute(sql));
     const [row] = rows;
     const now = performance.now();
     if (row === undefined || !row.is_behind) oldest = { id: '', since: now };

@@ -1,27 +1,65 @@
 import type { CompiledQuery } from 'kysely';
+import type { Position } from '../../../application/ports.ts';
+import type { NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
+import { READ_TEXT, storedIn } from '../plants/columns.ts';
+import { type FeedEnd, LAST, positionOf, START } from './change-cursor.ts';
 import { requireIntact, requireOneServer } from './change-feed-check.ts';
-import type { StateRow } from './change-statements.ts';
+import { type ChangeRow, type EndRow, selectChanges, selectEnd } from './change-statements.ts';
 import { nameTimeline } from './feed-identity.ts';
 
+/** The newest state of a plant, and where it stands in the feed. */
+export interface FeedRow extends Position {
+  readonly stored: NewPlant | 'deleted';
+}
+
+/** A part of the feed, and where the feed ends in the same snapshot. */
+export interface FeedPart {
+  readonly end: FeedEnd;
+  readonly rows: readonly FeedRow[];
+}
+
 /**
- * Creates the way to read the feed, for its consumers and for webhooks.
- *
- * @returns a function that runs a statement over the state of the feed, under the identity that this timeline has or gets.
- * It rejects as requireChangeFeed does
+ * Reads the feed, for its consumers and for webhooks, under the identity that this timeline has or gets. Its functions
+ * reject as requireChangeFeed does.
  */
 export function feedReader(database: Database) {
-  async function checkedRows<Row extends StateRow>(query: CompiledQuery<Row>) {
+  const changesBetween = selectChanges(database.sql);
+  const end = selectEnd(database.sql);
+
+  async function checkedRows<Row extends EndRow>(query: CompiledQuery<Row>): Promise<readonly [Row, ...Row[]]> {
     const { rows } = await database.sql.executeQuery(query);
     requireIntact(rows);
     return rows;
   }
 
-  return async <Row extends StateRow>(query: CompiledQuery<Row>): Promise<readonly [Row, ...Row[]]> => {
+  async function rowsOf<Row extends EndRow>(query: CompiledQuery<Row>): Promise<readonly [Row, ...Row[]]> {
     await requireOneServer(database);
     const rows = await checkedRows(query);
     if (!rows[0].is_unnamed) return rows;
     await nameTimeline.execute(database.sql);
     return checkedRows(query);
+  }
+
+  return {
+    /** Reads up to `count` rows, of about a mebibyte of text, after a position and up to another one. */
+    async part(after: Position, count: number, until = LAST): Promise<FeedPart> {
+      const range = { afterChanged: after.changed, afterId: after.id, untilChanged: until.changed, untilId: until.id };
+      const rows = await rowsOf(changesBetween({ ...range, count, room: READ_TEXT }));
+      return { end: endIn(rows[0]), rows: rows.flatMap(feedRow) };
+    },
+    /** Where the feed ends now: whatever is committed later comes after that. */
+    end: async (): Promise<FeedEnd> => endIn((await rowsOf(end({})))[0]),
   };
+}
+
+export type FeedReader = ReturnType<typeof feedReader>;
+
+function endIn(row: EndRow): FeedEnd {
+  return { ...row, position: positionOf(row.end_changed, row.end_id) ?? START };
+}
+
+/** A row without a position stands beside the state of the feed if the part is empty. */
+function feedRow({ changed, id, ...row }: ChangeRow): FeedRow[] {
+  return changed === null || id === null ? [] : [{ changed, id, stored: storedIn({ ...row, id }) }];
 }

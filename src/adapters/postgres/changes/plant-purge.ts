@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
-import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
+import type { Run } from '../run.ts';
 import { SETTLED } from './change-epoch.ts';
 import { requireChangeFeed } from './change-feed-check.ts';
 
@@ -23,7 +23,7 @@ const SCANNED = 5_000;
  * @returns a function that scans all ids and yields the number of deleted plants in each part: forgotten, unless
  * `isDryRun`. It throws PlantStoreError `store_unavailable`.
  */
-export function plantPurge(database: Database, callStore: CallStore) {
+export function plantPurge(database: Database, run: Run) {
   async function purgePart(scan: Scan, isDryRun: boolean): Promise<Part> {
     const feed = (await database.isDistributed()) ? NO_FEED : FEED;
     // After a restore, rows that are ahead of the server's transactions would never count as settled.
@@ -35,7 +35,7 @@ export function plantPurge(database: Database, callStore: CallStore) {
   return async function* purge({ minAge, id }: PurgeSelection, isDryRun: boolean): AsyncIterable<number> {
     const to = id ?? MAX_INT64;
     for (let from = id ?? MIN_INT64; ; ) {
-      const { count, end } = await callStore(() => purgePart({ from, to, minAge }, isDryRun));
+      const { count, end } = await run('backgroundWrites', () => purgePart({ from, to, minAge }, isDryRun));
       yield count;
       if (end === null || end === to) return;
       from = end + 1n;

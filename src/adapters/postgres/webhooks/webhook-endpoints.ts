@@ -2,11 +2,11 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Position } from '../../../application/ports.ts';
 import type { EndpointState } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
-import type { CallStore } from '../calls/store-call.ts';
 import { positionOf } from '../changes/change-cursor.ts';
 import { SETTLED } from '../changes/change-epoch.ts';
 import { lastBefore } from '../changes/change-statements.ts';
 import type { Database } from '../database.ts';
+import type { Run } from '../run.ts';
 import { IS_DUE, IS_SAME_TABLE, NO_FAILURE } from './webhook-positions.ts';
 
 /** Rows that are counted at most, since each is read. */
@@ -34,14 +34,14 @@ interface Row extends Omit<KnownEndpoint, 'position' | 'end' | 'reason' | 'faili
 }
 
 /** What operators see of the endpoints and do to them. Each method rejects with PlantStoreError `store_unavailable`. */
-export function webhookEndpoints({ sql: database }: Database, callStore: CallStore) {
+export function webhookEndpoints({ sql: database }: Database, run: Run) {
   /**
    * Whoever delivers begins anew, once the lease of the one that does has expired: until then it may begin requests.
    *
    * @returns whether there is such an endpoint, for which the condition holds
    */
   async function change(endpoint: string, where: RawBuilder<unknown>, ...set: RawBuilder<unknown>[]): Promise<boolean> {
-    const { rows } = await callStore(() =>
+    const { rows } = await run('writes', () =>
       sql`update webhooks set ${sql.join([NO_FAILURE, NO_HOLDER, ...set])}
         where endpoint = ${endpoint} and ${where} returning 1`.execute(database),
     );
@@ -50,7 +50,7 @@ export function webhookEndpoints({ sql: database }: Database, callStore: CallSto
 
   return {
     async states(): Promise<KnownEndpoint[]> {
-      const { rows } = await callStore(() => selectStates.execute(database));
+      const { rows } = await run('reads', () => selectStates.execute(database));
       return rows.map(stateOf);
     },
     /** Goes on at the position, unless that belongs to another table. */
@@ -62,7 +62,7 @@ export function webhookEndpoints({ sql: database }: Database, callStore: CallSto
       // After a lost connection the statement is repeated, and then nothing fails any more.
       const isThere = sql`select from webhooks
         where endpoint = ${endpoint} and ${IS_SAME_TABLE} and changed = ${changed} and id = ${id}`;
-      return (await callStore(() => isThere.execute(database))).rows.length > 0;
+      return (await run('reads', () => isThere.execute(database))).rows.length > 0;
     },
     /** Begins before all plants. */
     rewind: (endpoint: string) =>

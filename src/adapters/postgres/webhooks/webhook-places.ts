@@ -2,12 +2,12 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
-import { untilPassed } from '../calls/shared-run.ts';
 import { SETTLED } from '../changes/change-epoch.ts';
 import { requireChangeFeed } from '../changes/change-feed-check.ts';
 import { lastBefore } from '../changes/change-statements.ts';
 import type { Database } from '../database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from '../errors.ts';
+import { untilPassed } from '../shared-run.ts';
 
 /** Of an endpoint without a row. */
 export const MISSING_ROW =

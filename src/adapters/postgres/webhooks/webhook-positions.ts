@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { KeepPositions, Lease, LeaseOutcome } from '../../../application/webhooks/ports.ts';
-import type { CallStore } from '../calls/store-call.ts';
 import type { Database } from '../database.ts';
+import type { Run } from '../run.ts';
 
 /** Whether the position is that of the table that there is: it is not if only one of the two was restored. */
 export const IS_SAME_TABLE = sql`plants = 'plants'::regclass`;
@@ -50,7 +50,7 @@ interface Found {
  */
 export function webhookPositions(
   { sql: database }: Database,
-  callStore: CallStore,
+  run: Run,
   endpoints: readonly string[],
   ensureEntered: () => Promise<void> | undefined,
 ): KeepPositions {
@@ -62,7 +62,7 @@ export function webhookPositions(
   ): Promise<boolean> {
     const statement = sql`update webhooks set ${set}
       where endpoint = ${endpoint} and holder = ${holder} and ${where} returning 1`;
-    const { rows } = await callStore(() => statement.execute(database));
+    const { rows } = await run('writes', () => statement.execute(database));
     return rows.length > 0;
   }
 
@@ -70,7 +70,7 @@ export function webhookPositions(
     async take(held, milliseconds) {
       const fresh = randomUUID();
       const wanted = rowsOf(endpoints, held);
-      const { rows } = await callStore(async () => {
+      const { rows } = await run('writes', async () => {
         await ensureEntered();
         return takeLeases(wanted, fresh, milliseconds).execute(database);
       });
@@ -99,7 +99,7 @@ export function webhookPositions(
       if (held.length === 0) return;
       const statement = sql`update webhooks set holder = null from ${rowsOf(endpoints, held)}
         where webhooks.endpoint = wanted.endpoint and holder = held`;
-      await callStore(() => statement.execute(database));
+      await run('writes', () => statement.execute(database));
     },
   };
 }

@@ -249,7 +249,7 @@ describe('GET /changes', () => {
     const calls: boolean[] = [];
     const readChanges: UseCases['readChanges'] = async ({ signal }) => {
       calls.push(signal.aborted);
-      return { changes: '', next: 'x', atEnd: true };
+      return { changes: [], next: 'x', atEnd: true };
     };
     server = await startApiServer({ verifyToken, cases: { readChanges } });
     const socket = connectTo(server.url, true).setEncoding('utf8');

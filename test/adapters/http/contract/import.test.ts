@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { staticTokens } from '../../../../src/adapters/tokens/static-tokens.ts';
 import type { Permissions } from '../../../../src/application/permissions.ts';
+import type { Write, Written } from '../../../../src/application/ports.ts';
 import type { Ports } from '../../../../src/application/use-cases.ts';
 import { PlantStoreError } from '../../../../src/domain/errors.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
@@ -19,16 +20,14 @@ let own: Partial<Ports> = {};
 const server = forEachTest(() => {
   stored.clear();
   own = {};
-  const { add, replace, ...plants } = fakePlants(stored);
+  const { write, ...plants } = fakePlants(stored);
   return startApiServer({
-    plants: {
-      ...plants,
-      add: (plant) => (own.add ?? add)(plant),
-      replace: (plant, condition) => (own.replace ?? replace)(plant, condition),
-    },
+    plants: { ...plants, write: (...list) => (own.write ?? write)(...list) },
     bodyLimit: 100_000,
   });
 });
+
+const created = ({ target }: Write): Written => ({ before: undefined, after: target });
 
 const NDJSON = 'application/x-ndjson';
 const CSV = 'text/csv';
@@ -196,9 +195,9 @@ describe('a token', () => {
 describe('at once', () => {
   test('four are served, whatever is still arriving, others get 503, and creates go on', async () => {
     const held: (() => void)[] = [];
-    own.add = async ({ name }) => {
-      if (name !== 'of a create') await new Promise<void>((resolve) => held.push(resolve));
-      return 'created';
+    own.write = async (writes) => {
+      await new Promise<void>((resolve) => held.push(resolve));
+      return writes.map(created);
     };
     const arriving = Array.from({ length: 8 }, () => connectTo(server.url));
     for (const socket of arriving) socket.write(`${headOf('', TOKEN, CSV)}id`);
@@ -220,9 +219,11 @@ describe('at once', () => {
 
   test('fewer are served if their lists need the memory, at least one, and creates go on', async () => {
     const held: (() => void)[] = [];
-    const add = ({ name }: NewPlant) =>
-      new Promise<'created'>((resolve) => (name === 'a' ? held.push(() => resolve('created')) : resolve('created')));
-    const small = await startApiServer({ plants: { ...fakePlants(stored), add }, maxRequestBytes: 100_000 });
+    const write: Ports['write'] = async (writes) => {
+      await new Promise<void>((resolve) => held.push(resolve));
+      return writes.map(created);
+    };
+    const small = await startApiServer({ plants: { ...fakePlants(stored), write }, maxRequestBytes: 100_000 });
     const list = `id,name\n1,a\n${'\n'.repeat(50_000)}`;
     const first = send('', list, CSV, small);
     while (held.length === 0) await new Promise(setImmediate);
@@ -235,10 +236,12 @@ describe('at once', () => {
 
 test('an outcome that is not known is 503 for the whole, after which the same list completes it', async () => {
   let calls = 0;
-  const { add } = fakePlants(stored);
-  own.add = async (plant) => {
-    if (++calls > 300) throw new PlantStoreError('store_unavailable', 'the store is unavailable');
-    return add(plant);
+  const { write } = fakePlants(stored);
+  own.write = async (writes) => {
+    const outcomes = await write(writes.slice(0, 300 - calls));
+    calls += writes.length;
+    const unavailable = () => new PlantStoreError('store_unavailable', 'the store is unavailable');
+    return writes.map((_write, n) => outcomes[n] ?? Promise.reject(unavailable()));
   };
   const list = listOf(1_000);
   expect(await refusal('', list)).toEqual([503, 50300, 'the store is unavailable']);
@@ -248,35 +251,35 @@ test('an outcome that is not known is 503 for the whole, after which the same li
 });
 
 test('responds to a client that has closed its side, if it knows all outcomes', async () => {
-  const { add } = fakePlants(stored);
-  own.add = async (plant) => {
+  const { write } = fakePlants(stored);
+  own.write = async (writes) => {
     // The service reads the end of the client's side meanwhile.
     for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate);
-    return add(plant);
+    return write(writes);
   };
   async function halfClosed(body: string) {
     const socket = connectTo(server.url, true);
     socket.end(headOf('', TOKEN, CSV, body.length) + body);
     return text(socket);
   }
-  expect(await halfClosed(listOf(512))).toMatch(/^HTTP\/1.1 200 [\s\S]*{"created":512,/);
+  expect(await halfClosed(listOf(256))).toMatch(/^HTTP\/1.1 200 [\s\S]*{"created":256,/);
   expect(await halfClosed(listOf(1_500))).toMatch(/^HTTP\/1.1 503 /);
-  expect(await halfClosed(listOf(512))).toMatch(/"created":0,"changed":0,"unchanged":512,/);
+  expect(await halfClosed(listOf(256))).toMatch(/"created":0,"changed":0,"unchanged":256,/);
 });
 
 test('stops if its client leaves', async () => {
   let begun = 0;
   const held: (() => void)[] = [];
-  own.add = async () => {
-    begun++;
+  own.write = async (writes) => {
+    begun += writes.length;
     await new Promise<void>((resolve) => held.push(resolve));
-    return 'created';
+    return writes.map(created);
   };
   const abort = new AbortController();
   const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': CSV };
   const body = listOf(5_000);
   const sending = fetch(`${server.url}/import`, { method: 'POST', headers, body, signal: abort.signal });
-  while (begun < 512) await new Promise(setImmediate);
+  while (begun < 256) await new Promise(setImmediate);
   abort.abort();
   await expect(sending).rejects.toThrow();
   // By then the service has heard of it.
@@ -286,6 +289,6 @@ test('stops if its client leaves', async () => {
     for (const go of held.splice(0)) go();
     await new Promise(setImmediate);
   }
-  expect(begun).toBe(512);
+  expect(begun).toBe(256);
   expect(server.lines.filter((line) => line.includes('unexpected'))).toEqual([]);
 });

@@ -110,9 +110,9 @@ describe('name', () => {
   });
 
   test('has a Link on a page without a plant, if the search has taken a second', async () => {
-    const nothing = async () => ({ lines: '', count: 0, lastId: 4711n, isLast: false });
+    const nothing = async () => ({ plants: [], lastId: 4711n, isLast: false });
     let time = 0;
-    const searching = listPlants({ readBatch: nothing }, () => (time += 400));
+    const searching = listPlants({ scan: nothing }, () => (time += 400));
     const other = await startApiServer({ cases: { listPlants: searching } });
     const page = await get(other.url, '/plants?limit=10&name=a+b%26');
     expect([page.status, await page.text(), nextOf(page)]).toEqual([200, '[]', '?limit=10&after=4711&name=a+b%26']);

@@ -437,9 +437,9 @@ test('saves nothing of a download that breaks off or that a proxy responds to, a
   const server = await startApiServer({
     plants: {
       ...plants,
-      async readBatch(range, count) {
+      async scan(range, count) {
         if (fails && range.from > 10_000n) throw new Error('a fault');
-        return plants.readBatch(range, count);
+        return plants.scan(range, count);
       },
     },
   });

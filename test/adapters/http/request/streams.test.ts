@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { listPlants } from '../../../../src/application/list-plants.ts';
-import type { PlantBatch, ReadPlants } from '../../../../src/application/ports.ts';
+import type { PlantBatch, PlantStore } from '../../../../src/application/ports.ts';
 import { PlantStoreError } from '../../../../src/domain/errors.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { type ApiServer, get, refusalOf, startApiServer } from '../../../support/api-server.ts';
@@ -54,28 +54,28 @@ function send(bytes: string): Socket {
 /** A store without an end, whose batches have a mebibyte each, and how many were read. */
 function endless() {
   const state = { reads: 0 };
-  const readBatch: ReadPlants['readBatch'] = async ({ from }, count) => {
+  const scan: PlantStore['scan'] = async ({ from }, count) => {
     state.reads++;
     const first = from < 0n ? 0n : from;
     const name = 'x'.repeat(1024 ** 2 / count);
     const plants = Array.from({ length: count }, (_, n) => ({ id: first + BigInt(n), name }));
     return batchOf(plants, false);
   };
-  return { state, plants: { readBatch } };
+  return { state, plants: { scan } };
 }
 
 /** A store of MANY plants; batches after the first of a list wait until the test lets them go, or fail. */
 function held() {
   const stored = storing(upTo(MANY));
   const waiting: { release(): void; fail(error: Error): void }[] = [];
-  const readBatch: ReadPlants['readBatch'] = async (range, count) => {
-    const batch = await stored.readBatch(range, count);
+  const scan: PlantStore['scan'] = async (range, count) => {
+    const batch = await stored.scan(range, count);
     if (range.from <= 0n) return batch;
     const { promise, resolve, reject } = Promise.withResolvers<PlantBatch>();
     waiting.push({ release: () => resolve(batch), fail: reject });
     return promise;
   };
-  return { waiting, plants: { ...stored, readBatch } };
+  return { waiting, plants: { ...stored, scan } };
 }
 
 /** Lets go what waits, and all that comes, until nothing does any more. */
@@ -126,8 +126,8 @@ test('sends all plants of several batches as one array, or as lines', async () =
 
 test('a page with little text is no stream, however few of its plants the store gives at a time', async () => {
   const stored = storing(upTo(30));
-  const readBatch: ReadPlants['readBatch'] = (range, count) => stored.readBatch(range, Math.min(count, 7));
-  server = await startApiServer({ plants: { ...stored, readBatch }, maxStreams: 0 });
+  const scan: PlantStore['scan'] = (range, count) => stored.scan(range, Math.min(count, 7));
+  server = await startApiServer({ plants: { ...stored, scan }, maxStreams: 0 });
   const page = await list('?limit=20');
   expect([page.status, page.headers.get('Link')]).toEqual([200, '<?limit=20&after=19>; rel="next"']);
   expect(await page.json()).toHaveLength(20);
@@ -180,7 +180,7 @@ test('an error before the 200 is a response like any other', async () => {
   const fails = async () => {
     throw new PlantStoreError('store_unavailable', 'not now');
   };
-  server = await startApiServer({ plants: { readBatch: fails } });
+  server = await startApiServer({ plants: { scan: fails } });
   for (const query of ['', '?limit=10', LIMITED]) {
     expect(await refusalOf(await list(query))).toEqual([503, 50300, 'not now']);
   }
@@ -223,11 +223,11 @@ describe('a client that leaves', () => {
   test('before its list begins takes no place', async () => {
     const { plants, waiting } = held();
     const begun: (() => void)[] = [];
-    const readBatch: ReadPlants['readBatch'] = async (range, count) => {
+    const scan: PlantStore['scan'] = async (range, count) => {
       if (range.from <= 0n) await new Promise<void>((resolve) => begun.push(resolve));
-      return plants.readBatch(range, count);
+      return plants.scan(range, count);
     };
-    server = await startApiServer({ plants: { ...plants, readBatch }, maxStreams: 1 });
+    server = await startApiServer({ plants: { ...plants, scan }, maxStreams: 1 });
     const socket = send(request());
     await eventually(() => begun.length === 1);
     socket.resetAndDestroy();
@@ -292,13 +292,13 @@ describe('a search', () => {
   /** A store without an end, in which nothing is found but what a test gives, and how often it was searched. */
   function searched() {
     const state = { reads: 0, found: [] as NewPlant[] };
-    const readBatch: ReadPlants['readBatch'] = async ({ from }) => {
+    const scan: PlantStore['scan'] = async ({ from }) => {
       state.reads++;
       await nextTurn();
       const found = state.found.splice(0);
       return { ...batchOf(found, false), lastId: (from < 0n ? 0n : from) + 4_999n };
     };
-    return { state, plants: { readBatch } };
+    return { state, plants: { scan } };
   }
 
   test.each([
@@ -346,11 +346,11 @@ describe('a search', () => {
   test('beyond four at once gets 503 / 50300, also if some are pages, until one of them has ended; lists go on', async () => {
     const stored = storing(upTo(10));
     const waiting: (() => void)[] = [];
-    const readBatch: ReadPlants['readBatch'] = async (range, count) => {
+    const scan: PlantStore['scan'] = async (range, count) => {
       if (range.name !== undefined) await new Promise<void>((resolve) => waiting.push(resolve));
-      return stored.readBatch(range, count);
+      return stored.scan(range, count);
     };
-    server = await startApiServer({ plants: { ...stored, readBatch }, observer, maxStreams: 100 });
+    server = await startApiServer({ plants: { ...stored, scan }, observer, maxStreams: 100 });
     for (let times = 1; times <= 2; times++) {
       const searches = ['', '&limit=1001', '&limit=10', '&limit=1'].map((limit) => list(`?name=plant${limit}`));
       await eventually(() => waiting.length === 4);
@@ -383,11 +383,11 @@ describe('a search', () => {
 
   test('gives its place back after a response of any kind', async () => {
     let isFailing = true;
-    const readBatch: ReadPlants['readBatch'] = async () => {
+    const scan: PlantStore['scan'] = async () => {
       if (isFailing) throw new PlantStoreError('store_unavailable', 'not now');
       return batchOf([], true);
     };
-    server = await startApiServer({ plants: { readBatch }, maxStreams: 1 });
+    server = await startApiServer({ plants: { scan }, maxStreams: 1 });
     const page = '/plants?limit=10&name=x';
     // More often than there are places.
     for (let times = 1; times <= 5; times++) {

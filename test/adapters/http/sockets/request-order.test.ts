@@ -231,11 +231,11 @@ describe('time', () => {
   test('that is up cuts no response that is being sent', async () => {
     const rest = Promise.withResolvers<void>();
     async function* plants() {
-      yield '{"id":1,"name":"Monstera"}';
+      yield [{ id: 1n, name: 'Monstera' }];
       await rest.promise;
-      yield '{"id":2,"name":"Ficus"}';
+      yield [{ id: 2n, name: 'Ficus' }];
     }
-    const listPlants: UseCases['listPlants'] = async () => ({ first: '', others: plants(), next: undefined });
+    const listPlants: UseCases['listPlants'] = async () => ({ first: [], others: plants(), next: undefined });
     server = await startApiServer({ cases: { listPlants }, limits });
     const sent = send(request('GET /plants') + remove().slice(0, -1));
     expect(statuses(await timeIsUp())).toEqual([408]);

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import type { Exchange } from '../../../../src/adapters/http/exchange.ts';
-import type { ReadPlants } from '../../../../src/application/ports.ts';
+import type { PlantStore } from '../../../../src/application/ports.ts';
 import { get, startApiServer, startServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
@@ -31,11 +31,10 @@ describe('a CONNECT behind a request whose response is not sent yet', () => {
 
   test('closes the connection, so that its list gives its place back', async () => {
     const name = 'x'.repeat(1024 ** 2);
-    const readBatch: ReadPlants['readBatch'] = async ({ from }) => {
-      const plant = JSON.stringify({ id: Number(from), name });
-      return { lines: plant, count: 1, lastId: from < 0n ? 1n : from, isLast: false };
+    const scan: PlantStore['scan'] = async ({ from }) => {
+      return { plants: [{ id: from, name }], lastId: from < 0n ? 1n : from, isLast: false };
     };
-    const endless = await startApiServer({ plants: { readBatch }, maxStreams: 1 });
+    const endless = await startApiServer({ plants: { scan }, maxStreams: 1 });
     const socket = connectTo(endless.url);
     socket.write(`${requestText('GET /plants')}${CONNECT}`);
     await eventually(async () => (await get(endless.url, '/plants?limit=1')).status === 200);

@@ -1,8 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
-import { storeCalls } from '../../../../src/adapters/postgres/calls/store-call.ts';
 import { decodeCursor, encodeCursor } from '../../../../src/adapters/postgres/changes/change-cursor.ts';
-import { plantPurge } from '../../../../src/adapters/postgres/changes/plant-purge.ts';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
 import { damagedMigrations, migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
@@ -11,9 +9,9 @@ import { lockRows, observed, openTransaction } from '../../../support/disturbanc
 import { openEmbedded } from '../../../support/embedded-template.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';
-import { changesOf, deletion, readPage, readToEnd } from '../../../support/plants/changes.ts';
+import { deletion, readPage, readToEnd } from '../../../support/plants/changes.ts';
 import { ownPostgres } from '../../../support/servers/own-postgres.ts';
-import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
+import { connect, migratedDatabase, plantsIn, purgeOn, storedPlants } from '../../../support/test-database.ts';
 
 /* What only a database can show of the feed of changes, and purging. The rest is in ../plant-repository-changes.test.ts. */
 
@@ -45,7 +43,7 @@ const onAnotherEmbedded = async () => {
 
 /** What a test works with. */
 function storeIn({ database }: { readonly database: Database }) {
-  const purge = plantPurge(database, storeCalls({ schemaReady: () => undefined, timeout: 10_000 }));
+  const purge = purgeOn(database);
   const plants = plantsIn(database);
   return {
     database,
@@ -223,7 +221,7 @@ describe.each([
       // Waiting, purging and a second restore work, too.
       const waiting = readPage(store.plants, later.next, 10, 10_000);
       await store.add(5n);
-      expect(changesOf((await waiting).changes)).toEqual([plant(5n)]);
+      expect((await waiting).changes).toEqual([plant(5n)]);
       expect(await store.purge()).toBe(2);
       await store.query('update plants set changed = 2000000000000 where id = 5');
       expect(await migrateUp(opened.database)).toEqual([REPAIR]);
@@ -495,7 +493,7 @@ describe('beside transactions that are open on Postgres', () => {
     await rolledBack.query('rollback');
     expect((await readToEnd(store.plants, start)).changes).toEqual([]);
     await gone.end();
-    expect(changesOf((await readPage(store.plants, start, 10, 30_000)).changes)).toEqual([plant(4n)]);
+    expect((await readPage(store.plants, start, 10, 30_000)).changes).toEqual([plant(4n)]);
   });
 
   test('wakes those who wait once the one that held all back has ended, wherever it wrote', async () => {

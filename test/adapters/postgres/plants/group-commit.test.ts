@@ -2,14 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
-import type { PostgresPlants } from '../../../../src/adapters/postgres/postgres-plants.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { lockRows, observed } from '../../../support/disturbances.ts';
 import { openEmbedded } from '../../../support/embedded-template.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forEachTest } from '../../../support/lifetimes.ts';
 import { many } from '../../../support/plants/plant-lines.ts';
-import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
+import { connect, migratedDatabase, plantsIn, storedPlants, type TestPlants } from '../../../support/test-database.ts';
 
 /* What plants that share a statement must not do to each other. */
 
@@ -106,7 +105,7 @@ test('answers the others by their deadline though more rows are locked than ther
 
 test('never deadlocks with another instance that adds the same plants in the opposite order', async () => {
   const databases = [connect(server.url), connect(server.url)];
-  const [one, two] = databases.map((each) => plantsIn(each)) as [PostgresPlants, PostgresPlants];
+  const [one, two] = databases.map((each) => plantsIn(each)) as [TestPlants, TestPlants];
   for (let round = 0; round < 30; round++) {
     const all = many(200).map((plant) => ({ ...plant, id: plant.id + BigInt(1_000 * round) }));
     const added = [...all.map((plant) => one.add(plant)), ...all.toReversed().map((plant) => two.add(plant))];

@@ -36,12 +36,12 @@ test('a standby is not ready, and is not taken for a primary that is read-only',
 test.each<[string, () => Promise<unknown>]>([
   ['a plant', () => plants.find(1n)],
   ['a plant that it does not have', () => plants.find(2n)],
-  ['a page', () => plants.readBatch(range, 10)],
-  ['a page that is empty', () => plants.readBatch({ ...range, from: 2n }, 10)],
-  ['a page of a tag', () => plants.readBatch({ ...range, tag: 'green' }, 10)],
-  ['a page of a tag that it does not have', () => plants.readBatch({ ...range, tag: 'red' }, 10)],
-  ['a part of a stream', () => plants.readBatch(range, 2_000)],
-  ['a part of a search', () => plants.readBatch({ ...range, name: 'monstera' }, 10)],
+  ['a page', () => plants.scan(range, 10)],
+  ['a page that is empty', () => plants.scan({ ...range, from: 2n }, 10)],
+  ['a page of a tag', () => plants.scan({ ...range, tag: 'green' }, 10)],
+  ['a page of a tag that it does not have', () => plants.scan({ ...range, tag: 'red' }, 10)],
+  ['a part of a stream', () => plants.scan(range, 2_000)],
+  ['a part of a search', () => plants.scan({ ...range, name: 'monstera' }, 10)],
   ['the changes', () => plants.readChanges({ after: undefined, limit: 10, wait: 0, signal: AbortSignal.abort() })],
 ])('no standby is read for %s', async (_what, read) => {
   await expect(read()).rejects.toMatchObject({ code: 'store_unavailable' });

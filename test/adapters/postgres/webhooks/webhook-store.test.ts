@@ -1,8 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, sql } from 'kysely';
-import { storeCalls } from '../../../../src/adapters/postgres/calls/store-call.ts';
-import { plantPurge } from '../../../../src/adapters/postgres/changes/plant-purge.ts';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
@@ -11,7 +9,6 @@ import {
   selectStates,
   webhookEndpoints,
 } from '../../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
-import { webhookEntries } from '../../../../src/adapters/postgres/webhooks/webhook-entries.ts';
 import { endpointEntry, MISSING_ROW } from '../../../../src/adapters/postgres/webhooks/webhook-places.ts';
 import { webhookPositions } from '../../../../src/adapters/postgres/webhooks/webhook-positions.ts';
 import type { Position } from '../../../../src/application/ports.ts';
@@ -21,9 +18,8 @@ import { lockRows, openTransaction } from '../../../support/disturbances.ts';
 import { openEmbedded } from '../../../support/embedded-template.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
-import { linesOf } from '../../../support/plants/plant-lines.ts';
 import { ownPostgres } from '../../../support/servers/own-postgres.ts';
-import { connect, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
+import { connect, migratedDatabase, plantsIn, purgeOn, runnerOn } from '../../../support/test-database.ts';
 
 /* The table webhooks and what is read for it, on every database. */
 
@@ -42,10 +38,10 @@ const leasesIn = (outcomes: ReadonlyMap<string, LeaseOutcome>) =>
 
 /** What an instance of the service has of a database. */
 function webhooksIn(database: Database, names = [ENDPOINT]) {
-  const callStore = storeCalls({ schemaReady: () => undefined, timeout: 10_000 });
+  const run = runnerOn(database);
   const ensureEntered = endpointEntry(database, names);
   const plants = plantsIn(database);
-  const positions = webhookPositions(database, callStore, names, ensureEntered);
+  const positions = webhookPositions(database, run, names, ensureEntered);
   return {
     plants,
     ...positions,
@@ -57,9 +53,10 @@ function webhooksIn(database: Database, names = [ENDPOINT]) {
       const outcome = (await positions.take([lease], milliseconds)).get(lease.endpoint);
       return typeof outcome === 'object' ? 'taken' : outcome;
     },
-    add: () => callStore(async () => ensureEntered()),
-    ...webhookEntries(database, callStore, plants.awaitEntries),
-    endpoints: webhookEndpoints(database, callStore),
+    add: () => run('writes', async () => ensureEntered()),
+    readEntries: plants.readEntries,
+    awaitEntries: plants.awaitEntries,
+    endpoints: webhookEndpoints(database, run),
     query: (text: string) => database.sql.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text)),
   };
 }
@@ -118,7 +115,7 @@ describe.each([
     expect(await webhooksIn(opened.database).take()).toBeDefined();
   });
 
-  test('reads the records octet for octet as GET /plants/{id} gives them, and deletions without any', async () => {
+  test('reads plants as they were stored, and deletions without any', async () => {
     const names = ['', '\uFEFF', '"\\/\b\f\n\r\t\u0001\u007f', '\u2028é\u{1F339}', '{"a":[1]}'];
     const plants = names.map((name, n) => ({
       id: 2n ** 63n - 1n - BigInt(n),
@@ -130,7 +127,7 @@ describe.each([
     await store.plants.remove(1n);
     const { epoch, entries } = await store.readEntries(START);
     expect(epoch).toMatch(/^[\da-f]{32}$/);
-    expect(entries.map(({ record }) => record)).toEqual([...linesOf(plants).split('\n'), undefined]);
+    expect(entries.map(({ plant }) => plant)).toEqual([...plants, undefined]);
     const { changed, id } = entries[2] ?? START;
     expect((await store.readEntries({ changed, id })).entries).toEqual(entries.slice(3));
     expect((await store.readEntries(entries.at(-1) ?? START)).entries).toEqual([]);
@@ -353,15 +350,11 @@ describe.each([
     await store.add();
     for (const id of [1n, 2n, 3n]) await store.plants.add(plant(id));
     await store.plants.remove(2n);
-    const purge = plantPurge(opened.database, storeCalls({ schemaReady: () => undefined, timeout: 10_000 }));
+    const purge = purgeOn(opened.database);
     expect(await Array.fromAsync(purge({ minAge: 0, id: undefined }, false))).toEqual([1]);
     await store.plants.add(plant(2n, 'new'));
     const { entries } = await store.readEntries((await taken()).position);
-    expect(entries.map(({ record }) => record)).toEqual([
-      '{"id":1,"name":"plant 1"}',
-      '{"id":3,"name":"plant 3"}',
-      '{"id":2,"name":"new"}',
-    ]);
+    expect(entries.map((entry) => entry.plant)).toEqual([plant(1n), plant(3n), plant(2n, 'new')]);
   });
 
   describe('after a restore', () => {

@@ -42,8 +42,8 @@ export function statementOfList<Values extends readonly unknown[], Row>(
 }
 
 /** Values as the text of an array of Postgres, which no driver has to encode. */
-export function arrayOf(values: readonly (bigint | number | string)[]): string {
-  return `{${values.map((value) => (typeof value === 'string' ? quoted(value) : value)).join()}}`;
+export function arrayOf(values: readonly (bigint | number | boolean | string | null)[]): string {
+  return `{${values.map((value) => (typeof value === 'string' ? quoted(value) : `${value}`)).join()}}`;
 }
 
 function quoted(text: string): string {

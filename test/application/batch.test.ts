@@ -1,40 +1,39 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { batcher } from '../../../../src/adapters/postgres/calls/batcher.ts';
+import { batch } from '../../src/application/batch.ts';
 
 /** Lets all batches succeed from now on. What a failed test has left running, Jest would wait for. */
 let endBatches = () => {};
 afterEach(() => endBatches());
 
-const many = (count: number) => Array.from({ length: count }, (_, n) => n).join(' ');
-
-const openCall = () => ({ isOpen: true, maxShared: Number.POSITIVE_INFINITY });
-
 type LetArrive = (() => Promise<void>) | undefined;
 
-/** A batcher whose batches end when the test says so. */
-function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1, letRequestsArrive = undefined as LetArrive } = {}) {
+/** Lists that end when the test says so. */
+function setUp({
+  maxItems = 10,
+  maxSize = 100,
+  maxRunning = 1,
+  timeout = 60_000,
+  letRequestsArrive = undefined as LetArrive,
+} = {}) {
   const batches: { items: readonly string[]; succeed: () => void; fail: (error: Error) => void }[] = [];
   let isOver = false;
   endBatches = () => {
     isOver = true;
     for (const { succeed } of batches) succeed();
   };
-  const add = batcher<string, string>({
-    run(items) {
+  const add = batch<string, string>(
+    (items) => {
       const { promise, resolve, reject } = Promise.withResolvers<string[]>();
       batches.push({ items, succeed: () => resolve(items.map((item) => `${item}!`)), fail: reject });
       if (isOver) endBatches();
       return promise;
     },
-    mayBeAnothers: (error) => error instanceof RangeError,
-    maxItems,
+    { maxItems, maxRunning, timeout, letRequestsArrive },
+    (item) => item.length,
     maxSize,
-    sizeOf: (item) => item.length,
-    maxRunning,
-    letRequestsArrive,
-  });
+  );
   return {
-    add: (item: string, call = openCall()) => add(item, call),
+    add: (item: string) => add(() => item),
     waiting: add.waiting,
     seen: () => batches.map(({ items }) => items.join(' ')),
     sizes: () => batches.map(({ items }) => items.length),
@@ -62,22 +61,24 @@ test('sends a call at once, those that come meanwhile as the next batch, and giv
   expect([seen(), waiting()]).toEqual([['a', 'b c'], 0]);
 });
 
-test('lets requests arrive before a batch takes its own, if it is to, and sends none that was given up meanwhile', async () => {
-  const arrived: (() => void)[] = [];
-  const letRequestsArrive = () => new Promise<void>((resolve) => arrived.push(resolve));
-  const { add, seen, waiting, finish } = setUp({ maxRunning: 3, letRequestsArrive });
-  const call = openCall();
-  const refused = ['given up', 'this one, too'].map((item) => expect(add(item, call)).rejects.toThrow('timed out'));
-  call.isOpen = false;
-  await Promise.all(refused);
-  expect(waiting()).toBe(0);
-  arrived[0]?.();
-  await new Promise(setImmediate);
+test('lets requests arrive before a list takes its own, if it is to', async () => {
+  const arrived = Promise.withResolvers<void>();
+  const { add, seen, finish } = setUp({ maxRunning: 3, letRequestsArrive: () => arrived.promise });
   const calls = ['a', 'b'].map((item) => add(item));
-  expect([seen(), arrived.length]).toEqual([[], 2]);
-  arrived[1]?.();
+  expect(seen()).toEqual([]);
+  arrived.resolve();
   expect(await finish(calls)).toEqual(['a!', 'b!']);
   expect(seen()).toEqual(['a b']);
+});
+
+test('gives up each item in time, whether its list runs or it waits for one, and begins nothing for it', async () => {
+  const { add, seen, waiting, finish } = setUp({ timeout: 200 });
+  const calls = await Promise.allSettled([add('running'), add('waiting')]);
+  const refused = { status: 'rejected', reason: { code: 'store_unavailable' } };
+  expect(calls).toMatchObject([refused, refused]);
+  expect(waiting()).toBe(0);
+  await finish([]);
+  expect(seen()).toEqual(['running']);
 });
 
 test('bounds a batch in items and in size, and sends what is larger than that alone', async () => {
@@ -107,48 +108,35 @@ test('starts the next batch beside a slow one, but never more than may run', asy
   expect(await finish(calls)).toEqual(['slow!', 'next!', 'third!']);
 });
 
-test.each([
-  [3, 1, ['first', '0 1 2', '0', '1', '2', 'last']],
-  [20, 2, ['first', many(20), '0', ...Array.from({ length: 9 }, (_, n) => `${2 * n + 1} ${2 * n + 2}`), '19 last']],
-])('repeats a batch of %i that failed because of one of them in parts of %i', async (count, part, statements) => {
-  const { add, seen, batch, finish } = setUp({ maxItems: 100 });
-  const open = Array.from({ length: count }, openCall);
-  const calls = Promise.allSettled([add('first'), ...open.map((call, n) => add(`${n}`, call))]);
-  (await batch(0)).succeed();
-  (await batch(1)).fail(new RangeError('one is bad'));
-  expect((await calls).filter(({ status }) => status === 'rejected')).toHaveLength(count);
-  expect(open.map(({ maxShared }) => maxShared)).toEqual(open.map(() => part));
-  await finish([...open.map((call, n) => add(`${n}`, call)), add('last')]);
-  expect(seen()).toEqual(statements);
-});
-
-test.each([
-  ['alone in its batch', 1, new RangeError('it is bad')],
-  ['in a batch that failed for another reason', 2, new Error('connection lost')],
-])('does not blame a call that was %s', async (_where, count, error) => {
-  const { add, batch } = setUp();
-  const first = add('first');
-  const open = Array.from({ length: count }, openCall);
-  const calls = Promise.allSettled(open.map((call, n) => add(`${n}`, call)));
-  (await batch(0)).succeed();
-  await first;
-  (await batch(1)).fail(error);
-  expect(await calls).toEqual(open.map(() => ({ status: 'rejected', reason: error })));
-  expect(open.map(({ maxShared }) => maxShared)).toEqual(open.map(() => Number.POSITIVE_INFINITY));
+test('fails all items of a list that fails, and gives each its own outcome where these come later', async () => {
+  const failure = new Error('connection lost');
+  const lists: (readonly string[])[] = [];
+  const add = batch<string, string>(
+    async (items) => {
+      lists.push(items);
+      if (items.includes('bad')) throw failure;
+      return items.map((item) => (item === 'late' ? Promise.reject(failure) : Promise.resolve(item)));
+    },
+    { maxItems: 2, maxRunning: 1, timeout: 60_000 },
+  );
+  const calls = await Promise.allSettled(['first', 'good', 'late', 'bad', 'too'].map((item) => add(() => item)));
+  expect(lists).toEqual([['first'], ['good', 'late'], ['bad', 'too']]);
+  expect(calls.map((call) => (call.status === 'rejected' ? call.reason : call.value))).toEqual([
+    'first',
+    'good',
+    failure,
+    failure,
+    failure,
+  ]);
 });
 
 test('fails a batch that has another number of results than of calls, instead of giving a call the result of another', async () => {
-  const add = batcher<string, string>({
-    run: async (items) => items.slice(1),
-    mayBeAnothers: () => false,
-    maxItems: 10,
-    maxRunning: 1,
-  });
-  const calls = await Promise.allSettled(['first', 'a', 'b'].map((item) => add(item, openCall())));
+  const add = batch<string, string>(async (items) => items.slice(1), { maxItems: 10, maxRunning: 1, timeout: 60_000 });
+  const calls = await Promise.allSettled(['first', 'a', 'b'].map((item) => add(() => item)));
   expect(calls.map((call) => call.status === 'rejected' && call.reason.message)).toEqual([
-    '0 results for 1 items',
-    '1 results for 2 items',
-    '1 results for 2 items',
+    '0 outcomes for 1 items',
+    '1 outcomes for 2 items',
+    '1 outcomes for 2 items',
   ]);
 });
 

@@ -1,19 +1,28 @@
-import { SchemaError } from '../errors.ts';
+import { SchemaError } from './errors.ts';
 
-/** Lets concurrent callers with the same key share one run of the work; a caller after its end starts another run. */
+/**
+ * Lets concurrent callers with the same key share one run of the work. A caller after its end starts another run, and so
+ * does one whose run has failed that another had begun: its deadline was an earlier one.
+ */
 export function sharedRuns<Result>(): (key: string, work: () => Promise<Result>) => Promise<Result> {
   const running = new Map<string, Promise<Result>>();
-  return (key, work) => {
+  return async (key, work) => {
+    const joined = running.get(key);
+    if (joined !== undefined) {
+      try {
+        return await joined;
+      } catch {}
+    }
     const run = running.get(key) ?? work().finally(() => running.delete(key));
     running.set(key, run);
     return run;
   };
 }
 
-/** The same with a single key. */
+/** Lets concurrent callers share one run of the work; a caller after its end starts another run. */
 export function sharedRun<Result>(work: () => Promise<Result>): () => Promise<Result> {
-  const run = sharedRuns<Result>();
-  return () => run('', work);
+  let running: Promise<Result> | undefined;
+  return () => (running ??= work().finally(() => (running = undefined)));
 }
 
 /**
@@ -31,8 +40,8 @@ export function untilPassed(check: () => Promise<void>): () => Promise<void> | u
 }
 
 /**
- * Makes a check again when so many milliseconds have passed since the last one. Callers wait for it only while it has not
- * passed; one that cannot be made changes nothing.
+ * Makes a check again when so many milliseconds have passed since the last one. Callers wait for it while it has not passed,
+ * or if the last one was twice as long ago; one that cannot be made changes nothing.
  *
  * @returns a function that returns undefined while it has passed
  */
@@ -52,7 +61,13 @@ export function checkedAgain(check: () => Promise<void>, milliseconds: number): 
   });
   return () => {
     if (!hasPassed) return run();
-    if (performance.now() >= next) run().catch(() => {});
+    const late = performance.now() - next;
+    if (late < 0) return undefined;
+    const checking = run().catch((error) => {
+      if (!hasPassed) throw error;
+    });
+    if (late >= milliseconds) return checking;
+    checking.catch(() => {});
     return undefined;
   };
 }

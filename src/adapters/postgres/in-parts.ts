@@ -1,0 +1,43 @@
+import type { Outcomes } from '../../application/ports.ts';
+import { isStatementTimeout, mayBeAnothers } from './failures.ts';
+
+/** A list that failed, perhaps because of one of its items, is repeated as so many smaller ones, and each of these likewise. */
+const PARTS = 16;
+
+/**
+ * Makes an attempt for a list, or for parts of it if one of its items may have made it fail for the others.
+ *
+ * @param attempt runs one statement for the items, with this `mayRepeat`. What it throws later is the outcome of all
+ */
+export async function inParts<Item, Result>(
+  items: readonly Item[],
+  attempt: (items: readonly Item[], mayRepeat: (error: unknown) => boolean) => Promise<Outcomes<Result>>,
+): Promise<Outcomes<Result>> {
+  let isSplit = false;
+  let isSlow = false;
+  try {
+    return await attempt(items, (error) => {
+      // A slow second makes all statements slow, a slow or a locked row the same one again.
+      isSplit = items.length > 1 && (mayBeAnothers(error) || (isSlow && isStatementTimeout(error)));
+      isSlow = isStatementTimeout(error);
+      return !isSplit;
+    });
+  } catch (error) {
+    if (!isSplit) throw error;
+    return split(items, Math.ceil(items.length / PARTS), (part) => inParts(part, attempt));
+  }
+}
+
+/** Does work for parts of a list. Each item has its outcome as soon as its part has. */
+export function split<Item, Result>(
+  items: readonly Item[],
+  size: number,
+  work: (items: readonly Item[]) => Promise<Outcomes<Result>>,
+): Outcomes<Result> {
+  const starts = Array.from({ length: Math.ceil(items.length / size) }, (_, index) => index * size);
+  return starts.flatMap((start) => {
+    const part = items.slice(start, start + size);
+    const outcomes = work(part);
+    return part.map(async (_item, index) => (await outcomes)[index] as Result);
+  });
+}

@@ -1,0 +1,33 @@
+import type { Write, Written } from '../../../application/ports.ts';
+import { isSamePlant, type NewPlant, type Stored } from '../../../domain/plant.ts';
+import type { FoundPlant, RowChange } from './write-statements.ts';
+
+interface Plan {
+  /** What is stored before and after each write, once the rows are updated; undefined for those that are given up. */
+  readonly outcomes: readonly (Written | undefined)[];
+  readonly rows: readonly RowChange[];
+}
+
+/** Decides what one UPDATE makes of the rows that were found. Several writes of one plant take effect in their order. */
+export function planChanges(writes: readonly Write[], found: ReadonlyMap<bigint, FoundPlant>): Plan {
+  const latest = new Map<bigint, NewPlant | 'deleted'>();
+  const outcomes = writes.map(({ id, target, replaces, until = Number.POSITIVE_INFINITY }) => {
+    // One that nobody waits for any more does nothing: what was found may be a later change, acknowledged since.
+    if (performance.now() >= until) return undefined;
+    const before = latest.get(id) ?? found.get(id)?.stored;
+    if (typeof before !== 'object' || !replaces(before) || isSame(before, target)) return { before, after: before };
+    latest.set(id, target);
+    return { before, after: target };
+  });
+  return { outcomes, rows: [...latest].flatMap(([id, after]) => changeOf(found.get(id), after)) };
+}
+
+function changeOf(found: FoundPlant | undefined, after: NewPlant | 'deleted'): RowChange[] {
+  if (found === undefined || found.stored === 'deleted' || isSame(found.stored, after)) return [];
+  return [{ before: found.stored, version: found.version, after }];
+}
+
+/** Whether both are the same plant, deleted, or nothing. */
+export function isSame(a: Stored, b: Stored): boolean {
+  return typeof a === 'object' && typeof b === 'object' ? isSamePlant(a, b) : a === b;
+}

@@ -1,0 +1,35 @@
+import { type ExpressionBuilder, sql } from 'kysely';
+import type { NewPlant } from '../../../domain/plant.ts';
+import type { Tables } from '../database.ts';
+
+/** A plant or a deleted one. */
+export interface PlantRow {
+  readonly id: bigint;
+  readonly name: string;
+  readonly tag: string | null;
+  readonly is_deleted: boolean;
+}
+
+/** What a row stands for. */
+export function storedIn(row: PlantRow): NewPlant | 'deleted' {
+  return row.is_deleted ? 'deleted' : plantIn(row);
+}
+
+export function plantIn({ id, name, tag }: Omit<PlantRow, 'is_deleted'>): NewPlant {
+  return tag === null ? { id, name } : { id, name, tag };
+}
+
+export const isDeleted = ({ eb }: { readonly eb: ExpressionBuilder<Tables, 'plants'> }) =>
+  eb('deleted', 'is not', null).$castTo<boolean>().as('is_deleted');
+
+/**
+ * A condition that fails on a standby, which may be behind, and has no current position in the WAL. Evaluated once in a
+ * statement, even without a row.
+ */
+export const FAIL_ON_STANDBY = sql<boolean>`(select pg_current_wal_lsn() is not null)`;
+
+/** Octets of text in the result of one statement, unless a single plant has more. */
+export const READ_TEXT = 1024 ** 2;
+
+/** The octets of the texts of a row. */
+export const SIZE = sql<number>`octet_length(plants.name) + coalesce(octet_length(plants.tag), 0)`;

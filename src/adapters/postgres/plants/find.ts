@@ -1,0 +1,48 @@
+import { type CompiledQuery, sql } from 'kysely';
+import type { PlantStore } from '../../../application/ports.ts';
+import type { Stored } from '../../../domain/plant.ts';
+import type { Database } from '../database.ts';
+import { inParts } from '../in-parts.ts';
+import type { Run } from '../run.ts';
+import { arrayOf, statement } from '../statement.ts';
+import { FAIL_ON_STANDBY, isDeleted, type PlantRow, READ_TEXT, SIZE, storedIn } from './columns.ts';
+
+/** A row; without its texts if they are larger than the statement allows. */
+type FoundRow = Omit<PlantRow, 'name'> & { readonly name: string | null };
+
+/** More octets than a plant can have. */
+const ANY_SIZE = 2 ** 31 - 1;
+
+/** Finds plants by their ids in one statement, but for large ones, which are read one by one. */
+export function plantFinder({ sql: tables }: Database, run: Run): PlantStore['find'] {
+  /** Without the texts of plants that have more octets than `maxSize`. */
+  const selectPlants = statement<{ ids: string; maxSize: number }, FoundRow>((parameter) => {
+    const unlessLarge = (column: 'name' | 'tag') =>
+      sql<string | null>`case when ${SIZE} <= ${parameter('maxSize')} then ${sql.ref(column)} end`.as(column);
+    return tables
+      .selectFrom('plants')
+      .select(['id', unlessLarge('name'), unlessLarge('tag')])
+      .select(isDeleted)
+      .where('id', '=', sql<bigint>`any(${parameter('ids')}::bigint[])`)
+      .where(FAIL_ON_STANDBY)
+      .compile();
+  });
+
+  const rowsOf = async (query: CompiledQuery<FoundRow>) => (await tables.executeQuery(query)).rows;
+
+  const find: PlantStore['find'] = (all, until) =>
+    inParts(all, async (ids, mayRepeat) => {
+      const maxSize = ids.length === 1 ? ANY_SIZE : Math.floor(READ_TEXT / ids.length);
+      const query = selectPlants({ ids: arrayOf(ids), maxSize });
+      const rows = await run('reads', () => rowsOf(query), { until, mayRepeat });
+      const found = new Map(rows.map((row) => [row.id, row]));
+      return ids.map(async (id): Promise<Stored> => {
+        const row = found.get(id);
+        if (row === undefined) return undefined;
+        const { name } = row;
+        return name === null ? (await find([id], until))[0] : storedIn({ ...row, name });
+      });
+    });
+
+  return find;
+}

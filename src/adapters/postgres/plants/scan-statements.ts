@@ -1,0 +1,101 @@
+import { type Kysely, sql } from 'kysely';
+import type { Order, PlantRange } from '../../../application/ports.ts';
+import type { Tables } from '../database.ts';
+import { arrayOf, statement } from '../statement.ts';
+import { FAIL_ON_STANDBY, SIZE } from './columns.ts';
+
+/** A row that was looked at. One that is not wanted has neither a name nor a size. */
+export interface ScannedRow {
+  /** Of its range among those of the statement, from 1. */
+  readonly number: number;
+  readonly id: bigint;
+  readonly name: string | null;
+  readonly tag: string | null;
+  /** The octets of its texts, in place of them, if they are more than the statement allows. */
+  readonly size: number | null;
+  /** How many rows a search has looked at, on its last one; a search leaves out the others that are not wanted. */
+  readonly looked_at: number | null;
+}
+
+/** A range, of which so many rows are looked at. */
+export interface RangeScan extends PlantRange {
+  readonly count: number;
+}
+
+/** Which statement reads ranges. */
+export interface ScanKind {
+  readonly order: Order;
+  readonly isTagged: boolean;
+  readonly isSearch: boolean;
+  /** Citus reads one range in a statement, and others any number. */
+  readonly isOnCitus: boolean;
+}
+
+interface ScanValues {
+  readonly low: string;
+  readonly high: string;
+  readonly most: string;
+  readonly tag: string;
+  readonly name: string;
+  readonly maxSize: number;
+}
+
+/**
+ * Creates the statement that looks at the first rows of ranges, in the order of their ids.
+ *
+ * Where statistics are missing, or a tag is more frequent than the planner thinks, it would sort all rows if it knew how many
+ * are wanted, so that number comes from a table. The index of tags has their hashes only, since a text may be longer than a
+ * btree allows (migration 0002). The tag itself is not compared in the condition: the planner would multiply the
+ * selectivities of both comparisons, and sort all plants of a frequent tag. So a plant with another tag of the same hash is
+ * passed over like a deleted one.
+ *
+ * @returns a function from ranges, and the octets that a plant may have to be read, to the statement
+ */
+export function selectRows(tables: Kysely<Tables>, kind: ScanKind) {
+  const { order, isTagged, isSearch, isOnCitus } = kind;
+  const byId = order === 'asc' ? sql`order by id` : sql`order by id desc`;
+  const columns = ['low', 'high', 'most', 'tag', 'name'] as const;
+  const types = { low: 'bigint', high: 'bigint', most: 'int', tag: 'text', name: 'text' };
+
+  const select = statement<ScanValues, ScannedRow>((parameter) => {
+    const wanted = (column: (typeof columns)[number]) =>
+      isOnCitus ? sql`${parameter(column)}::${sql.raw(types[column])}` : sql.ref(`wanted.${column}`);
+    const isThere = isTagged ? sql`deleted is null and plants.tag = ${wanted('tag')}` : sql`deleted is null`;
+    const isSmall = sql`${SIZE} <= ${parameter('maxSize')}`;
+    // Of what is small only: `lower` takes 10 ms for a megabyte.
+    const isFound = isSearch ? sql`and strpos(lower(plants.name), lower(${wanted('name')})) > 0` : sql``;
+    const isRead = sql`${isThere} and ${isSmall} ${isFound}`;
+    const scanned = sql`
+      select id, case when ${isRead} then plants.name end as name, case when ${isRead} then plants.tag end as tag,
+        case when ${isThere} and not ${isSmall} then ${SIZE} end as size, null::int as looked_at
+      from plants where id between ${wanted('low')} and ${wanted('high')} and ${FAIL_ON_STANDBY}
+        ${isTagged ? sql`and hashtextextended(plants.tag, 0) = hashtextextended(${wanted('tag')}, 0)` : sql``}
+      ${byId} limit ${wanted('most')}`;
+    const last = order === 'asc' ? sql`max(id)` : sql`min(id)`;
+    const page = !isSearch
+      ? scanned
+      : sql`with scanned as materialized (${scanned})
+        select * from scanned where name is not null or size is not null
+        union all select ${last}, null, null, null, count(*)::int from scanned having count(*) > 0`;
+    if (isOnCitus) return sql<ScannedRow>`select 1 as number, page.* from (${page}) as page ${byId}`.compile(tables);
+    const lists = sql.join(columns.map((column) => sql`${parameter(column)}::${sql.raw(types[column])}[]`));
+    return sql<ScannedRow>`select number::int, page.*
+      from unnest(${lists}) with ordinality as wanted (low, high, most, tag, name, number), lateral (${page}) as page
+      order by number, ${order === 'asc' ? sql`id` : sql`id desc`}`.compile(tables);
+  });
+
+  return (scans: readonly RangeScan[], maxSize: number) => {
+    const list = <T extends bigint | number | string>(of: (scan: RangeScan) => T) => {
+      const values = scans.map(of);
+      return isOnCitus ? `${values[0]}` : arrayOf(values);
+    };
+    return select({
+      low: list(({ from }) => from),
+      high: list(({ to }) => to),
+      most: list(({ count }) => count),
+      tag: list(({ tag = '' }) => tag),
+      name: list(({ name = '' }) => name),
+      maxSize,
+    });
+  };
+}

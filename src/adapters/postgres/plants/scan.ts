@@ -1,0 +1,125 @@
+import { batch } from '../../../application/batch.ts';
+import { rangeBehind } from '../../../application/list-plants.ts';
+import type { PlantBatch, PlantRange, PlantStore } from '../../../application/ports.ts';
+import type { NewPlant } from '../../../domain/plant.ts';
+import type { Database } from '../database.ts';
+import { inParts } from '../in-parts.ts';
+import { foreground, type LaneName, type Run } from '../run.ts';
+import { plantIn, READ_TEXT } from './columns.ts';
+import { type RangeScan, type ScanKind, type ScannedRow, selectRows } from './scan-statements.ts';
+
+/** Rows that are looked at in one statement for several pages. A range of more is read alone, in the background. */
+const PAGE_ROWS = 1_001;
+
+/** As how many rows a smaller page counts, since it has a cost of its own. */
+const MIN_SIZE = 20;
+
+/** Rows that are passed over at most, where none of the first ones is wanted. */
+const PASSED_OVER = 5_000;
+
+/** Rows that one statement of a search looks at, which takes some 5 ms. */
+const SEARCHED = 2_000;
+
+/** More octets than a plant can have. */
+const ANY_SIZE = 2 ** 31 - 1;
+
+/** Reads ranges of plants in the order of their ids. @param timeout milliseconds until a part is given up */
+export function plantScanner(database: Database, run: Run, timeout: number): PlantStore['scan'] {
+  const { sql: tables, isDistributed, letRequestsArrive } = database;
+  const statements = new Map<string, ReturnType<typeof selectRows>>();
+  let isOnCitus: boolean | undefined;
+  const pages = new Map<string, ReturnType<typeof pagesOf>>();
+
+  function statementOf(kind: ScanKind) {
+    const key = Object.values(kind).join();
+    const select = statements.get(key) ?? selectRows(tables, kind);
+    statements.set(key, select);
+    return select;
+  }
+
+  async function rowsOf(kind: ScanKind, scans: readonly RangeScan[], maxSize = maxSizeOf(scans)) {
+    return (await tables.executeQuery(statementOf(kind)(scans, maxSize))).rows;
+  }
+
+  /** Pages that are asked for at the same time share a statement. */
+  function pagesOf(kind: ScanKind) {
+    return batch<RangeScan, readonly ScannedRow[]>(
+      (all, until) =>
+        inParts(all, async (scans, mayRepeat) => {
+          const rows = await run('reads', () => rowsOf(kind, scans), { until, mayRepeat });
+          const byNumber = Map.groupBy(rows, ({ number }) => number);
+          return scans.map((_scan, index) => byNumber.get(index + 1) ?? []);
+        }),
+      { maxItems: kind.isOnCitus ? 1 : PAGE_ROWS, maxRunning: foreground(database), timeout, letRequestsArrive },
+      ({ count }) => Math.max(count, MIN_SIZE),
+      PAGE_ROWS,
+    );
+  }
+
+  /** Looks at the rows of a range. @returns also how many were asked for in the end */
+  async function readRows(scan: RangeScan, lane: LaneName, until: number) {
+    isOnCitus ??= await run(lane, isDistributed, { until });
+    const isSearch = scan.name !== undefined;
+    const kind = { order: scan.order ?? 'asc', isTagged: scan.tag !== undefined, isSearch, isOnCitus };
+    const isShared = lane === 'reads' && scan.count <= PAGE_ROWS;
+    const rows = isShared ? await pageOf(kind, scan) : await run(lane, () => rowsOf(kind, [scan]), { until });
+    const [first] = rows;
+    if (first === undefined || first.size === null) return { rows, asked: scan.count };
+    // The first one is large: as many as have room are read again.
+    const fitting = fittingIn(rows);
+    const count = fitting < rows.length ? fitting : scan.count;
+    return { rows: await run(lane, () => rowsOf(kind, [{ ...scan, count }], ANY_SIZE), { until }), asked: count };
+  }
+
+  function pageOf(kind: ScanKind, scan: RangeScan): Promise<readonly ScannedRow[]> {
+    const key = Object.values(kind).join();
+    const add = pages.get(key) ?? pagesOf(kind);
+    pages.set(key, add);
+    return add(() => scan);
+  }
+
+  return async (range, count) => {
+    const until = performance.now() + timeout;
+    const lane = range.name === undefined && count <= PAGE_ROWS ? 'reads' : 'backgroundReads';
+    const read = async (part: PlantRange, most: number) => {
+      const { rows, asked } = await readRows({ ...part, count: most }, lane, until);
+      return batchOf(rows, part, count, asked);
+    };
+    if (range.name !== undefined) return read(range, SEARCHED);
+    const first = await read(range, count);
+    if (first.plants.length > 0 || first.isLast) return first;
+    // Deleted plants only.
+    return read(rangeBehind(range, first.lastId), PASSED_OVER);
+  };
+}
+
+/** Octets that a plant may have, so that all have room. */
+function maxSizeOf(scans: readonly RangeScan[]): number {
+  return Math.floor(READ_TEXT / scans.reduce((total, { count }) => total + count, 0));
+}
+
+/** How many rows have room together. At least one. */
+function fittingIn(rows: readonly ScannedRow[]): number {
+  let size = 0;
+  const end = rows.findIndex((row) => {
+    size += row.size ?? Buffer.byteLength((row.name ?? '') + (row.tag ?? ''));
+    return size > READ_TEXT;
+  });
+  return end < 0 ? rows.length : Math.max(end, 1);
+}
+
+/** The wanted plants up to the first large one. */
+function batchOf(rows: readonly ScannedRow[], range: PlantRange, count: number, asked: number): PlantBatch {
+  const plants: NewPlant[] = [];
+  let lastId: bigint | undefined;
+  let isCut = false;
+  for (const { id, name, tag, size } of rows) {
+    isCut = size !== null || plants.length === count;
+    if (isCut) break;
+    if (name !== null) plants.push(plantIn({ id, name, tag }));
+    lastId = id;
+  }
+  const lookedAt = rows.at(-1)?.looked_at ?? rows.length;
+  const isEnd = lastId === (range.order === 'desc' ? range.from : range.to);
+  return { plants, lastId, isLast: isEnd || (!isCut && lookedAt < asked) };
+}

@@ -1,0 +1,144 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Outcomes, PlantStore, Write, Written } from '../../../application/ports.ts';
+import type { NewPlant } from '../../../domain/plant.ts';
+import type { Database } from '../database.ts';
+import { DeadlineError, MissingRowError } from '../errors.ts';
+import { isOutcomeUnknown, outcomeUnknown, toPortError } from '../failures.ts';
+import { inParts, split } from '../in-parts.ts';
+import type { LaneName, Run } from '../run.ts';
+import { isSame, planChanges } from './change-plan.ts';
+import { writeStatements } from './write-statements.ts';
+
+interface WriteOptions {
+  /** Milliseconds until writes are given up that have no time of their own. */
+  readonly timeout: number;
+  /** Called after each INSERT with the number of plants in it. */
+  readonly onInsert: (plants: number) => void;
+  /** Called after each UPDATE. */
+  readonly onUpdate: () => void;
+}
+
+/** What the writes of a list share. */
+interface Call {
+  readonly lane: LaneName;
+  /** When the last of them is given up. */
+  readonly until: number;
+  /** Whether an INSERT of them may have been done, or may yet be, without this process knowing. */
+  isUncertain: boolean;
+  /** Whether an id that was taken, and then free, is no surprise any more. */
+  readonly isRepeated: boolean;
+}
+
+/** Milliseconds until a row that another transaction has changed or locked is read again. */
+const RETRY_DELAY = 10;
+
+/**
+ * Writes plants: one INSERT that leaves out the ids that are taken, one look-up of these, and one UPDATE of the rows that
+ * are still at the version that was found. So an UPDATE that runs late, after its connection was lost, does nothing if the
+ * row has changed since, whatever it contains then. An INSERT of unknown outcome is repeated, an UPDATE is not.
+ */
+export function plantWriter(
+  database: Database,
+  run: Run,
+  { timeout, onInsert, onUpdate }: WriteOptions,
+): PlantStore['write'] {
+  const { insert, lookUp, update } = writeStatements(database);
+
+  const add = (list: readonly Write[], call: Call): Promise<Outcomes<Written>> =>
+    inParts(list, async (writes, mayRepeat) => {
+      const firsts = new Map<bigint, NewPlant>();
+      for (const { id, target, adds } of writes) {
+        if (adds && target !== 'deleted' && !firsts.has(id)) firsts.set(id, target);
+      }
+      if (firsts.size === 0) return writes.length === 0 ? [] : change(writes, call);
+      const inserted = await run(call.lane, () => insert([...firsts.values()]), {
+        until: call.until,
+        mayRepeat(error) {
+          call.isUncertain ||= isOutcomeUnknown(error);
+          return mayRepeat(error);
+        },
+      });
+      onInsert(firsts.size);
+      if (inserted.size === writes.length) return writes.map(created);
+      // What was inserted is not looked up: it was created, whatever has become of it since.
+      const others = writes.filter(({ id, adds }) => !(adds && inserted.delete(id)));
+      const changed = later(others, change(others, call));
+      return writes.map((write) => changed.get(write) ?? created(write));
+    });
+
+  const change = (list: readonly Write[], call: Call): Promise<Outcomes<Written>> =>
+    inParts(list, async (writes, mayRepeat) => {
+      const { lane, until } = call;
+      const found = await run(lane, () => lookUp(writes.map(({ id }) => id)), { until, mayRepeat });
+      const { outcomes, rows } = planChanges(writes, found);
+      const isOnCitus = rows.length > 0 && (await run(lane, database.isDistributed, { until }));
+      if (rows.length > 1 && isOnCitus) return split(writes, 1, (one) => change(one, call));
+      const updating = new Set(rows.map(({ before }) => before.id));
+      let isSplit = false;
+      const updated = await run(lane, () => update(rows, isOnCitus), {
+        until,
+        mayRepeat(error) {
+          if (isOutcomeUnknown(error)) return false;
+          isSplit = !mayRepeat(error);
+          return !isSplit;
+        },
+      }).catch((error: Error) => {
+        if (isSplit) throw error;
+        return error;
+      });
+      if (rows.length > 0) onUpdate();
+      const isLate = ({ id }: Write) => !(updated instanceof Error) && updating.has(id) && !updated.has(id);
+      const late = writes.filter(isLate);
+      const changed = later(late, changeAgain(late, call));
+      // Perhaps a deleted plant held the id, and was purged before the look-up.
+      const free = call.isRepeated ? [] : writes.filter(({ adds }, index) => adds && isFree(outcomes[index]));
+      const added = later(free, add(free, { ...call, isRepeated: true }));
+
+      return writes.map((write, index) => {
+        if (updated instanceof Error && updating.has(write.id)) return Promise.reject(updated);
+        const outcome = changed.get(write) ?? added.get(write) ?? outcomes[index];
+        if (outcome instanceof Promise) return outcome;
+        if (outcome === undefined) return Promise.reject(toPortError(OVERDUE));
+        if (write.adds && isFree(outcome)) return Promise.reject(toPortError(notStored(write.id)));
+        // If an INSERT was lost, whoever holds the id may have replaced the very plant that it stored.
+        const isOurs = !call.isUncertain || isSame(outcome.after, write.target);
+        return write.adds && !isOurs ? Promise.reject(outcomeUnknown()) : outcome;
+      });
+    });
+
+  async function changeAgain(writes: readonly Write[], call: Call): Promise<Outcomes<Written>> {
+    if (writes.length === 0) return [];
+    await delay(RETRY_DELAY);
+    if (performance.now() < call.until) return change(writes, call);
+    throw toPortError(OVERDUE);
+  }
+
+  return (writes, isBackground = false) => {
+    const until = writes.at(-1)?.until ?? performance.now() + timeout;
+    return add(writes, {
+      lane: isBackground ? 'backgroundWrites' : 'writes',
+      until,
+      isUncertain: false,
+      isRepeated: false,
+    });
+  };
+}
+
+function created({ target }: Write): Written {
+  return { before: undefined, after: target };
+}
+
+const OVERDUE = new DeadlineError('the plant stayed locked, or kept changing, until the call timed out');
+
+function isFree(outcome: Written | undefined): boolean {
+  return outcome !== undefined && outcome.after === undefined;
+}
+
+function notStored(id: bigint): MissingRowError {
+  return new MissingRowError(`plant ${id} was not stored: a trigger or a rule may drop it`);
+}
+
+/** The outcome of each write, once there are any. */
+function later(writes: readonly Write[], outcomes: Promise<Outcomes<Written>>): Map<Write, Promise<Written>> {
+  return new Map(writes.map((write, index) => [write, outcomes.then((all) => all[index] as Written)]));
+}

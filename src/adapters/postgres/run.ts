@@ -1,0 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from './database.ts';
+import { DeadlineError } from './errors.ts';
+import { classify, toPortError } from './failures.ts';
+import { lane } from './lane.ts';
+
+interface RunnerOptions {
+  /** Rejects while migrations are pending; returns undefined once they are known to be applied. */
+  readonly gate: () => Promise<void> | undefined;
+  /** The same for writes, which may have to wait for more. */
+  readonly writeGate?: () => Promise<void> | undefined;
+  /** Milliseconds until work is given up that has no deadline of its own. */
+  readonly timeout: number;
+  /** Called with the error of each attempt that fails. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+interface RunOptions {
+  /** When to give up, as performance.now() counts. */
+  readonly until?: number | undefined;
+  /** Called with the error of each attempt: whether to try again if it is transient. Yes, if it is not given. */
+  readonly mayRepeat?: (error: unknown) => boolean;
+}
+
+/**
+ * Which connections work may use. The background has one of each kind: parts of streams, searches and pages of webhooks read
+ * there, imports and purges write there.
+ */
+export type LaneName = 'writes' | 'reads' | 'backgroundWrites' | 'backgroundReads';
+
+/**
+ * Does the work of statements, and repeats it after transient failures until the deadline. Work that is given up may still
+ * run.
+ *
+ * @throws PlantStoreError `store_unavailable` if it cannot be done now, or if it cannot be known whether it was done;
+ * any other rejection is a defect
+ */
+export type Run = <T>(name: LaneName, work: () => Promise<T>, options?: RunOptions) => Promise<T>;
+
+/** Milliseconds to wait after a transient failure: twice as long after each, from the first to the last of these. */
+const PAUSE = { first: 50, longest: 1_000 };
+
+/** The part of the connections that one kind of work in the foreground may use, so that it leaves some to the other. */
+const FOREGROUND = 0.75;
+
+const always = () => true;
+
+/** The error of work that nobody waits for any more: one object, since under overload there is much of it. */
+const NOT_WANTED = new DeadlineError('it has timed out');
+
+/** How many connections one kind of work in the foreground may use. */
+export function foreground({ connections }: Pick<Database, 'connections'>): number {
+  return Math.ceil(connections * FOREGROUND);
+}
+
+/** The only way to a statement for requests: migration gate, lane, retries, deadline and the translation of errors. */
+export function runner(
+  { connections, letRequestsArrive }: Pick<Database, 'connections' | 'letRequestsArrive'>,
+  { gate, writeGate = gate, timeout, onFailure }: RunnerOptions,
+): Run {
+  const most = foreground({ connections });
+  const lanes = {
+    writes: { enter: lane(most, NOT_WANTED), gate: writeGate },
+    reads: { enter: lane(most, NOT_WANTED), gate },
+    backgroundWrites: { enter: lane(1, NOT_WANTED), gate: writeGate },
+    backgroundReads: { enter: lane(1, NOT_WANTED), gate },
+  };
+
+  async function attempts<T>(
+    name: LaneName,
+    work: () => Promise<T>,
+    isWanted: () => boolean,
+    until: number,
+    mayRepeat: (error: unknown) => boolean,
+  ): Promise<T> {
+    const { enter, gate } = lanes[name];
+    for (let pause = PAUSE.first; ; pause = Math.min(2 * pause, PAUSE.longest)) {
+      try {
+        // Awaiting undefined would take a turn of the microtask queue, and memory, each time.
+        const checking = gate();
+        if (checking !== undefined) await checking;
+        // A statement of the embedded database would otherwise keep all sockets waiting.
+        return await enter(letRequestsArrive === undefined ? work : () => letRequestsArrive().then(work), isWanted);
+      } catch (error) {
+        onFailure?.(error);
+        const isRepeated = mayRepeat(error) && classify(error) === 'transient';
+        if (!isRepeated || performance.now() + pause >= until) throw toPortError(error);
+        await delay(pause);
+      }
+    }
+  }
+
+  return (name, work, { until = performance.now() + timeout, mayRepeat = always } = {}) =>
+    new Promise((resolve, reject) => {
+      let isWanted = true;
+      const time = until - performance.now();
+      const timer = setTimeout(() => {
+        isWanted = false;
+        reject(toPortError(new DeadlineError(`no outcome within ${Math.round(time)} ms`)));
+      }, time);
+      // `finally` would take more memory (docs/performance.md).
+      attempts(name, work, () => isWanted, until, mayRepeat).then(
+        (result) => {
+          clearTimeout(timer);
+          resolve(result);
+        },
+        (error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      );
+    });
+}

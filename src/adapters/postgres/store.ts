@@ -1,0 +1,48 @@
+import type { ChangeFeed, PlantStore } from '../../application/ports.ts';
+import type { ReadEntries } from '../../application/webhooks/ports.ts';
+import { changeFeed } from './changes/change-feed.ts';
+import { changesLag } from './changes/change-lag.ts';
+import { feedReader } from './changes/feed-reader.ts';
+import type { Database } from './database.ts';
+import { plantFinder } from './plants/find.ts';
+import { plantScanner } from './plants/scan.ts';
+import { plantWriter } from './plants/write.ts';
+import type { Run } from './run.ts';
+import { webhookEntries } from './webhooks/webhook-entries.ts';
+
+interface StoreOptions {
+  readonly run: Run;
+  /** Milliseconds until writes are given up that have no time of their own. */
+  readonly timeout: number;
+  /** Called with the number of plants in each INSERT, for metrics. */
+  readonly onInsert?: (plants: number) => void;
+}
+
+export interface PostgresStore extends PlantStore, ChangeFeed, ReadEntries {
+  /** Ends every wait for changes, and begins no more, for shutdown. */
+  stopWaiting(): void;
+  /** Seconds for which a transaction that is still open has held back the feed of changes. */
+  changesLag(): Promise<number>;
+}
+
+/** Plants in the table `plants`. */
+export function postgresStore(database: Database, { run, timeout, onInsert }: StoreOptions): PostgresStore {
+  const reader = feedReader(database);
+  const feed = changeFeed(reader, run);
+  return {
+    write: plantWriter(database, run, {
+      timeout,
+      onInsert(plants) {
+        onInsert?.(plants);
+        feed.announce();
+      },
+      onUpdate: feed.announce,
+    }),
+    find: plantFinder(database, run),
+    scan: plantScanner(database, run, timeout),
+    readChanges: feed.readChanges,
+    ...webhookEntries(reader, run, feed.awaitEntries),
+    stopWaiting: feed.stopWaiting,
+    changesLag: changesLag(database, run),
+  };
+}

@@ -1,0 +1,146 @@
+import { PlantStoreError } from '../domain/errors.ts';
+import type { Outcomes } from './ports.ts';
+
+export interface BatchOptions {
+  /** Items in one list, at most. */
+  readonly maxItems: number;
+  /** Lists that the store has at once, at most. */
+  readonly maxRunning: number;
+  /** Milliseconds until an item is given up. */
+  readonly timeout: number;
+  /** Awaited before a list takes its items, so that more can arrive. */
+  readonly letRequestsArrive?: (() => Promise<void>) | undefined;
+}
+
+interface Entry<Item, Result> {
+  readonly item: Item;
+  /** When it is given up, as performance.now() counts. */
+  readonly until: number;
+  readonly resolve: (result: Result | Promise<Result>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Adds an item to a list; rejects with PlantStoreError `store_unavailable` if it has no outcome in time. */
+export interface Batch<Item, Result> {
+  /** @param itemUntil makes the item, given when it will be given up */
+  (itemUntil: (until: number) => Item): Promise<Result>;
+  /** How many items are not in a list yet. */
+  waiting(): number;
+}
+
+/**
+ * How many items must wait for a second list: `times` as many as the running one has, and `min` or more. While one runs,
+ * the service handles the requests of the other. Lists of about the same size would be smaller on average.
+ */
+const SECOND_LIST = { times: 2, min: 16 };
+
+/** Milliseconds after which a running list counts as slow, and the next one starts beside it. */
+const SLOW_LIST = 10;
+
+/** Milliseconds between checks for slow lists and for items whose time is over, while any list runs. */
+const CHECK_INTERVAL = 50;
+
+/** One object, since under overload there are many. */
+const TIMED_OUT = new PlantStoreError(
+  'store_unavailable',
+  'the store has not responded in time; sending the same request again is safe',
+);
+
+/**
+ * Collects items that arrive one by one into lists: one statement and one commit for all that arrived meanwhile. Items that
+ * arrive while a list runs form the next one, which starts when the running one is done or slow. Beside one running list, the
+ * next one also starts once it has twice as many items; beside several, once it is full. So an item starts at once if no
+ * list is running, no item waits for a list to fill, and lists grow with the load.
+ *
+ * @param run gets the items and the latest time at which one of them is given up
+ * @param sizeOf the size of an item; a list has `maxSize` together, unless its first item has more
+ */
+export function batch<Item, Result>(
+  run: (items: readonly Item[], until: number) => Promise<Outcomes<Result>>,
+  { maxItems, maxRunning, timeout, letRequestsArrive }: BatchOptions,
+  sizeOf: (item: Item) => number = () => 0,
+  maxSize = 0,
+): Batch<Item, Result> {
+  let waiting: Entry<Item, Result>[] = [];
+  const lists = new Set<readonly Entry<Item, Result>[]>();
+  let running = 0;
+  let areRequestsArriving = false;
+  let newestStart = 0;
+  let checks: NodeJS.Timeout | undefined;
+
+  function startLists(): void {
+    while (waiting.length > 0 && !areRequestsArriving && mayStart()) {
+      running++;
+      newestStart = performance.now();
+      void runList();
+    }
+  }
+
+  async function runList(): Promise<void> {
+    if (letRequestsArrive !== undefined) {
+      areRequestsArriving = true;
+      await letRequestsArrive();
+      areRequestsArriving = false;
+    }
+    const list = takeList();
+    lists.add(list);
+    try {
+      // Empty if all were given up meanwhile. The last one has waited least.
+      const until = list.at(-1)?.until ?? 0;
+      const outcomes =
+        list.length > 0
+          ? await run(
+              list.map(({ item }) => item),
+              until,
+            )
+          : [];
+      if (outcomes.length !== list.length) throw new Error(`${outcomes.length} outcomes for ${list.length} items`);
+      for (const [index, { resolve }] of list.entries()) resolve(outcomes[index] as Result | Promise<Result>);
+    } catch (error) {
+      for (const { reject } of list) reject(error);
+    }
+    // Before the callers go on.
+    lists.delete(list);
+    running--;
+    startLists();
+  }
+
+  function mayStart(): boolean {
+    if (running === 0) return true;
+    if (running >= maxRunning) return false;
+    const [first = []] = lists;
+    const worthwhile = running === 1 ? Math.max(SECOND_LIST.min, SECOND_LIST.times * first.length) : maxItems;
+    return waiting.length >= Math.min(worthwhile, maxItems) || performance.now() - newestStart > SLOW_LIST;
+  }
+
+  function takeList(): Entry<Item, Result>[] {
+    let count = 0;
+    let size = 0;
+    for (const { item } of waiting) {
+      size += sizeOf(item);
+      if (count === maxItems || (count > 0 && size > maxSize)) break;
+      count++;
+    }
+    return waiting.splice(0, count);
+  }
+
+  function check(): void {
+    const now = performance.now();
+    for (const list of [waiting, ...lists]) for (const { until, reject } of list) if (until <= now) reject(TIMED_OUT);
+    waiting = waiting.filter(({ until }) => until > now);
+    startLists();
+    if (running > 0) return;
+    clearInterval(checks);
+    checks = undefined;
+  }
+
+  function add(itemUntil: (until: number) => Item): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const until = performance.now() + timeout;
+    waiting.push({ item: itemUntil(until), until, resolve, reject });
+    checks ??= setInterval(check, CHECK_INTERVAL);
+    startLists();
+    return promise;
+  }
+  return Object.assign(add, { waiting: () => waiting.length });
+}

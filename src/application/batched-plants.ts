@@ -1,0 +1,38 @@
+import { type NewPlant, textLength } from '../domain/plant.ts';
+import { type BatchOptions, batch } from './batch.ts';
+import type { AddPlant, Condition, LoadPlant, PlantStore, UpdatePlant, Write, Written } from './ports.ts';
+
+/** UTF-16 units of text in a list that is written: enough to fill it, and a database parses it quickly. */
+const WRITTEN_TEXT = 1_000_000;
+
+/** Ids in a list to find. */
+const FOUND_IDS = 256;
+
+const always = () => true;
+const never = () => false;
+
+/** The ports of the use cases: writes and reads of single plants, collected into lists. */
+export function batchedPlants(
+  store: Pick<PlantStore, 'write' | 'find'>,
+  options: BatchOptions,
+): AddPlant & UpdatePlant & LoadPlant & { waiting(): number } {
+  const write = batch<Write, Written>(
+    (writes) => store.write(writes),
+    options,
+    ({ target }) => (target === 'deleted' ? 0 : textLength(target)),
+    WRITTEN_TEXT,
+  );
+  const find = batch(store.find, { ...options, maxItems: FOUND_IDS });
+  const add = (plant: NewPlant) =>
+    write((until) => ({ id: plant.id, target: plant, adds: true, replaces: never, until }));
+  const change = (id: bigint, target: Write['target'], replaces: Condition = always) =>
+    write((until) => ({ id, target, adds: false, replaces, until }));
+
+  return {
+    add: async (plant) => (await add(plant)).before ?? 'created',
+    replace: async (plant, condition) => (await change(plant.id, plant, condition)).after,
+    remove: async (id, condition) => (await change(id, 'deleted', condition)).after,
+    find: (id) => find(() => id),
+    waiting: write.waiting,
+  };
+}

@@ -1,0 +1,129 @@
+import { expect, test } from '@jest/globals';
+import { connectionError, UnknownOutcomeError } from '../../../src/adapters/postgres/errors.ts';
+import { runner } from '../../../src/adapters/postgres/run.ts';
+import { sharedRuns } from '../../../src/adapters/postgres/shared-run.ts';
+import { eventually } from '../../support/eventually.ts';
+
+/* What every statement for a request goes through. */
+
+const never = () => new Promise<never>(() => {});
+const lost = () => connectionError(new Error('connection lost'));
+const runWithin = (timeout = 60_000, connections = 4) => runner({ connections }, { gate: () => undefined, timeout });
+
+test('does the work again after a lost connection, and not after a defect', async () => {
+  let attempts = 0;
+  const again = runWithin()('reads', async () => {
+    attempts++;
+    if (attempts < 3) throw lost();
+    return 'done';
+  });
+  expect(await again).toBe('done');
+  expect(attempts).toBe(3);
+  const defect = new Error('a library was used wrongly');
+  await expect(runWithin()('reads', () => Promise.reject(defect))).rejects.toBe(defect);
+});
+
+test.each<[string, unknown, boolean]>([
+  ['a connection that could not be opened', lost(), true],
+  ['no response, if its outcome must not be repeated', new UnknownOutcomeError('no_response', 'late'), false],
+])('asks before it repeats after %s', async (_what, failure, isRepeated) => {
+  let attempts = 0;
+  const asked: unknown[] = [];
+  const run = runWithin()(
+    'writes',
+    async () => {
+      if (attempts++ === 0) throw failure;
+      return 'done';
+    },
+    {
+      mayRepeat(error) {
+        asked.push(error);
+        return isRepeated;
+      },
+    },
+  );
+  if (isRepeated) expect(await run).toBe('done');
+  else await expect(run).rejects.toMatchObject({ code: 'store_unavailable', cause: failure });
+  expect([asked, attempts]).toEqual([[failure], isRepeated ? 2 : 1]);
+});
+
+test('waits for the schema before the work, and begins none if the deadline has passed by then', async () => {
+  const ready = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const gated = (timeout: number) => runner({ connections: 4 }, { gate: () => ready.promise, timeout });
+  const call = gated(60_000)('reads', async () => done.push('work'));
+  const late = gated(10)('reads', async () => done.push('too late'));
+  await expect(late).rejects.toMatchObject({ code: 'store_unavailable' });
+  done.push('schema');
+  ready.resolve();
+  await call;
+  await new Promise(setImmediate);
+  expect(done).toEqual(['schema', 'work']);
+});
+
+test('gives up at the deadline what runs and what waits for its lane, which then goes on', async () => {
+  const run = runWithin(100, 1);
+  const hangs = Promise.withResolvers<string>();
+  const running = run('backgroundReads', () => hangs.promise);
+  const done: string[] = [];
+  const waiting = run('backgroundReads', async () => done.push('late'));
+  const refused = { status: 'rejected', reason: { code: 'store_unavailable', cause: { name: 'DeadlineError' } } };
+  expect(await Promise.allSettled([running, waiting])).toMatchObject([refused, refused]);
+  const next = run('backgroundReads', async () => 'next', { until: performance.now() + 60_000 });
+  hangs.resolve('at last');
+  expect([await next, done]).toEqual(['next', []]);
+});
+
+test('uses three quarters of the connections for reads and for writes, and one of each for the background', async () => {
+  const run = runWithin(60_000, 10);
+  for (const [lane, most] of [
+    ['writes', 8],
+    ['reads', 8],
+    ['backgroundWrites', 1],
+    ['backgroundReads', 1],
+  ] as const) {
+    const end = Promise.withResolvers<void>();
+    let running = 0;
+    const work = Array.from({ length: 20 }, () =>
+      run(lane, () => {
+        running++;
+        return end.promise;
+      }),
+    );
+    await new Promise(setImmediate);
+    expect([lane, running]).toEqual([lane, most]);
+    end.resolve();
+    await Promise.all(work);
+    expect(running).toBe(20);
+  }
+});
+
+test('keeps no timer when all is done', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+  const before = timers();
+  await runWithin()('reads', async () => {});
+  await eventually(async () => timers() <= before + 1);
+});
+
+test('pauses longer after each failure, up to a second', async () => {
+  const attempts: number[] = [];
+  const call = runWithin(3_000)('reads', async () => {
+    attempts.push(performance.now());
+    throw lost();
+  });
+  await expect(call).rejects.toMatchObject({ code: 'store_unavailable' });
+  const pauses = attempts.slice(1).map((time, n) => time - (attempts[n] ?? 0));
+  // Timers are never early by more than a millisecond, and may be late.
+  const least = [50, 100, 200, 400, 800, 1_000];
+  expect(pauses.length).toBeGreaterThan(2);
+  expect(pauses.length).toBeLessThanOrEqual(least.length);
+  for (const [n, pause] of pauses.entries()) expect(pause).toBeGreaterThan((least[n] ?? 0) - 2);
+});
+
+test('gives who joins the run of another a run of its own if that one fails, since its deadline was earlier', async () => {
+  const share = sharedRuns<string>();
+  const first = share('a page', () => runWithin(50)('reads', never));
+  const joined = share('a page', async () => 'the page');
+  await expect(first).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(await joined).toBe('the page');
+});
