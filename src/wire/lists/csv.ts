@@ -23,8 +23,8 @@ const COLUMN = /(?:^|([,;\t]))"?(?:id|name|tag)"?(?:$|([,;\t]))/i;
 /** As many digits as any int64 has, or some more. */
 const INTEGER = /^-?(0|[1-9]\d{0,29})$/;
 
-/** The number behind leading zeros. */
-const ZEROS = /^-?0+(\d{1,29})$/;
+/** A number with leading zeros. */
+const ZEROS = /^-?0+\d{1,29}$/;
 
 /** Characters of the longest text whose mistake is recognized. */
 const MAX_RECOGNIZED = 40;
@@ -119,8 +119,7 @@ function idOf(text = ''): bigint {
 /** What is wrong with an id, and what may have happened to it, for people who keep a list in a spreadsheet. */
 function problemOf(text: string): string {
   const known = text.length > MAX_RECOGNIZED ? '' : text;
-  const [, behindZeros] = ZEROS.exec(known) ?? [];
-  if (behindZeros) return `id must have no leading zeros: write ${BigInt(behindZeros)}, not ${shown(text)}`;
+  if (ZEROS.test(known)) return `id must have no leading zeros: write ${BigInt(known)}, not ${shown(text)}`;
   const rule = 'id must be a whole number';
   if (INTEGER.test(text)) return `${rule} from ${MIN_INT64} to ${MAX_INT64}, not ${shown(text)}`;
   return `${rule}, not ${shown(text)}: ${remedyFor(known)}`;

@@ -64,6 +64,7 @@ test.each([
   ['Laubgehölze', `${ID_RULE}, not "Laubgehölze"${NO_ID}`],
   ['00012,a', 'id must have no leading zeros: write 12, not "00012"'],
   ['-00,a', 'id must have no leading zeros: write 0, not "-00"'],
+  ['-05,a', 'id must have no leading zeros: write -5, not "-05"'],
   ['"9,22337E+18",a', `${ID_RULE}, not "9,22337E+18"${ROUNDED}`],
   ['9223372036854775808,a', `${ID_RULE} from -${2n ** 63n} to ${2n ** 63n - 1n}, not "9223372036854775808"`],
   [`${'x'.repeat(5_000)},a`, `${ID_RULE}, not "${'x'.repeat(100)}…"${NO_ID}`],
