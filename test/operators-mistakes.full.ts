@@ -366,6 +366,12 @@ describe('a server that asks for passwords', () => {
         'run ALTER TABLE plants DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS',
     );
     await database.query('alter table plants disable row level security');
+    await database.query('alter table change_feed enable row level security');
+    expect(await databaseCheck(service)).toBe(
+      'query would be affected by row-level security policy for table "change_feed": ' +
+        'run ALTER TABLE ... DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS',
+    );
+    await database.query('alter table change_feed disable row level security');
     expect(await databaseCheck(service)).toBe('ok');
     expect(await statuses()).toEqual(all.map(() => 200));
   });

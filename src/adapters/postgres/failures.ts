@@ -111,7 +111,7 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /** The function of Postgres that has thrown the error. Its name is never translated, as the message may be. */
-function routineOf(error: unknown): string | undefined {
+export function routineOf(error: unknown): string | undefined {
   return sqlState(error) === undefined ? undefined : (error as { routine?: string }).routine;
 }
 

@@ -1,10 +1,16 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { ConnectionError, sqlState } from '../errors.ts';
+import { routineOf } from '../failures.ts';
 
 const OTHER_TABLE =
   'this is not what the migrations create: run npm run migrate, which adds what is missing. ' +
   "If that does not help, restore or fix the table plants, or set the database's URL to a separate database";
+
+/** The function of Postgres that refuses what row-level security would hide, with the SQLSTATE of a missing privilege. */
+const CHECKS_ROW_SECURITY = 'check_enable_rls';
+
+const ROW_SECURITY = 'run ALTER TABLE ... DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS';
 
 const READ_ONLY = '25006';
 
@@ -54,6 +60,7 @@ const CONNECTION_ADVICE: readonly [message: RegExp, advice: string][] = [
 /** Adds advice to the message of an error of Postgres or of connecting, if there is any. @returns the same error */
 export function withAdvice(error: unknown): unknown {
   const state = sqlState(error);
+  if (routineOf(error) === CHECKS_ROW_SECURITY) return advised(error, ROW_SECURITY);
   return advised(error, state === undefined ? connectionAdvice(error) : ADVICE[state]);
 }
 
