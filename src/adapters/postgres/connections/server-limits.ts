@@ -7,8 +7,8 @@ const ASK_AGAIN = 60_000;
 const PROTOCOL_VIOLATION = '08P01';
 
 /**
- * The limit of waits for a lock beside that of statements, in milliseconds. Both begin with the statement: if they were
- * equal, a slow statement would pass for a locked row.
+ * The limit of waits for a lock beside that of statements, in milliseconds. A wait begins after its statement: if they
+ * were equal, a locked row would pass for a slow statement, which is repeated with all that share it.
  */
 export function lockTimeout(statementTimeout: number): number {
   return Math.ceil(statementTimeout / 2);

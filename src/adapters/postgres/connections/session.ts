@@ -66,7 +66,7 @@ export async function requireSafeSettings(
   const statements = rows.map(({ role, name, safe }) => `ALTER ROLE ${role} SET ${name} = ${safe}`);
   const remedy = `run ${statements.join(' and ')}, and let the pooler reconnect`;
   if (rows.every(({ isSafe }) => isSafe)) {
-    return `${are} for this role through this pooler, so a slow statement passes for a locked row: ${remedy}`;
+    return `${are} for this role through this pooler, so a locked row passes for a slow statement: ${remedy}`;
   }
   throw new SchemaError(
     `${are} for this role through this pooler, so a statement could outlast its client, or a crash lose a plant that ` +
