@@ -27,8 +27,6 @@ export function tokenOf({ jwk, alg, privateKey }: SigningKey, claims: Record<str
     .sign(privateKey);
 }
 
-export type IdentityProvider = Awaited<ReturnType<typeof startIdentityProvider>>;
-
 /** Until the end of the test. */
 export async function startIdentityProvider(...keys: readonly SigningKey[]) {
   let published = keys;
