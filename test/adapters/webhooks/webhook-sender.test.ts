@@ -127,39 +127,30 @@ test('an endpoint that does not respond delays no other one of its host', async 
   expect(hanging).toHaveLength(4);
 });
 
-test.each([200, 201, 202, 204, 299])('takes %d for an acknowledgement', async (status) => {
-  const url = await receiver((_, response) => response.writeHead(status).end());
-  expect(await sender(url).send()).toBeUndefined();
-});
+const inAMinute = new Date(Date.now() + 60_000).toUTCString();
 
-test.each<[number, string, boolean?]>([
-  [301, 'it responded with 301, and redirects are not followed'],
-  [308, 'it responded with 308, and redirects are not followed'],
-  [400, 'it responded with 400'],
-  [410, 'it responded with 410', true],
-  [429, 'it responded with 429'],
-  [500, 'it responded with 500'],
-])('takes %d for a failure, and 410 for the end', async (status, reason, isGone = false) => {
-  let requests = 0;
-  const url = await receiver((_, response) => {
-    requests++;
-    response.writeHead(status, { Location: '/elsewhere' }).end('no');
-  });
-  expect(await sender(url).send()).toEqual({ reason, isGone, retryAfter: 0 });
-  expect(requests).toBe(1);
-});
-
-test.each([
-  ['120', 120_000],
-  [new Date(Date.now() + 60_000).toUTCString(), 60_000],
-  [new Date(0).toUTCString(), 0],
-  ['soon', 0],
-  ['', 0],
-])('reads the Retry-After %p', async (value, milliseconds) => {
-  const url = await receiver((_, response) => response.writeHead(503, { 'Retry-After': value }).end());
-  const { retryAfter = Number.NaN } = (await sender(url).send()) ?? {};
-  expect(Math.abs(retryAfter - milliseconds)).toBeLessThan(5_000);
-});
+test.each<[number, string, Partial<Failure> | undefined]>([
+  [200, '', undefined],
+  [299, '', undefined],
+  [301, '', { reason: 'it responded with 301, and redirects are not followed' }],
+  [308, '', { reason: 'it responded with 308, and redirects are not followed' }],
+  [400, '120', { reason: 'it responded with 400', retryAfter: 120_000 }],
+  [410, '', { reason: 'it responded with 410', isGone: true }],
+  [429, inAMinute, { reason: 'it responded with 429', retryAfter: expect.closeTo(60_000, -4) as never }],
+  [503, new Date(0).toUTCString(), { reason: 'it responded with 503' }],
+  [503, 'soon', { reason: 'it responded with 503' }],
+])(
+  'a response of %d with the Retry-After %j acknowledges the message or says how it failed',
+  async (status, retryAfter, failure) => {
+    let requests = 0;
+    const url = await receiver((_, response) => {
+      requests++;
+      response.writeHead(status, { Location: '/elsewhere', 'Retry-After': retryAfter }).end('no');
+    });
+    expect(await sender(url).send()).toEqual(failure && { isGone: false, retryAfter: 0, ...failure });
+    expect(requests).toBe(1);
+  },
+);
 
 /* Without a limit of its time, each of these would last until the receiver ends. */
 
@@ -170,24 +161,18 @@ const dripAfter = (start: string, text: string, milliseconds: number) => (socket
 };
 
 const EARLY_HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n';
+const HEADERS = 'X-Header: x\r\n'.repeat(100);
 const BODY_FOLLOWS = 'Content-Length: 1000000000\r\n\r\n';
 
 const NO_RESPONSE = { reason: `no response within ${TIMEOUT / 1_000} s` };
 
 test.each<[string, (socket: Socket) => void, object]>([
   ['does not respond', () => {}, NO_RESPONSE],
-  ['sends its headers octet by octet', (socket) => drip(socket, 'H', 50), { reason: expect.any(String) }],
   ['sends one header octet by octet', dripAfter('X: ', 'x', 20), NO_RESPONSE],
-  [
-    'sends headers without end',
-    dripAfter('', 'X-Header: x\r\n'.repeat(100), 1),
-    { reason: expect.stringMatching(/header/i) },
-  ],
+  ['sends headers without end', dripAfter('', HEADERS, 1), { reason: expect.stringMatching(/header/i) }],
   ['sends informational responses without end', (socket) => drip(socket, EARLY_HINTS, 5), NO_RESPONSE],
-  ['closes before it responds', (socket) => socket.destroy(), { reason: expect.any(String) }],
   ['resets the connection', (socket) => socket.resetAndDestroy(), { reason: expect.any(String) }],
   ['does not speak HTTP', (socket) => socket.end('220 mail.example ESMTP\r\n'), { reason: expect.any(String) }],
-  ['has broken headers', (socket) => socket.end('HTTP/1.1 200 OK\r\n:\r\n\r\n'), { reason: expect.any(String) }],
 ])('fails within its time if the receiver %s', async (_, handle, failure) => {
   const url = await tcpReceiver((socket) => socket.once('data', () => handle(socket)));
   expect(await sender(url).send()).toEqual(failure);
@@ -195,7 +180,6 @@ test.each<[string, (socket: Socket) => void, object]>([
 
 test.each<[string, (socket: Socket) => void]>([
   ['sends its body octet by octet', dripAfter(BODY_FOLLOWS, 'x', 20)],
-  ['sends a body without end', dripAfter(BODY_FOLLOWS, 'x'.repeat(100_000), 1)],
   [
     'closes in the middle of its body',
     (socket) => socket.write(`HTTP/1.1 200 OK\r\n${BODY_FOLLOWS}`, () => setTimeout(() => socket.destroy(), 20)),
@@ -228,8 +212,6 @@ describe('a receiver that floods the service', () => {
   test.each<[string, string, string, Failure | undefined]>([
     ['informational responses', '103 Early Hints\r\n\r\n', EARLY_HINTS, TOO_LONG],
     ['an extension of a chunk', `${CHUNKED}1;x=`, 'x', undefined],
-    ['chunks of an octet', CHUNKED, '1\r\nx\r\n', undefined],
-    ['zeros of the size of a chunk', CHUNKED, '0', undefined],
     ['trailers', `${CHUNKED}0\r\n`, 'X: x\r\n', undefined],
     ['a body', `200 OK\r\n\r\n`, 'x', undefined],
   ])('with %s is cut off', async (_, start, text, outcome) => {
