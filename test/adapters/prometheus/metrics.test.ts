@@ -82,14 +82,9 @@ test('counts requests, their time, batches, refusals and connections', async () 
     ['none', '', 1],
   ]);
 
-  const time = (part: string, labels = {}) =>
-    sampleValue(samples, `http_request_duration_seconds_${part}`, { status: '200', ...labels });
-  expect(time('count')).toBe(1);
-  expect(time('sum')).toBeGreaterThan(0);
-  expect(time('sum')).toBeLessThan(20);
-  expect(time('bucket', { le: '+Inf' })).toBe(1);
+  const times = (status: string) => sampleValue(samples, 'http_request_duration_seconds_count', { status });
   // The one that was never read took no time that could be measured.
-  expect(sampleValue(samples, 'http_request_duration_seconds_count', { status: '400' })).toBe(1);
+  expect([times('200'), times('400')]).toEqual([1, 1]);
 
   expect(sampleValue(samples, 'plant_store_overload_refusals_total', { limit: 'requests' })).toBe(1);
   expect(sampleValue(samples, 'plant_store_overload_refusals_total', { limit: 'long_requests' })).toBe(0);
@@ -216,12 +211,15 @@ test('reports everything that the dashboard and the alerts ask for, and docs/ope
 });
 
 test.each([
-  ['sum(rate(http_requests_total{job="plant-store"}[1m])', 'syntax at 52'],
-  ['http_request_total{job="plant-store"}', 'unknown metric http_request_total'],
-  ['sum by (path) (http_requests_total{job="plant-store"})', 'unknown label path'],
-  ['http_requests_total{job="plant-store",code="200"}', 'unknown label code'],
-  ['http_requests_total{status="200"}', 'no job="plant-store": http_requests_total{status="200"}'],
-])('a query like %s would be found out', (query, mistake) => {
+  [
+    'sum by (path) (http_request_total{job="plant-store"})',
+    ['unknown metric http_request_total', 'unknown label path'],
+  ],
+  [
+    'rate(http_requests_total{status="200"}',
+    ['no job="plant-store": http_requests_total{status="200"}', 'syntax at 38'],
+  ],
+])('a query like %s would be found out', (query, mistakes) => {
   const samples = [{ name: 'http_requests_total', labels: { status: '200' }, value: 1 }];
-  expect(mistakesIn(query, samples)).toEqual([mistake]);
+  expect(mistakesIn(query, samples)).toEqual(mistakes);
 });
