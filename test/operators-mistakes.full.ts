@@ -166,24 +166,18 @@ describe('a database', () => {
     const database = await migratedDatabase();
     const service = await startOn(database.url);
     expect(await databaseCheck(service)).toBe('ok');
-    const other =
-      'this is not what the migrations create: run npm run migrate, which adds what is missing. ' +
-      "If that does not help, restore or fix the table plants, or set the database's URL to a separate database";
-    const noKey = 'there is no unique or exclusion constraint matching the ON CONFLICT specification';
-    const unlogged = 'a crash would empty the table plants: run ALTER TABLE plants SET LOGGED as its owner';
     for (const [damage, fix, message] of [
       [
-        'plants rename tag to kind',
-        'plants rename kind to tag',
-        `column "tag" of relation "plants" does not exist: ${other}`,
+        'plants drop constraint plants_pkey',
+        'plants add primary key (id)',
+        /^there is no unique .*, which adds what is/,
       ],
-      ['plants alter id type integer', 'plants alter id type bigint', `integer out of range: ${other}`],
-      ['plants drop constraint plants_pkey', 'plants add primary key (id)', `${noKey}: ${other}`],
-      ['plants set unlogged', 'plants set logged', unlogged],
-      ['plants rename to trees', 'trees rename to plants', `relation "plants" does not exist: ${other}`],
+      ['plants rename tag to kind', 'plants rename kind to tag', /^column "tag" .*, which adds what is missing\./],
+      ['plants rename to trees', 'trees rename to plants', /^relation "plants" .*, which adds what is missing\./],
+      ['plants set unlogged', 'plants set logged', /: run ALTER TABLE plants SET LOGGED as its owner$/],
     ] as const) {
       await database.query(`alter table ${damage}`);
-      expect(await databaseCheck(service)).toBe(message);
+      expect(await databaseCheck(service)).toMatch(message);
       await database.query(`alter table ${fix}`);
       expect(await databaseCheck(service)).toBe('ok');
     }
@@ -214,11 +208,10 @@ describe('a database', () => {
     await database.query(`alter database ${name} set default_transaction_read_only = on`);
     const service = await startOn(database.url);
     const primary =
-      'the server is the primary, but default_transaction_read_only is on, as managed services set it when the disk ' +
-      'is full: make room there, or switch it off for the server, the database or the role';
-    expect(await databaseCheck(service)).toBe(`cannot execute INSERT in a read-only transaction: ${primary}`);
+      /^cannot execute \w+ in a read-only .*: the server is the primary, but .* make room there, or switch/;
+    expect(await databaseCheck(service)).toMatch(primary);
     const { stderr } = await migrate('renew-feed', { DATABASE_URL: database.url });
-    expect(stderr).toBe(`cannot execute UPDATE in a read-only transaction: ${primary}\n`);
+    expect(stderr).toMatch(primary);
     expect((await post(service.apiUrl, plant)).status).toBe(503);
     await database.query(`begin read write; alter database ${name} reset all; commit`);
     await eventually(async () => (await databaseCheck(service)) === 'ok');
@@ -227,49 +220,38 @@ describe('a database', () => {
 });
 
 describe('an address', () => {
-  const ADVICE = "is Postgres running there? Otherwise fix the database's URL\n";
-  test.each([
-    ['where nothing listens', 'postgres://127.0.0.1:1/plants', 'connect ECONNREFUSED 127.0.0.1:1: '],
-    ['of a socket that is not there', 'postgres:///plants?host=/no', 'connect ENOENT /no/.s.PGSQL.5432: '],
-  ])('%s is reported with advice, by every command and by the service', async (_what, url, problem) => {
+  /** What a test may take; a server that says nothing is given up then. */
+  const CONNECT_TIMEOUT = '200ms';
+
+  test.each<[string, () => string | Promise<string>, RegExp]>([
+    [
+      'of a socket that is not there',
+      () => 'postgres:///plants?host=/no',
+      /^connect ENOENT \/no\/.s.PGSQL.5432: is Postgres running there\? Otherwise fix the database's URL$/,
+    ],
+    [
+      'where something else listens',
+      async () => `postgres://127.0.0.1:${await listening(createServer())}/plants`,
+      /^Connection terminated .*: nothing has responded within CONNECT_TIMEOUT: is Postgres running there\?/,
+    ],
+    [
+      'without TLS, asked for it,',
+      async () => `${(await emptyDatabase()).url}?sslmode=verify-full`,
+      /^The server does not support SSL connections: switch TLS on in Postgres, or take sslmode out/,
+    ],
+  ])('%s is reported with advice, by every command and by the service', async (_what, url, message) => {
+    const environment = { DATABASE_URL: await url(), CONNECT_TIMEOUT };
     for (const command of [['migrate.ts'], ['purge.ts', '--id', '1']]) {
-      expect(await runProgram(command, { DATABASE_URL: url })).toEqual({
-        code: 1,
-        stdout: '',
-        stderr: problem + ADVICE,
-      });
+      const { code, stdout, stderr } = await runProgram(command, environment);
+      expect([code, stdout, stderr.trimEnd()]).toEqual([1, '', expect.stringMatching(message)]);
     }
-    const service = await startOn(url);
-    await service.until(() => service.stderr().includes(`Not ready: ${problem}${ADVICE}`));
-    expect(await databaseCheck(service)).toBe(`${problem}${ADVICE}`.trimEnd());
-  });
-
-  test('where something else listens is reported with advice', async () => {
-    const port = await listening(createServer());
-    const environment = { DATABASE_URL: `postgres://127.0.0.1:${port}/plants`, CONNECT_TIMEOUT: '200ms' };
-    expect((await migrate('status', environment)).stderr).toBe(
-      `Connection terminated due to connection timeout: nothing has responded within CONNECT_TIMEOUT: ${ADVICE}`,
-    );
-  });
-
-  test('without TLS, asked for it, is reported with advice', async () => {
-    const url = new URL((await emptyDatabase()).url);
-    url.searchParams.set('sslmode', 'verify-full');
-    expect((await migrate('status', { DATABASE_URL: url.href })).stderr).toBe(
-      "The server does not support SSL connections: switch TLS on in Postgres, or take sslmode out of the database's URL\n",
-    );
+    const service = await startService(await temporaryFolder(), { ...environment, ACCESS_TOKENS: TOKEN });
+    expect(await databaseCheck(service)).toMatch(message);
+    await service.until(() => service.stderr().includes('\nNot ready: '));
   });
 });
 
 describe('a command line', () => {
-  test('of a purge that is wrong is refused with what is wrong and where to get help', async () => {
-    expect(await runProgram(['purge.ts', '--deleted-before', '90'], {})).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: '--deleted-before must be a time like 90d, 12h or 90m\nFor help: npm run purge -- --help\n',
-    });
-  });
-
   test('of migrations has help, too', async () => {
     expect((await migrate('--help', {})).stdout).toMatch(/^Usage: npm run mig/);
   });
@@ -307,11 +289,7 @@ describe('a server that asks for passwords', () => {
 
   test.each<[what: string, user: Parameters<typeof urlFor>, message: RegExp]>([
     ['a wrong password', ['plants', 'wrong-password'], /^password .* "plants": fix the user and the password in/],
-    [
-      'an unknown user',
-      ['nobody', 'x'],
-      /^no pg_hba.conf entry .*: fix the user in the database's URL, or its entry in pg_hba/,
-    ],
+    ['an unknown user', ['nobody', 'x'], /^no pg_hba.conf entry .*: fix the user in the database's URL, or its entry/],
     ['an unknown database', ['postgres', '', 'no_plants'], /^database "no_plants" does not exist: create it, or /],
   ])('%s is reported by migrations and by /ready, without the password', async (_name, user, message) => {
     const url = urlFor(...user);
@@ -325,20 +303,16 @@ describe('a server that asks for passwords', () => {
 
   test('missing rights are reported, and noticed once they are granted', async () => {
     const service = await startOn(urlFor('plants', 'right-password'));
-    const advice =
-      'the service needs SELECT on kysely_migration and change_feed, UPDATE (store, recorded) on change_feed, and ' +
-      'SELECT, INSERT and UPDATE on plants and webhooks; ' +
-      'migrations and npm run purge need the owner: docs/postgres.md has the statements';
-    expect(await databaseCheck(service)).toBe(`permission denied for table kysely_migration: ${advice}`);
+    const lacking = (table: string) =>
+      new RegExp(`^permission denied for table ${table}: the service needs SELECT on .*`);
+    expect(await databaseCheck(service)).toMatch(lacking('kysely_migration'));
     expect((await post(service.apiUrl, plant)).status).toBe(503);
     await database.query('grant select on kysely_migration to plants');
-    expect(await databaseCheck(service)).toBe(`permission denied for table plants: ${advice}`);
+    expect(await databaseCheck(service)).toMatch(lacking('plants'));
     await database.query('grant select, insert on plants to plants');
     // That is what a version without changes and deletions needed.
-    expect(await databaseCheck(service)).toBe(
-      'ok, but the role lacks UPDATE on plants, to change and delete, and SELECT on change_feed, for /changes, ' +
-        'and UPDATE (store, recorded) on change_feed, so that /changes notices each promotion: ' +
-        'run GRANT as the owner',
+    expect(await databaseCheck(service)).toMatch(
+      /^ok, but .* UPDATE on plants, .*, and SELECT on change_feed, .*, and UPDATE \(store, recorded\) on .* run GRANT/,
     );
     expect((await post(service.apiUrl, plant)).status).toBe(200);
     await database.query('grant update on plants to plants; grant select on change_feed to plants');
@@ -361,9 +335,8 @@ describe('a server that asks for passwords', () => {
     expect(await statuses()).toEqual(all.map(() => 200));
     await database.query('alter table plants enable row level security');
     expect(await statuses()).toEqual(all.map(() => 503));
-    expect(await databaseCheck(service)).toBe(
-      'row-level security applies to this role on the table plants and may refuse or hide plants: ' +
-        'run ALTER TABLE plants DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS',
+    expect(await databaseCheck(service)).toMatch(
+      /: run ALTER TABLE plants DISABLE ROW LEVEL SECURITY as its owner, or /,
     );
     await database.query('alter table plants disable row level security');
     await database.query('alter table change_feed enable row level security');
