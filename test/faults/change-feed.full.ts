@@ -9,7 +9,7 @@ import { type ApiClient, apiClient } from '../support/api-client.ts';
 import { embeddedFolder, storedPlantsIn } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
 import { type MortalService, startMortalService } from '../support/faults/crash-rounds.ts';
-import { type Activity, chance, endBackend, fire, pick } from '../support/faults/fire.ts';
+import { type Activity, chance, endBackend, fire, pick, statusOf } from '../support/faults/fire.ts';
 import { restorer } from '../support/faults/restores.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { applyTo, type Consumer, consumer, pagesOver, type ReadPage } from '../support/plants/changes.ts';
@@ -31,8 +31,7 @@ const SHARED = 60;
 
 /** What has happened in all rounds. */
 function counters() {
-  const of = { pages: 0, crashes: 0, rounds: 0 };
-  return { writes: 0, unavailable: 0, kills: 0, forgotten: 0, restores: 0, foreign: 0, ...of };
+  return { rounds: 0, writes: 0, kills: 0, forgotten: 0, restores: 0, foreign: 0, pages: 0, crashes: 0, lost: 0 };
 }
 type Counters = ReturnType<typeof counters>;
 
@@ -47,20 +46,13 @@ function writer(clients: readonly ApiClient[], count: Counters): Activity {
     const content = `"name":"${randomInt(1_000)}"${chance(50) ? ',"tag":"tag"' : ''}}`;
     if (chance(50)) last = `{"id":${id},${content}`;
     const client = pick(clients);
-    try {
-      const { status, body } = await pick([
-        () => client.send('POST', '/plants', { body: chance(80) ? `{"id":${id},${content}` : last }),
-        () => client.send('PUT', `/plants/${id}`, { body: `{${content}` }),
-        () => client.send('DELETE', `/plants/${id}`),
-      ])();
-      if (status === 503) count.unavailable++;
-      else if (status < 500) count.writes++;
-      else throw new RangeError(`${status}: ${body}`);
-    } catch (error) {
-      if (error instanceof RangeError) throw error;
-      // The service was killed.
-      await delay(20);
-    }
+    const send = pick([
+      () => client.send('POST', '/plants', { body: chance(80) ? `{"id":${id},${content}` : last }),
+      () => client.send('PUT', `/plants/${id}`, { body: `{${content}` }),
+      () => client.send('DELETE', `/plants/${id}`),
+    ]);
+    const status = await statusOf(send());
+    if (status !== undefined && status !== 503) count.writes++;
   };
 }
 
@@ -100,13 +92,27 @@ function restartsOf(consumers: readonly Consumer[]): number {
   return consumers.reduce((sum, one) => sum + one.restarts(), 0);
 }
 
-/** Lets each consumer read on to a plant that is written after all else, and to the end of its walk. */
-async function settle(consumers: readonly Consumer[], clients: readonly ApiClient[], count: Counters): Promise<void> {
+/**
+ * Lets each consumer read on to a plant that is written after all else, and to the end of its walk. Expects its copy to
+ * be what is stored then, which is returned.
+ */
+async function settle(
+  consumers: readonly Consumer[],
+  clients: readonly ApiClient[],
+  count: Counters,
+  stored: () => Promise<readonly NewPlant[]>,
+): Promise<readonly NewPlant[]> {
   const last = fresh++;
   const create = () => clients[0]?.send('POST', '/plants', { body: `{"id":${last},"name":"the last one"}` });
   await eventually(async () => (await create()?.catch(() => undefined))?.status === 200);
   const read = pagesOf(clients, 0);
   for (const one of consumers) await eventually(async () => (await stepped(one, read, count)) && one.copy.has(last));
+  const table = await stored();
+  const lost = consumers.flatMap(({ copy }) => differences(copy, table));
+  count.rounds++;
+  count.lost += lost.length;
+  expect(lost).toEqual([]);
+  return table;
 }
 
 const report: string[][] = [];
@@ -115,10 +121,9 @@ afterAll(() => {
   process.stdout.write(`\n${markdownTable([...head, 'restarts', 'consumer kills', 'lost'], report)}\n\n`);
 });
 
-function addToReport(name: string, count: Counters, consumers: readonly Consumer[], lost: number): void {
-  const restarts = restartsOf(consumers);
-  const { rounds, writes, kills, forgotten, restores, foreign, pages, crashes } = count;
-  const numbers = [rounds, writes, kills, forgotten, restores, foreign, pages, restarts, crashes, lost];
+function addToReport(name: string, count: Counters, consumers: readonly Consumer[]): void {
+  const { rounds, writes, kills, forgotten, restores, foreign, pages, crashes, lost } = count;
+  const numbers = [rounds, writes, kills, forgotten, restores, foreign, pages, restartsOf(consumers), crashes, lost];
   report.push([name, ...numbers.map(String)]);
 }
 
@@ -132,6 +137,21 @@ function differences(copy: ReadonlyMap<bigint, NewPlant>, table: readonly NewPla
   ];
 }
 
+/** Two instances on one database, and what writes to them and follows their feed. */
+async function onPostgres(url: string) {
+  const environment = () => ({ DATABASE_URL: url, LOG_LEVEL: 'fatal' });
+  const services = await Promise.all([startMortalService(environment), startMortalService(environment)]);
+  const clients = services.map((service) => apiClient(service.url));
+  const count = counters();
+  const consumers = [consumer(), consumer(), consumer()];
+  return { services, clients, count, consumers, activities: activitiesOf(clients, consumers, count) };
+}
+
+const activitiesOf = (clients: readonly ApiClient[], consumers: readonly Consumer[], count: Counters) => [
+  ...Array.from({ length: WRITERS }, () => writer(clients, count)),
+  ...consumers.map((one, n) => follower(one, pagesOf(clients, n), count)),
+];
+
 test('a consumer of a feed on Postgres loses nothing, and one that followed a sequence number would', async () => {
   const { url } = await migratedPostgres();
   // The control: each write takes the next number, in whatever order they are committed.
@@ -143,68 +163,46 @@ test('a consumer of a feed on Postgres loses nothing, and one that followed a se
        as $$ begin new.number := nextval('plants_number_seq'); return new; end $$;
      create trigger renumber before update on plants for each row execute function renumber()`,
   );
-  const environment = () => ({ DATABASE_URL: url, LOG_LEVEL: 'fatal' });
-  const services = await Promise.all([startMortalService(environment), startMortalService(environment)]);
-  const clients = services.map((service) => apiClient(service.url));
-  const count = counters();
-  const consumers = [consumer(), consumer(), consumer()];
+  const { services, clients, count, consumers, activities: usual } = await onPostgres(url);
   const control = numberedCopy(await connected(url));
   const activities = [
-    ...Array.from({ length: WRITERS }, () => writer(clients, count)),
-    ...consumers.map((one, n) => follower(one, pagesOf(clients, n), count)),
+    ...usual,
     foreignWriter(await connected(url), count),
     foreignWriter(await connected(url), count),
-    killer(url, services, count),
+    killer(url, count, services),
     control.follow,
   ];
   const purging = [...activities, purger(url, count)];
-  let [lost, lostByControl] = [0, 0];
+  let lostByControl = 0;
   try {
     for (let round = 0; round < faultRounds; round++) {
       await fire(purging, count, { writes: 500, kills: 2, forgotten: 20 }, () => restartsOf(consumers) > 0);
       // Consumers that start again would not show what they had missed.
       await fire(activities, count, { writes: 1_500, kills: 4 });
-      count.rounds++;
-      await settle(consumers, clients, count);
-      const table = await storedPlantsAt(url);
-      for (const { copy } of consumers) lost += differences(copy, table).length;
-      for (const { copy } of consumers) expect(differences(copy, table)).toEqual([]);
+      const table = await settle(consumers, clients, count, () => storedPlantsAt(url));
       // It does not learn what was purged: only what the table has counts.
       lostByControl += await control.missing(table);
     }
   } finally {
-    addToReport('Postgres', count, consumers, lost);
-    addToReport('Postgres, in the order of a sequence', count, [], lostByControl);
+    addToReport('Postgres', count, consumers);
+    addToReport('Postgres, in the order of a sequence', { ...count, lost: lostByControl }, []);
   }
   expect(lostByControl).toBeGreaterThan(0);
 });
 
 test('a consumer loses nothing, and is never told to drop most, while earlier states are restored', async () => {
   const { url } = await migratedPostgres();
-  const environment = () => ({ DATABASE_URL: url, LOG_LEVEL: 'fatal' });
-  const services = await Promise.all([startMortalService(environment), startMortalService(environment)]);
-  const clients = services.map((service) => apiClient(service.url));
-  const count = counters();
-  const consumers = [consumer(), consumer(), consumer()];
-  const activities = [
-    ...Array.from({ length: WRITERS }, () => writer(clients, count)),
-    ...consumers.map((one, n) => follower(one, pagesOf(clients, n), count)),
-    backendKiller(url, count),
-  ];
+  const { clients, count, consumers, activities: usual } = await onPostgres(url);
+  const activities = [...usual, killer(url, count)];
   const restoring = [...activities, restorer(url, () => count.writes, count)];
-  let lost = 0;
   try {
     for (let round = 0; round < faultRounds; round++) {
       await fire(restoring, count, { writes: 500, kills: 2, restores: 4 }, () => restartsOf(consumers) > 0);
       await fire(activities, count, { writes: 300 });
-      count.rounds++;
-      await settle(consumers, clients, count);
-      const table = await storedPlantsAt(url);
-      for (const { copy } of consumers) lost += differences(copy, table).length;
-      for (const { copy } of consumers) expect(differences(copy, table)).toEqual([]);
+      await settle(consumers, clients, count, () => storedPlantsAt(url));
     }
   } finally {
-    addToReport('Postgres, with restores', count, consumers, lost);
+    addToReport('Postgres, with restores', count, consumers);
   }
 });
 
@@ -214,25 +212,17 @@ test('a consumer of a feed on the embedded database loses nothing', async () => 
   const clients = [apiClient(service.url)];
   const count = counters();
   const consumers = [consumer(), consumer()];
-  const activities = [
-    ...Array.from({ length: WRITERS }, () => writer(clients, count)),
-    ...consumers.map((one, n) => follower(one, pagesOf(clients, n), count)),
-  ];
+  const activities = activitiesOf(clients, consumers, count);
   const purging = [...activities, embeddedKiller(service, count, () => purgeProcess(folder))];
   const killing = [...activities, embeddedKiller(service, count)];
-  let lost = 0;
   try {
     for (let round = 0; round < faultRounds; round++) {
       await fire(purging, count, { writes: 200, kills: 1, forgotten: 1 }, () => restartsOf(consumers) > 0);
       await fire(killing, count, { writes: 300, kills: 1 });
-      count.rounds++;
-      await settle(consumers, clients, count);
-      const table = await service.whileDown(() => storedPlantsIn(folder));
-      for (const { copy } of consumers) lost += differences(copy, table).length;
-      for (const { copy } of consumers) expect(differences(copy, table)).toEqual([]);
+      await settle(consumers, clients, count, () => service.whileDown(() => storedPlantsIn(folder)));
     }
   } finally {
-    addToReport('the embedded database', count, consumers, lost);
+    addToReport('the embedded database', count, consumers);
   }
 });
 
@@ -276,20 +266,11 @@ function purger(url: string, count: Counters): Activity {
   };
 }
 
-/** Kills an instance, or ends a connection of one. */
-function killer(url: string, services: readonly MortalService[], count: Counters): Activity {
+/** Ends a connection of an instance, or kills one of these. */
+function killer(url: string, count: Counters, services: readonly MortalService[] = []): Activity {
   return async () => {
     await delay(randomInt(500));
-    await (chance(60) ? endBackend(url) : pick(services).restart());
-    count.kills++;
-  };
-}
-
-/** Ends connections of services, which run on. */
-function backendKiller(url: string, count: Counters): Activity {
-  return async () => {
-    await delay(randomInt(500));
-    await endBackend(url);
+    await (services.length === 0 || chance(60) ? endBackend(url) : pick(services).restart());
     count.kills++;
   };
 }

@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, jest, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
 import { CLOSE, TOKEN } from '../support/api-server.ts';
@@ -93,19 +90,8 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
   },
 );
 
-const inUse = (name: string, port: number) =>
-  `${name} ${port} is in use: stop the process that listens there, or set ${name} to another port\n`;
-
-test('a port at which something else listens is reported as it is without REUSE_PORT', async () => {
-  const other = createServer().listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  const { port } = other.address() as AddressInfo;
-  await expect(startInstance(port)).rejects.toThrow(inUse('PORT', port));
-  await other[Symbol.asyncDispose]();
-});
-
 test('the management port is not shared', async () => {
   const [port, managementPort] = [await freePort(), await freePort()];
   await startInstance(port, managementPort);
-  await expect(startInstance(port, managementPort)).rejects.toThrow(inUse('MANAGEMENT_PORT', managementPort));
+  await expect(startInstance(port, managementPort)).rejects.toThrow(`MANAGEMENT_PORT ${managementPort} is in use: `);
 });

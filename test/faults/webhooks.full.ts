@@ -9,7 +9,7 @@ import { type ApiClient, apiClient } from '../support/api-client.ts';
 import { embeddedFolder, storedPlantsIn } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
 import { type MortalService, startMortalService } from '../support/faults/crash-rounds.ts';
-import { type Activity, chance, endBackend, fire, pick } from '../support/faults/fire.ts';
+import { type Activity, chance, endBackend, fire, pick, statusOf } from '../support/faults/fire.ts';
 import { jumpingClock } from '../support/faults/jumping-clock.ts';
 import { restorer } from '../support/faults/restores.ts';
 import { sorted } from '../support/plants/changes.ts';
@@ -41,6 +41,13 @@ beforeEach(async () => {
 const startInstance = (environment: Record<string, string>) =>
   startMortalService(() => ({ LOG_LEVEL: 'fatal', ...environment }));
 
+/** Two instances on a database that deliver to both receivers. */
+async function startTwo(url: string) {
+  const environment = { DATABASE_URL: url, ...webhooksTo(...receivers.map((one) => one.url)) };
+  const instances = [await startInstance(environment), await startInstance(environment)];
+  return { instances, clients: instances.map((instance) => apiClient(instance.url)) };
+}
+
 /** What has happened in all rounds. */
 function counters() {
   return { rounds: 0, writes: 0, attempts: 0, troubles: 0, jumps: 0, restores: 0 };
@@ -65,22 +72,16 @@ function writer(number: number, clients: readonly ApiClient[], count: Counters):
     const isReplay = chance(10);
     const client = pick(clients);
     if (!isReplay) count.attempts++;
-    try {
-      const { status, body } = await (isReplay
-        ? client.send('POST', '/plants', { body: last })
-        : chance(50)
-          ? client.send('POST', '/plants', { body: create })
-          : chance(85)
-            ? client.send('PUT', `/plants/${id}`, { body: `{${name}}` })
-            : client.send('DELETE', `/plants/${id}`));
-      if (status >= 500 && status !== 503) throw new RangeError(`${status}: ${body}`);
-      if (status < 400) count.writes++;
-      if (!isReplay) last = create;
-    } catch (error) {
-      if (error instanceof RangeError) throw error;
-      // The service was killed.
-      await delay(50);
-    }
+    const send = () => {
+      if (isReplay) return client.send('POST', '/plants', { body: last });
+      if (chance(50)) return client.send('POST', '/plants', { body: create });
+      if (chance(85)) return client.send('PUT', `/plants/${id}`, { body: `{${name}}` });
+      return client.send('DELETE', `/plants/${id}`);
+    };
+    const status = await statusOf(send());
+    if (status === undefined) return;
+    if (status < 400) count.writes++;
+    if (!isReplay) last = create;
   };
 }
 
@@ -177,21 +178,22 @@ function addToReport(name: string, { rounds, writes, troubles, jumps, restores }
   report.push([name, ...[rounds, writes, troubles, jumps, restores, received, repeated, wrong].map(String)]);
 }
 
-/** Waits would take minutes; what is due is tried at the next turn. */
-const IS_DUE = `update webhooks set retry_at = '-infinity' where not parked`;
+/** Waits would take minutes; what is due is tried at the next turn. While the table is being restored there is none. */
+async function hurried(url: string): Promise<void> {
+  await execute(url, `update webhooks set retry_at = '-infinity' where not parked`).catch(() => {});
+  await delay(300);
+}
+
+const writers = (clients: readonly ApiClient[], count: Counters) =>
+  Array.from({ length: WRITERS }, (_, n) => writer(n, clients, count));
 
 test('two receivers of two instances on Postgres have what the table has', async () => {
   const clock = await jumpingClock();
   const { url } = await migratedPostgres(clock.environment);
-  const environment = { DATABASE_URL: url, ...webhooksTo(...receivers.map((one) => one.url)) };
-  const instances = [await startInstance(environment), await startInstance(environment)];
-  const clients = instances.map((instance) => apiClient(instance.url));
+  const { instances, clients } = await startTwo(url);
   const count = counters();
   const jumps = clockJumps(clock.jump, ['+0', '-1h', '+3h', '+5d', '-5d', '+400d', '-400d'], count);
-  const hurry = async () => {
-    await execute(url, IS_DUE);
-    await delay(300);
-  };
+  const hurry = () => hurried(url);
   const backends = async () => {
     await delay(randomInt(1_000));
     await endBackend(url);
@@ -200,14 +202,14 @@ test('two receivers of two instances on Postgres have what the table has', async
   const troubles = [instanceTrouble(instances, count), receiverTrouble(count), backends, jumps];
   try {
     for (let round = 0; round < faultRounds; round++) {
-      const writers = Array.from({ length: WRITERS }, (_, n) => writer(n, clients, count));
       const enough = isLong ? { writes: 2_000, troubles: 15 } : { writes: 800, troubles: 6 };
-      await fire([...writers, ...troubles, hurry], count, enough, () => receivers.some((one) => one.repeated() > 0));
+      await fire([...writers(clients, count), ...troubles, hurry], count, enough, () =>
+        receivers.some((one) => one.repeated() > 0),
+      );
       count.rounds++;
       const table = await storedPlantsAt(url);
       await eventually(async () => {
-        await execute(url, IS_DUE);
-        await delay(500);
+        await hurry();
         return receivers.every((one) => agrees(one, table));
       }, 120_000).catch(() => {});
       expectTrue(count, table);
@@ -229,9 +231,7 @@ function latestVersions({ received }: Receiver): Map<string, number> {
 
 test('two receivers get every state or a later one while earlier states are restored, and agree once rewound', async () => {
   const { url } = await migratedPostgres();
-  const environment = { DATABASE_URL: url, ...webhooksTo(...receivers.map((one) => one.url)) };
-  const instances = [await startInstance(environment), await startInstance(environment)];
-  const clients = instances.map((instance) => apiClient(instance.url));
+  const { clients } = await startTwo(url);
   const database = connect(url);
   const endpoints = webhookEndpoints(database, runnerOn(database));
   const names = (await endpoints.states()).map(({ endpoint }) => endpoint);
@@ -244,15 +244,11 @@ test('two receivers get every state or a later one while earlier states are rest
     const states = await endpoints.states().catch(() => []);
     for (const { endpoint, isParked } of states) if (isParked) await endpoints.rewind(endpoint);
   };
-  const hurry = async () => {
-    await execute(url, IS_DUE).catch(() => {});
-    await delay(300);
-  };
+  const hurry = () => hurried(url);
   const restores = restorer(url, () => count.writes, count);
   try {
     for (let round = 0; round < faultRounds; round++) {
-      const writers = Array.from({ length: WRITERS }, (_, n) => writer(n, clients, count));
-      await fire([...writers, restores, rewindParked, hurry], count, { writes: 500, restores: 4 });
+      await fire([...writers(clients, count), restores, rewindParked, hurry], count, { writes: 500, restores: 4 });
       count.rounds++;
       const table = sorted(await storedPlantsAt(url));
       const missing = (one: Receiver) => {
@@ -297,8 +293,7 @@ test('two receivers of an instance on the embedded database have what the table 
   };
   try {
     for (let round = 0; round < faultRounds; round++) {
-      const writers = Array.from({ length: WRITERS }, (_, n) => writer(n, clients, count));
-      await fire([...writers, kills, jumps], count, { writes: 500, troubles: 2 });
+      await fire([...writers(clients, count), kills, jumps], count, { writes: 500, troubles: 2 });
       count.rounds++;
       const table = await instance.whileDown(() => storedPlantsIn(folder));
       await eventually(() => receivers.every((one) => agrees(one, table)), 120_000).catch(() => {});

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { execute } from '../../../tooling/execute.ts';
 import { eventually } from '../eventually.ts';
 
@@ -9,6 +10,21 @@ export type Activity = (isOver: () => boolean) => Promise<unknown>;
 
 export const pick = <T>(all: readonly T[]) => all[randomInt(all.length)] as T;
 export const chance = (percent: number) => randomInt(100) < percent;
+
+/**
+ * Sends a request to a service that may be killed meanwhile.
+ *
+ * @returns its status, or undefined, after a moment, if it has none
+ * @throws RangeError at a response that says that something is wrong with the service
+ */
+export async function statusOf(response: Promise<{ status: number; body: string }>): Promise<number | undefined> {
+  const { status, body } = await response.catch(async () => {
+    await delay(20);
+    return { status: undefined, body: '' };
+  });
+  if (status !== undefined && status >= 500 && status !== 503) throw new RangeError(`${status}: ${body}`);
+  return status;
+}
 
 /** Ends one connection of the services that use a database. */
 export const endBackend = (url: string) =>
