@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { jwtTokens } from '../../../src/adapters/tokens/jwt-tokens.ts';
 import type { TokenVerifier } from '../../../src/application/permissions.ts';
+import { eventually } from '../../support/eventually.ts';
 import { atEnd, forEachTest } from '../../support/lifetimes.ts';
 import {
   AUDIENCE,
@@ -186,7 +186,10 @@ describe('remembers a token', () => {
 });
 
 describe('when the provider changes its keys', () => {
-  test('accepts a new one as soon as a token names it, and refuses a withdrawn one within minutes', async () => {
+  test.each([
+    ['5 minutes later', 5 * MINUTE],
+    ['when the clock was put back', -HOUR],
+  ])('accepts a new one as soon as a token names it, and refuses a withdrawn one %s', async (_name, milliseconds) => {
     const verify = verifier();
     const remembered = await tokenOf(key, { exp: now() + 10 * HOUR });
     expect(await outcome(verify, remembered)).toBe('accepted');
@@ -195,8 +198,8 @@ describe('when the provider changes its keys', () => {
     expect(await outcome(verify, await tokenOf(otherKey))).toBe('accepted');
     expect(await outcome(verify, await tokenOf(key))).toBe('accepted');
     provider.publish(otherKey);
-    pass(5 * MINUTE);
-    while ((await outcome(verify, remembered)) === 'accepted') await setImmediate();
+    pass(milliseconds);
+    await eventually(async () => (await outcome(verify, remembered)) === 'refused', 10_000);
     expect(await outcome(verify, await tokenOf(key))).toBe('refused');
   });
 
@@ -219,16 +222,6 @@ describe('when the provider changes its keys', () => {
     mayEnd.resolve();
     expect(await late).toBe('accepted');
     spy.mockRestore();
-    expect(await outcome(verify, token)).toBe('refused');
-  });
-
-  test('notices that though the clock was put back', async () => {
-    const verify = verifier();
-    const token = await tokenOf(key, { exp: now() + 10 * HOUR });
-    expect(await outcome(verify, token)).toBe('accepted');
-    provider.publish(otherKey);
-    pass(-HOUR);
-    expect(await outcome(verify, await tokenOf(otherKey))).toBe('accepted');
     expect(await outcome(verify, token)).toBe('refused');
   });
 
