@@ -23,7 +23,7 @@ const database = forEachTest(() => migratedDatabase());
 async function start(
   { apiPort, managementPort }: Instance,
   SHUTDOWN_DELAY: string,
-  webhooks: Record<string, string> = {},
+  webhooks: Record<string, string>,
 ): Promise<Service> {
   return startService(await temporaryFolder(), {
     DATABASE_URL: database.url,
@@ -41,40 +41,55 @@ interface Proxy {
   instancesUp(count: number): Promise<void>;
 }
 
+type StartProxy = (places: readonly Instance[]) => Promise<Proxy>;
+
 async function nginxBefore(places: readonly Instance[]): Promise<Proxy> {
   const configuration = await documentedNginx(places.map(({ apiPort }) => `http://127.0.0.1:${apiPort}`));
   return { url: await startNginx(nginx, configuration), instancesUp: async () => {} };
 }
 
+const haproxyBefore = (places: readonly Instance[]) => startHaproxy(haproxy, places);
+
+const place = async (): Promise<Instance> => ({ apiPort: await freePort(), managementPort: await freePort() });
+
+/** Two instances behind a proxy, which are replaced one after another, under load. */
+async function deploy(startProxy: StartProxy, delay: string, webhooks: Record<string, string> = {}) {
+  const places = [await place(), await place()];
+  const services = await Promise.all(places.map((place) => start(place, delay, webhooks)));
+  const proxy = await startProxy(places);
+  await proxy.instancesUp(places.length);
+  const load = startLoad(proxy.url, naturals());
+  return {
+    load,
+    /** Each of them, once this has grown by 200, and again in each round. */
+    async replace(grows: () => number): Promise<void> {
+      for (let round = 0; round < faultRounds; round++) {
+        for (const [n, place] of places.entries()) {
+          const before = grows();
+          await eventually(() => grows() > before + 200, 60_000);
+          services[n]?.kill('SIGTERM');
+          expect(await services[n]?.exited).toEqual({ code: 0, signal: null });
+          services[n] = await start(place, delay, webhooks);
+          await proxy.instancesUp(places.length);
+        }
+      }
+    },
+  };
+}
+
 /** The default. */
 const DELAY = '';
 
-test.each<[name: string, delay: string, (places: readonly Instance[]) => Promise<Proxy>]>([
-  ['haproxy as documented', DELAY, (places) => startHaproxy(haproxy, places)],
+test.each<[name: string, delay: string, StartProxy]>([
+  ['haproxy as documented', DELAY, haproxyBefore],
   ['haproxy without retries, as simpler balancers are', DELAY, (places) => startHaproxy(haproxy, places, 0)],
   ['nginx as documented', DELAY, nginxBefore],
   ['nginx as documented, which needs no SHUTDOWN_DELAY', '0', nginxBefore],
 ])('no request fails while instances behind %s, are replaced one after another', async (_name, delay, startProxy) => {
-  const places = [await place(), await place()];
-  const services = await Promise.all(places.map((place) => start(place, delay)));
-  const proxy = await startProxy(places);
-  await proxy.instancesUp(places.length);
-
-  const load = startLoad(proxy.url, naturals());
-  for (let round = 0; round < faultRounds; round++) {
-    for (const [n, place] of places.entries()) {
-      const before = load.acknowledged();
-      await eventually(() => load.acknowledged() > before + 200);
-      services[n]?.kill('SIGTERM');
-      expect(await services[n]?.exited).toEqual({ code: 0, signal: null });
-      services[n] = await start(place, delay);
-      await proxy.instancesUp(places.length);
-    }
-  }
-  const replaced = faultRounds * places.length;
+  const { load, replace } = await deploy(startProxy, delay);
+  await replace(load.acknowledged);
   const answers = await load.stop();
-  process.stdout.write(`${replaced} instances replaced during ${answers.length} requests\n`);
-
+  process.stdout.write(`instances replaced during ${answers.length} requests\n`);
   const verdict = judge(answers, await storedPlantsAt(database.url));
   expect(load.unsettled).toEqual({ lost: 0, unavailable: 0 });
   expect(verdict).toEqual(faultless);
@@ -82,7 +97,6 @@ test.each<[name: string, delay: string, (places: readonly Instance[]) => Promise
 
 test('webhooks never pause for longer than a turn of their loop while instances are replaced one after another', async () => {
   const receiver = await startReceiver();
-  const webhooks = webhooksTo(receiver.url);
   let [last, longest] = [Number.POSITIVE_INFINITY, 0];
   receiver.trouble(() => {
     const now = performance.now();
@@ -90,22 +104,8 @@ test('webhooks never pause for longer than a turn of their loop while instances 
     last = now;
     return false;
   });
-  const places = [await place(), await place()];
-  const services = await Promise.all(places.map((place) => start(place, DELAY, webhooks)));
-  const proxy = await startHaproxy(haproxy, places);
-  await proxy.instancesUp(places.length);
-
-  const load = startLoad(proxy.url, naturals());
-  for (let round = 0; round < faultRounds; round++) {
-    for (const [n, place] of places.entries()) {
-      const before = receiver.received.length;
-      await eventually(() => receiver.received.length > before + 200, 60_000);
-      services[n]?.kill('SIGTERM');
-      expect(await services[n]?.exited).toEqual({ code: 0, signal: null });
-      services[n] = await start(place, DELAY, webhooks);
-      await proxy.instancesUp(places.length);
-    }
-  }
+  const { load, replace } = await deploy(haproxyBefore, DELAY, webhooksTo(receiver.url));
+  await replace(() => receiver.received.length);
   await load.stop();
   const table = await storedPlantsAt(database.url);
   await eventually(() => receiver.copy.size === table.length, 300_000);
@@ -113,7 +113,3 @@ test('webhooks never pause for longer than a turn of their loop while instances 
   process.stdout.write(`the longest pause between two deliveries was ${(longest / 1_000).toFixed(1)} s\n`);
   expect(longest).toBeLessThan(6_000);
 });
-
-async function place(): Promise<Instance> {
-  return { apiPort: await freePort(), managementPort: await freePort() };
-}
