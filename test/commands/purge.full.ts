@@ -4,9 +4,9 @@ import { type ApiClient, apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { atEnd, forAllTests, forEachTest } from '../support/lifetimes.ts';
+import { freeze } from '../support/servers/local-process.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { projectFile, run, startNode, startService, temporaryFolder } from '../support/service-process.ts';
-import { freeze } from '../support/signals.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 
 /* Ids that are free again, and statements that the service has given up but that still run. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
-import { typeErrors } from '../support/documents/type-errors.ts';
+import { typeErrors } from '../support/documents/manifests.ts';
 import { projectFile } from '../support/service-process.ts';
 
 /* Whether Grafana would show deploy/grafana-dashboard.json as it is meant. prometheus.full.ts runs its queries. */

@@ -1,18 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { Client } from 'pg';
 import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { clusterRounds, emptyClusterHistory } from '../support/faults/cluster-rounds.ts';
-import { type Probe, startProbe } from '../support/faults/synchronous-probe.ts';
 import type { Outage } from '../support/load-clients.ts';
 import { consumer, pagesOver, sorted } from '../support/plants/changes.ts';
 import { linesOf } from '../support/plants/plant-lines.ts';
-import type { LocalProcess } from '../support/servers/local-process.ts';
-import { type PatroniCluster, type PatroniNode, patroniCluster } from '../support/servers/patroni-cluster.ts';
+import { type LocalProcess, listenerAt, together } from '../support/servers/local-process.ts';
 import { startService, temporaryFolder } from '../support/service-process.ts';
-import { applyMigrations, storedPlantsAt } from '../support/test-database.ts';
+import { applyMigrations, emptyDatabase, storedPlantsAt } from '../support/test-database.ts';
 import { agrees, resent, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 
 /*
@@ -191,3 +190,166 @@ test.each(Object.keys(faults))('loses nothing, and serves again as soon as the c
     }
   });
 });
+
+/* Whether a database commits, without the service: what an operator would try by hand, again and again. */
+
+type Probe = Awaited<ReturnType<typeof startProbe>>;
+
+/** Milliseconds between attempts. */
+const INTERVAL = 25;
+/** Attempts at once: each waits as long as its server does, and takes a connection. */
+const ATTEMPTS = 20;
+
+/** Begins to commit rows, each on a connection of its own. @param url of a database, which gets a table for them */
+async function startProbe(url: string) {
+  await execute(url, 'create table if not exists probe (at timestamptz)');
+  let last = performance.now();
+  let longest: Outage = { from: last, to: last };
+  let stopping = false;
+
+  async function attempt(): Promise<void> {
+    const client = new Client({ connectionString: url });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      await client.query('insert into probe values (now())');
+      const now = performance.now();
+      if (now - last > longest.to - longest.from) longest = { from: last, to: now };
+      last = Math.max(last, now);
+    } catch {
+      // The next one may succeed.
+    } finally {
+      client.end().catch(() => {});
+    }
+  }
+
+  async function run(): Promise<void> {
+    const running = new Set<Promise<void>>();
+    while (!stopping) {
+      if (running.size < ATTEMPTS) {
+        const one = attempt();
+        running.add(one);
+        one.finally(() => running.delete(one));
+      }
+      await delay(INTERVAL);
+    }
+    await Promise.all(running);
+  }
+
+  const done = run();
+  return {
+    /** The longest time without a commit so far. */
+    longestOutage: () => longest,
+    async stop() {
+      stopping = true;
+      await done;
+    },
+  };
+}
+
+/*
+ * A Patroni cluster whose servers run on this machine: PATRONI_URL is its database behind a proxy, PATRONI_API the REST
+ * API of one of its nodes, ETCD_URL its etcd.
+ */
+
+/** What Patroni says of a node (its REST API, GET /cluster). */
+interface Member {
+  readonly name: string;
+  readonly role: 'leader' | 'sync_standby' | 'replica';
+  readonly state: string;
+  readonly api_url: string;
+  readonly port: number;
+  readonly lag?: number | 'unknown';
+}
+
+interface PatroniNode {
+  readonly name: string;
+  readonly postgres: LocalProcess;
+  readonly patroni: LocalProcess;
+  /** All of the node: if it dies, no part of it is left. */
+  readonly machine: ReturnType<typeof together>;
+}
+
+type PatroniCluster = Awaited<ReturnType<typeof patroniCluster>>;
+
+async function patroniCluster() {
+  const [proxyUrl, api, etcdUrl] = ['PATRONI_URL', 'PATRONI_API', 'ETCD_URL'].map(given);
+  const { directUrl: url, drop } = await emptyDatabase('', proxyUrl);
+  let apis = [new URL(api ?? '').origin];
+
+  async function members(): Promise<readonly Member[]> {
+    // From any node that responds: some are frozen or dead.
+    const { members } = await Promise.any(apis.map((one) => ask<{ members: Member[] }>(`${one}/cluster`)));
+    return members;
+  }
+
+  async function isWhole(): Promise<boolean> {
+    const all = await members();
+    const following = ({ role, state, lag }: Member) =>
+      /^(running|streaming)$/.test(state) && (role === 'leader' || (typeof lag === 'number' && lag < CLOSE));
+    const roles = all.map(({ role }) => role).sort();
+    return roles.join() === 'leader,replica,sync_standby' && all.every(following);
+  }
+
+  function nodeWith(role: Member['role'], all: readonly Member[]): PatroniNode {
+    const member = all.find((one) => one.role === role);
+    if (member === undefined) throw new Error(`Patroni knows no ${role}`);
+    const { name, port, api_url } = member;
+    const [postgres, patroni] = [listenerAt(port), listenerAt(Number(new URL(api_url).port))];
+    return { name, postgres, patroni, machine: together(patroni, postgres) };
+  }
+
+  /** The primary and its synchronous standby, as it is now. */
+  async function nodes() {
+    const all = await members();
+    return { primary: nodeWith('leader', all), standby: nodeWith('sync_standby', all) };
+  }
+
+  const cluster = {
+    /** Through the proxy. */
+    url,
+    /** Seconds after which a leader that does not renew its lock has lost it. */
+    ttl: (await ask<{ ttl: number }>(`${apis[0]}/config`)).ttl,
+    proxy: listenerAt(Number(new URL(url).port)),
+    etcd: listenerAt(Number(new URL(etcdUrl ?? '').port)),
+    nodes,
+    /** Makes the synchronous standby the primary. */
+    async switchOver(): Promise<void> {
+      const { primary, standby } = await nodes();
+      const body = JSON.stringify({ leader: primary.name, candidate: standby.name });
+      const response = await fetch(`${apis[0]}/switchover`, { method: 'POST', body });
+      if (!response.ok) throw new Error(`no switchover: ${await response.text()}`);
+    },
+    /** Resolves once a node of another name is the primary. */
+    async hasOtherPrimary({ name }: PatroniNode): Promise<void> {
+      await eventually(async () => {
+        const all = await members().catch(() => []);
+        return all.some((one) => one.role === 'leader' && one.name !== name);
+      });
+    },
+    /** Resolves once every node runs and follows one primary closely, and one of them is its synchronous standby. */
+    async isWhole(): Promise<void> {
+      await eventually(() => isWhole().catch(() => false), 180_000);
+      apis = (await members()).map(({ api_url }) => new URL(api_url).origin);
+    },
+    drop,
+  };
+  await cluster.isWhole();
+  return cluster;
+}
+
+/** Octets that a standby may lag while plants are created. */
+const CLOSE = 1024 ** 2;
+
+async function ask<T>(url: string): Promise<T> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as T;
+}
+
+/** @throws Error, saying what to do, if the variable is not set */
+function given(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} must be set: see CONTRIBUTING.md`);
+  return value;
+}

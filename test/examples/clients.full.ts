@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import type { RequestListener } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { HttpServer } from '../../src/adapters/http/sockets/server.ts';
@@ -10,22 +10,8 @@ import { freePort } from '../../tooling/free-port.ts';
 import { startApiServer, TOKEN } from '../support/api-server.ts';
 import { fakePlants } from '../support/fake-plants.ts';
 import { plantsOf } from '../support/plants/plant-lines.ts';
-import {
-  addressed,
-  clients,
-  otherResponses,
-  printed,
-  python,
-  runClient,
-  said,
-  saidNotPlantStore,
-  saidToken,
-  saidUnreachable,
-  saidUsage,
-  startClient,
-  startHttp,
-  startOtherServer,
-} from '../support/programs/example-programs.ts';
+import { addressed, clients, python, runClient, startClient } from '../support/programs/example-programs.ts';
+import { listening } from '../support/servers/local-server.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
 import { type Outcome, projectFile, run, temporaryFolder } from '../support/service-process.ts';
 
@@ -77,6 +63,43 @@ async function fileOf(name: string, content: string): Promise<string> {
   await writeFile(file, content);
   return file;
 }
+
+/** How it ends if all is well. */
+const printed = (stdout: unknown) => ({ code: 0, stdout, stderr: '' });
+
+/** How it ends if the service reports an error. */
+const said = (error: number, remedy: string) => failed(`^${error}: \\S.* \\(${remedy}; request [\\w-]{36}\\)\\n$`);
+
+const saidUnreachable = (url: string) => failed(`^cannot reach ${url} \\(.+\\): is the service running there\\?\n$`);
+
+const saidNotPlantStore = (url: string) =>
+  failed(`^${url} does not respond as Plant Store does: is that its address\\?\n$`);
+
+const saidToken = failed(/^PLANT_STORE_TOKEN must be .*\n$/);
+
+const saidUsage = failed(/^usage: /, 2);
+
+function failed(line: string | RegExp, code = 1) {
+  return { code, stdout: '', stderr: expect.stringMatching(line) };
+}
+
+/** What is not the service may send: the name of it, the status, the media type and the body. */
+const otherResponses: [who: string, status: number, type: string, body: string][] = [
+  ['a proxy in front of a service that is down', 502, 'text/html', '<html>\n<h1>502 Bad Gateway</h1>\n</html>\n'],
+  ['another service', 404, 'application/json', '{"error":"not found","message":"it is not here"}'],
+  ['a web site', 200, 'text/html', '<html>\n<h1>Welcome</h1>\n</html>\n'],
+  ['nothing', 502, 'application/json', ''],
+];
+
+/** Serves one of these to everybody, until the end of the test. @returns its URL */
+const startOtherServer = ([, status, type, body]: (typeof otherResponses)[number]) =>
+  startHttp((request, response) => {
+    request.resume();
+    response.writeHead(status, { 'Content-Type': type, 'Content-Length': body.length }).end(body);
+  });
+
+/** Serves HTTP until the end of the test. @returns its URL */
+const startHttp = async (listener: RequestListener) => `http://127.0.0.1:${await listening(createServer(listener))}`;
 
 describe.each(clients)('the client in $language', (client) => {
   const runWith = (args: readonly unknown[], url = server.url) => runClient(client, args, url);

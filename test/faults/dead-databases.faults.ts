@@ -18,8 +18,8 @@ import {
   stops,
   terminateBackends,
 } from '../support/faults/troubled-service.ts';
+import { freeze } from '../support/servers/local-process.ts';
 import { shutDown } from '../support/servers/own-postgres.ts';
-import { freeze } from '../support/signals.ts';
 
 /* What can happen to a whole database or the way to it. Nothing of the service is restarted. */
 

@@ -6,10 +6,10 @@ import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { allDefinite, sendRandomRequests } from '../support/faults/random-requests.ts';
 import { forAllTests } from '../support/lifetimes.ts';
+import { signal } from '../support/servers/local-process.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
 import { startService, temporaryFolder } from '../support/service-process.ts';
-import { signal } from '../support/signals.ts';
 import { connect, migratedDatabase, purgeOn, storedPlantsAt } from '../support/test-database.ts';
 
 /*

@@ -11,7 +11,7 @@ import {
   recovers,
   terminateBackends,
 } from '../support/faults/troubled-service.ts';
-import { freeze } from '../support/signals.ts';
+import { freeze } from '../support/servers/local-process.ts';
 
 /* Faults of single connections and statements, which no client notices. */
 

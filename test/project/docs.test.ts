@@ -7,7 +7,7 @@ import { MAX_WAITING } from '../../src/adapters/http/sockets/request-order.ts';
 import { serverLimits } from '../../src/adapters/http/sockets/server.ts';
 import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
 import { NAMES } from '../../src/config/variables.ts';
-import { anchors, codeBlocks, linkTargets, tableRows } from '../support/documents/markdown.ts';
+import { codeBlocks, FENCED, tableRows } from '../support/documents/markdown.ts';
 import { projectFile } from '../support/service-process.ts';
 
 /* What the documents say holds: links lead somewhere, tables match the code, and figures are those of the benches. */
@@ -19,6 +19,19 @@ const documents = ['.', 'docs', 'bench', 'examples', 'test', 'test/faults', 'tes
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(folder, name)),
 );
+
+/** What its links and images point to. */
+function linkTargets(document: string): string[] {
+  const prose = document.replace(FENCED, '').replace(/`[^`]*`/g, '');
+  return [...prose.matchAll(/(?:\]\(|\b(?:src|href)=")([^()\s"]+)/g)].map(([, target = '']) => target);
+}
+
+/** The anchors of its headings, as GitHub makes them. */
+function anchors(document: string): string[] {
+  const headings = document.replace(FENCED, '').matchAll(/^#+ (.*)$/gm);
+  const kept = [...headings].map(([, title = '']) => title.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, ''));
+  return kept.map((title) => title.replaceAll(' ', '-'));
+}
 
 const scripts = ['package.json', 'examples/client/package.json'].flatMap((file) =>
   Object.keys(JSON.parse(read(file)).scripts),

@@ -1,18 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
+import { parser } from '@prometheus-io/lezer-promql';
 import { Client } from 'pg';
 import { post as postBody, TOKEN } from '../../support/api-server.ts';
 import { tableRows } from '../../support/documents/markdown.ts';
 import { eventually } from '../../support/eventually.ts';
 import { forAllTests } from '../../support/lifetimes.ts';
-import {
-  alertRules,
-  mistakesIn,
-  queries,
-  type Sample,
-  samplesIn,
-  sampleValue,
-} from '../../support/monitoring/prometheus.ts';
+import { alertRules, queries, type Sample, samplesIn, sampleValue } from '../../support/monitoring/prometheus.ts';
 import { beginUpload, rawRequest } from '../../support/raw-request.ts';
 import { startTcpProxy } from '../../support/servers/tcp-proxy.ts';
 import { projectFile, type Service, startService, temporaryFolder } from '../../support/service-process.ts';
@@ -187,6 +181,39 @@ test('makes no series of what unauthenticated clients send, and shows no token, 
   const text = await metricsText(service);
   for (const token of [TOKEN, wrong]) expect(text).not.toContain(token);
 });
+
+/** What deploy/prometheus.yaml and deploy/kubernetes/pod-monitor.yaml set. */
+const OUR_JOB = 'job="plant-store"';
+
+/**
+ * What would make this PromQL query fail or find the wrong samples: its syntax, metrics that there are not, labels that
+ * they do not have, or that it counts other services of the same Prometheus.
+ */
+function mistakesIn(query: string, samples: readonly Sample[]): string[] {
+  const text = (node: { from: number; to: number }) => query.slice(node.from, node.to);
+  const mistakes: string[] = [];
+  const metrics: string[] = [];
+  const labels: string[] = [];
+  parser.parse(query).iterate({
+    enter(node) {
+      if (node.type.isError) mistakes.push(`syntax at ${node.from}`);
+      if (node.name === 'Identifier') metrics.push(text(node));
+      if (node.name === 'VectorSelector' && !text(node).includes(OUR_JOB))
+        mistakes.push(`no ${OUR_JOB}: ${text(node)}`);
+      if (node.name === 'LabelName') labels.push(text(node));
+    },
+  });
+  if (metrics.length === 0) mistakes.push('no metric');
+  const known = samples.filter(({ name }) => metrics.includes(name));
+  for (const metric of metrics) {
+    if (!known.some(({ name }) => name === metric)) mistakes.push(`unknown metric ${metric}`);
+  }
+  // Prometheus adds this one.
+  for (const label of labels.filter((label) => label !== 'job')) {
+    if (!known.some((sample) => label in sample.labels)) mistakes.push(`unknown label ${label}`);
+  }
+  return mistakes;
+}
 
 test('reports everything that the dashboard and the alerts ask for, and docs/operations.md lists it all', async () => {
   const service = await start({ ...ONE_AT_A_TIME, ...UNHEARD });

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PodMonitor, PrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
 import { Deployment } from 'kubernetes-models/apps/v1';
@@ -7,8 +7,7 @@ import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { Service } from 'kubernetes-models/v1';
 import { parseAllDocuments } from 'yaml';
-import { projectFile } from '../service-process.ts';
-import { typeErrors } from './type-errors.ts';
+import { projectFile, startNode, temporaryFolder } from '../service-process.ts';
 
 /* What deploy/kubernetes has. */
 
@@ -40,6 +39,21 @@ export async function readManifests() {
 /** @throws Error if it does not fit the schema of its kind */
 export function checkSchema({ kind, ...fields }: Manifest): void {
   new models[kind]({ kind, ...fields } as never).validate();
+}
+
+/**
+ * What the compiler says of literal values of these types, fields that the types do not have included; '' for none. A
+ * type is such as `import('package').Type`.
+ */
+export async function typeErrors(values: readonly { type: string; value: unknown }[]): Promise<string> {
+  const folder = await temporaryFolder();
+  await symlink(projectFile('node_modules'), join(folder, 'node_modules'));
+  const lines = values.map(({ type, value }, n) => `export const value${n}: ${type} = ${JSON.stringify(value)};`);
+  await writeFile(join(folder, 'values.mts'), lines.join('\n'));
+  const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--types', ''];
+  const tsc = [projectFile('node_modules/typescript/bin/tsc'), ...options, 'values.mts'];
+  const { stdout, stderr } = await startNode(tsc, folder).outcome();
+  return stdout + stderr;
 }
 
 /** Fields that their kinds do not have, which the schemas let pass; '' for none. */

@@ -6,7 +6,7 @@ export interface Block {
   readonly text: string;
 }
 
-const FENCED = /^```(\w*)\n([\s\S]*?)^```$/gm;
+export const FENCED = /^```(\w*)\n([\s\S]*?)^```$/gm;
 const INDENTED = /(?<=\n\n)(?: {4}.*\n)+/g;
 
 /** Its blocks of code, in order. */
@@ -27,19 +27,6 @@ export function codeBlocks(document: string): Block[] {
 export function sqlStatements(document: string): string[][] {
   const blocks = codeBlocks(document).filter(({ language }) => language === 'sql');
   return blocks.map(({ text }) => text.split(/(?<=;)\n/).filter((statement) => statement !== ''));
-}
-
-/** What its links and images point to. */
-export function linkTargets(document: string): string[] {
-  const prose = document.replace(FENCED, '').replace(/`[^`]*`/g, '');
-  return [...prose.matchAll(/(?:\]\(|\b(?:src|href)=")([^()\s"]+)/g)].map(([, target = '']) => target);
-}
-
-/** The anchors of its headings, as GitHub makes them. */
-export function anchors(document: string): string[] {
-  const headings = document.replace(FENCED, '').matchAll(/^#+ (.*)$/gm);
-  const kept = [...headings].map(([, title = '']) => title.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, ''));
-  return kept.map((title) => title.replaceAll(' ', '-'));
 }
 
 /** The cells of the rows of the table whose first column is headed so. */

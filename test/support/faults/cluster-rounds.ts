@@ -1,10 +1,12 @@
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import { execute } from '../../../tooling/execute.ts';
-import type { Outage } from '../load-clients.ts';
+import { type ApiClient, type ApiResponse, apiClient } from '../api-client.ts';
+import { LONGEST_OUTAGE, type Outage } from '../load-clients.ts';
 import type { Service } from '../service-process.ts';
 import { storedPlantsAt } from '../test-database.ts';
 import { crashRounds, emptyHistory, type History } from './crash-rounds.ts';
-import { type LifeCycles, startLifeCycles } from './life-cycle-clients.ts';
 
 /* Rounds of a fault of a cluster, under the load of two instances that race for the same ids and of all operations. */
 
@@ -66,4 +68,77 @@ export async function clusterRounds(options: ClusterRounds): Promise<void> {
   });
   // Also after a failure.
   await rounds.finally(() => Promise.allSettled(lifeCycles.map((one) => one.stop())));
+}
+
+type LifeCycles = ReturnType<typeof startLifeCycles>;
+
+const CLIENTS = 2;
+
+/**
+ * Starts clients that create, change, read, list and delete plants, whatever happens meanwhile: they repeat each request
+ * until its outcome is known, and stop at the first response that is wrong.
+ *
+ * @param url where the service listens
+ * @param pause of each client before a plant, in milliseconds
+ */
+function startLifeCycles(url: string, ids: Iterator<bigint>, pause: number) {
+  const client = apiClient(url);
+  const deleted: bigint[] = [];
+  let stopping = false;
+
+  async function run(): Promise<void> {
+    while (!stopping) {
+      await delay(pause);
+      const id: bigint = ids.next().value;
+      await live(client, id);
+      deleted.push(id);
+    }
+  }
+
+  const clients = Promise.all(Array.from({ length: CLIENTS }, run));
+  // Reported by stop.
+  clients.catch(() => {});
+  return {
+    /** Finishes those that have begun. @returns the ids of all plants, which are deleted */
+    async stop(): Promise<readonly bigint[]> {
+      stopping = true;
+      try {
+        await clients;
+      } finally {
+        client.close();
+      }
+      return deleted;
+    },
+  };
+}
+
+/** @throws AssertionError at a response that is wrong */
+async function live(client: ApiClient, id: bigint): Promise<void> {
+  const path = `/plants/${id}`;
+  const expectResponse = async (expected: Partial<ApiResponse>, ...request: Parameters<ApiClient['send']>) => {
+    const { etag: _, ...response } = await settled(client, ...request);
+    assert.deepEqual({ ...response, ...expected }, response, `${request}`);
+  };
+  await expectResponse({ status: 200 }, 'POST', '/plants', { body: `{"id":${id},"name":"first"}` });
+  await expectResponse({ status: 200 }, 'PUT', path, { body: '{"name":"second"}' });
+  await expectResponse({ status: 200, body: `{"id":${id},"name":"second"}` }, 'GET', path);
+  await expectResponse({ status: 200 }, 'GET', '/plants?limit=10');
+  await expectResponse({ status: 204 }, 'DELETE', path);
+  await expectResponse({ status: 410 }, 'GET', path);
+}
+
+/** The first response that is not 503. @throws AssertionError if there is none for too long */
+async function settled(client: ApiClient, ...request: Parameters<ApiClient['send']>): Promise<ApiResponse> {
+  const end = performance.now() + LONGEST_OUTAGE;
+  for (;;) {
+    try {
+      const response = await client.send(...request);
+      if (response.status !== 503) return response;
+      assert.equal(response.error, 50300);
+    } catch (error) {
+      if (error instanceof assert.AssertionError) throw error;
+    }
+    assert(performance.now() < end, `${request}: unavailable for ${LONGEST_OUTAGE} ms`);
+    await delay(20);
+  }
 }

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { parser } from '@prometheus-io/lezer-promql';
 import { parse } from 'yaml';
 import { projectFile } from '../service-process.ts';
 
@@ -10,9 +9,6 @@ export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
-
-/** What deploy/prometheus.yaml and deploy/kubernetes/pod-monitor.yaml set. */
-const OUR_JOB = 'job="plant-store"';
 
 /** Reads Prometheus's text format, as far as label values without quotes in them go. */
 export function samplesIn(text: string): Sample[] {
@@ -32,36 +28,6 @@ export function sampleValue(samples: readonly Sample[], name: string, labels: Re
   );
   if (found.length > 1) throw new Error(`${name} is ambiguous`);
   return found[0]?.value ?? 0;
-}
-
-/**
- * What would make this PromQL query fail or find the wrong samples: its syntax, metrics that there are not, labels that
- * they do not have, or that it counts other services of the same Prometheus.
- */
-export function mistakesIn(query: string, samples: readonly Sample[]): string[] {
-  const text = (node: { from: number; to: number }) => query.slice(node.from, node.to);
-  const mistakes: string[] = [];
-  const metrics: string[] = [];
-  const labels: string[] = [];
-  parser.parse(query).iterate({
-    enter(node) {
-      if (node.type.isError) mistakes.push(`syntax at ${node.from}`);
-      if (node.name === 'Identifier') metrics.push(text(node));
-      if (node.name === 'VectorSelector' && !text(node).includes(OUR_JOB))
-        mistakes.push(`no ${OUR_JOB}: ${text(node)}`);
-      if (node.name === 'LabelName') labels.push(text(node));
-    },
-  });
-  if (metrics.length === 0) mistakes.push('no metric');
-  const known = samples.filter(({ name }) => metrics.includes(name));
-  for (const metric of metrics) {
-    if (!known.some(({ name }) => name === metric)) mistakes.push(`unknown metric ${metric}`);
-  }
-  // Prometheus adds this one.
-  for (const label of labels.filter((label) => label !== 'job')) {
-    if (!known.some((sample) => label in sample.labels)) mistakes.push(`unknown label ${label}`);
-  }
-  return mistakes;
 }
 
 interface Panel {

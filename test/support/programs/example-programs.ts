@@ -1,10 +1,7 @@
 import { existsSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
-import { expect } from '@jest/globals';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { TOKEN } from '../api-server.ts';
-import { listening } from '../servers/local-server.ts';
 import { type Outcome, projectFile, run, startProgram } from '../service-process.ts';
 
 /* The clients in examples. They need curl, openssl and python3. */
@@ -72,43 +69,3 @@ export const copiedPlants = (file: string): NewPlant[] =>
   queryCopy(file, 'select id, name, tag from plants order by id').map(
     ({ tag, ...plant }) => ({ ...plant, ...(tag !== null && { tag }) }) as NewPlant,
   );
-
-/** How it ends if all is well. */
-export const printed = (stdout: unknown) => ({ code: 0, stdout, stderr: '' });
-
-/** How it ends if the service reports an error. */
-export const said = (error: number, remedy: string) =>
-  failed(`^${error}: \\S.* \\(${remedy}; request [\\w-]{36}\\)\\n$`);
-
-export const saidUnreachable = (url: string) =>
-  failed(`^cannot reach ${url} \\(.+\\): is the service running there\\?\n$`);
-
-export const saidNotPlantStore = (url: string) =>
-  failed(`^${url} does not respond as Plant Store does: is that its address\\?\n$`);
-
-export const saidToken = failed(/^PLANT_STORE_TOKEN must be .*\n$/);
-
-export const saidUsage = failed(/^usage: /, 2);
-
-function failed(line: string | RegExp, code = 1) {
-  return { code, stdout: '', stderr: expect.stringMatching(line) };
-}
-
-/** What is not the service may send: the name of it, the status, the media type and the body. */
-export const otherResponses: [who: string, status: number, type: string, body: string][] = [
-  ['a proxy in front of a service that is down', 502, 'text/html', '<html>\n<h1>502 Bad Gateway</h1>\n</html>\n'],
-  ['another service', 404, 'application/json', '{"error":"not found","message":"it is not here"}'],
-  ['a web site', 200, 'text/html', '<html>\n<h1>Welcome</h1>\n</html>\n'],
-  ['nothing', 502, 'application/json', ''],
-];
-
-/** Serves one of these to everybody, until the end of the test. @returns its URL */
-export const startOtherServer = ([, status, type, body]: (typeof otherResponses)[number]) =>
-  startHttp((request, response) => {
-    request.resume();
-    response.writeHead(status, { 'Content-Type': type, 'Content-Length': body.length }).end(body);
-  });
-
-/** Serves HTTP until the end of the test. @returns its URL */
-export const startHttp = async (listener: RequestListener) =>
-  `http://127.0.0.1:${await listening(createServer(listener))}`;

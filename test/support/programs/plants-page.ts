@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import axe from 'axe-core';
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { TOKEN } from '../api-server.ts';
 import { putEmbeddedDatabase } from '../embedded-template.ts';
@@ -119,19 +118,3 @@ export async function showsForm(page: Page, texts: Partial<Record<'Id' | 'Name' 
     await eventually(async () => (await field.inputValue()) === text);
   }
 }
-
-/** What axe-core finds wrong with the page as it is now, also by a rule that it does not apply by itself. */
-export async function violations(page: Page, rule = 'target-size'): Promise<string[]> {
-  await page.evaluate(axe.source);
-  return page.evaluate<string[]>(
-    `axe.run({ rules: { '${rule}': { enabled: true } } }).then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)].join(' ')))`,
-  );
-}
-
-/** What one can press or type in and is less than 24 pixels high or wide, wherever it stands; of a box, its label. */
-export const smallTargets = (page: Page): Promise<string[]> =>
-  page.evaluate<string[]>(`[...document.querySelectorAll('a, button, input, select, textarea, summary')]
-    .filter((target) => target.checkVisibility() && !target.matches('.hidden'))
-    .map((target) => [target, (target.matches('[type=checkbox], [type=radio]') ? target.labels[0] : target).getBoundingClientRect()])
-    .filter(([, { width, height }]) => width < 24 || height < 24)
-    .map(([{ outerHTML }, { width, height }]) => outerHTML + ': ' + width + ' x ' + height)`);

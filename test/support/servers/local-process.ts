@@ -2,9 +2,25 @@ import { spawn } from 'node:child_process';
 import { existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { childrenOf, commandOf, parentOf } from '../../../tooling/linux-process.ts';
 import { eventually } from '../eventually.ts';
-import { freeze, signal } from '../signals.ts';
 
 /* Servers on this machine that the tests did not start, found by the port at which they listen (man 5 proc). */
+
+/** Signals a process, which may have ended by itself, as idle backends do. @returns false if it has */
+export function signal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}
+
+/** Stops processes. @returns what lets them go on */
+export function freeze(pids: readonly number[]): () => void {
+  for (const pid of pids) signal(pid, 'SIGSTOP');
+  return () => {
+    for (const pid of pids) signal(pid, 'SIGCONT');
+  };
+}
 
 /** A process and all that it has started. */
 export interface LocalProcess {

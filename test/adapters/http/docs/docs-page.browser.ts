@@ -1,3 +1,4 @@
+import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
@@ -7,7 +8,7 @@ import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { open, originsOf, type Visit } from '../../../support/programs/browser.ts';
 import { openPlants, row } from '../../../support/programs/plants-page.ts';
-import { startPrefixProxy } from '../../../support/programs/prefix-proxy.ts';
+import { listening } from '../../../support/servers/local-server.ts';
 
 /* The API reference in a real Chromium. `UPDATE_SCREENSHOT=1 npm run test:browser` renews the picture in the README. */
 const screenshot = join(import.meta.dirname, '../../../../docs/api-reference.png');
@@ -164,3 +165,18 @@ test('sends to the address that it came from, also under the prefix of a proxy, 
   const { page: plantsPage } = await openPlants(address);
   await row(plantsPage, OLDEST.id).waitFor();
 });
+
+/** Starts a proxy that serves a server under the path /garden, until the end of the test. @returns its URL */
+async function startPrefixProxy(target: string): Promise<string> {
+  const proxy = createServer((from, to) => {
+    const path = (from.url ?? '').replace(/^\/garden/, '');
+    const { method, headers } = from;
+    from.pipe(
+      request(`${target}${path}`, { method, headers }, (answer) => {
+        to.writeHead(answer.statusCode ?? 0, answer.headers);
+        answer.pipe(to);
+      }).on('error', () => to.destroy()),
+    );
+  });
+  return `http://127.0.0.1:${await listening(proxy)}/garden`;
+}

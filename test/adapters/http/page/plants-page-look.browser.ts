@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -14,8 +15,6 @@ import {
   row,
   says,
   showsForm,
-  smallTargets,
-  violations,
 } from '../../../support/programs/plants-page.ts';
 
 /* How the page looks, for eyes, keys and screen readers. */
@@ -38,6 +37,22 @@ async function startWithPlants() {
   const stored = new Map(plants.map((plant) => [plant.id, plant]));
   return { stored, server: await startApiServer({ plants: fakePlants(stored) }) };
 }
+
+/** What axe-core finds wrong with the page as it is now, also by a rule that it does not apply by itself. */
+async function violations(page: Page, rule = 'target-size'): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate<string[]>(
+    `axe.run({ rules: { '${rule}': { enabled: true } } }).then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)].join(' ')))`,
+  );
+}
+
+/** What one can press or type in and is less than 24 pixels high or wide, wherever it stands; of a box, its label. */
+const smallTargets = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(`[...document.querySelectorAll('a, button, input, select, textarea, summary')]
+    .filter((target) => target.checkVisibility() && !target.matches('.hidden'))
+    .map((target) => [target, (target.matches('[type=checkbox], [type=radio]') ? target.labels[0] : target).getBoundingClientRect()])
+    .filter(([, { width, height }]) => width < 24 || height < 24)
+    .map(([{ outerHTML }, { width, height }]) => outerHTML + ': ' + width + ' x ' + height)`);
 
 /** The row that the keys are for. */
 const active = (page: Page) => page.locator('#plants').getAttribute('aria-activedescendant');
