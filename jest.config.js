@@ -14,7 +14,7 @@ const equipped = {
   ...base,
   globalSetup: '<rootDir>/test/support/jest/start-database.ts',
   globalTeardown: '<rootDir>/test/support/jest/stop-database.ts',
-  // How often test/faults does each of its crashes.
+  // How often test/faults/disk does each of its faults; others see by TEST_PROJECT which project they run in.
   globals: { faultRounds: 1 },
 };
 
@@ -69,7 +69,6 @@ export default {
         '<rootDir>/test/distributed/**/*.distributed.ts',
         '<rootDir>/test/adapters/plant-repository*.test.ts',
       ],
-      globals: { onClusters: true, faultRounds: Number(process.env.FAULT_ROUNDS ?? 1) },
     },
   ],
 };

@@ -6,6 +6,7 @@ import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { clusterRounds, emptyClusterHistory } from '../support/faults/cluster-rounds.ts';
+import { ROUNDS } from '../support/faults/crash-rounds.ts';
 import type { Outage } from '../support/load-clients.ts';
 import { consumer, pagesOver, sorted } from '../support/plants/changes.ts';
 import { linesOf } from '../support/plants/plant-lines.ts';
@@ -167,7 +168,7 @@ async function faultRoundsOn(
     }
     await eventually(() => agrees(receiver, stored));
     process.stdout.write(`\n${name}: ${receiver.received.length} announced, ${resent(receiver)} of them again\n`);
-    expect(resent(receiver)).toBeLessThanOrEqual(REPEATED * faultRounds);
+    expect(resent(receiver)).toBeLessThanOrEqual(REPEATED * ROUNDS);
     expect(receiver.forged()).toBe(0);
   } finally {
     await Promise.all(followers.map((follower) => follower.stop()));

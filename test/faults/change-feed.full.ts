@@ -8,7 +8,7 @@ import { markdownTable } from '../../tooling/markdown-table.ts';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
 import { embeddedFolder, storedPlantsIn } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
-import { type MortalService, startMortalService } from '../support/faults/crash-rounds.ts';
+import { type MortalService, ROUNDS, startMortalService } from '../support/faults/crash-rounds.ts';
 import { type Activity, chance, endBackend, fire, pick, statusOf } from '../support/faults/fire.ts';
 import { restorer } from '../support/faults/restores.ts';
 import { atEnd } from '../support/lifetimes.ts';
@@ -175,7 +175,7 @@ test('a consumer of a feed on Postgres loses nothing, and one that followed a se
   const purging = [...activities, purger(url, count)];
   let lostByControl = 0;
   try {
-    for (let round = 0; round < faultRounds; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       await fire(purging, count, { writes: 500, kills: 2, forgotten: 20 }, () => restartsOf(consumers) > 0);
       // Consumers that start again would not show what they had missed.
       await fire(activities, count, { writes: 1_500, kills: 4 });
@@ -196,7 +196,7 @@ test('a consumer loses nothing, and is never told to drop most, while earlier st
   const activities = [...usual, killer(url, count)];
   const restoring = [...activities, restorer(url, () => count.writes, count)];
   try {
-    for (let round = 0; round < faultRounds; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       await fire(restoring, count, { writes: 500, kills: 2, restores: 4 }, () => restartsOf(consumers) > 0);
       await fire(activities, count, { writes: 300 });
       await settle(consumers, clients, count, () => storedPlantsAt(url));
@@ -216,7 +216,7 @@ test('a consumer of a feed on the embedded database loses nothing', async () => 
   const purging = [...activities, embeddedKiller(service, count, () => purgeProcess(folder))];
   const killing = [...activities, embeddedKiller(service, count)];
   try {
-    for (let round = 0; round < faultRounds; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       await fire(purging, count, { writes: 200, kills: 1, forgotten: 1 }, () => restartsOf(consumers) > 0);
       await fire(killing, count, { writes: 300, kills: 1 });
       await settle(consumers, clients, count, () => service.whileDown(() => storedPlantsIn(folder)));

@@ -2,6 +2,7 @@ import { expect, jest, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
+import { ROUNDS } from '../support/faults/crash-rounds.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
 import { debianProgram } from '../support/servers/debian-program.ts';
@@ -63,7 +64,7 @@ async function deploy(startProxy: StartProxy, delay: string, webhooks: Record<st
     load,
     /** Each of them, once this has grown by 200, and again in each round. */
     async replace(grows: () => number): Promise<void> {
-      for (let round = 0; round < faultRounds; round++) {
+      for (let round = 0; round < ROUNDS; round++) {
         for (const [n, place] of places.entries()) {
           const before = grows();
           await eventually(() => grows() > before + 200, 60_000);

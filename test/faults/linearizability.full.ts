@@ -4,6 +4,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { markdownTable } from '../../tooling/markdown-table.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
+import { ROUNDS } from '../support/faults/crash-rounds.ts';
 import { allDefinite, sendRandomRequests } from '../support/faults/random-requests.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { signal } from '../support/servers/local-process.ts';
@@ -45,7 +46,7 @@ afterAll(() => {
   process.stdout.write(`\n${markdownTable(header, report)}\n\n`);
 });
 
-test.each(Array.from({ length: globalThis.faultRounds }, (_, n) => n + 1))(
+test.each(Array.from({ length: ROUNDS }, (_, n) => n + 1))(
   'no answer is wrong, and nearly all are definite, whatever is cut, late, frozen or purged: round %i',
   async (round) => {
     const database = await migratedDatabase(postgres.url);

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { expect, jest, test } from '@jest/globals';
 import { execute } from '../../tooling/execute.ts';
 import { eventually } from '../support/eventually.ts';
+import { ROUNDS } from '../support/faults/crash-rounds.ts';
 import { migratedPostgres, promote, shutDown } from '../support/servers/own-postgres.ts';
 import { temporaryFolder } from '../support/service-process.ts';
 import { startReceiver } from '../support/webhooks/webhook-receiver.ts';
@@ -41,7 +42,7 @@ test.each([
   };
   const isAnnounced = (body: string) => receiver.received.some((one) => one.body === body);
 
-  for (let round = 0; round < faultRounds; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const kept = await create();
     await eventually(() => isAnnounced(kept));
     await shutDown(server);
@@ -63,7 +64,7 @@ test.each([
   }
   await stopped(service);
   expect(await execute(server.url, 'select count(*) from plants where changed > 0')).toEqual([
-    { count: `${2 * faultRounds}` },
+    { count: `${2 * ROUNDS}` },
   ]);
 });
 

@@ -2,6 +2,7 @@ import { expect, jest, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
 import { CLOSE, TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
+import { ROUNDS } from '../support/faults/crash-rounds.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
 import { samplesIn } from '../support/monitoring/prometheus.ts';
@@ -68,7 +69,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     const instances = await Promise.all(Array.from({ length: INSTANCES }, () => startInstance(port)));
     const loads = startLoads(`http://127.0.0.1:${port}`);
     const acknowledged = () => sum(loads.map((load) => load.acknowledged()));
-    for (let round = 0; round < faultRounds; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       for (let n = 0; n < INSTANCES; n++) {
         const before = acknowledged();
         await eventually(() => acknowledged() > before + 500);
@@ -81,12 +82,12 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     const answers = (await Promise.all(loads.map(({ stop }) => stop()))).flat();
     const failed = sum(loads.map(({ unsettled }) => unsettled.lost));
     process.stdout.write(
-      `${faultRounds * INSTANCES} instances ended by ${signal} during ${answers.length} requests: ${failed} failed\n`,
+      `${ROUNDS * INSTANCES} instances ended by ${signal} during ${answers.length} requests: ${failed} failed\n`,
     );
     expect(judge(answers, await storedPlantsAt(database.url))).toEqual(faultless);
     expect(sum(loads.map(({ unsettled }) => unsettled.unavailable))).toBe(0);
     // Requests in flight, and connections that the ended instance had not accepted: at most each connection's once.
-    expect(failed).toBeLessThan(faultRounds * INSTANCES * LOADS * 16);
+    expect(failed).toBeLessThan(ROUNDS * INSTANCES * LOADS * 16);
   },
 );
 

@@ -5,6 +5,7 @@ import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
+import { ROUNDS } from '../support/faults/crash-rounds.ts';
 import { send } from '../support/load-clients.ts';
 import { promote, shutDown } from '../support/servers/own-postgres.ts';
 import { isSynchronous, type SynchronousPair, startSynchronousPair } from '../support/servers/synchronous-pair.ts';
@@ -16,7 +17,7 @@ import { storedPlantsAt } from '../support/test-database.ts';
 
 const POOL_SIZE = 4;
 /** Seconds that the standby stays away under load; as many as an operator needs to notice, in npm run test:faults. */
-const ABSENCE = faultRounds > 1 ? 300 : 10;
+const ABSENCE = ROUNDS > 1 ? 300 : 10;
 
 jest.setTimeout(600_000);
 

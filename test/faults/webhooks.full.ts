@@ -8,7 +8,7 @@ import { markdownTable } from '../../tooling/markdown-table.ts';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
 import { embeddedFolder, storedPlantsIn } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
-import { type MortalService, startMortalService } from '../support/faults/crash-rounds.ts';
+import { type MortalService, ROUNDS, startMortalService } from '../support/faults/crash-rounds.ts';
 import { type Activity, chance, endBackend, fire, pick, statusOf } from '../support/faults/fire.ts';
 import { jumpingClock } from '../support/faults/jumping-clock.ts';
 import { restorer } from '../support/faults/restores.ts';
@@ -24,7 +24,7 @@ import { agrees, living, type Receiver, startReceiver, webhooksTo } from '../sup
  */
 
 /** npm run test:faults has more of everything. */
-const isLong = faultRounds > 1;
+const isLong = ROUNDS > 1;
 
 const WRITERS = 8;
 /** Plants that are changed again and again. */
@@ -201,7 +201,7 @@ test('two receivers of two instances on Postgres have what the table has', async
   };
   const troubles = [instanceTrouble(instances, count), receiverTrouble(count), backends, jumps];
   try {
-    for (let round = 0; round < faultRounds; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const enough = isLong ? { writes: 2_000, troubles: 15 } : { writes: 800, troubles: 6 };
       await fire([...writers(clients, count), ...troubles, hurry], count, enough, () =>
         receivers.some((one) => one.repeated() > 0),
@@ -247,7 +247,7 @@ test('two receivers get every state or a later one while earlier states are rest
   const hurry = () => hurried(url);
   const restores = restorer(url, () => count.writes, count);
   try {
-    for (let round = 0; round < faultRounds; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       await fire([...writers(clients, count), restores, rewindParked, hurry], count, { writes: 500, restores: 4 });
       count.rounds++;
       const table = sorted(await storedPlantsAt(url));
@@ -292,7 +292,7 @@ test('two receivers of an instance on the embedded database have what the table 
     count.troubles++;
   };
   try {
-    for (let round = 0; round < faultRounds; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       await fire([...writers(clients, count), kills, jumps], count, { writes: 500, troubles: 2 });
       count.rounds++;
       const table = await instance.whileDown(() => storedPlantsIn(folder));

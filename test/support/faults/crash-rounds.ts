@@ -20,9 +20,15 @@ import { type Service, startService, temporaryFolder } from '../service-process.
 /* Kills at random moments under load, and holds every answer that was ever given against the table. */
 
 declare global {
-  /** How often each crash is done, from jest.config.js. */
+  /** The same for test/faults/disk, from jest.config.js. */
   var faultRounds: number;
 }
+
+const { TEST_PROJECT = '', FAULT_ROUNDS } = process.env;
+const usualRounds = TEST_PROJECT === 'faults' ? 5 : 1;
+
+/** How often each fault is done. */
+export const ROUNDS = /^(faults|distributed)$/.test(TEST_PROJECT) ? Number(FAULT_ROUNDS ?? usualRounds) : 1;
 
 export type MortalService = Awaited<ReturnType<typeof startMortalService>>;
 
@@ -96,7 +102,7 @@ export async function crashRounds(rounds: CrashRounds): Promise<void> {
   let [done, acknowledged, lost, outage] = [0, 0, 0, 0];
   let loads: readonly Load[] = [];
   try {
-    while (done < faultRounds) {
+    while (done < ROUNDS) {
       loads = urls.map((url, n) =>
         startLoad(url, history.numbers[n] ?? naturals(), { pause, rival: n === 0 ? '' : ` of ${n}` }),
       );

@@ -9,7 +9,8 @@ import { execute } from '../../../tooling/execute.ts';
 import { makePostgresTemplate, startPostgresServer } from '../../../tooling/postgres-server.ts';
 
 /*
- * Jest's global set-up. It finds a real Postgres for the tests, says which, and leaves its address in TEST_SERVER_URL for
+ * Jest's global set-up. It leaves the name of the project in TEST_PROJECT, for tests that are longer or run elsewhere in one
+ * of them. It finds a real Postgres for the tests, says which, and leaves its address in TEST_SERVER_URL for
  * test-database.ts. What takes long to make is made once in a run and copied: a migrated database, whose name is in
  * TEST_TEMPLATE, and in TEST_FOLDER, which is removed in the end, the files of an embedded database
  * (embedded-template.ts), those of a Postgres server, and the compiled code of the processes that the tests start.
@@ -21,7 +22,8 @@ declare global {
 
 const IMAGE = 'postgres:18-alpine';
 
-export default async function startDatabase(): Promise<void> {
+export default async function startDatabase(_: unknown, project: { displayName?: { name: string } }): Promise<void> {
+  process.env.TEST_PROJECT = project.displayName?.name ?? '';
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-tests-'));
   // For a Postgres that root has to run as somebody else.
   await chmod(folder, 0o755);

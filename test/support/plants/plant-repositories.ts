@@ -14,19 +14,15 @@ export interface Repositories {
   all(): Promise<NewPlant[]>;
 }
 
-declare global {
-  /** Whether the tests run on clusters, from jest.config.js. */
-  var onClusters: boolean | undefined;
-}
-
 /** Every implementation of the repository ports, or only that on Citus if the tests run on clusters. */
-export const implementations: [string, () => Promise<Repositories>][] = globalThis.onClusters
-  ? [['Citus', citus]]
-  : [
-      ['the fake', fake],
-      ['the embedded database', embedded],
-      ['Postgres', () => postgres()],
-    ];
+export const implementations: [string, () => Promise<Repositories>][] =
+  process.env.TEST_PROJECT === 'distributed'
+    ? [['Citus', citus]]
+    : [
+        ['the fake', fake],
+        ['the embedded database', embedded],
+        ['Postgres', () => postgres()],
+      ];
 
 async function fake(): Promise<Repositories> {
   const stored = new Map<bigint, NewPlant | 'deleted'>();
