@@ -186,22 +186,22 @@ describe('on Postgres', () => {
     await service.until(() => /^Not ready: migrations are pending .*\nReady\.\n$/m.test(service.stderr()));
   });
 
-  test('names the hosts that webhooks go to, once each and without their paths', async () => {
+  test('names the hosts that webhooks go to, once each and without their paths, shows where its reference is, and warns of a variable that is probably mistyped', async () => {
     const urls = ['http://localhost:9/secret-path', 'http://localhost:9/other-path', 'http://127.0.0.1:9/'];
-    const service = await start(webhooksTo(...urls));
-    await service.until(() => service.stderr().includes('\nWebhooks go to localhost:9, 127.0.0.1:9\n'));
-    expect(service.stderr()).not.toContain('-path');
-  });
-
-  test('lets the pages of CORS_ORIGINS in, and shows where its reference is', async () => {
-    const service = await start({ CORS_ORIGINS: 'https://app.example', BASE_URL: 'https://plants.example' });
+    const pages = { CORS_ORIGINS: 'https://app.example', BASE_URL: 'https://plants.example' };
+    const service = await start({ ...webhooksTo(...urls), ...pages, LOGLEVEL: 'debug' });
     const line = /API documentation: (\S+)\n/;
     await service.until(() => line.test(service.stderr()));
+    await service.until(() => service.stderr().includes('\nWebhooks go to localhost:9, 127.0.0.1:9\n'));
+    expect(service.stderr()).not.toContain('-path');
     const [, reference = ''] = line.exec(service.stderr()) ?? [];
     const answer = await fetch(reference, { headers: { Origin: 'https://app.example' } });
     expect(answer.headers.get('Access-Control-Allow-Origin')).toBe('https://app.example');
     expect(answer.headers.get('Content-Security-Policy')).toContain("connect-src 'self' https://plants.example;");
     expect(await answer.text()).toContain('<title>Plant Store API</title>');
+    const warning = 'LOGLEVEL is not a variable of Plant Store and has no effect: did you mean LOG_LEVEL?';
+    expect(service.stderr()).toContain(`Warning: ${warning}\n`);
+    await service.until(() => service.stdout().includes(`,"msg":"${warning}"}\n`));
   });
 
   test('reads .env from its working directory; the real environment wins', async () => {
@@ -210,13 +210,6 @@ describe('on Postgres', () => {
     await writeFile(join(folder, '.env'), `# comment\n${variables}`);
     const service = await startService(folder, { PORT: '0' });
     expect((await post(service, monstera)).status).toBe(200);
-  });
-
-  test('warns of a variable that is probably mistyped, on stderr and in the log', async () => {
-    const service = await start({ LOGLEVEL: 'debug' });
-    const warning = 'LOGLEVEL is not a variable of Plant Store and has no effect: did you mean LOG_LEVEL?';
-    expect(service.stderr()).toContain(`Warning: ${warning}\n`);
-    await service.until(() => service.stdout().includes(`,"msg":"${warning}"}\n`));
   });
 
   test('logs a lost connection once, without what the driver knows of it, and connects again', async () => {
