@@ -79,11 +79,18 @@ const bytes = (name: string, outcomes: string[], text: string, details?: Details
 const insidersBody = (name: string, outcomes: string[], body: string | Uint8Array, lines = [JSON_TYPE]) =>
   insider(name, outcomes, [...lines, declared(body)], ({ send }) => send(body), { attackers: 4, turnsPerSecond: 10 });
 
+/** What is done once this has been sent. */
+const after =
+  (text: string, rest: Turn): Turn =>
+  async (connection, target) => {
+    await connection.send(text);
+    await rest(connection, target);
+  };
+
 /** Breaks the connection off after so many milliseconds. */
 const leaves =
-  (milliseconds: number, before = ''): Turn =>
+  (milliseconds: number): Turn =>
   async (connection) => {
-    await connection.send(before);
     await sleep(milliseconds);
     connection.reset();
   };
@@ -105,6 +112,22 @@ const flood =
     for (let count = 0; count < times && connection.isOpen; count++) await connection.send(piece);
   };
 
+const leavesUnread: Turn = (connection, target) => {
+  connection.deafen();
+  return leaves(3_000)(connection, target);
+};
+
+/** Asks for more and more. */
+const readsNothing: Turn = async (connection) => {
+  connection.deafen();
+  while (connection.isOpen) {
+    await connection.send(requestHead('GET /openapi.json').repeat(16));
+    await sleep(20);
+  }
+};
+
+const crowd = (turnsPerSecond: number) => ({ attackers: 10_000, turnsPerSecond, seconds: 14 });
+
 const REFUSED = ['400 40001'];
 const NO_TOKEN = ['401 40100'];
 const SLOW = ['408 40800', '503 50300', 'held'];
@@ -112,46 +135,22 @@ const SERVED_OR_CLOSED = ['200 ok', '503 50300', 'closed'];
 const half = (MEGABYTE - 100) / 2;
 const filled = (start: string, repeated: string, end: string) =>
   start + repeated.repeat(Math.floor((MEGABYTE - start.length - end.length) / repeated.length)) + end;
-const SMALLEST = `GET / HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`;
+const SMALLEST = requestHead('GET /');
 const oneByteChunks = `1${CRLF} ${CRLF}`.repeat(1_000);
 const bomb = gzipSync(`{"id":1,"name":"${'0'.repeat(50 * MEGABYTE)}"}`);
 
 export const attacks: readonly Attack[] = [
   // Connections.
-  outsider('10,000 silent connections', ['408 40800', 'closed', 'held'], nothing, {
-    attackers: 10_000,
-    turnsPerSecond: 2_000,
-    seconds: 14,
-  }),
-  outsider(
-    '10,000 connections kept open after an answer',
-    ['404 40400', 'closed', 'held'],
-    ({ send }) => send(SMALLEST),
-    { attackers: 10_000, turnsPerSecond: 1_000, seconds: 14 },
-  ),
+  outsider('10,000 silent connections', ['408 40800', 'closed', 'held'], nothing, crowd(2_000)),
+  bytes('10,000 connections kept open after an answer', ['404 40400', 'closed', 'held'], SMALLEST, crowd(1_000)),
   outsider('connections that are reset', ['closed'], async (connection) => connection.reset(), { turnsPerSecond: 500 }),
-  outsider(
-    'answers that nobody reads',
-    ['closed', 'held'],
-    async (connection) => {
-      connection.deafen();
-      while (connection.isOpen) {
-        await connection.send(`GET /openapi.json HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`.repeat(16));
-        await sleep(20);
-      }
-    },
-    { attackers: 8 },
-  ),
+  outsider('answers that nobody reads', ['closed', 'held'], readsNothing, { attackers: 8 }),
   // Heads.
-  outsider(
-    'slow headers',
-    ['408 40800', 'held'],
-    async (connection, target) => {
-      await connection.send(`POST /plants HTTP/1.1${CRLF}Host: a${CRLF}`);
-      await trickle(`a: a${CRLF}`)(connection, target);
-    },
-    { attackers: 1_000, turnsPerSecond: 500, seconds: 13 },
-  ),
+  outsider('slow headers', ['408 40800', 'held'], after(`POST /plants HTTP/1.1${CRLF}`, trickle(`a: a${CRLF}`)), {
+    attackers: 1_000,
+    turnsPerSecond: 500,
+    seconds: 13,
+  }),
   bytes('a header of 16 KiB', ['431 43100', 'closed'], onlyHead([`X: ${'x'.repeat(16 * 1024)}`])),
   bytes('15,000 headers', ['431 43100'], onlyHead(Array.from({ length: 15_000 }, () => 'a:'))),
   bytes('headers without end', ['431 43100', 'closed'], onlyHead(['a: b']).slice(0, -2) + 'a: b\r\n'.repeat(20_000)),
@@ -179,17 +178,11 @@ export const attacks: readonly Attack[] = [
   bytes('the TLS of another port', REFUSED, '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03'),
   bytes('CONNECT', REFUSED, `CONNECT a:1 HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`),
   // Bodies without a token.
-  outsider('a slow body without a token', NO_TOKEN, async (connection, target) => {
-    await connection.send(onlyHead([JSON_TYPE, 'Content-Length: 1000']));
-    await trickle(' ')(connection, target);
-  }),
+  outsider('a slow body without a token', NO_TOKEN, after(onlyHead([JSON_TYPE, 'Content-Length: 1000']), trickle(' '))),
   outsider(
     'one-byte chunks without a token',
     [...NO_TOKEN, 'closed'],
-    async (connection, target) => {
-      await connection.send(onlyHead([JSON_TYPE, CHUNKED]));
-      await flood(oneByteChunks, 100)(connection, target);
-    },
+    after(onlyHead([JSON_TYPE, CHUNKED]), flood(oneByteChunks, 100)),
     { turnsPerSecond: 5, allowance: READ_TIME },
   ),
   // Bodies with one.
@@ -224,9 +217,15 @@ export const attacks: readonly Attack[] = [
   insider('a long chunk extension', [...REFUSED, 'closed'], [JSON_TYPE, CHUNKED], ({ send }) =>
     send(`1;${'x'.repeat(100_000)}`),
   ),
-  insider('uploads that are broken off', ['closed'], [JSON_TYPE, 'Content-Length: 1000'], leaves(0, ' '.repeat(500)), {
-    turnsPerSecond: 500,
-  }),
+  insider(
+    'uploads that are broken off',
+    ['closed'],
+    [JSON_TYPE, 'Content-Length: 1000'],
+    after(' '.repeat(500), leaves(0)),
+    {
+      turnsPerSecond: 500,
+    },
+  ),
   insidersBody('nested arrays', ['400 40000'], '['.repeat(half) + ']'.repeat(half)),
   insidersBody('a wide object', ['200 ok'], filled('{"id":1,"name":"Monstera"', ',"a":0', '}')),
   insidersBody('a number of a million digits', ['400 40022'], filled('{"name":"x","id":', '9', '}')),
@@ -239,17 +238,7 @@ export const attacks: readonly Attack[] = [
     send(onlyHead([`Accept: text/html,a/b;x="${','.repeat(15_000)}`], 'GET /')),
   ),
   // Reads, changes and deletions.
-  insidersRequest(
-    'lists that nobody reads',
-    SERVED_OR_CLOSED,
-    'GET /plants',
-    [],
-    (connection, target) => {
-      connection.deafen();
-      return leaves(3_000)(connection, target);
-    },
-    { attackers: 64 },
-  ),
+  insidersRequest('lists that nobody reads', SERVED_OR_CLOSED, 'GET /plants', [], leavesUnread, { attackers: 64 }),
   insidersRequest('lists that are broken off', SERVED_OR_CLOSED, 'GET /plants', [], leaves(20), {
     turnsPerSecond: 200,
   }),
