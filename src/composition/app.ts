@@ -1,6 +1,6 @@
-import { api } from '../adapters/http/api.ts';
+import { api } from '../adapters/http/app.ts';
 import { management, type ReadinessCheck } from '../adapters/http/management.ts';
-import { serve } from '../adapters/http/sockets/server.ts';
+import { serve } from '../adapters/http/server.ts';
 import { fullDisk } from '../adapters/postgres/full-disk.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
 import { foreground, runner } from '../adapters/postgres/run.ts';
@@ -46,11 +46,7 @@ export async function startApp(config: Config, log: ProcessLog): Promise<App> {
   }
 }
 
-async function start(
-  config: Config,
-  { log, writeLine, droppedLines }: ProcessLog,
-  opened: AsyncDisposableStack,
-): Promise<App> {
+async function start(config: Config, { log, droppedLines }: ProcessLog, opened: AsyncDisposableStack): Promise<App> {
   const metrics = prometheusMetrics();
 
   // Driven side: the database and its repository.
@@ -95,7 +91,6 @@ async function start(
     cases: useCases({ ...store, ...plants }),
     verifyToken,
     log,
-    writeLine,
     observer: metrics,
   });
   metrics.collectFrom({

@@ -8,8 +8,6 @@ const GROUP = 4_096;
 /** The log of a process. */
 export interface ProcessLog {
   readonly log: Logger;
-  /** Writes a line of the log that is JSON already, with its line feed. */
-  readonly writeLine: (line: string) => void;
   /** How many lines could not be written so far. */
   readonly droppedLines: () => number;
 }
@@ -36,7 +34,7 @@ export async function createLog(level: string): Promise<ProcessLog> {
   const write = (line: string) => stdout.write(render(line));
   const log = pino({ level, base: null, serializers: { err: (error) => describe(error) } }, { write });
   process.on('uncaughtExceptionMonitor', (err) => log.fatal({ err }, 'crash'));
-  return { log, writeLine: write, droppedLines: () => dropped };
+  return { log, droppedLines: () => dropped };
 }
 
 /** One line for each request, plus an error's stack; fields that only machines need are omitted. */

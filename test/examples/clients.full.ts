@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { HttpServer } from '../../src/adapters/http/sockets/server.ts';
+import type { HttpServer } from '../../src/adapters/http/server.ts';
 import type { Ports } from '../../src/application/use-cases.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';

@@ -121,7 +121,7 @@ const leavesUnread: Turn = (connection, target) => {
 const readsNothing: Turn = async (connection) => {
   connection.deafen();
   while (connection.isOpen) {
-    await connection.send(requestHead('GET /openapi.json').repeat(16));
+    await connection.send(requestHead('GET /openapi.json'));
     await sleep(20);
   }
 };
@@ -154,8 +154,7 @@ export const attacks: readonly Attack[] = [
   bytes('a header of 16 KiB', ['431 43100', 'closed'], onlyHead([`X: ${'x'.repeat(16 * 1024)}`])),
   bytes('15,000 headers', ['431 43100'], onlyHead(Array.from({ length: 15_000 }, () => 'a:'))),
   bytes('headers without end', ['431 43100', 'closed'], onlyHead(['a: b']).slice(0, -2) + 'a: b\r\n'.repeat(20_000)),
-  bytes('16 requests at once', ['404 40400 x16', 'held'], SMALLEST.repeat(15) + onlyHead([], 'GET /')),
-  bytes('20,000 requests at once', ['404 40400 x17'], SMALLEST.repeat(20_000), {
+  bytes('20,000 requests at once', ['404 40400', 'closed'], SMALLEST.repeat(20_000), {
     attackers: 3,
     turnsPerSecond: 5,
     seconds: 10,
@@ -176,7 +175,7 @@ export const attacks: readonly Attack[] = [
   bytes('the preface of HTTP/2', REFUSED, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
   bytes('a method of its own', REFUSED, onlyHead([]).replace('POST', 'BREW')),
   bytes('the TLS of another port', REFUSED, '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03'),
-  bytes('CONNECT', REFUSED, `CONNECT a:1 HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`),
+  bytes('CONNECT', ['closed'], `CONNECT a:1 HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`),
   // Bodies without a token.
   outsider('a slow body without a token', NO_TOKEN, after(onlyHead([JSON_TYPE, 'Content-Length: 1000']), trickle(' '))),
   outsider(

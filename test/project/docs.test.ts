@@ -3,8 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { documents as withBenchFigures, withFigures } from '../../bench/harness/documents.ts';
 import { errorKinds } from '../../src/adapters/http/http-errors.ts';
-import { MAX_WAITING } from '../../src/adapters/http/sockets/request-order.ts';
-import { serverLimits } from '../../src/adapters/http/sockets/server.ts';
+import { serverLimits } from '../../src/adapters/http/server.ts';
 import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
 import { NAMES } from '../../src/config/variables.ts';
 import { codeBlocks, FENCED, tableRows } from '../support/documents/markdown.ts';
@@ -183,7 +182,6 @@ test('docs/security.md has the limits that hold', () => {
     'time for a request': seconds(serverLimits.requestTimeout),
     'a response that the client does not read': `${serverLimits.responseTimeout / 1_000} to ${seconds(2 * serverLimits.responseTimeout)}`,
     'an idle connection': seconds(serverLimits.keepAliveTimeout),
-    'pipelined requests that wait': `${MAX_WAITING} on each connection`,
     connections: `MAX_CONNECTIONS, ${serverLimits.maxConnections.toLocaleString('en')}`,
   });
 });

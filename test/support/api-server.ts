@@ -1,7 +1,7 @@
 import { pino } from 'pino';
-import { api } from '../../src/adapters/http/api.ts';
-import type { RequestObserver } from '../../src/adapters/http/request/request-log.ts';
-import { type HttpServer, type ServedApp, serve, type serverLimits } from '../../src/adapters/http/sockets/server.ts';
+import { api } from '../../src/adapters/http/app.ts';
+import type { RequestObserver } from '../../src/adapters/http/request/log-line.ts';
+import { type HttpServer, type ServedApp, serve, type serverLimits } from '../../src/adapters/http/server.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
 import type { TokenVerifier } from '../../src/application/permissions.ts';
 import { type Ports, type UseCases, useCases } from '../../src/application/use-cases.ts';
@@ -68,7 +68,6 @@ export async function startApiServer({
       corsOrigins,
       pages,
       log,
-      writeLine: write,
       ...(observer && { observer }),
     }),
     log,

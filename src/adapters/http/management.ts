@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import Router from '@koa/router';
+import Koa from 'koa';
 import type { Logger } from 'pino';
+import { JSON_TYPE } from './contract/responses.ts';
 import { errorKinds, HttpError } from './http-errors.ts';
 import { isLoopback } from './loopback.ts';
-import type { ExchangeContext } from './request/exchange-context.ts';
-import { koaApp } from './request/koa-app.ts';
-import { requestLog } from './request/request-log.ts';
-import { type HttpResponse, respond } from './request/response.ts';
-import type { ServedApp } from './sockets/server.ts';
+import { errors, logUncaught, refuseMalformed, requestLog } from './request/every-request.ts';
+import type { RequestContext, RequestMiddleware, RequestState } from './request/state.ts';
+import { refuseUnknown } from './request/unknown-path.ts';
+import type { ServedApp } from './server.ts';
 
 /**
  * Rejects with the problem and its remedy while the service should receive no requests. Resolves to a problem that
@@ -32,43 +34,51 @@ export function management(
   host: string,
   log: Logger,
 ): ServedApp {
-  async function sendMetrics(ctx: ExchangeContext): Promise<void> {
-    respond(ctx, { status: 200, headers: { 'Content-Type': METRICS_TYPE }, body: await metrics() });
-  }
-
-  async function sendReadiness(ctx: ExchangeContext): Promise<void> {
+  async function sendReadiness(ctx: RequestContext): Promise<void> {
     const outcomes = Object.entries(checks).map(async ([name, check]) => ({ name, ...(await outcome(check)) }));
     const results = await Promise.all(outcomes);
     const texts = Object.fromEntries(results.map(({ name, text }) => [name, text]));
     const failed = results.filter(({ isReady }) => !isReady).map(({ name }) => name);
-    if (failed.length === 0) return respondJson(ctx, { status: 'ready', checks: texts });
+    if (failed.length === 0) return sendJson(ctx, { status: 'ready', checks: texts });
     const { status, error, headers } = errorKinds.store_unavailable;
     const thrown = new Error(results.map(({ name, text }) => `${name}: ${text}`).join(', '));
-    ctx.state.exchange.failure = { error, thrown };
-    const message = `not ready: ${failed.join(', ')}`;
-    respondJson(ctx, { error, message, status: 'not ready', checks: texts }, status, headers);
+    ctx.state.failure = { error, thrown };
+    ctx.status = status;
+    ctx.set(headers);
+    sendJson(ctx, { error, message: `not ready: ${failed.join(', ')}`, status: 'not ready', checks: texts });
   }
 
-  const routes = [
-    { method: 'GET', path: '/live', handle: (ctx: ExchangeContext) => respondJson(ctx, { status: 'live' }) },
-    { method: 'GET', path: '/ready', handle: sendReadiness },
-    { method: 'GET', path: '/metrics', handle: sendMetrics },
-  ];
-  return {
-    handle: koaApp(routes, 'this port has /live, /ready and /metrics', isLoopback(host) ? [refuseOtherHosts] : []),
-    // Probes come every few seconds: only failures are logged.
-    logExchange: requestLog(log, undefined),
-  };
+  const router = new Router<RequestState>({ sensitive: true, strict: true });
+  router.get('/live', (ctx) => sendJson(ctx, { status: 'live' }));
+  router.get('/ready', sendReadiness);
+  router.get('/metrics', async (ctx) => {
+    const text = await metrics();
+    ctx.set('Content-Type', METRICS_TYPE);
+    ctx.body = text;
+  });
+
+  const app = new Koa<RequestState>();
+  app.on('error', logUncaught(log));
+  // Probes come every few seconds: only failures are logged.
+  app.use(requestLog(log, true));
+  app.use(errors);
+  app.use(refuseMalformed);
+  if (isLoopback(host)) app.use(refuseOtherHosts);
+  app.use(router.routes());
+  app.use(refuseUnknown(['/live', '/ready', '/metrics'], 'this port has /live, /ready and /metrics'));
+  return { app };
 }
 
 /** Otherwise a page whose owner points its name to this machine (DNS rebinding) could read the responses. */
-function refuseOtherHosts({ req }: ExchangeContext, next: () => Promise<unknown>): Promise<unknown> {
+const refuseOtherHosts: RequestMiddleware = ({ req }, next) => {
   if (req.headers.host === undefined || isLoopback(req.headers.host)) return next();
   throw new HttpError('malformed_request', 'on this port, the Host must be localhost or a loopback address');
-}
+};
 
-function respondJson(ctx: ExchangeContext, value: unknown, status = 200, headers: HttpResponse['headers'] = {}): void {
-  respond(ctx, { status, headers, body: JSON.stringify(value) });
+function sendJson(ctx: RequestContext, value: unknown): void {
+  // Koa's own type of an object names a charset, which JSON does not have (RFC 8259 section 11).
+  ctx.set('Content-Type', JSON_TYPE);
+  ctx.body = JSON.stringify(value);
 }
 
 /** Runs a check within the time limit. `text` is `ok` or the problem. */

@@ -2,11 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { etagOf, ifNoneMatch } from './contract/etag.ts';
-import type { ExchangeContext } from './request/exchange-context.ts';
-import type { Route } from './request/koa-app.ts';
-import { respond } from './request/response.ts';
+import type { RequestContext, RequestMiddleware } from './request/state.ts';
 
 /* The files of a page for people. They are no operation, so they need no token. */
+
+/** A page's file at its path. */
+export interface PageRoute {
+  readonly path: string;
+  readonly handle: RequestMiddleware;
+}
 
 interface PageFile {
   readonly path: string;
@@ -19,28 +23,29 @@ interface PageFile {
  *
  * @param origins besides its own, to which the page may send requests
  */
-export function pageFiles(files: readonly PageFile[], origins: () => readonly string[]): Route[] {
+export function pageFiles(files: readonly PageFile[], origins: () => readonly string[]): PageRoute[] {
   return files.map(({ path, type, file }) => {
     let loading: ReturnType<typeof load> | undefined;
-    async function handle(ctx: ExchangeContext): Promise<void> {
+    async function handle(ctx: RequestContext): Promise<void> {
       // Once, however many requests come before it is read: a megabyte of memory and 50 ms of the CPU for each would add up.
       loading ??= load(file).catch((error) => {
         loading = undefined;
         throw error;
       });
       const { plain, zipped, etag } = await loading;
-      // Not with the headers below: CORS may have set a Vary.
+      // CORS may have set a Vary.
       ctx.vary('Accept-Encoding');
-      const common = { ...headers(origins()), ETag: etag };
+      ctx.set({ ...headers(origins()), ETag: etag });
       if (ifNoneMatch(ctx.get('If-None-Match'), etag)) {
-        respond(ctx, { status: 304, headers: common, body: undefined });
+        ctx.status = 304;
         return;
       }
       const isZipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
-      const own = { 'Content-Type': `text/${type}; charset=utf-8`, ...(isZipped && { 'Content-Encoding': 'gzip' }) };
-      respond(ctx, { status: 200, headers: { ...common, ...own }, body: isZipped ? zipped : plain });
+      ctx.set('Content-Type', `text/${type}; charset=utf-8`);
+      if (isZipped) ctx.set('Content-Encoding', 'gzip');
+      ctx.body = isZipped ? zipped : plain;
     }
-    return { method: 'GET', path, handle };
+    return { path, handle };
   });
 }
 

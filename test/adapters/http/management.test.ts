@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { management, type ReadinessCheck } from '../../../src/adapters/http/management.ts';
-import type { HttpServer } from '../../../src/adapters/http/sockets/server.ts';
+import type { HttpServer } from '../../../src/adapters/http/server.ts';
 import { startServer } from '../../support/api-server.ts';
 import { rawRequest, statusesIn } from '../../support/raw-request.ts';
 

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { pageFiles } from '../page-files.ts';
-import type { Route } from '../request/koa-app.ts';
+import { type PageRoute, pageFiles } from '../page-files.ts';
 
 const own = (file: string) => join(import.meta.dirname, file);
 const library = (file: string) => createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`);
@@ -19,6 +18,6 @@ const files = [
  *
  * @param baseUrl the public address: the page may send requests there and to its own address only
  */
-export function docsRoutes(baseUrl: () => string): Route[] {
+export function docsRoutes(baseUrl: () => string): PageRoute[] {
   return pageFiles(files, () => [new URL(baseUrl()).origin]);
 }

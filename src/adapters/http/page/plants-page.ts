@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { preferredType } from '../contract/media-types.ts';
-import { pageFiles } from '../page-files.ts';
-import type { Route } from '../request/koa-app.ts';
+import { type PageRoute, pageFiles } from '../page-files.ts';
+import type { RequestMiddleware } from '../request/state.ts';
 
 const own = (file: string) => join(import.meta.dirname, file);
 
@@ -39,21 +39,16 @@ const files = [
 ] as const;
 
 /** The plants, for people: at / for browsers, which ask for HTML. Other clients get 404, as at any unknown path. */
-export const plantsPageRoutes: readonly Route[] = pageFiles(files, () => []).map((route) =>
-  route.path === '/' ? forPeople(route) : route,
-);
+export const plantsPageRoutes: readonly PageRoute[] = pageFiles(files, () => []).map(({ path, handle }) => ({
+  path,
+  handle: path === '/' ? forPeople(handle) : handle,
+}));
 
-function forPeople(page: Route): Route {
-  return {
-    ...page,
-    isHidden: true,
-    handle(ctx, parameters, next) {
-      ctx.vary('Accept');
-      const accept = ctx.get('Accept');
-      if (!/\btext\/html\b/i.test(accept) || preferredType(accept, ['text/html']) === undefined) {
-        return next();
-      }
-      return page.handle(ctx, parameters, next);
-    },
+function forPeople(sendPage: RequestMiddleware): RequestMiddleware {
+  return (ctx, next) => {
+    ctx.vary('Accept');
+    const accept = ctx.get('Accept');
+    const isForPeople = /\btext\/html\b/i.test(accept) && preferredType(accept, ['text/html']) !== undefined;
+    return isForPeople ? sendPage(ctx, next) : next();
   };
 }

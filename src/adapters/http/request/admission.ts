@@ -1,17 +1,12 @@
+import type { IncomingMessage } from 'node:http';
 import { HttpError } from '../http-errors.ts';
+import type { OperationMiddleware } from './state.ts';
 
 export interface AdmissionLimits {
   /** Requests in flight at once, from when their body has come. */
   readonly maxRequests: number;
   /** Total bytes of their bodies, and of those that are still arriving. */
   readonly maxRequestBytes: number;
-}
-
-/** What a request takes of the limits. */
-interface Place {
-  /** The size of its body, at most. */
-  bytes: number;
-  isInFlight: boolean;
 }
 
 /**
@@ -29,41 +24,42 @@ export function admission(
   let inFlight = 0;
   let allBytes = 0;
 
+  /** The body has come. With a weight, one that is larger than the room is let in alone. */
+  const admit: OperationMiddleware = ({ state }, next) => {
+    const { place, body } = state;
+    const bytes = body.length * weight;
+    const all = allBytes + bytes - place.bytes;
+    if (inFlight >= maxRequests || (inFlight > 0 && all > maxRequestBytes)) throw new HttpError(refusal);
+    allBytes = all;
+    inFlight++;
+    place.bytes = bytes;
+    place.isInFlight = true;
+    state.isAdmitted = true;
+    return next();
+  };
+
   return {
     /**
-     * Takes a place, which has to be given back.
+     * Takes the room for a body, and in the end gives back what the request has taken.
      *
-     * @param bytes of the body, at most
-     * @throws HttpError, the refusal, if a limit is reached
+     * @param sizeOf the bytes that a body has at most
      */
-    enter(bytes: number): Place {
-      if (inFlight >= maxRequests || allBytes + bytes > maxRequestBytes) throw new HttpError(refusal);
-      allBytes += bytes;
-      return { bytes, isInFlight: false };
+    reserve(sizeOf: (request: IncomingMessage) => number): OperationMiddleware {
+      return async ({ req, state }, next) => {
+        const bytes = sizeOf(req);
+        if (inFlight >= maxRequests || allBytes + bytes > maxRequestBytes) throw new HttpError(refusal);
+        const place = { bytes, isInFlight: false };
+        allBytes += bytes;
+        state.place = place;
+        try {
+          await next();
+        } finally {
+          allBytes -= place.bytes;
+          if (place.isInFlight) inFlight--;
+        }
+      };
     },
-
-    /**
-     * The body has come, and has so many bytes. With a weight, one that is larger than the room is let in alone.
-     *
-     * @throws HttpError, the refusal, if a limit is reached
-     */
-    begin(place: Place, bytes: number): void {
-      const all = allBytes + bytes * weight - place.bytes;
-      if (inFlight >= maxRequests || (inFlight > 0 && all > maxRequestBytes)) throw new HttpError(refusal);
-      allBytes = all;
-      inFlight++;
-      place.bytes = bytes * weight;
-      place.isInFlight = true;
-    },
-
-    /** Gives a place back. */
-    leave({ bytes, isInFlight }: Place): void {
-      allBytes -= bytes;
-      if (isInFlight) inFlight--;
-    },
-
+    admit,
     inFlight: () => inFlight,
   };
 }
-
-export type Admission = ReturnType<typeof admission>;

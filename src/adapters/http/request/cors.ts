@@ -1,5 +1,6 @@
 import koaCors from '@koa/cors';
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
+import type { RequestMiddleware } from './state.ts';
 
 /** How long a browser may cache a preflight response, in seconds: Chromium's maximum. */
 const MAX_AGE = 7_200;
@@ -8,7 +9,7 @@ const MAX_AGE = 7_200;
  * Lets pages of these origins, or of all if one is `*`, send requests and read the responses, errors included. A
  * preflight needs no token, since browsers send none with it.
  */
-export function cors(origins: readonly string[], methods: readonly string[]): Middleware {
+export function cors(origins: readonly string[], methods: readonly string[]): RequestMiddleware {
   const allowed = (ctx: Context) => {
     const origin = ctx.get('Origin');
     return origins.includes(origin) ? origin : '';

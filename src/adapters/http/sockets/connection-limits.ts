@@ -1,8 +1,16 @@
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import type { Connection } from '../exchange.ts';
 
 /** Milliseconds between two warnings. */
 const WARNING_INTERVAL = 60_000;
+
+/** Those of which a request had a valid token. */
+const authenticated = new WeakSet<Socket>();
+
+/** A request of this connection had a valid token: it is never evicted. */
+export function keepConnection(socket: Socket): void {
+  authenticated.add(socket);
+}
 
 /**
  * Limits the number of open connections. Beyond the limit the oldest unauthenticated connection is closed, so that a
@@ -10,17 +18,17 @@ const WARNING_INTERVAL = 60_000;
  *
  * @returns a function to call with each new connection
  */
-export function connectionLimit(limit: number, log: Logger): (connection: Connection) => void {
+export function connectionLimit(limit: number, log: Logger): (socket: Socket) => void {
   /** Oldest first; connections authenticated meanwhile are removed when a connection has to be closed. */
-  const unauthenticated = new Set<Connection>();
+  const unauthenticated = new Set<Socket>();
   let open = 0;
   let warned = Number.NEGATIVE_INFINITY;
 
   function closeOldestUnauthenticated(): void {
-    for (const connection of unauthenticated) {
-      unauthenticated.delete(connection);
-      if (connection.isAuthenticated) continue;
-      connection.socket.destroy();
+    for (const socket of unauthenticated) {
+      unauthenticated.delete(socket);
+      if (authenticated.has(socket)) continue;
+      socket.destroy();
       break;
     }
     const now = performance.now();
@@ -29,12 +37,12 @@ export function connectionLimit(limit: number, log: Logger): (connection: Connec
     log.warn({ connections: limit }, 'too many connections: the oldest unauthenticated ones are closed');
   }
 
-  return (connection) => {
+  return (socket) => {
     open++;
-    unauthenticated.add(connection);
-    connection.socket.once('close', () => {
+    unauthenticated.add(socket);
+    socket.once('close', () => {
       open--;
-      unauthenticated.delete(connection);
+      unauthenticated.delete(socket);
     });
     if (open > limit) closeOldestUnauthenticated();
   };

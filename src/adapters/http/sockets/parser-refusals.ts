@@ -1,50 +1,38 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { type Connection, fail } from '../exchange.ts';
+import { JSON_TYPE } from '../contract/responses.ts';
 import { errorResponse, HttpError } from '../http-errors.ts';
-import type { RequestObserver } from '../request/request-log.ts';
-import { commonHeaders } from '../request/response.ts';
+import { commonHeaders } from '../request/every-request.ts';
+import type { RequestObserver } from '../request/log-line.ts';
 
-/**
- * Responds to a request that Node's parser refused, which never reaches the app, and closes the connection. There is no
- * second response if the request got its response before it had come whole.
- */
-export function refuse(
-  error: Error & { code?: string },
-  { socket, exchange, unread }: Connection,
-  log: Logger,
-  observer?: RequestObserver,
-): void {
-  const hasResponse = exchange?.response.headersSent || unread?.complete === false;
-  if (error.code === 'ECONNRESET' || !socket.writable || hasResponse) {
-    socket.destroy();
-    return;
-  }
-  const thrown = new HttpError(parserErrorCode(error.code));
-  const { status, headers, body, error: number } = errorResponse(thrown);
-  const closing = { ...commonHeaders, ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
-  if (exchange) {
-    const { request, response, requestId } = exchange;
-    // For the log. The app's own response is discarded.
-    fail(exchange, thrown);
-    exchange.bytesOut = closing['Content-Length'];
-    // Node has abandoned the request by then, and a pending read of its body would never end.
-    response.once('close', () => request.destroy());
-    response.writeHead(status, { ...closing, 'X-Request-Id': requestId }).end(body);
-    return;
-  }
+/** An error of Node's HTTP parser, or of the time that a request may take. */
+export type ParserError = Error & { readonly code?: string };
+
+/** The error that a client gets. */
+export function refusalOf({ code }: ParserError): HttpError {
+  if (code === 'HPE_HEADER_OVERFLOW') return new HttpError('headers_too_large');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new HttpError('request_too_slow');
+  return new HttpError('malformed_request');
+}
+
+/** Responds to what never became a request that the app could respond to, and closes the connection. */
+export function refuse(refused: ParserError, socket: Socket, log: Logger, observer?: RequestObserver): void {
   const requestId = randomUUID();
-  const all = { ...closing, Date: new Date().toUTCString(), 'X-Request-Id': requestId };
+  const { status, headers, body, error } = errorResponse(refusalOf(refused));
+  const all = {
+    'X-Request-Id': requestId,
+    'Content-Type': JSON_TYPE,
+    ...commonHeaders,
+    ...headers,
+    'Content-Length': Buffer.byteLength(body),
+    Date: new Date().toUTCString(),
+    Connection: 'close',
+  };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   // Destroyed, since a client that does not close its side would keep it open indefinitely.
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
-  log.info({ requestId, status, error: number, parser: error.code }, 'request refused by the parser');
-  observer?.requestEnded(undefined, status, number, undefined);
-}
-
-function parserErrorCode(code: string | undefined) {
-  if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large';
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_too_slow';
-  return 'malformed_request';
+  log.info({ requestId, status, error, parser: refused.code }, 'request refused by the parser');
+  observer?.requestEnded(undefined, status, error, undefined);
 }

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import type { HttpServer } from '../../../../src/adapters/http/server.ts';
 import { allPermissions, type Permission } from '../../../../src/application/permissions.ts';
 import type { UseCases } from '../../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';

@@ -2,7 +2,7 @@ import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { exactFetch } from '../../../../examples/client/exact-fetch.ts';
-import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import type { HttpServer } from '../../../../src/adapters/http/server.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { codeBlocks } from '../../../support/documents/markdown.ts';

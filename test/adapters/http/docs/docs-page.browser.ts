@@ -2,7 +2,7 @@ import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
-import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import type { HttpServer } from '../../../../src/adapters/http/server.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';

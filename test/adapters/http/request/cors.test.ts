@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { management } from '../../../../src/adapters/http/management.ts';
-import type { HttpServer } from '../../../../src/adapters/http/sockets/server.ts';
+import type { HttpServer } from '../../../../src/adapters/http/server.ts';
 import { post, startApiServer, startServer, TOKEN } from '../../../support/api-server.ts';
 
 /* Cross-origin requests, as the Fetch standard has browsers send them: https://fetch.spec.whatwg.org/#http-cors-protocol */

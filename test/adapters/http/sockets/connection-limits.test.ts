@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import type { ServedApp } from '../../../../src/adapters/http/sockets/server.ts';
+import Koa, { type Middleware } from 'koa';
 import { staticTokens } from '../../../../src/adapters/tokens/static-tokens.ts';
 import { startApiServer, startServer, TOKEN } from '../../../support/api-server.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
@@ -15,8 +15,8 @@ const POST = requestText('POST /plants', '{"id":1,"name":"Monstera"}');
 const GET = requestText('GET /');
 
 /** Serves an app that waits for its clients for 50 ms. */
-const startWith = (handle: ServedApp['handle']) =>
-  startServer({ handle, logExchange() {} }, undefined, { responseTimeout: 50 });
+const startWith = (respond: Middleware) =>
+  startServer({ app: new Koa().use(respond) }, undefined, { responseTimeout: 50 });
 
 async function open(url: string): Promise<Socket> {
   const socket = connectTo(url).setEncoding('utf8');
@@ -76,7 +76,9 @@ test('keeps that of a good token that does not permit the request', async () => 
 });
 
 test('closes a connection whose client leaves an answer unread', async () => {
-  const { url } = await startWith(async ({ response }) => void response.end(Buffer.alloc(64 * 1024 ** 2)));
+  const { url } = await startWith((ctx) => {
+    ctx.body = Buffer.alloc(64 * 1024 ** 2);
+  });
   const socket = await open(url);
   socket.pause();
   socket.write(GET);
@@ -88,9 +90,9 @@ test('closes a connection whose client leaves an answer unread', async () => {
 });
 
 test('leaves a connection alone on which the service itself takes its time', async () => {
-  const { url } = await startWith(async ({ response }) => {
+  const { url } = await startWith(async (ctx) => {
     await setTimeout(200);
-    response.end('x');
+    ctx.body = 'x';
   });
   expect(await statusOf(await open(url), GET)).toBe('200');
 });

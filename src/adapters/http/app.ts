@@ -1,3 +1,5 @@
+import Router from '@koa/router';
+import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { TokenVerifier } from '../../application/permissions.ts';
 import type { UseCases } from '../../application/use-cases.ts';
@@ -6,16 +8,18 @@ import { importOperation } from './contract/import-operation.ts';
 import { listOperation } from './contract/list-operation.ts';
 import { openApiDocument } from './contract/openapi.ts';
 import { plantOperations } from './contract/plant-operations.ts';
+import { JSON_TYPE } from './contract/responses.ts';
 import { docsRoutes } from './docs/docs-page.ts';
 import { plantsPageRoutes } from './page/plants-page.ts';
 import { type AdmissionLimits, admission } from './request/admission.ts';
-import { bodyReader } from './request/body-reader.ts';
+import { bodyReader, noBodyReader } from './request/body.ts';
 import { cors } from './request/cors.ts';
-import type { ExchangeContext } from './request/exchange-context.ts';
-import { koaApp } from './request/koa-app.ts';
-import { type RequestObserver, requestLog } from './request/request-log.ts';
-import { respond, responseLimits } from './request/response.ts';
-import { operationRoute } from './request/route.ts';
+import { errors, logUncaught, refuseMalformed, requestLog } from './request/every-request.ts';
+import type { RequestObserver } from './request/log-line.ts';
+import { authorize, checkHead, respond } from './request/operation-route.ts';
+import { responseLimits } from './request/response-limits.ts';
+import type { OperationState, RequestState } from './request/state.ts';
+import { refuseUnknown } from './request/unknown-path.ts';
 
 interface ApiOptions {
   readonly cases: UseCases;
@@ -35,8 +39,6 @@ interface ApiOptions {
   /** Whether people get pages, at / and /docs. */
   readonly pages: boolean;
   readonly log: Logger;
-  /** Writes a line of the log that is JSON already. */
-  readonly writeLine: (line: string) => void;
   readonly observer?: RequestObserver;
 }
 
@@ -49,13 +51,14 @@ const LIST_WEIGHT = 16;
 /** The public API: every operation behind bearer authentication, the OpenAPI document and the pages for people. */
 export function api(options: ApiOptions) {
   const { cases, verifyToken, bodyLimit, limits, maxStreams, maxFollowers } = options;
-  const { baseUrl, corsOrigins = [], pages, log, writeLine, observer } = options;
+  const { baseUrl, corsOrigins = [], pages, log, observer } = options;
   const operations = [
     listOperation(cases),
     ...plantOperations(cases),
     importOperation(cases),
     ...changeOperations(cases),
   ];
+  // Reads, writes, requests that wait and lists have limits of their own, so that no kind keeps another out.
   const admissions = {
     read: admission(limits),
     write: admission(limits),
@@ -63,33 +66,52 @@ export function api(options: ApiOptions) {
     wait: admission({ ...limits, maxRequests: maxFollowers }, 'too_many_alike'),
   };
   const responses = responseLimits({ maxBytes: limits.maxRequestBytes, maxStreams });
-  const gates = {
-    verifyToken,
-    admissions,
-    body: bodyReader(bodyLimit),
-    countResponse: responses.count,
-    operations,
-  };
+  const reader = bodyReader(bodyLimit);
+
+  const router = new Router<OperationState>({ sensitive: true, strict: true });
+  const paths = ['/openapi.json'];
+  for (const operation of operations) {
+    const { method, permission, requestContent } = operation;
+    const path = operation.path.replace(/\{(\w+)\}/g, ':$1');
+    const { sizeOf, receive } = Object.keys(requestContent).length > 0 ? reader : noBodyReader;
+    const { reserve, admit } = admissions[operation.limits ?? (permission === 'read' ? 'read' : 'write')];
+    // The order of the checks is documented.
+    router[method.toLowerCase() as Lowercase<typeof method>](
+      path,
+      authorize(operation, verifyToken),
+      checkHead(operation),
+      reserve(sizeOf),
+      receive,
+      admit,
+      respond(operation, operations, responses.count),
+    );
+    paths.push(path);
+  }
   // Octets are shared by all responses that a client has not taken yet; a text would be copied for each.
   let document: Buffer | undefined;
-  function sendDocument(ctx: ExchangeContext): void {
+  router.get('/openapi.json', (ctx) => {
     document ??= Buffer.from(JSON.stringify(openApiDocument(operations, baseUrl())));
-    respond(ctx, { status: 200, headers: {}, body: document });
+    ctx.set('Content-Type', JSON_TYPE);
+    ctx.body = document;
+  });
+  for (const { path, handle } of pages ? [...plantsPageRoutes, ...docsRoutes(baseUrl)] : []) {
+    router.get(path, handle);
+    paths.push(path);
   }
-  const routes = [
-    ...operations.map((operation) => operationRoute(operation, gates)),
-    { method: 'GET', path: '/openapi.json', handle: sendDocument },
-    ...(pages ? [...plantsPageRoutes, ...docsRoutes(baseUrl)] : []),
-  ];
-  const methods = new Set(['GET', ...operations.map(({ method }) => method)]);
-  const beforeRoutes = corsOrigins.length > 0 ? [cors(corsOrigins, [...methods])] : [];
+  const help = `the plants are at /plants, and ${pages ? '/docs' : '/openapi.json'} describes the API`;
+
+  const app = new Koa<RequestState>();
+  app.on('error', logUncaught(log));
+  app.use(requestLog(log, false, observer));
+  app.use(errors);
+  app.use(refuseMalformed);
+  if (corsOrigins.length > 0)
+    app.use(cors(corsOrigins, [...new Set(['GET', ...operations.map(({ method }) => method)])]));
+  app.use(router.routes());
+  app.use(refuseUnknown(paths, help));
+
   return {
-    handle: koaApp(
-      routes,
-      `the plants are at /plants, and ${pages ? '/docs' : '/openapi.json'} describes the API`,
-      beforeRoutes,
-    ),
-    logExchange: requestLog(log, log.isLevelEnabled('info') ? writeLine : undefined, observer),
+    app,
     observer,
     /** The operationIds, in the order of the documentation. */
     operations: operations.map(({ operationId }) => operationId),

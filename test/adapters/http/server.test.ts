@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
-import type { Exchange } from '../../../../src/adapters/http/exchange.ts';
-import type { PlantStore } from '../../../../src/application/ports.ts';
-import { get, startApiServer, startServer, TOKEN } from '../../../support/api-server.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { connectTo } from '../../../support/http-bytes.ts';
-import { forAllTests } from '../../../support/lifetimes.ts';
-import { rawRequest, requestText, statusesIn } from '../../../support/raw-request.ts';
+import Koa from 'koa';
+import type { PlantStore } from '../../../src/application/ports.ts';
+import { get, startApiServer, startServer, TOKEN } from '../../support/api-server.ts';
+import { eventually } from '../../support/eventually.ts';
+import { connectTo } from '../../support/http-bytes.ts';
+import { forAllTests } from '../../support/lifetimes.ts';
+import { rawRequest, requestText, statusesIn } from '../../support/raw-request.ts';
 
 /* What a client can do to a connection, and must not do to the service or to itself. */
 
@@ -63,7 +63,7 @@ test('dates also what only the parser reads, as RFC 9110 section 6.6.1 requires 
 
 test('lets go of a refused client that keeps its side open', async () => {
   const socket = connectTo(server.url, true);
-  socket.write('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n');
+  socket.write('hello\r\n\r\n');
   await once(socket.resume(), 'end');
   // A write into a connection that the other side has let go of fails; into one that it keeps half open it would not.
   const failed = once(socket, 'error');
@@ -74,9 +74,11 @@ test('lets go of a refused client that keeps its side open', async () => {
 
 test('reads the next request on a connection after a chunked body over the limit', async () => {
   const chunk = `7d0\r\n${'x'.repeat(2_000)}\r\n`;
-  const answers = await rawRequest(server.url, `${CHUNKED}${chunk}${chunk}0\r\n\r\n${LAST}`);
-  expect(statusesIn(answers)).toEqual([400, 200]);
-  expect(answers).toContain('"error":40013');
+  const socket = connectTo(server.url).setEncoding('utf8');
+  socket.write(`${CHUNKED}${chunk}${chunk}0\r\n\r\n`);
+  expect((await once(socket, 'data'))[0]).toMatch(/^HTTP\/1\.1 400 [\s\S]*"error":40013/);
+  socket.write(LAST);
+  expect(statusesIn(await text(socket))).toEqual([200]);
 });
 
 describe('while it stops', () => {
@@ -93,9 +95,10 @@ describe('while it stops', () => {
 
   test('a client reads its response to the end', async () => {
     const size = 64 * 1024 ** 2;
-    const handle = async ({ response }: Exchange) => void response.end(Buffer.alloc(size));
-    const app = { handle, logExchange() {} };
-    const stopping = await startServer(app);
+    const app = new Koa().use((ctx) => {
+      ctx.body = Buffer.alloc(size);
+    });
+    const stopping = await startServer({ app });
     const response = await fetch(stopping.url, { headers: { Connection: 'close' } });
     const closed = stopping.close(60_000);
     expect((await response.arrayBuffer()).byteLength).toBe(size);
@@ -125,8 +128,8 @@ test('keeps nothing of a request while its connection is idle', async () => {
 });
 
 test('lets a client that expects 100 Continue go on, even if its body is there already', async () => {
-  const expecting = requestText('POST /plants', BODY, 'Expect: 100-continue\r\n');
-  expect(statusesIn(await rawRequest(server.url, expecting + LAST))).toEqual([100, 200, 200]);
+  const expecting = requestText('POST /plants', BODY, 'Expect: 100-continue\r\nConnection: close\r\n');
+  expect(statusesIn(await rawRequest(server.url, expecting))).toEqual([100, 200]);
 });
 
 test('does not ask a client of HTTP/1.0 for its body, which it would not understand', async () => {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import bodyParser from 'koa-bodyparser';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { HttpError } from '../http-errors.ts';
-import type { ExchangeContext } from './exchange-context.ts';
+import type { OperationContext, OperationMiddleware } from './state.ts';
 
 /**
  * Reads the body of a request, whatever its media type, as the bytes that were sent.
@@ -28,7 +28,7 @@ export function bodyReader(limit: number) {
     return size;
   }
 
-  async function receive(ctx: ExchangeContext): Promise<Buffer> {
+  async function read(ctx: OperationContext): Promise<Buffer> {
     const { headers, httpVersion } = ctx.req;
     // RFC 9110 section 10.1.1: an HTTP/1.0 client would not understand it.
     if (headers.expect !== undefined && httpVersion !== '1.0') ctx.res.writeContinue();
@@ -50,17 +50,31 @@ export function bodyReader(limit: number) {
     return body;
   }
 
-  return {
-    sizeOf,
-    /**
-     * @returns the body itself if it has arrived already; otherwise a promise, which rejects with HttpError
-     * `body_too_large` or PlantStoreError `malformed_json`
-     */
-    read: (ctx: ExchangeContext): Buffer | Promise<Buffer> => arrived(ctx.req) ?? receive(ctx),
+  const receive: OperationMiddleware = async (ctx, next) => {
+    refuseRest(ctx);
+    ctx.state.body = arrived(ctx.req) ?? (await read(ctx));
+    return next();
   };
+
+  return { sizeOf, receive };
 }
 
-export type BodyReader = ReturnType<typeof bodyReader>;
+const EMPTY = Buffer.alloc(0);
+
+/** For operations that take no body: one that comes nevertheless is ignored. */
+export const noBodyReader: ReturnType<typeof bodyReader> = {
+  sizeOf: () => 0,
+  receive(ctx, next) {
+    refuseRest(ctx);
+    ctx.state.body = EMPTY;
+    return next();
+  },
+};
+
+/** What cannot be read to its end has no effect. */
+function refuseRest({ state: { refusal } }: OperationContext): void {
+  if (refusal !== undefined) throw refusal;
+}
 
 /**
  * The body if its size is declared and all of it is here, as when a small body came in one packet with its headers.
@@ -69,7 +83,7 @@ export type BodyReader = ReturnType<typeof bodyReader>;
  */
 function arrived(request: IncomingMessage): Buffer | undefined {
   const { 'content-length': length, expect } = request.headers;
-  // Without 100 Continue, which only `receive` sends, Node would close the connection of a client that expects it.
+  // Without 100 Continue, which only `read` sends, Node would close the connection of a client that expects it.
   if (request.readableLength !== Number(length) || expect !== undefined) return undefined;
   const body = request.read();
   // The end of the stream is still to come; unread, it would keep the request in memory while the connection is idle.

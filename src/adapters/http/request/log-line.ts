@@ -1,0 +1,96 @@
+import type { Logger } from 'pino';
+import { type ReachedLimit, reachedLimit } from '../http-errors.ts';
+import type { RequestContext } from './state.ts';
+
+/** Notified of every request, for metrics. Its methods must be fast and must not throw. */
+export interface RequestObserver {
+  /**
+   * @param operation its operationId; undefined if the request matched none
+   * @param status undefined if the client disconnected before the response
+   * @param error the number of an Error response
+   * @param milliseconds from the end of the headers; undefined if the HTTP parser refused the request
+   */
+  requestEnded(
+    operation: string | undefined,
+    status: number | undefined,
+    error: number | undefined,
+    milliseconds: number | undefined,
+  ): void;
+  /** A request was refused because there were too many at once. */
+  overloaded(limit: ReachedLimit): void;
+}
+
+/**
+ * Logs a line for a request whose response has closed. Query strings, bodies and most headers are never logged: they may
+ * hold secrets.
+ *
+ * @param onlyFailures whether to leave out other lines
+ */
+export function logRequest(
+  { req, res, state }: RequestContext,
+  log: Logger,
+  onlyFailures: boolean,
+  observer?: RequestObserver,
+): void {
+  const { startedAt, requestId, operation, failure } = state;
+  const milliseconds = performance.now() - startedAt;
+  // A response that is not sent yet has Koa's default status.
+  const status = res.headersSent ? res.statusCode : undefined;
+  const error = failure?.error;
+  observer?.requestEnded(operation, status, error, milliseconds);
+  const limit = reachedLimit(failure?.thrown);
+  if (limit !== undefined) observer?.overloaded(limit);
+  // Not by the status: a stream can break off after its 200.
+  const isFailure = error !== undefined && error >= 50_000;
+  if (!isFailure && (onlyFailures || !log.isLevelEnabled('info'))) return;
+  const trace = traceOf(req.headers.traceparent);
+  const members = {
+    requestId,
+    traceId: trace?.traceId,
+    spanId: trace?.spanId,
+    operation,
+    method: req.method,
+    path: pathOf(req.url ?? ''),
+    status,
+    error,
+    durationMs: Math.round(milliseconds * 1000) / 1000,
+    // A chunked body declares none.
+    bytesIn: lengthOf(req.headers['content-length']),
+    bytesOut: lengthOf(res.getHeader('Content-Length')),
+    aborted: res.writableFinished ? undefined : true,
+  };
+  if (!isFailure) log.info(members, 'request');
+  // A defect is an error; a temporary failure is a warning, with its cause's stack only: formatting its own stack
+  // would take longer than everything else about refusing a request under overload.
+  else if (error < 50_100) log.error({ ...members, err: failure?.thrown }, 'request');
+  else log.warn({ ...members, ...causeOf(failure?.thrown) }, 'request');
+}
+
+function lengthOf(header: unknown): number | undefined {
+  return header === undefined ? undefined : Number(header);
+}
+
+function causeOf(thrown: unknown): { readonly reason?: string; readonly err?: unknown } {
+  return thrown instanceof Error ? { reason: thrown.message, err: thrown.cause } : {};
+}
+
+/** Without the query, the fragment, and the user and password of an absolute target. */
+function pathOf(target: string): string {
+  const path = target.startsWith('/') ? target : (URL.parse(target)?.pathname ?? '');
+  const end = path.search(/[?#]/);
+  return end < 0 ? path : path.slice(0, end);
+}
+
+/** Version, trace id, span id and flags; versions after 00 may append more after another dash. */
+const TRACEPARENT = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(-.*)?$/;
+
+/**
+ * The trace that a request belongs to, by its header `traceparent`, if that is valid
+ * (https://www.w3.org/TR/trace-context/#traceparent-header). The span is the caller's: this service creates none.
+ */
+function traceOf(traceparent: unknown): { readonly traceId: string; readonly spanId: string } | undefined {
+  if (typeof traceparent !== 'string') return undefined;
+  const [, version, traceId, spanId, suffix] = TRACEPARENT.exec(traceparent) ?? [];
+  if (traceId === undefined || spanId === undefined || (version === '00' && suffix !== undefined)) return undefined;
+  return { traceId, spanId };
+}

@@ -1,0 +1,44 @@
+import type { Middleware, ParameterizedContext } from 'koa';
+import type { Permissions } from '../../../application/permissions.ts';
+import type { Reply } from '../contract/responses.ts';
+import type { HttpError } from '../http-errors.ts';
+
+/** What is known of every request: `ctx.state`, which `requestLog` begins. */
+export interface RequestState {
+  /** When the headers had arrived, as performance.now() counts. */
+  readonly startedAt: number;
+  /** Sent as X-Request-Id, and in every line of the log about this request. */
+  readonly requestId: string;
+  /** The requested operation's operationId; undefined if the request matched none. */
+  operation: string | undefined;
+  /** Why its response is an error, with the `error` of its body. */
+  failure: { readonly error: number; readonly thrown: unknown } | undefined;
+  /** Why the rest of the request cannot be read: it is malformed, or comes too slowly (connections.ts). */
+  refusal: HttpError | undefined;
+  /** Whether it counts among the requests in flight. */
+  isAdmitted: boolean;
+}
+
+/** What a request takes of the limits (admission.ts). */
+interface Place {
+  /** The size of its body, at most. */
+  bytes: number;
+  isInFlight: boolean;
+}
+
+/** What is known of a request for an operation; each is set by the middleware that is named. */
+export interface OperationState extends RequestState {
+  /** By `authorize`. */
+  permissions: Permissions;
+  /** By `checkHead`: does the operation, given the body. */
+  invoke: (body: Buffer) => Promise<Reply>;
+  /** By `reserve`. */
+  place: Place;
+  /** By `receive`; empty if the operation takes none. */
+  body: Buffer;
+}
+
+export type RequestContext = ParameterizedContext<RequestState>;
+export type RequestMiddleware = Middleware<RequestState>;
+export type OperationContext = ParameterizedContext<OperationState>;
+export type OperationMiddleware = Middleware<OperationState>;

@@ -1,0 +1,99 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { type ParserError, refusalOf } from './parser-refusals.ts';
+
+interface Connection {
+  /** The newest response; undefined once it is sent and its request has come whole. */
+  response: ServerResponse | undefined;
+  /** Whether the response in progress is the last. */
+  isEnding: boolean;
+}
+
+/**
+ * Lets a connection have one request at a time. One that arrives while another is in progress, until the last octet of
+ * whose response has been given to the socket, has no effect: the response in progress is the connection's last, and the
+ * client sends the other request again (RFC 9112 section 9.3.2).
+ *
+ * @param handle responds to a request
+ * @param refuse responds to what is no request, or comes too slowly, on a connection on which no request is in progress
+ */
+export function connections(
+  handle: (request: IncomingMessage, response: ServerResponse) => unknown,
+  refuse: (error: ParserError, socket: Socket) => void,
+) {
+  const open = new Map<Socket, Connection>();
+  let isClosing = false;
+
+  return {
+    /** A connection has opened. */
+    add(socket: Socket): void {
+      open.set(socket, { response: undefined, isEnding: false });
+      socket.once('close', () => open.delete(socket));
+    },
+
+    /** The headers of a request have arrived. */
+    handle(request: IncomingMessage, response: ServerResponse): void {
+      const { socket } = request;
+      const connection = open.get(socket);
+      if (connection === undefined || connection.isEnding || !socket.writable) return;
+      if (connection.response?.closed === false) {
+        endAfter(connection, connection.response);
+        return;
+      }
+      connection.response = response;
+      // The last octet has been given to the socket.
+      response.once('finish', () => {
+        if (request.complete) connection.response = undefined;
+      });
+      // Node's parser discards the bytes that follow an offered upgrade in the same read.
+      if (isClosing || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
+      handle(request, response);
+    },
+
+    /** The parser could not read what has come, or its time is up. */
+    fail(error: ParserError, socket: Socket): void {
+      const connection = open.get(socket);
+      if (connection === undefined || connection.isEnding) return;
+      const { response } = connection;
+      const isUnread = response?.req.complete === false;
+      // The client has left, or the request had its response before its body came.
+      if (error.code === 'ECONNRESET' || !socket.writable || (isUnread && response.closed)) socket.destroy();
+      else if (response === undefined || response.closed) refuse(error, socket);
+      else {
+        endAfter(connection, response);
+        // For the middleware, which may wait for the body. If the request has begun without it, its response goes on.
+        if (isUnread) response.req.emit('error', refusalOf(error));
+      }
+    },
+
+    /** The response in progress on a connection. */
+    inProgress(socket: Socket): ServerResponse | undefined {
+      const response = open.get(socket)?.response;
+      return response?.closed ? undefined : response;
+    },
+
+    /** From now on, each response closes its connection. */
+    close(): void {
+      isClosing = true;
+      for (const { response } of open.values()) {
+        if (response?.headersSent === false) response.setHeader('Connection', 'close');
+      }
+    },
+
+    /** Resolves when all connections have closed. */
+    async closed(): Promise<void> {
+      await Promise.all([...open.keys()].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
+    },
+  };
+}
+
+/** Ends a connection after the response in progress. Until then it is not read, or its parser would go on. */
+function endAfter(connection: Connection, response: ServerResponse): void {
+  connection.isEnding = true;
+  const { socket } = response.req;
+  if (response.headersSent) response.once('finish', () => socket.destroySoon());
+  else response.setHeader('Connection', 'close');
+  socket.pause();
+  // Node resumes a socket itself when a request has been read or a response has been sent.
+  socket.on('resume', () => socket.pause());
+}

@@ -1,0 +1,292 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { describe, expect, test } from '@jest/globals';
+import type { Ports, UseCases } from '../../../../src/application/use-cases.ts';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
+import { type ApiServer, get, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { fakePlants } from '../../../support/fake-plants.ts';
+import { connectTo } from '../../../support/http-bytes.ts';
+import { atEnd } from '../../../support/lifetimes.ts';
+import { rawRequest, requestText as request, statusesIn as statuses } from '../../../support/raw-request.ts';
+
+/* One request of a connection at a time: what comes before its response has been sent has no effect. */
+
+const BODY = '{"id":1,"name":"Monstera"}';
+const CHANGED = '{"name":"Ficus"}';
+const CLOSE = 'Connection: close\r\n';
+
+const read = (lines = '') => request('GET /plants/1', '', lines);
+const remove = (lines = '') => request('DELETE /plants/1', '', lines);
+
+let server: ApiServer;
+
+/** Sends bytes. `received` is all that has come back. */
+function send(bytes: string) {
+  const socket = connectTo(server.url).setEncoding('utf8');
+  atEnd(() => socket.destroy());
+  const sent = {
+    socket,
+    received: '',
+    closed: false,
+    /** Of all responses, once the connection is closed. */
+    async statuses(): Promise<number[]> {
+      await eventually(() => sent.closed);
+      return statuses(sent.received);
+    },
+  };
+  socket.on('data', (text: string) => (sent.received += text));
+  socket.on('close', () => (sent.closed = true));
+  socket.write(bytes);
+  return sent;
+}
+
+/** A store with a plant that notes its calls; each waits until the test releases it. */
+function held() {
+  const calls: string[] = [];
+  const waiting: (() => void)[] = [];
+  const plants = fakePlants(new Map<bigint, NewPlant | 'deleted'>([[1n, { id: 1n, name: 'Monstera' }]]));
+  const noted =
+    <Arguments extends unknown[], Result>(name: string, call: (...all: Arguments) => Promise<Result>) =>
+    async (...all: Arguments) => {
+      calls.push(name);
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return call(...all);
+    };
+  const [add, find] = [noted('add', plants.add), noted('find', plants.find)];
+  const [replace, remove] = [noted('replace', plants.replace), noted('remove', plants.remove)];
+  const store: Ports = { ...plants, add, find, replace, remove };
+  async function release(): Promise<void> {
+    await eventually(() => waiting.length > 0);
+    waiting.shift()?.();
+  }
+  return { calls, store, release };
+}
+
+/** Sends bytes to a service with such a store, and waits for the first call. */
+async function sendHeld(bytes: string, options: Parameters<typeof startApiServer>[0] = {}) {
+  const { calls, store, release } = held();
+  server = await startApiServer({ plants: store, ...options });
+  const sent = send(bytes);
+  await eventually(() => calls.length === 1);
+  return { calls, release, sent };
+}
+
+/** Resolves when the service has read what other clients sent before, which it does in one turn of its event loop. */
+async function readByService(): Promise<void> {
+  expect(statuses(await rawRequest(server.url, request('GET /openapi.json', '', CLOSE)))).toEqual([200]);
+}
+
+/** The requests of other clients whose headers the service has read during the work. */
+async function parsedRequests(work: () => Promise<void>): Promise<IncomingMessage[]> {
+  const parsed: IncomingMessage[] = [];
+  const note = (message: unknown) => parsed.push((message as { request: IncomingMessage }).request);
+  subscribe('http.server.request.start', note);
+  await work();
+  unsubscribe('http.server.request.start', note);
+  return parsed.filter(({ url }) => url !== '/openapi.json');
+}
+
+/** A list whose second part waits until the test releases it. */
+function heldList() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  async function* plants() {
+    yield '{"id":1,"name":"Monstera"}';
+    await promise;
+    yield '{"id":2,"name":"Ficus"}';
+  }
+  const listPlants: UseCases['listPlants'] = async () => ({ first: '', others: plants(), next: undefined });
+  return { cases: { listPlants }, release: resolve };
+}
+
+describe('a request that comes while another of its connection is in progress', () => {
+  test.each([
+    ['in the same packet', read() + remove(), ''],
+    ['later', read(), remove() + request('POST /plants', BODY)],
+    ['in parts', read() + remove().slice(0, -1), '\n'],
+    ['with a body that does not come', read(), request('POST /plants', BODY).slice(0, -1)],
+    ['as garbage', `${read()}garbage\r\n\r\n`, ''],
+  ])('has no effect, and the response to the other one says that the connection closes: %s', async (_, first, more) => {
+    const { calls, release, sent } = await sendHeld(first);
+    sent.socket.write(more);
+    await readByService();
+    await release();
+    expect(await sent.statuses()).toEqual([200]);
+    expect(sent.received).toMatch(/^Connection: close\r$/m);
+    expect(calls).toEqual(['find']);
+  });
+
+  test('ends the connection after a response whose head has left', async () => {
+    const { cases, release } = heldList();
+    server = await startApiServer({ cases });
+    const sent = send(request('GET /plants'));
+    await eventually(() => sent.received.includes('Monstera'));
+    sent.socket.write(remove());
+    await readByService();
+    release();
+    expect(await sent.statuses()).toEqual([200]);
+    expect(sent.received).toContain('Ficus');
+    expect(server.lines).toHaveLength(2);
+  });
+});
+
+test('requests that each come when the response before has been read are all served, refused ones included', async () => {
+  server = await startApiServer({ plants: fakePlants(new Map([[1n, { id: 1n, name: 'Monstera' }]])) });
+  const etag = (await get(server.url, '/plants/1')).headers.get('ETag');
+  const early = request('POST /plants', BODY).replace(TOKEN, 'wrong');
+  const kinds: [request: string, status: number][] = [
+    [read(), 200],
+    [read(`If-None-Match: ${etag}\r\n`), 304],
+    [early, 401],
+    [request('POST /plants', BODY), 200],
+    [request('GET /openapi.json'), 200],
+    [early.slice(0, -BODY.length), 401],
+    // The body of the request before.
+    [BODY + request('PUT /plants/1', CHANGED), 200],
+    [request('PUT /plants/1', BODY.replace('1,', '1 ,')), 200],
+  ];
+  const sent = send('');
+  for (let round = 0; round < 50; round++) {
+    for (const [bytes, status] of kinds) {
+      sent.received = '';
+      sent.socket.write(bytes);
+      await eventually(() => isWhole(sent.received));
+      expect(statuses(sent.received)).toEqual([status]);
+    }
+  }
+  expect(sent.closed).toBe(false);
+});
+
+/** Whether a response has come to its end. */
+function isWhole(received: string): boolean {
+  const [head = '', body] = received.split('\r\n\r\n');
+  return body !== undefined && Buffer.byteLength(body) === Number(/^Content-Length: (\d+)/m.exec(head)?.[1] ?? 0);
+}
+
+test('the response goes to a client that has closed its side', async () => {
+  const { release, sent } = await sendHeld(read());
+  sent.socket.end();
+  await readByService();
+  await release();
+  expect(await sent.statuses()).toEqual([200]);
+});
+
+describe('time', () => {
+  const limits = { headersTimeout: 500, requestTimeout: 500, connectionsCheckingInterval: 10 };
+  /** Resolves after the limits above, when a request that came at the same time was refused. */
+  const timeIsUp = () => rawRequest(server.url, request('POST /plants', BODY).slice(0, -1));
+
+  test('that is up for a request that has not come cuts no response that is being sent', async () => {
+    const { cases, release } = heldList();
+    server = await startApiServer({ cases, limits });
+    const sent = send(request('GET /plants') + remove().slice(0, -1));
+    expect(statuses(await timeIsUp())).toEqual([408]);
+    await eventually(() => sent.received.includes('Monstera'));
+    release();
+    expect(await sent.statuses()).toEqual([200]);
+    expect(sent.received).toContain('Ficus');
+  });
+});
+
+describe('a request that was refused before its body came', () => {
+  const limits = { headersTimeout: 100, requestTimeout: 100, connectionsCheckingInterval: 10 };
+  const refused = request('POST /plants', BODY).replace(TOKEN, 'wrong').slice(0, -BODY.length);
+
+  test('gets no second response when its body never comes: its connection is closed', async () => {
+    server = await startApiServer({ limits });
+    const sent = send(refused);
+    expect(await sent.statuses()).toEqual([401]);
+    expect(server.lines.map((line) => JSON.parse(line).status)).toEqual([401]);
+  });
+
+  test('gets none when what comes is no body either', async () => {
+    server = await startApiServer();
+    const sent = send(refused.replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked'));
+    await eventually(() => statuses(sent.received).length === 1);
+    sent.socket.write('garbage');
+    expect(await sent.statuses()).toEqual([401]);
+  });
+
+  test('has its connection stay open once the body has come', async () => {
+    server = await startApiServer();
+    const sent = send(refused);
+    await eventually(() => statuses(sent.received).length === 1);
+    sent.socket.write(BODY + read(CLOSE));
+    expect(await sent.statuses()).toEqual([401, 404]);
+  });
+});
+
+const CURL_HTTP2 = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n';
+
+describe.each([
+  ['HTTP/2, as curl --http2 does', CURL_HTTP2],
+  ['a WebSocket', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
+])('a request that offers %s', (_what, offer) => {
+  test('gets its response, and none of those behind it begins, whose bytes may be lost', async () => {
+    const { calls, release, sent } = await sendHeld(read(offer) + request('PUT /plants/1', CHANGED));
+    sent.socket.write(remove());
+    await readByService();
+    await release();
+    expect(await sent.statuses()).toEqual([200]);
+    expect(sent.received).toMatch(/^Connection: close\r$/m);
+    expect(calls).toEqual(['find']);
+  });
+
+  test('may have a body', async () => {
+    server = await startApiServer();
+    const create = request('POST /plants', BODY, offer);
+    expect(statuses(await rawRequest(server.url, create))).toEqual([200]);
+    const sent = send(create.slice(0, -BODY.length));
+    await readByService();
+    sent.socket.write(BODY);
+    expect(await sent.statuses()).toEqual([200]);
+  });
+});
+
+describe('a deletion whose body, which it needs not, cannot be read', () => {
+  const chunked = request('DELETE /plants/1', '', 'Transfer-Encoding: chunked\r\n');
+
+  test('does not take effect if it is refused', async () => {
+    const plants = fakePlants(new Map([[1n, { id: 1n, name: 'Monstera' }]]));
+    server = await startApiServer({ plants });
+    expect(statuses(await rawRequest(server.url, `${chunked}zz\r\n`))).toEqual([400]);
+    expect((await get(server.url, '/plants/1')).status).toBe(200);
+  });
+
+  test.each<[string, (socket: Socket) => unknown]>([
+    ['is none', (socket) => socket.write('zz\r\n')],
+    ['ends too early', (socket) => socket.end('5\r\nabc')],
+  ])('gets its response if it has begun, since it takes effect: its body %s', async (_what, send) => {
+    const { release, sent } = await sendHeld(chunked);
+    send(sent.socket);
+    await readByService();
+    expect(sent.received).toBe('');
+    await release();
+    expect(await sent.statuses()).toEqual([204]);
+  });
+});
+
+describe('20,000 requests at once', () => {
+  const FLOOD = read() + remove().repeat(20_000);
+
+  test('get one response, have no other effect, and do not delay other clients', async () => {
+    const { calls, release, sent } = await sendHeld(FLOOD);
+    await readByService();
+    await release();
+    expect(await sent.statuses()).toEqual([200]);
+    expect(calls).toEqual(['find']);
+  });
+
+  test('are read no further than the packet that shows that there are more', async () => {
+    const { calls, store } = held();
+    server = await startApiServer({ plants: store });
+    const parsed = await parsedRequests(async () => {
+      send(FLOOD);
+      await eventually(() => calls.length === 1);
+      for (let count = 0; count < 20; count++) await readByService();
+    });
+    // Node reads 64 KiB at once.
+    expect(parsed.length).toBeLessThan((64 * 1024) / remove().length + 1);
+  });
+});
