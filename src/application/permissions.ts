@@ -6,8 +6,17 @@ export type Permissions = ReadonlySet<Permission>;
 export const allPermissions: Permissions = new Set(['read', 'create', 'change']);
 export const readOnly: Permissions = new Set(['read']);
 
+/** What a token permits, and who it says is sending it, for the log. */
+export interface Access {
+  readonly permissions: Permissions;
+  /** The name of the token, or the subject for whom it was signed; undefined if it has none. */
+  readonly who?: string | undefined;
+  /** The client to which a signed token was issued. */
+  readonly clientId?: string | undefined;
+}
+
 /**
  * Finds out what a token permits; undefined if it is not accepted at all. MUST reject with PlantStoreError
  * `token_unverifiable` if that cannot be known now.
  */
-export type TokenVerifier = (token: string) => Permissions | undefined | Promise<Permissions | undefined>;
+export type TokenVerifier = (token: string) => Access | undefined | Promise<Access | undefined>;

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { namedToken } from '../adapters/tokens/static-tokens.ts';
 import { ownTokenFolder, readConfig } from '../config/config.ts';
 import { checked } from '../config/config-reader.ts';
 import { bearerToken, httpUrl } from '../config/config-rules.ts';
@@ -21,7 +22,8 @@ export function serviceAddress(): { readonly url: string; readonly token: string
   const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[api.host] ?? api.host;
   const folder = ownTokenFolder(config);
   const file = folder === undefined ? '' : join(folder, 'access-token');
-  const own = tokens.full[0] ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
+  const [configured] = tokens.full.map(namedToken);
+  const own = configured?.token ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
   if (!own) throw new Error(`this folder has no token that may create: start the service, or ${advice}`);
   if (api.port === 0) throw new Error(`PORT is 0, so only the service knows where it listens: ${advice}`);
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${api.port}`, token: own };

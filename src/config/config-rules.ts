@@ -85,11 +85,13 @@ export const origins: Rule<string[]> = {
   },
 };
 
-/** RFC 6750 section 2.1 says which characters a header can carry; 16 of them at random cannot be guessed. */
-const TOKEN = /^[A-Za-z0-9\-._~+/]{16,}=*$/;
+/** Perhaps with a name. RFC 6750 section 2.1 says which characters a header can carry; 16 of them at random cannot be guessed. */
+const TOKEN = /^([a-z0-9._-]{1,64}:)?[A-Za-z0-9\-._~+/]{16,}=*$/;
 
 export const tokens: Rule<string[]> = {
-  mustBe: 'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/',
+  mustBe:
+    'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/, perhaps with ' +
+    'a name of up to 64 small letters, digits and ._- and a colon before it',
   parse: (value) => listOf(value, (token) => (TOKEN.test(token) ? token : undefined)),
 };
 

@@ -1,6 +1,7 @@
 import type { PostgresOptions } from '../adapters/postgres/connections/pool.ts';
 import { postgresUrlProblem } from '../adapters/postgres/connections/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
+import { namedToken } from '../adapters/tokens/static-tokens.ts';
 import { checked, type Environment, type Reader, type Values } from './config-reader.ts';
 import { environment } from './environment.ts';
 import { misspelled } from './misspelled.ts';
@@ -71,11 +72,12 @@ function databaseConfig(
   return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };
 }
 
-/** Tokens that permit everything, and tokens that permit reading only. */
+/** Tokens that permit everything, and tokens that permit reading only, each perhaps with a name. */
 function tokenLists(values: Values<typeof VARIABLES.tokens>, { problem }: Reader) {
   const full = [...values.full, ...values.fullFile];
   const reading = [...values.reading, ...values.readingFile];
-  if (!new Set(full).isDisjointFrom(new Set(reading))) {
+  const bare = (list: readonly string[]) => new Set(list.map((configured) => namedToken(configured).token));
+  if (!bare(full).isDisjointFrom(bare(reading))) {
     problem('READ_TOKENS and READ_TOKENS_FILE must not have a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE');
   }
   return { full, reading };

@@ -102,7 +102,17 @@ test.each<[names: string, rule: string, ...values: string[]]>([
   ['JWT_ISSUER JWT_AUDIENCE', 'not a list', 'a,b', 'a b', '["a"],', 'a\n'],
   ['JWT_JWKS_URL', 'https:// URL, or', 'http://a.example/', 'http://localhost.example/', 'http://127.example/', 'keys'],
   ['DATABASE_URL', 'URL like postgres://user:password@host:5432/database', 'db.example', 'mysql://user:secret@a,b/x'],
-  ['ACCESS_TOKENS READ_TOKENS', '16 letters', 'fifteen-letters', `${TOKEN} ${TOKEN}`, `${TOKEN},"in-quotes"`, ','],
+  [
+    'ACCESS_TOKENS READ_TOKENS',
+    '16 letters',
+    'fifteen-letters',
+    `anna:fifteen-letters`,
+    `Anna:${TOKEN}`,
+    `:${TOKEN}`,
+    `${TOKEN} ${TOKEN}`,
+    `${TOKEN},"in-quotes"`,
+    ',',
+  ],
 ])('refuses a bad %s, which must be %s', (names, rule, ...values) => {
   for (const [name, value] of names.split(' ').flatMap((name) => values.map((value) => [name, value] as const))) {
     const [line, ...others] = mistakes({ ACCESS_TOKENS: TOKEN, ...JWT, [name]: value });
@@ -301,9 +311,14 @@ describe('access tokens', () => {
     expect(readConfig(files).tokenFiles).toEqual(Object.values(files));
   });
 
+  test('may have names', () => {
+    const list = `anna:${TOKEN}, ${'x'.repeat(64)}:${OTHER_TOKEN}`;
+    expect(readConfig({ DATABASE_URL, ACCESS_TOKENS: list }).tokens.full).toEqual(list.split(', '));
+  });
+
   test('that permit reading only must not permit everything too', () => {
     const full = [{ ACCESS_TOKENS: TOKEN }, { ACCESS_TOKENS_FILE: file('full', TOKEN) }];
-    const reading = [{ READ_TOKENS: TOKEN }, { READ_TOKENS_FILE: file('reading', `${READ_TOKEN},${TOKEN}`) }];
+    const reading = [{ READ_TOKENS: `anna:${TOKEN}` }, { READ_TOKENS_FILE: file('reading', `${READ_TOKEN},${TOKEN}`) }];
     const refusal = /^READ_TOKENS and READ_TOKENS_FILE must not have a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE$/;
     for (const environment of full.flatMap((one) => reading.map((other) => ({ ...one, ...other })))) {
       expect(mistakes(environment)).toEqual([expect.stringMatching(refusal)]);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
-import type { Permission, Permissions, TokenVerifier } from '../../application/permissions.ts';
+import type { Access, Permission, Permissions, TokenVerifier } from '../../application/permissions.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { providerKeys } from './provider-keys.ts';
 
@@ -19,7 +19,7 @@ export interface JwtOptions {
 }
 
 interface Verified {
-  readonly permissions: Permissions;
+  readonly access: Access;
   /** As Date.now() counts. */
   readonly expires: number;
 }
@@ -62,16 +62,16 @@ export function jwtTokens(
     requiredClaims: ['exp'],
   };
 
-  async function verify(token: string, digest: string): Promise<Permissions | undefined> {
+  async function verify(token: string, digest: string): Promise<Access | undefined> {
     const verified = remembered;
     if (!hasCanonicalSignature(token)) return undefined;
     try {
       const { payload } = await jwtVerify(token, keys.keyOf, options);
       const [oldest] = verified.keys();
       if (oldest !== undefined && verified.size >= memory) verified.delete(oldest);
-      const permissions = permissionsOf(payload);
-      verified.set(digest, { permissions, expires: (Number(payload.exp) + CLOCK_TOLERANCE) * 1_000 });
-      return permissions;
+      const access = { permissions: permissionsOf(payload), ...senderOf(payload) };
+      verified.set(digest, { access, expires: (Number(payload.exp) + CLOCK_TOLERANCE) * 1_000 });
+      return access;
     } catch (error) {
       if (error instanceof PlantStoreError) throw error;
       if (error instanceof errors.JOSEError) logRefusal(error);
@@ -104,8 +104,14 @@ export function jwtTokens(
     keys.refresh();
     const digest = hash('sha256', token, 'base64');
     const known = remembered.get(digest);
-    return known !== undefined && Date.now() < known.expires ? known.permissions : verify(token, digest);
+    return known !== undefined && Date.now() < known.expires ? known.access : verify(token, digest);
   };
+}
+
+/** RFC 9068 section 2.2: its subject, and the client that asked for it. Longer ones than OpenID Connect has are cut. */
+function senderOf({ sub, client_id: client }: JWTPayload): Omit<Access, 'permissions'> {
+  const text = (claim: unknown) => (typeof claim === 'string' ? claim.slice(0, 255) : undefined);
+  return { who: text(sub), clientId: text(client) };
 }
 
 /** RFC 8693 section 4.2: `scope` has them separated by spaces; some providers send `scp`, as that or as a list. */

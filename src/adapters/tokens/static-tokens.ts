@@ -1,20 +1,30 @@
 import { hash } from 'node:crypto';
-import { allPermissions, type Permissions, readOnly } from '../../application/permissions.ts';
+import { type Access, allPermissions, readOnly } from '../../application/permissions.ts';
 
 /**
- * Accepts the tokens of two fixed lists, in a time that does not grow with their number. `full` ones permit everything,
- * `reading` ones reading only.
+ * Accepts the tokens of two fixed lists, as the configuration has them, in a time that does not grow with their number.
+ * `full` ones permit everything, `reading` ones reading only.
  *
  * They are looked up by their SHA-256 digests. That need not take constant time: a client cannot choose the digest of
  * what it sends, so how far that agrees with a stored one says nothing about which token to try next.
  */
 export function staticTokens(
   lists: Readonly<Record<'full' | 'reading', readonly string[]>>,
-): (token: string) => Permissions | undefined {
-  const permissions = new Map<string, Permissions>();
-  for (const token of lists.reading) permissions.set(digest(token), readOnly);
-  for (const token of lists.full) permissions.set(digest(token), allPermissions);
-  return (token) => permissions.get(digest(token));
+): (token: string) => Access | undefined {
+  const accepted = new Map<string, Access>();
+  for (const [list, permissions] of [
+    [lists.reading, readOnly],
+    [lists.full, allPermissions],
+  ] as const) {
+    for (const { token, who } of list.map(namedToken)) accepted.set(digest(token), { permissions, who });
+  }
+  return (token) => accepted.get(digest(token));
+}
+
+/** A token of the configuration, such as `anna:TOKEN`: no token has a colon (RFC 6750 section 2.1). */
+export function namedToken(configured: string): { readonly token: string; readonly who: string | undefined } {
+  const [token = '', who] = configured.split(':').reverse();
+  return { token, who };
 }
 
 function digest(token: string): string {

@@ -157,9 +157,26 @@ test.each<[Parameters<typeof verifier>[1], Record<string, unknown>, string]>([
   async (needed, claims, permitted) => {
     const verify = verifier({}, needed);
     const token = await tokenOf(key, claims);
-    for (let time = 0; time < 2; time++) expect([...((await verify(token)) ?? [])].join(' ')).toBe(permitted);
+    for (let time = 0; time < 2; time++)
+      expect([...((await verify(token))?.permissions ?? [])].join(' ')).toBe(permitted);
   },
 );
+
+test.each<[Record<string, unknown>, { who?: string | undefined; clientId?: string | undefined }]>([
+  [
+    { sub: 'anna', client_id: 'shop' },
+    { who: 'anna', clientId: 'shop' },
+  ],
+  [{ sub: 'x'.repeat(300) }, { who: 'x'.repeat(255) }],
+  [{ sub: 7, client_id: ['shop'] }, {}],
+])('a token says who has sent it: %j', async (claims, sender) => {
+  const verify = verifier();
+  const token = await tokenOf(key, claims);
+  // The second time it is remembered.
+  for (let count = 0; count < 2; count++) {
+    expect(await verify(token)).toEqual({ permissions: new Set(['read', 'create']), ...sender });
+  }
+});
 
 describe('remembers a token', () => {
   test('and checks its signature once, as long as it is one of the newest', async () => {

@@ -23,6 +23,7 @@ export function requestLog(log: Logger, onlyFailures: boolean, observer?: Reques
       startedAt: performance.now(),
       requestId,
       operation: undefined,
+      access: undefined,
       failure: undefined,
       refusal: undefined,
       isAdmitted: false,

@@ -32,7 +32,7 @@ export function logRequest(
   onlyFailures: boolean,
   observer?: RequestObserver,
 ): void {
-  const { startedAt, requestId, operation, failure } = state;
+  const { startedAt, requestId, operation, access, failure } = state;
   const milliseconds = performance.now() - startedAt;
   // A response that is not sent yet has Koa's default status.
   const status = res.headersSent ? res.statusCode : undefined;
@@ -49,6 +49,8 @@ export function logRequest(
     traceId: trace?.traceId,
     spanId: trace?.spanId,
     operation,
+    who: access?.who,
+    clientId: access?.clientId,
     method: req.method,
     path: pathOf(req.url ?? ''),
     status,

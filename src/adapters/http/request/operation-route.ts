@@ -18,11 +18,11 @@ import type { OperationContext, OperationMiddleware, OperationState } from './st
 export function authorize({ operationId, permission }: Operation, verifyToken: TokenVerifier): OperationMiddleware {
   return async ({ req, state }, next) => {
     state.operation = operationId;
-    const permissions = await verifyToken(bearerToken(req));
-    if (permissions === undefined) throw new HttpError('token_refused');
+    const access = await verifyToken(bearerToken(req));
+    if (access === undefined) throw new HttpError('token_refused');
     keepConnection(req.socket);
-    if (!permissions.has(permission)) throw new HttpError('insufficient_scope');
-    state.permissions = permissions;
+    state.access = access;
+    if (!access.permissions.has(permission)) throw new HttpError('insufficient_scope');
     return next();
   };
 }
@@ -40,10 +40,10 @@ function bearerToken({ headers }: IncomingMessage): string {
 /** Checks what an operation requires of the parameters and headers. */
 export function checkHead({ prepare }: Operation) {
   return (ctx: RouterContext<OperationState>, next: Next) => {
-    const { req: request, params, querystring, state } = ctx;
+    const { req: request, params, querystring: query, state } = ctx;
     requireUtf8(ctx.path);
     const signal = () => disconnection(ctx);
-    state.invoke = prepare({ path: params, query: querystring, request, permissions: state.permissions, signal });
+    state.invoke = prepare({ path: params, query, request, permissions: state.access.permissions, signal });
     return next();
   };
 }
@@ -89,11 +89,11 @@ export function respond(
   const allowedBy = (own: Permissions) => allowOf(onPath.filter(({ permission }) => own.has(permission)));
 
   return async (ctx) => {
-    const { invoke, body: sent, permissions } = ctx.state;
+    const { invoke, body: sent, access } = ctx.state;
     const { headers, body } = await invoke(sent);
     // If there is no room for the response: 503, also of a change that is done, and is as safe to repeat.
     count(ctx.res, body);
-    if (method === 'GET') ctx.set('Allow', allowedBy(permissions));
+    if (method === 'GET') ctx.set('Allow', allowedBy(access.permissions));
     const noneMatch = ctx.req.headers['if-none-match'];
     const { ETag } = headers;
     const isKnown = method === 'GET' && noneMatch !== undefined && ETag !== undefined && ifNoneMatch(noneMatch, ETag);

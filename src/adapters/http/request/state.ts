@@ -1,5 +1,5 @@
 import type { Middleware, ParameterizedContext } from 'koa';
-import type { Permissions } from '../../../application/permissions.ts';
+import type { Access } from '../../../application/permissions.ts';
 import type { Reply } from '../contract/responses.ts';
 import type { HttpError } from '../http-errors.ts';
 
@@ -11,6 +11,8 @@ export interface RequestState {
   readonly requestId: string;
   /** The requested operation's operationId; undefined if the request matched none. */
   operation: string | undefined;
+  /** What its token permits, and who has it; undefined as long as it has no valid one. */
+  access: Access | undefined;
   /** Why its response is an error, with the `error` of its body. */
   failure: { readonly error: number; readonly thrown: unknown } | undefined;
   /** Why the rest of the request cannot be read: it is malformed, or comes too slowly (connections.ts). */
@@ -29,7 +31,7 @@ interface Place {
 /** What is known of a request for an operation; each is set by the middleware that is named. */
 export interface OperationState extends RequestState {
   /** By `authorize`. */
-  permissions: Permissions;
+  access: Access;
   /** By `checkHead`: does the operation, given the body. */
   invoke: (body: Buffer) => Promise<Reply>;
   /** By `reserve`. */

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { HttpServer } from '../../../../src/adapters/http/server.ts';
-import { allPermissions, type Permission } from '../../../../src/application/permissions.ts';
+import { type Access, allPermissions, readOnly } from '../../../../src/application/permissions.ts';
 import type { UseCases } from '../../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { get, startApiServer, TOKEN } from '../../../support/api-server.ts';
@@ -14,10 +14,10 @@ import { requestText } from '../../../support/raw-request.ts';
 
 const READER = 'a-token-that-reads';
 const CREATOR = 'a-token-that-creates';
-const permissions = new Map<string, ReadonlySet<Permission>>([
-  [TOKEN, allPermissions],
-  [READER, new Set(['read'])],
-  [CREATOR, new Set(['read', 'create'])],
+const accepted = new Map<string, Access>([
+  [TOKEN, { permissions: allPermissions }],
+  [READER, { permissions: readOnly }],
+  [CREATOR, { permissions: new Set(['read', 'create']) }],
 ]);
 
 const FICUS = { id: 1n, name: 'Ficus', tag: 'tree' };
@@ -27,7 +27,7 @@ let server: HttpServer;
 beforeEach(async () => {
   stored = new Map([[2n, 'deleted']]);
   const plants = fakePlants(stored);
-  server = await startApiServer({ plants, maxFollowers: 2, verifyToken: (token) => permissions.get(token) });
+  server = await startApiServer({ plants, maxFollowers: 2, verifyToken: (token) => accepted.get(token) });
   await plants.add(FICUS);
 });
 
@@ -244,8 +244,8 @@ describe('GET /changes', () => {
   });
 
   test('does not wait for a client that closed its side before its token was verified', async () => {
-    const verified = Promise.withResolvers<ReadonlySet<Permission>>();
-    const verifyToken = (token: string) => (token === READER ? verified.promise : permissions.get(token));
+    const verified = Promise.withResolvers<Access>();
+    const verifyToken = (token: string) => (token === READER ? verified.promise : accepted.get(token));
     const calls: boolean[] = [];
     const readChanges: UseCases['readChanges'] = async ({ signal }) => {
       calls.push(signal.aborted);
@@ -257,7 +257,7 @@ describe('GET /changes', () => {
     const response = text(socket);
     for (let count = 0; count < 3; count++) expect((await send('GET', '/plants/9')).status).toBe(404);
     expect(calls).toEqual([]);
-    verified.resolve(allPermissions);
+    verified.resolve({ permissions: allPermissions });
     expect(await response).toMatch(/^HTTP\/1\.1 200 /);
     expect(calls).toEqual([true]);
   });

@@ -1,7 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { staticTokens } from '../../../../src/adapters/tokens/static-tokens.ts';
-import type { Permissions } from '../../../../src/application/permissions.ts';
 import type { Write, Written } from '../../../../src/application/ports.ts';
 import type { Ports } from '../../../../src/application/use-cases.ts';
 import { PlantStoreError } from '../../../../src/domain/errors.ts';
@@ -175,7 +174,7 @@ describe('refuses', () => {
 
 describe('a token', () => {
   const limited = (...permissions: ('read' | 'create' | 'change')[]) =>
-    startApiServer({ verifyToken: (): Permissions => new Set(permissions) });
+    startApiServer({ verifyToken: () => ({ permissions: new Set(permissions) }) });
 
   test('that may only read is refused before the body is read', async () => {
     const { url } = await startApiServer({ verifyToken: staticTokens({ full: [], reading: ['x'] }) });

@@ -28,7 +28,7 @@ const permissions: Record<string, Permission[]> = {
 const server = forAllTests(() =>
   startApiServer({
     plants: fakePlants(new Map(plants.map((plant) => [plant.id, plant]))),
-    verifyToken: (token) => permissions[token] && new Set(permissions[token]),
+    verifyToken: (token) => permissions[token] && { permissions: new Set(permissions[token]) },
   }),
 );
 

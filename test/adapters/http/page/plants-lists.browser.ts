@@ -368,7 +368,7 @@ test('keeps records that were refused as JSON, with their ids, also those withou
 
 test('offers only what the token permits, and no list takes the place of an edit', async () => {
   const permissions = new Set<'read' | 'create' | 'change'>(['read', 'create']);
-  const verifyToken = () => permissions;
+  const verifyToken = () => ({ permissions });
   const server = await startApiServer({ plants: fakePlants(plantsFrom(1)), verifyToken });
   const { page } = await openPlants(server.url);
   const list = 'id,name,tag\n0,Salvia,herb\n';

@@ -120,7 +120,7 @@ test('is not reached by a link of another page, and asks before a link replaces 
 
 test('asks for a token above the editor when it is revoked, and saves with the new one', async () => {
   let accepted = TOKEN;
-  const verifyToken = (token: string) => (token === accepted ? allPermissions : undefined);
+  const verifyToken = (token: string) => (token === accepted ? { permissions: allPermissions } : undefined);
   const stored = new Map([[1n, { id: 1n, name: 'Ficus' }]]);
   const { page } = await openPlants((await startApiServer({ plants: fakePlants(stored), verifyToken })).url);
   await edit(page);

@@ -64,7 +64,10 @@ async function openInMemory(verifyToken?: TokenVerifier, hash = `#token=${TOKEN}
 
 test('asks for a token, says why one is not accepted, and asks again when it is revoked', async () => {
   let accepted = 'a-token-that-is-revoked';
-  const { page } = await openInMemory((token) => (token === accepted ? allPermissions : undefined), '');
+  const { page } = await openInMemory(
+    (token) => (token === accepted ? { permissions: allPermissions } : undefined),
+    '',
+  );
   await signIn(page, 'a-token-of-another-service');
   await says(page, '40101: the access token is not accepted');
   await signIn(page, accepted);
@@ -79,7 +82,7 @@ test('asks for a token, says why one is not accepted, and asks again when it is 
 
 test('shows a 403 and takes the buttons away when a token is for reading only from now on', async () => {
   let permissions = allPermissions;
-  const { page } = await openInMemory(() => permissions);
+  const { page } = await openInMemory(() => ({ permissions }));
   await row(page, 1).click();
   await fillIn(page, { Name: 'changed' });
   permissions = readOnly;

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { readOnly } from '../../../../src/application/permissions.ts';
 import { PlantStoreError } from '../../../../src/domain/errors.ts';
-import { get, post, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { CLOSE, get, post, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
 import { rawRequest, requestText } from '../../../support/raw-request.ts';
@@ -138,6 +139,28 @@ test.each<[string, object]>([
   const { lines } = await logged((url) => post(url, PLANT, { traceparent }));
   const [{ traceId, spanId }] = lines as [Record<string, string>];
   expect({ ...(traceId && { traceId }), ...(spanId && { spanId }) }).toEqual(ids);
+});
+
+test('names who has sent a request, also one that the token does not permit, if the token says so', async () => {
+  const verifyToken = (token: string) =>
+    ({
+      [TOKEN]: { permissions: readOnly, who: 'anna', clientId: 'shop' },
+      nameless: { permissions: readOnly },
+    })[token];
+  const { lines } = await logged(
+    async (url) => {
+      await get(url, '/plants/1', CLOSE);
+      await post(url, PLANT);
+      for (const token of ['nameless', 'wrong']) await post(url, PLANT, { Authorization: `Bearer ${token}` });
+    },
+    { verifyToken },
+  );
+  expect(lines.map(({ status, who, clientId }) => [status, who, clientId])).toEqual([
+    [404, 'anna', 'shop'],
+    [403, 'anna', 'shop'],
+    [403, undefined, undefined],
+    [401, undefined, undefined],
+  ]);
 });
 
 test('never logs a token or a body, whatever the answer', async () => {

@@ -92,11 +92,11 @@ async function parsedRequests(work: () => Promise<void>): Promise<IncomingMessag
 function heldList() {
   const { promise, resolve } = Promise.withResolvers<void>();
   async function* plants() {
-    yield '{"id":1,"name":"Monstera"}';
+    yield [{ id: 1n, name: 'Monstera' }];
     await promise;
-    yield '{"id":2,"name":"Ficus"}';
+    yield [{ id: 2n, name: 'Ficus' }];
   }
-  const listPlants: UseCases['listPlants'] = async () => ({ first: '', others: plants(), next: undefined });
+  const listPlants: UseCases['listPlants'] = async () => ({ first: [], others: plants(), next: undefined });
   return { cases: { listPlants }, release: resolve };
 }
 
