@@ -53,7 +53,7 @@ export function bodyReader(limit: number) {
   const receive: OperationMiddleware = async (ctx, next) => {
     refuseRest(ctx);
     ctx.state.body = arrived(ctx.req) ?? (await read(ctx));
-    return next();
+    await next();
   };
 
   return { sizeOf, receive };

@@ -23,7 +23,7 @@ export function authorize({ operationId, permission }: Operation, verifyToken: T
     keepConnection(req.socket);
     state.access = access;
     if (!access.permissions.has(permission)) throw new HttpError('insufficient_scope');
-    return next();
+    await next();
   };
 }
 
