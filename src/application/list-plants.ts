@@ -62,7 +62,8 @@ export function listPlants(store: ScanPlants, now = () => performance.now()): Li
     }
     const signal = leaving?.();
     if (name !== undefined) return { first: [], others: batches(store, range, limit, signal), next: undefined };
-    const { plants, lastId: last, isLast } = await store.scan(range, Math.min(limit, BATCH));
+    // As a page is read: those that are refused then, since too many are streamed, do not hold up the others.
+    const { plants, lastId: last, isLast } = await store.scan(range, Math.min(limit, PAGE));
     const isOver = isLast || plants.length === limit;
     const others = isOver ? undefined : batches(store, rangeBehind(range, last), limit - plants.length, signal);
     return { first: plants, others, next: undefined };

@@ -36,13 +36,14 @@ export function contentOf({ plants, lastId, isLast }: PlantBatch, order: Order =
   return { plants: [...plants], isLast };
 }
 
-/** As many plants as a list reads at once. */
+/** As many plants as a list reads at once, after the first ones. */
 export async function listBatchSize(): Promise<number> {
   let size = 0;
   const scan = async (_range: unknown, count: number) => {
     size = count;
-    return batchOf([], true);
+    return batchOf(many(1), false);
   };
-  await listPlants({ scan })({});
+  const { others } = await listPlants({ scan })({});
+  await others?.[Symbol.asyncIterator]().next();
   return size;
 }
