@@ -92,8 +92,8 @@ function described(states: KnownEndpoint[]): string {
   return states.length === 0 ? 'no endpoints are known' : states.map(lineOf).join('\n');
 }
 
-function lineOf({ endpoint, behind, isParked, isLeased, failures, reason, failing, retryIn }: KnownEndpoint): string {
-  const waiting = `changes that wait: ${formatCount(behind)}${behind === MAX_COUNTED ? ' or more' : ''}`;
+function lineOf({ endpoint, backlog, isParked, isLeased, failures, reason, failing, retryIn }: KnownEndpoint): string {
+  const waiting = `changes that wait: ${formatCount(backlog)}${backlog === MAX_COUNTED ? ' or more' : ''}`;
   const where = failing === undefined ? '' : `, at the plant with the id ${failing.id}`;
   const failed = `after ${failures} failed ${failures === 1 ? 'attempt' : 'attempts'} (${reason}${where})`;
   if (isParked) return `${endpoint}: parked ${failures === 0 ? `(${reason})` : failed}; ${waiting}`;

@@ -54,7 +54,7 @@ export function listPlants(store: ScanPlants, now = () => performance.now()): Li
   return async ({ after, tag, name, order, limit = Number.POSITIVE_INFINITY, leaving }) => {
     if (after === lastId(order)) return { first: [], others: undefined, next: undefined };
     const all = { from: MIN_INT64, to: MAX_INT64, tag, name, order };
-    const range = after === undefined ? all : rangeBehind(all, after);
+    const range = after === undefined ? all : rangeAfter(all, after);
     if (limit <= PAGE) {
       const signal = name === undefined ? undefined : leaving?.();
       const end = now() + PAGE_TIME;
@@ -65,7 +65,7 @@ export function listPlants(store: ScanPlants, now = () => performance.now()): Li
     // As a page is read: those that are refused then, since too many are streamed, do not hold up the others.
     const { plants, lastId: last, isLast } = await store.scan(range, Math.min(limit, PAGE));
     const isOver = isLast || plants.length === limit;
-    const others = isOver ? undefined : batches(store, rangeBehind(range, last), limit - plants.length, signal);
+    const others = isOver ? undefined : batches(store, rangeAfter(range, last), limit - plants.length, signal);
     return { first: plants, others, next: undefined };
   };
 }
@@ -88,7 +88,7 @@ async function readPage(
     if (found.length > limit) return pageTo(found[limit - 1]?.id);
     if (isLast) return pageTo(undefined);
     if (found.length === wanted || length >= PAGE_TEXT || isTimeUp()) return pageTo(lastId);
-    from = rangeBehind(from, lastId);
+    from = rangeAfter(from, lastId);
   }
 }
 
@@ -110,7 +110,7 @@ async function* batches(
     left -= plants.length;
     const isOver = isLast || left === 0;
     if (!isOver) {
-      from = rangeBehind(from, lastId);
+      from = rangeAfter(from, lastId);
       reading = scan(from, Math.min(left, BATCH));
       // The next `await reading` throws the error, unless the consumer has stopped.
       reading.catch(() => {});
@@ -126,6 +126,6 @@ function lastId(order: Order | undefined): bigint {
 }
 
 /** What follows an id of a range. @param id if none is given, the first one */
-export function rangeBehind(range: PlantRange, id: bigint | undefined): PlantRange {
+export function rangeAfter(range: PlantRange, id: bigint | undefined): PlantRange {
   return range.order === 'desc' ? { ...range, to: (id ?? range.to) - 1n } : { ...range, from: (id ?? range.from) + 1n };
 }

@@ -4,8 +4,12 @@ import type { Database } from '../adapters/postgres/database.ts';
 import type { Run } from '../adapters/postgres/run.ts';
 import { sharedRun } from '../adapters/postgres/shared-run.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
-import { endpointEntry, MISSING_ROW, placesGate } from '../adapters/postgres/webhooks/webhook-places.ts';
 import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
+import {
+  MISSING_ROW,
+  registerEndpoints,
+  registrationGate,
+} from '../adapters/postgres/webhooks/webhook-registration.ts';
 import type { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { type WebhookEndpoint, webhookSender } from '../adapters/webhooks/webhook-sender.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
@@ -33,11 +37,11 @@ export function webhooksOf(
 ) {
   if (endpoints.length === 0) return { writeReady: schemaReady, start: async () => async () => {} };
   const names = endpoints.map(({ name }) => name);
-  const ensureEntered = endpointEntry(database, names);
+  const ensureRegistered = registerEndpoints(database, names);
 
   return {
     /** As `schemaReady`, for writes of plants: also waits until every endpoint has its place in the feed. */
-    writeReady: placesGate(ensureEntered, schemaReady, log),
+    writeReady: registrationGate(ensureRegistered, schemaReady, log),
     /**
      * Delivers them in the background.
      *
@@ -61,7 +65,7 @@ export function webhooksOf(
       });
       const deliver = deliverWebhooks({
         feed,
-        positions: webhookPositions(database, run, names, ensureEntered),
+        positions: webhookPositions(database, run, names, ensureRegistered),
         send,
         observer: observerOf(log, counters),
         now: () => performance.now(),

@@ -3,10 +3,10 @@ import { httpUrl, listOf, type Rule } from './config-rules.ts';
 /** While one secret is being replaced, both sign. */
 export const MAX_SECRETS = 2;
 
-/** Octets of a secret, by the Standard Webhooks specification. */
+/** Bytes of a secret, by the Standard Webhooks specification. */
 const SECRET = { min: 24, max: 64 };
 
-const SECRET_RULE = `whsec_ and the base64 of ${SECRET.min} to ${SECRET.max} octets`;
+const SECRET_RULE = `whsec_ and the base64 of ${SECRET.min} to ${SECRET.max} bytes`;
 
 const URL_RULE = 'an https:// or http:// URL without a user, a password and a fragment';
 
@@ -41,7 +41,7 @@ function isPlain(url: string): boolean {
 
 function isSecret(text: string): boolean {
   const [, base64 = ''] = /^whsec_(.*)$/.exec(text) ?? [];
-  const octets = Buffer.from(base64, 'base64');
+  const bytes = Buffer.from(base64, 'base64');
   // Buffer ignores characters that are not base64.
-  return octets.toString('base64') === base64 && octets.length >= SECRET.min && octets.length <= SECRET.max;
+  return bytes.toString('base64') === base64 && bytes.length >= SECRET.min && bytes.length <= SECRET.max;
 }

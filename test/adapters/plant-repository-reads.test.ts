@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { rangeBehind } from '../../src/application/list-plants.ts';
+import { rangeAfter } from '../../src/application/list-plants.ts';
 import type { Order, PlantRange } from '../../src/application/ports.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
 import { forAllTests } from '../support/lifetimes.ts';
@@ -50,7 +50,7 @@ describe.each(implementations)('on %s', (_name, open) => {
       batches.push(contentOf(batch, range.order).plants);
       if (batch.isLast) return batches;
       if (batch.lastId === undefined) throw new Error('an empty batch is not the last one');
-      part = rangeBehind(range, batch.lastId);
+      part = rangeAfter(range, batch.lastId);
     }
   }
 

@@ -94,7 +94,7 @@ test.each([
     mistakes({ WEBHOOKS_FILE: file('wrong-line', `${WEBHOOK_URLS} ${wrong}`) }),
   ];
   for (const lines of all) {
-    expect(lines).toEqual([expect.stringContaining('whsec_ and the base64 of 24 to 64 octets')]);
+    expect(lines).toEqual([expect.stringContaining('whsec_ and the base64 of 24 to 64 bytes')]);
     expect(lines.join()).not.toContain(wrong.slice(6));
   }
   const WEBHOOKS_FILE = file('secrets', `${WEBHOOK_URLS} ${secret('s', 24)},${secret('l', 64)}\n`);

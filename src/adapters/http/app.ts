@@ -87,7 +87,7 @@ export function api(options: ApiOptions) {
     );
     paths.push(path);
   }
-  // Octets are shared by all responses that a client has not taken yet; a text would be copied for each.
+  // Bytes are shared by all responses that a client has not taken yet; a text would be copied for each.
   let document: Buffer | undefined;
   router.get('/openapi.json', (ctx) => {
     document ??= Buffer.from(JSON.stringify(openApiDocument(operations, baseUrl())));

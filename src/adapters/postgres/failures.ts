@@ -13,8 +13,8 @@ import {
 type FailureClass =
   /** It may succeed in a moment or on another connection; `isOutcomeUnknown` says whether it may have been done. */
   | 'transient'
-  /** One of the statement's rows is withheld: dropped by a trigger, or locked for too long. */
-  | 'withheld'
+  /** One of the statement's rows is dropped by a trigger, or locked for too long. */
+  | 'blocked'
   /** Postgres refuses one of the statement's rows, or the statement. */
   | 'refused'
   /** Retrying soon would not help: the deadline has passed, the schema is not ready, or there is no room. */
@@ -56,12 +56,12 @@ const NOT_RETRYABLE = [DeadlineError, SchemaError, PlantStoreError];
 export function classify(error: unknown): FailureClass {
   if (NOT_RETRYABLE.some((kind) => error instanceof kind)) return 'unavailable';
   if (error instanceof UnknownOutcomeError) return 'transient';
-  if (error instanceof MissingRowError) return 'withheld';
+  if (error instanceof MissingRowError) return 'blocked';
   const state = sqlState(error) ?? '';
   if (NOT_SET_UP.test(state) || routineOf(error) === ASSIGNS_IDS || isDiskFull(error)) return 'unavailable';
   // Whatever a server or a pooler says before there is a statement, no statement is at fault.
   if (error instanceof ConnectionError || TRANSIENT.test(state) || state === STATEMENT_TIMEOUT) return 'transient';
-  if (LOCK_TIMEOUT.test(state)) return 'withheld';
+  if (LOCK_TIMEOUT.test(state)) return 'blocked';
   return state === '' ? 'defect' : 'refused';
 }
 
@@ -78,7 +78,7 @@ export function isOutcomeUnknown(error: unknown): boolean {
 export function mayBeAnothers(error: unknown): boolean {
   // Without the server's own limits a locked row shows only as a statement without a response.
   return (
-    isUnknown(error, 'no_response') || ['withheld', 'refused', 'defect'].includes(classify(error)) || isLostNode(error)
+    isUnknown(error, 'no_response') || ['blocked', 'refused', 'defect'].includes(classify(error)) || isLostNode(error)
   );
 }
 

@@ -12,7 +12,7 @@ import { dangers } from './schema/dangers.ts';
 import { requireSafeTable } from './schema/safe-table.ts';
 import { requireMigrations } from './schema/schema-gate.ts';
 import { sharedRun } from './shared-run.ts';
-import { MISSING_ROW } from './webhooks/webhook-places.ts';
+import { MISSING_ROW } from './webhooks/webhook-registration.ts';
 
 interface ReadinessOptions {
   /** Gets what the check resolves to, once. */

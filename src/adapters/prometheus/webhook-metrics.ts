@@ -30,7 +30,7 @@ export function webhookMetrics(
 
   const waitingTime = waitingTimes();
   const gauges: [name: string, help: string, value: (state: EndpointState | undefined) => number | undefined][] = [
-    ['lag_entries', 'Changes that wait for the endpoint of a webhook, 1,000 at most', (state) => state?.behind],
+    ['lag_entries', 'Changes that wait for the endpoint of a webhook, 1,000 at most', (state) => state?.backlog],
     [
       'lag_seconds',
       'Time for which a change has waited, as far as scrapes show',

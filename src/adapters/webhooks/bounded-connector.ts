@@ -1,6 +1,6 @@
 import { buildConnector } from 'undici';
 
-/** Octets that a socket hands to the parser of HTTP without a request in between, and once more what is read at a time. */
+/** Bytes that a socket hands to the parser of HTTP without a request in between, and once more what is read at a time. */
 const MAX_READ = 64 * 1024;
 
 /**

@@ -22,10 +22,10 @@ interface SenderOptions {
   readonly timeout?: number;
 }
 
-/** Octets of a response's body, and milliseconds after its headers, that are read, to use its connection again. */
+/** Bytes of a response's body, and milliseconds after its headers, that are read, to use its connection again. */
 const DUMP = { limit: 64 * 1024, time: 1_000 };
 
-/** Octets of its headers. */
+/** Bytes of its headers. */
 const MAX_HEADERS = 16 * 1024;
 
 /**

@@ -108,6 +108,6 @@ export interface EndpointState {
   /** The last row of the feed. */
   readonly end: Position;
   /** Rows between both, as far as they are counted. */
-  readonly behind: number;
+  readonly backlog: number;
   readonly isParked: boolean;
 }

@@ -15,7 +15,7 @@ const CARRIAGE_RETURN = 0x0d;
 const LINE_FEED = 0x0a;
 
 /**
- * Reads the cells of a record of RFC 4180, octet by octet: regular expressions run out of memory at some megabytes of
+ * Reads the cells of a record of RFC 4180, byte by byte: regular expressions run out of memory at some megabytes of
  * quotes, and replaceAll takes a tenth of a second for one megabyte.
  *
  * @param most how many cells there may be
@@ -38,7 +38,7 @@ export function cellsOf(record: Buffer, separator: Separator, most: number): Cel
   throw new PlantStoreError('invalid_plant', `there are more cells than columns, of which there are ${most}`);
 }
 
-/** Where a cell without quotes ends: before a separator, or an octet that it must not have. */
+/** Where a cell without quotes ends: before a separator, or an byte that it must not have. */
 function plainEnd(record: Buffer, start: number, separating: number): number {
   for (let at = start; at < record.length; at++) {
     const byte = record[at];

@@ -8,7 +8,7 @@ export interface Line {
   readonly lastNumber: number;
   /** Without the end of the line. */
   readonly bytes: Buffer;
-  /** Where it ends in the body, in octets. */
+  /** Where it ends in the body, in bytes. */
   readonly end: number;
   /** False if the body ends before the line does. */
   readonly hasEnd: boolean;
@@ -33,9 +33,9 @@ const QUOTE = 0x22;
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /**
- * Splits a list into lines, in one pass over its octets. A byte order mark at the beginning is left out.
+ * Splits a list into lines, in one pass over its bytes. A byte order mark at the beginning is left out.
  *
- * @param isContinued whether the list has begun before this body, where nothing is recognized by the first octets
+ * @param isContinued whether the list has begun before this body, where nothing is recognized by the first bytes
  * @param joinsLines asked before each line: whether an open quote joins it with the lines that follow
  * @throws PlantStoreError `invalid_plant` if the list seems to be in UTF-16
  */

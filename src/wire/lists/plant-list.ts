@@ -7,7 +7,7 @@ import type { Separator } from './csv-cells.ts';
 import { isBlank, type Line, linesOf, type RecordReader } from './lines.ts';
 import { ndjsonReader, refuseId, refuseOtherJson } from './ndjson.ts';
 
-/** What a list of plants is, beyond its octets. */
+/** What a list of plants is, beyond its bytes. */
 interface ListOptions {
   readonly isCsv: boolean;
   /** The id of its first record, if it has no ids: the others are numbered from there. */
@@ -44,7 +44,7 @@ const SLICE = 5;
 /**
  * Reads the plants of a list, up to MAX_RECORDS records. It lets other requests be served meanwhile.
  *
- * @returns `consumed`: where the last complete record, blank line or line of names ends, in octets; `ignored`: the first
+ * @returns `consumed`: where the last complete record, blank line or line of names ends, in bytes; `ignored`: the first
  * names of columns or members that mean nothing, bounded
  * @throws PlantStoreError `malformed_json` if this is the whole list, without a record or names of columns;
  * `invalid_plant`, naming the line, if the list cannot be read as a whole

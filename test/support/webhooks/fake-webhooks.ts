@@ -68,13 +68,13 @@ export function fakeStore(now: () => number, endpoints: readonly string[]) {
     const row = rows.get(endpoint);
     return row?.holder === holder ? row : undefined;
   };
-  const isBehind = ({ changed }: Position) => entries.some((one) => one.changed > changed);
+  const isBefore = ({ changed }: Position) => entries.some((one) => one.changed > changed);
 
   const feed: ReadEntries = {
     readEntries: ({ changed }) =>
       whenAvailable(() => ({ epoch: 'epoch', entries: entries.filter((one) => one.changed > changed).slice(0, 100) })),
     async awaitEntries(after, signal) {
-      while (!signal.aborted && !isBehind(after)) {
+      while (!signal.aborted && !isBefore(after)) {
         await new Promise<void>((resolve) => {
           waiting.push(resolve);
           signal.addEventListener('abort', () => resolve(), { once: true });

@@ -13,7 +13,7 @@ import { choice, flag, type Parameter } from './parameters.ts';
 import { idParameter, plantsTag } from './plant-operations.ts';
 import { CSV_TYPE, jsonResponse } from './responses.ts';
 
-/** As octets, which the format says to generators of clients: how they are read depends on the query. */
+/** As bytes, which the format says to generators of clients: how they are read depends on the query. */
 const body = {
   content: {
     'application/x-ndjson': Type.String({

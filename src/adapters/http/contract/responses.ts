@@ -70,7 +70,7 @@ export const emptyResponse: ResponseKind<void> = {
 const CHANGES = Buffer.from('{"changes":[');
 
 /**
- * The next part of the feed of changes. Followers that read it together share its octets: with 20 of them, encoding them
+ * The next part of the feed of changes. Followers that read it together share its bytes: with 20 of them, encoding them
  * for each doubled what followers took of the CPU.
  */
 export function changesResponse(schema: TSchema): ResponseKind<Changes> {

@@ -10,7 +10,7 @@ interface Connection {
 }
 
 /**
- * Lets a connection have one request at a time. One that arrives while another is in progress, until the last octet of
+ * Lets a connection have one request at a time. One that arrives while another is in progress, until the last byte of
  * whose response has been given to the socket, has no effect: the response in progress is the connection's last, and the
  * client sends the other request again (RFC 9112 section 9.3.2).
  *
@@ -41,7 +41,7 @@ export function connections(
         return;
       }
       connection.response = response;
-      // The last octet has been given to the socket.
+      // The last byte has been given to the socket.
       response.once('finish', () => {
         if (request.complete) connection.response = undefined;
       });

@@ -47,7 +47,7 @@ export function isAfter(a: Position, b: Position): boolean {
 }
 
 /** Whether there is something to read between the cursor and this end of the feed. */
-export function isBehind(cursor: Cursor, end: FeedEnd): boolean {
+export function isBefore(cursor: Cursor, end: FeedEnd): boolean {
   return cursor.epoch === end.epoch && isAfter(end.position, cursor.position);
 }
 

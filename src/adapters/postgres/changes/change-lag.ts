@@ -16,7 +16,7 @@ export function changesLag({ sql }: Database, run: Run): () => Promise<number> {
     const { rows } = await run('backgroundReads', () => selectOldest.execute(sql));
     const [row] = rows;
     const now = performance.now();
-    if (row === undefined || !row.is_behind) oldest = { id: '', since: now };
+    if (row === undefined || !row.is_lagging) oldest = { id: '', since: now };
     else if (row.oldest !== oldest.id) oldest = { id: row.oldest, since: now };
     return (now - oldest.since) / 1_000;
   };

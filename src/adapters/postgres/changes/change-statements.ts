@@ -58,7 +58,7 @@ const FEED_END = sql`${FEED_STATE} left join lateral (
 ) as last on true`;
 
 /**
- * The first rows that the condition admits and that are settled, as many as have room, in octets of their texts, which the
+ * The first rows that the condition admits and that are settled, as many as have room, in bytes of their texts, which the
  * first row with a text may exceed.
  */
 const firstRows = (condition: RawBuilder<unknown>, count: RawBuilder<unknown>, room: RawBuilder<unknown>) => sql`
@@ -74,7 +74,7 @@ interface ChangesValues {
   readonly untilChanged: bigint;
   readonly untilId: bigint;
   readonly count: number;
-  /** Octets that the texts of the rows may have together; the first row is there in any case. */
+  /** Bytes that the texts of the rows may have together; the first row is there in any case. */
   readonly room: number;
 }
 
@@ -101,8 +101,8 @@ export function selectEnd(tables: Kysely<Tables>) {
 }
 
 /** The transaction that holds back the feed, as long as there are later ones. */
-export const selectOldest = sql<{ readonly oldest: string; readonly is_behind: boolean }>`
-  select pg_snapshot_xmin(now)::text as oldest, pg_snapshot_xmin(now) < pg_snapshot_xmax(now) as is_behind
+export const selectOldest = sql<{ readonly oldest: string; readonly is_lagging: boolean }>`
+  select pg_snapshot_xmin(now)::text as oldest, pg_snapshot_xmin(now) < pg_snapshot_xmax(now) as is_lagging
   from pg_current_snapshot() as now`;
 
 /** Whether the feed can be read. */

@@ -1,5 +1,5 @@
 import type { Position } from '../../../application/ports.ts';
-import { type Cursor, expiryOf, type FeedEnd, isAfter, isBehind } from './change-cursor.ts';
+import { type Cursor, expiryOf, type FeedEnd, isAfter, isBefore } from './change-cursor.ts';
 
 interface Reader {
   /** Whether the reader waits for such an end of the feed. */
@@ -87,14 +87,14 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
 
   return {
     /** The end of the feed, if a probe has shown that the cursor is behind it. */
-    knownEnd: (cursor: Cursor) => (known !== undefined && isBehind(cursor, known) ? known : undefined),
+    knownEnd: (cursor: Cursor) => (known !== undefined && isBefore(cursor, known) ? known : undefined),
     /**
      * Waits until a probe shows that the cursor is behind the end of the feed, or is not valid any more.
      *
      * @returns that end; undefined after so many milliseconds, or when something else ends the wait
      */
     wait(cursor: Cursor, milliseconds: number, signal: AbortSignal): Promise<FeedEnd | undefined> {
-      const isNews = (end: FeedEnd) => isBehind(cursor, end) || expiryOf(cursor, end) !== undefined;
+      const isNews = (end: FeedEnd) => isBefore(cursor, end) || expiryOf(cursor, end) !== undefined;
       return wait({ isNews, interval: INTERVAL }, milliseconds, signal);
     },
     /** As `ReadEntries.awaitEntries` of webhooks, whose positions belong to no epoch. */

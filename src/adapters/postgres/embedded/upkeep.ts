@@ -4,7 +4,7 @@ import type { Tables } from '../database.ts';
 
 /* What the background processes of a server do, which PGlite does not have. */
 
-/** Octets of WAL after which there is a checkpoint: enough for few of them, little enough to recover in a second. */
+/** Bytes of WAL after which there is a checkpoint: enough for few of them, little enough to recover in a second. */
 const WAL = 64 * 1024 ** 2;
 
 /** Milliseconds between checks. */
@@ -18,11 +18,11 @@ const INTERVAL = 1_000;
  * @throws Error if the disk may have too little room; nothing is done then
  */
 export async function vacuum(database: Kysely<Tables>, folder: string): Promise<void> {
-  const { rows } = await sql<{ octets: bigint }>`
-    select pg_total_relation_size('plants') as octets`.execute(database);
+  const { rows } = await sql<{ bytes: bigint }>`
+    select pg_total_relation_size('plants') as bytes`.execute(database);
   const { bavail, bsize } = await statfs(folder);
   // Either may write each page to the WAL, and Postgres gives up if it has no room for that.
-  if (bavail * bsize < Number(rows[0]?.octets) + 2 * WAL) throw new Error('the disk has too little room');
+  if (bavail * bsize < Number(rows[0]?.bytes) + 2 * WAL) throw new Error('the disk has too little room');
   await sql`vacuum (analyze) plants`.execute(database);
   await sql`checkpoint`.execute(database);
 }

@@ -28,8 +28,8 @@ export const isDeleted = ({ eb }: { readonly eb: ExpressionBuilder<Tables, 'plan
  */
 export const FAIL_ON_STANDBY = sql<boolean>`(select pg_current_wal_lsn() is not null)`;
 
-/** Octets of text in the result of one statement, unless a single plant has more. */
+/** Bytes of text in the result of one statement, unless a single plant has more. */
 export const READ_TEXT = 1024 ** 2;
 
-/** The octets of the texts of a row. */
+/** The bytes of the texts of a row. */
 export const SIZE = sql<number>`octet_length(plants.name) + coalesce(octet_length(plants.tag), 0)`;

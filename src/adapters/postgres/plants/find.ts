@@ -10,12 +10,12 @@ import { FAIL_ON_STANDBY, isDeleted, type PlantRow, READ_TEXT, SIZE, storedIn } 
 /** A row; without its texts if they are larger than the statement allows. */
 type FoundRow = Omit<PlantRow, 'name'> & { readonly name: string | null };
 
-/** More octets than a plant can have. */
+/** More bytes than a plant can have. */
 const ANY_SIZE = 2 ** 31 - 1;
 
 /** Finds plants by their ids in one statement, but for large ones, which are read one by one. */
 export function plantFinder({ sql: tables }: Database, run: Run): PlantStore['find'] {
-  /** Without the texts of plants that have more octets than `maxSize`. */
+  /** Without the texts of plants that have more bytes than `maxSize`. */
   const selectPlants = statement<{ ids: string; maxSize: number }, FoundRow>((parameter) => {
     const unlessLarge = (column: 'name' | 'tag') =>
       sql<string | null>`case when ${SIZE} <= ${parameter('maxSize')} then ${sql.ref(column)} end`.as(column);

@@ -11,7 +11,7 @@ export interface ScannedRow {
   readonly id: bigint;
   readonly name: string | null;
   readonly tag: string | null;
-  /** The octets of its texts, in place of them, if they are more than the statement allows. */
+  /** The bytes of its texts, in place of them, if they are more than the statement allows. */
   readonly size: number | null;
   /** How many rows a search has looked at, on its last one; a search leaves out the others that are not wanted. */
   readonly looked_at: number | null;
@@ -49,7 +49,7 @@ interface ScanValues {
  * selectivities of both comparisons, and sort all plants of a frequent tag. So a plant with another tag of the same hash is
  * passed over like a deleted one.
  *
- * @returns a function from ranges, and the octets that a plant may have to be read, to the statement
+ * @returns a function from ranges, and the bytes that a plant may have to be read, to the statement
  */
 export function selectRows(tables: Kysely<Tables>, kind: ScanKind) {
   const { order, isTagged, isSearch, isOnCitus } = kind;

@@ -1,5 +1,5 @@
 import { batch } from '../../../application/batch.ts';
-import { rangeBehind } from '../../../application/list-plants.ts';
+import { rangeAfter } from '../../../application/list-plants.ts';
 import type { PlantBatch, PlantRange, PlantStore } from '../../../application/ports.ts';
 import type { NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
@@ -20,7 +20,7 @@ const PASSED_OVER = 5_000;
 /** Rows that one statement of a search looks at, which takes some 5 ms. */
 const SEARCHED = 2_000;
 
-/** More octets than a plant can have. */
+/** More bytes than a plant can have. */
 const ANY_SIZE = 2 ** 31 - 1;
 
 /** Reads ranges of plants in the order of their ids. @param timeout milliseconds until a part is given up */
@@ -89,11 +89,11 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
     const first = await read(range, count);
     if (first.plants.length > 0 || first.isLast) return first;
     // Deleted plants only.
-    return read(rangeBehind(range, first.lastId), PASSED_OVER);
+    return read(rangeAfter(range, first.lastId), PASSED_OVER);
   };
 }
 
-/** Octets that a plant may have, so that all have room. */
+/** Bytes that a plant may have, so that all have room. */
 function maxSizeOf(scans: readonly RangeScan[]): number {
   return Math.floor(READ_TEXT / scans.reduce((total, { count }) => total + count, 0));
 }

@@ -12,7 +12,7 @@ import { IS_DUE, IS_SAME_TABLE, NO_FAILURE } from './webhook-positions.ts';
 /** Rows that are counted at most, since each is read. */
 export const MAX_COUNTED = 1_000;
 
-/** What is known of an endpoint; `behind` is MAX_COUNTED at most. */
+/** What is known of an endpoint; `backlog` is MAX_COUNTED at most. */
 export interface KnownEndpoint extends EndpointState {
   /** Whether an instance delivers to it now. */
   readonly isLeased: boolean;
@@ -78,11 +78,11 @@ export const selectStates = sql<Row>`
   select endpoint, webhooks.changed, webhooks.id, parked as "isParked", failures, reason, failing_changed, failing_id,
     holder is not null and expires > now() as "isLeased",
     case when ${IS_DUE} then 0 else extract(epoch from retry_at - now()) end::float8 as "retryIn",
-    last.changed as end_changed, last.id as end_id, behind
+    last.changed as end_changed, last.id as end_id, backlog
   from webhooks left join (select ${SETTLED} as settled from change_feed where single = 1) as feed on true
   left join lateral (${lastBefore(sql`settled`)}) as last on true
   cross join lateral (
-    select count(*)::int as behind from (
+    select count(*)::int as backlog from (
       select from plants where (plants.changed, plants.id) > (webhooks.changed, webhooks.id) and plants.changed < settled
       order by plants.changed, plants.id limit ${sql.lit(MAX_COUNTED)}
     ) as one

@@ -46,13 +46,13 @@ interface Found {
  * a lease again after its task has ended: a statement that runs late moves no position. A `take` that runs late assigns free
  * leases to a holder without a task; these leases stay unused until they expire.
  *
- * @param ensureEntered as endpointEntry gives it
+ * @param ensureRegistered as registerEndpoints gives it
  */
 export function webhookPositions(
   { sql: database }: Database,
   run: Run,
   endpoints: readonly string[],
-  ensureEntered: () => Promise<void> | undefined,
+  ensureRegistered: () => Promise<void> | undefined,
 ): KeepPositions {
   /** @returns whether the lease is still that one */
   async function update(
@@ -71,7 +71,7 @@ export function webhookPositions(
       const fresh = randomUUID();
       const wanted = rowsOf(endpoints, held);
       const { rows } = await run('writes', async () => {
-        await ensureEntered();
+        await ensureRegistered();
         return takeLeases(wanted, fresh, milliseconds).execute(database);
       });
       const holders = new Map(held.map(({ endpoint, holder }) => [endpoint, holder]));

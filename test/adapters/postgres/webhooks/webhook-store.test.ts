@@ -9,8 +9,8 @@ import {
   selectStates,
   webhookEndpoints,
 } from '../../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
-import { endpointEntry, MISSING_ROW } from '../../../../src/adapters/postgres/webhooks/webhook-places.ts';
 import { webhookPositions } from '../../../../src/adapters/postgres/webhooks/webhook-positions.ts';
+import { MISSING_ROW, registerEndpoints } from '../../../../src/adapters/postgres/webhooks/webhook-registration.ts';
 import type { Position } from '../../../../src/application/ports.ts';
 import type { FailedAttempt, Lease, LeaseOutcome } from '../../../../src/application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../../src/domain/plant.ts';
@@ -39,9 +39,9 @@ const leasesIn = (outcomes: ReadonlyMap<string, LeaseOutcome>) =>
 /** What an instance of the service has of a database. */
 function webhooksIn(database: Database, names = [ENDPOINT]) {
   const run = runnerOn(database);
-  const ensureEntered = endpointEntry(database, names);
+  const ensureRegistered = registerEndpoints(database, names);
   const plants = plantsIn(database);
-  const positions = webhookPositions(database, run, names, ensureEntered);
+  const positions = webhookPositions(database, run, names, ensureRegistered);
   return {
     plants,
     ...positions,
@@ -53,7 +53,7 @@ function webhooksIn(database: Database, names = [ENDPOINT]) {
       const outcome = (await positions.take([lease], milliseconds)).get(lease.endpoint);
       return typeof outcome === 'object' ? 'taken' : outcome;
     },
-    add: () => run('writes', async () => ensureEntered()),
+    add: () => run('writes', async () => ensureRegistered()),
     readEntries: plants.readEntries,
     awaitEntries: plants.awaitEntries,
     endpoints: webhookEndpoints(database, run),
@@ -338,12 +338,12 @@ describe.each([
 
   test('says how far each endpoint is behind', async () => {
     await store.add();
-    expect(await state()).toMatchObject({ behind: 0, end: START, position: START });
+    expect(await state()).toMatchObject({ backlog: 0, end: START, position: START });
     await store.query(`insert into plants select id, 'plant' from generate_series(1, ${MAX_COUNTED + 5}) as id`);
     const [last] = (await store.query('select changed, id from plants order by changed desc, id desc limit 1')).rows;
-    expect(await state()).toMatchObject({ behind: MAX_COUNTED, end: last, position: START });
+    expect(await state()).toMatchObject({ backlog: MAX_COUNTED, end: last, position: START });
     await store.advance(await taken(), { changed: last?.changed as bigint, id: BigInt(MAX_COUNTED) });
-    expect((await state())?.behind).toBe(5);
+    expect((await state())?.backlog).toBe(5);
   });
 
   test('a purge of deletions that were not read yet loses nothing', async () => {
@@ -455,7 +455,7 @@ test('is told to operators also without the row of the feed, which a restore may
   await webhooksIn(database).add();
   await query('delete from change_feed');
   const { rows } = await selectStates.execute(database.sql);
-  expect(rows).toEqual([expect.objectContaining({ endpoint: ENDPOINT, behind: 0 })]);
+  expect(rows).toEqual([expect.objectContaining({ endpoint: ENDPOINT, backlog: 0 })]);
 });
 
 test('a row that is locked is passed over, and its lease is as it was', async () => {

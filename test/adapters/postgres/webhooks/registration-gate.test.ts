@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { placesGate } from '../../../../src/adapters/postgres/webhooks/webhook-places.ts';
+import { registrationGate } from '../../../../src/adapters/postgres/webhooks/webhook-registration.ts';
 
 /* When plants can be written beside webhooks. */
 
@@ -10,10 +10,10 @@ const failure = (code: string) => Object.assign(new Error('failed'), { severity:
 
 test('not before every endpoint has its place in the feed', async () => {
   let problem: unknown = failure('57P01');
-  const ensureEntered = async () => {
+  const ensureRegistered = async () => {
     if (problem !== undefined) throw problem;
   };
-  const gate = placesGate(ensureEntered, () => undefined, log);
+  const gate = registrationGate(ensureRegistered, () => undefined, log);
   await expect(gate()).rejects.toMatchObject({ code: '57P01' });
   problem = undefined;
   await gate();
@@ -26,8 +26,8 @@ test('not before the schema is ready, whose missing tables nobody else reports',
   const schemaReady = async () => {
     if (problem !== undefined) throw problem;
   };
-  const ensureEntered = () => (problem === undefined ? undefined : Promise.reject(failure('42P01')));
-  const gate = placesGate(ensureEntered, schemaReady, log);
+  const ensureRegistered = () => (problem === undefined ? undefined : Promise.reject(failure('42P01')));
+  const gate = registrationGate(ensureRegistered, schemaReady, log);
   await expect(gate()).rejects.toThrow('migrations are pending');
   problem = undefined;
   await gate();
@@ -39,7 +39,7 @@ test.each([
   ['the database lacks a table', '42P01'],
 ])('although %s that only webhooks need, which is logged', async (_what, code) => {
   lines.length = 0;
-  const gate = placesGate(
+  const gate = registrationGate(
     () => Promise.reject(failure(code)),
     () => undefined,
     log,

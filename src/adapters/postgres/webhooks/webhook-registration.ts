@@ -22,7 +22,7 @@ const MISSING_RIGHT = '42501';
  * @returns a function that resolves once all have a place, and returns undefined from then on. It rejects with the
  * errors of the database, and as requireChangeFeed does
  */
-export function endpointEntry(database: Database, endpoints: readonly string[]): () => Promise<void> | undefined {
+export function registerEndpoints(database: Database, endpoints: readonly string[]): () => Promise<void> | undefined {
   return untilPassed(async () => {
     const known = await database.sql
       .selectFrom('webhooks')
@@ -48,14 +48,14 @@ export function endpointEntry(database: Database, endpoints: readonly string[]):
  * @returns a function like `schemaReady`. Missing rights, a missing table and a damaged feed are logged, and do not block
  * writes: what is written meanwhile is not announced
  */
-export function placesGate(
-  ensureEntered: () => Promise<void> | undefined,
+export function registrationGate(
+  ensureRegistered: () => Promise<void> | undefined,
   schemaReady: () => Promise<void> | undefined,
   log: Logger,
 ): () => Promise<void> | undefined {
   const entered = untilPassed(async () => {
     try {
-      await ensureEntered();
+      await ensureRegistered();
     } catch (err) {
       if (!needsOperator(err)) throw err;
       log.error({ err }, 'plants are accepted, but not announced by webhooks until the database permits it');
