@@ -37,7 +37,7 @@ test('every forbidden import is reported', async () => {
     ['application-imports-the-domain', 'src/application/with-adapter.ts', `import '../adapters/http/http-errors.ts';`],
     ['application-imports-the-domain', 'src/application/with-wire.ts', `import '../wire/schemas.ts';`],
     ['wire-imports-the-domain', 'src/wire/with-adapter.ts', `import '../adapters/http/http-errors.ts';`],
-    ['adapters-import-inward', 'src/adapters/http/with-other.ts', `import '../postgres/postgres-plants.ts';`],
+    ['adapters-import-inward', 'src/adapters/http/with-other.ts', `import '../postgres/store.ts';`],
     ['adapters-import-inward', 'src/adapters/postgres/with-config.ts', `import '../../config/config.ts';`],
     ['adapters-import-inward', 'src/adapters/tokens/with-sql.ts', `import '../../../migrations/0002_index_tags.ts';`],
     ['process-serves-all', 'src/process/with-domain.ts', `export type { Plant } from '../domain/plant.ts';`],
