@@ -98,6 +98,7 @@ export function api(options: ApiOptions) {
     router.get(path, handle);
     paths.push(path);
   }
+  const methods = [...new Set(['GET', ...operations.map(({ method }) => method)])];
   const help = `the plants are at /plants, and ${pages ? '/docs' : '/openapi.json'} describes the API`;
 
   const app = new Koa<RequestState>();
@@ -105,8 +106,7 @@ export function api(options: ApiOptions) {
   app.use(requestLog(log, false, observer));
   app.use(errors);
   app.use(refuseMalformed);
-  if (corsOrigins.length > 0)
-    app.use(cors(corsOrigins, [...new Set(['GET', ...operations.map(({ method }) => method)])]));
+  if (corsOrigins.length > 0) app.use(cors(corsOrigins, methods));
   app.use(router.routes());
   app.use(refuseUnknown(paths, help));
 

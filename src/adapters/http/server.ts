@@ -62,24 +62,22 @@ export async function serve(
   reusePort = false,
 ): Promise<HttpServer> {
   const { responseTimeout, maxConnections, ...nodeLimits } = { ...serverLimits, ...limits };
-  const { add, handle, fail, inProgress, close, closed } = connections(app.callback(), (error, socket) =>
-    refuse(error, socket, log, observer),
-  );
+  const open = connections(app.callback(), (error, socket) => refuse(error, socket, log, observer));
   // Joined, duplicates of a singleton header fail the checks of its value; otherwise Node would use the first value.
   const options = { ...nodeLimits, requireHostHeader: false, joinDuplicateHeaders: true };
-  const server = createServer(options, handle);
+  const server = createServer(options, open.handle);
   // These go to the app, too, so that 100 Continue is sent after the token check, and others get an Error body.
-  server.on('checkContinue', handle);
-  server.on('checkExpectation', handle);
-  server.on('clientError', (error, socket) => fail(error, socket as Socket));
+  server.on('checkContinue', open.handle);
+  server.on('checkExpectation', open.handle);
+  server.on('clientError', (error, socket) => open.fail(error, socket as Socket));
   // Node drops headers beyond this count: one more than is allowed shows that there are too many.
   server.maxHeadersCount = MAX_HEADERS + 1;
   respondToHalfClosed(server);
-  server.on('connection', add);
+  server.on('connection', open.add);
   server.on('connection', connectionLimit(maxConnections, log));
   // Requests that the app still works on have deadlines of their own, but a list waits for its client.
   server.setTimeout(responseTimeout, (socket) => {
-    const response = inProgress(socket);
+    const response = open.inProgress(socket);
     if (response?.writableEnded !== false || response.writableNeedDrain) socket.destroy();
   });
   server.listen({ port, host, reusePort });
@@ -88,7 +86,7 @@ export async function serve(
   return {
     url: urlOf(server),
     async close(timeout, acceptFor = 0) {
-      close();
+      open.endAfterResponses();
       const deadline = setTimeout(() => server.closeAllConnections(), timeout);
       if (acceptFor > 0) await delay(acceptFor);
       const stopped = once(server, 'close');
@@ -96,7 +94,7 @@ export async function serve(
       await stopped;
       clearTimeout(deadline);
       // The server counts a connection as closed once it is destroyed; its responses, and so their log lines, follow.
-      await closed();
+      await open.allClosed();
     },
   };
 }

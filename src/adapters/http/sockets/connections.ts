@@ -5,7 +5,7 @@ import { type ParserError, refusalOf } from './parser-refusals.ts';
 interface Connection {
   /** The newest response; undefined once it is sent and its request has come whole. */
   response: ServerResponse | undefined;
-  /** Whether the response in progress is the last. */
+  /** Whether nothing more is read: the response in progress is the last, or the last one was a refusal by the parser. */
   isEnding: boolean;
 }
 
@@ -22,7 +22,7 @@ export function connections(
   refuse: (error: ParserError, socket: Socket) => void,
 ) {
   const open = new Map<Socket, Connection>();
-  let isClosing = false;
+  let isStopping = false;
 
   return {
     /** A connection has opened. */
@@ -46,7 +46,7 @@ export function connections(
         if (request.complete) connection.response = undefined;
       });
       // Node's parser discards the bytes that follow an offered upgrade in the same read.
-      if (isClosing || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
+      if (isStopping || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
       handle(request, response);
     },
 
@@ -58,8 +58,10 @@ export function connections(
       const isUnread = response?.req.complete === false;
       // The client has left, or the request had its response before its body came.
       if (error.code === 'ECONNRESET' || !socket.writable || (isUnread && response.closed)) socket.destroy();
-      else if (response === undefined || response.closed) refuse(error, socket);
-      else {
+      else if (response === undefined || response.closed) {
+        connection.isEnding = true;
+        refuse(error, socket);
+      } else {
         endAfter(connection, response);
         // For the middleware, which may wait for the body. If the request has begun without it, its response goes on.
         if (isUnread) response.req.emit('error', refusalOf(error));
@@ -73,15 +75,15 @@ export function connections(
     },
 
     /** From now on, each response closes its connection. */
-    close(): void {
-      isClosing = true;
+    endAfterResponses(): void {
+      isStopping = true;
       for (const { response } of open.values()) {
         if (response?.headersSent === false) response.setHeader('Connection', 'close');
       }
     },
 
     /** Resolves when all connections have closed. */
-    async closed(): Promise<void> {
+    async allClosed(): Promise<void> {
       await Promise.all([...open.keys()].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
     },
   };

@@ -1,7 +1,10 @@
 import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 
-/* Undocumented parts of Node's HTTP server, which no public interface replaces. server.test.ts fails without them. */
+/*
+ * Undocumented parts of Node's HTTP server, which no public interface replaces. server.test.ts and
+ * connections.test.ts fail without them.
+ */
 
 /** A client that has closed its side after its request still gets its response, which Node would drop. */
 export function respondToHalfClosed(server: Server): void {
