@@ -38,13 +38,14 @@ beforeEach(async () => {
       const failure = failures.shift();
       return failure === undefined ? operation()(...args) : Promise.reject(failure);
     };
-  const { add, find, scan, readChanges } = {
+  const { add, write, find, scan, readChanges } = {
     add: orFail(() => plants.add),
+    write: orFail(() => plants.write),
     find: orFail(() => plants.find),
     scan: orFail(() => plants.scan),
     readChanges: orFail(() => plants.readChanges),
   };
-  server = await startApiServer({ plants: { ...plants, add, find, scan, readChanges } });
+  server = await startApiServer({ plants: { ...plants, add, write, find, scan, readChanges } });
   folder = await temporaryFolder();
 });
 
