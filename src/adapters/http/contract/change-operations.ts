@@ -5,7 +5,7 @@ import { noBody, type Operation, operation } from './operation.ts';
 import { decimal, type Parameter } from './parameters.ts';
 import { changesResponse } from './responses.ts';
 
-const tag = { name: 'Plants over time', description: 'What happens to them, for consumers that follow it.' };
+const group = { name: 'Plants over time', description: 'What happens to them, for consumers that follow it.' };
 
 const DEFAULT_LIMIT = 100;
 
@@ -33,7 +33,7 @@ export function changeOperations({ readChanges }: Pick<UseCases, 'readChanges'>)
       method: 'GET',
       path: '/changes',
       permission: 'read',
-      tag,
+      group,
       summary: 'Follow the changes',
       description:
         'The newest state of each plant that was created, changed or deleted after a position, from the first one on ' +

@@ -10,7 +10,7 @@ import { ImportResult } from '../../../wire/schemas.ts';
 import { errorKinds, HttpError } from '../http-errors.ts';
 import { type Operation, operation } from './operation.ts';
 import { choice, flag, type Parameter } from './parameters.ts';
-import { idParameter, plantsTag } from './plant-operations.ts';
+import { idParameter, plantsGroup } from './plant-operations.ts';
 import { CSV_TYPE, jsonResponse } from './responses.ts';
 
 /** As bytes, which the format says to generators of clients: how they are read depends on the query. */
@@ -75,7 +75,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
     method: 'POST',
     path: '/import',
     permission: 'create',
-    tag: plantsTag,
+    group: plantsGroup,
     summary: 'Import a list of plants',
     description:
       `Up to ${MAX_RECORDS} plants in one request, as if each was sent alone, in order. 200 says what became of them, ` +

@@ -8,7 +8,7 @@ import { PlantList } from '../../../wire/schemas.ts';
 import { HttpError } from '../http-errors.ts';
 import { noBody, type Operation, operation } from './operation.ts';
 import { choice, decimal, type Parameter } from './parameters.ts';
-import { idParameter, plantsTag } from './plant-operations.ts';
+import { idParameter, plantsGroup } from './plant-operations.ts';
 import { CSV_TYPE, JSON_TYPE, listResponse } from './responses.ts';
 
 const afterId: Parameter<bigint> = {
@@ -91,7 +91,7 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Ope
     method: 'GET',
     path: '/plants',
     permission: 'read',
-    tag: plantsTag,
+    group: plantsGroup,
     summary: 'List plants',
     description:
       'In ascending order of id, or descending with `order=desc`. With a `limit` of up to 1000, the header `Link` has the next page. More are sent ' +

@@ -9,15 +9,15 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
   const paths: Record<string, Record<string, object>> = {};
   const schemas: Record<string, object> = {};
   const responses: Record<string, object> = {};
-  const tags = new Set<Operation['tag']>();
+  const tags = new Set<Operation['group']>();
   for (const operation of operations) {
-    const { method, path, operationId, tag, summary, description, requestContent, response } = operation;
-    tags.add(tag);
+    const { method, path, operationId, group, summary, description, requestContent, response } = operation;
+    tags.add(group);
     paths[path] = {
       ...paths[path],
       [method.toLowerCase()]: {
         operationId,
-        tags: [tag.name],
+        tags: [group.name],
         summary,
         description,
         ...parametersOf(operation),

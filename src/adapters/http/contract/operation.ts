@@ -15,8 +15,8 @@ interface Description<Path extends Parameters = Parameters, Query extends Parame
   /** With its parameters in braces, as in `/plants/{id}`. */
   readonly path: string;
   readonly permission: Permission;
-  /** Its group in the documentation. */
-  readonly tag: { readonly name: string; readonly description: string };
+  /** Where the documentation has it: a tag of OpenAPI. */
+  readonly group: { readonly name: string; readonly description: string };
   readonly summary: string;
   readonly description: string;
   readonly parameters?: Path;

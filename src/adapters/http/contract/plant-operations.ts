@@ -8,9 +8,9 @@ import { ChangedPlant, NewPlant, Plant, PlantId, sameIdRule } from '../../../wir
 import { etagOf, type Preconditions } from './etag.ts';
 import { jsonBody, noBody, type Operation, operation } from './operation.ts';
 import type { Parameter } from './parameters.ts';
-import { emptyResponse, jsonResponse, taggedResponse } from './responses.ts';
+import { emptyResponse, jsonResponse, jsonWithETag } from './responses.ts';
 
-export const plantsTag = { name: 'Plants', description: 'What the store keeps.' };
+export const plantsGroup = { name: 'Plants', description: 'What the store keeps.' };
 
 /** An id in a path or a query. */
 export const idParameter = { mustBe: plantIdRule, schema: PlantId, parse: parsePlantId };
@@ -26,7 +26,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       method: 'POST',
       path: '/plants',
       permission: 'create',
-      tag: plantsTag,
+      group: plantsGroup,
       summary: 'Create a plant',
       description:
         'The same record sent again gets 200 again and changes nothing. Unknown members are ignored. The client chooses ' +
@@ -42,13 +42,13 @@ export function plantOperations(cases: UseCases): Operation[] {
       method: 'GET',
       path: '/plants/{id}',
       permission: 'read',
-      tag: plantsTag,
+      group: plantsGroup,
       summary: 'Read a plant',
       description: 'The whole record, as it was sent to create it.',
       parameters: { id: plantId },
       query: {},
       body: noBody,
-      response: taggedResponse(NewPlant, true),
+      response: jsonWithETag(NewPlant, true),
       errors: ['plant_not_found', 'plant_deleted'],
       handle: ({ path: { id } }) => findPlant(id),
     }),
@@ -57,7 +57,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       method: 'PUT',
       path: '/plants/{id}',
       permission: 'change',
-      tag: plantsTag,
+      group: plantsGroup,
       summary: 'Change a plant',
       description:
         'Replaces the name and the tag of a plant that exists; without `tag` it has none then. So a member that ' +
@@ -67,7 +67,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       query: {},
       isConditional: true,
       body: jsonBody(ChangedPlant),
-      response: taggedResponse(NewPlant),
+      response: jsonWithETag(NewPlant),
       errors: ['plant_not_found', 'plant_deleted', 'plant_differs'],
       async handle({ path: { id }, body, preconditions }) {
         const wanted = { ...body, id };
@@ -91,7 +91,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       method: 'DELETE',
       path: '/plants/{id}',
       permission: 'change',
-      tag: plantsTag,
+      group: plantsGroup,
       summary: 'Delete a plant',
       description:
         'Its id stays taken, so that a late retry of its creation cannot bring it back. Deleting it again answers ' +

@@ -42,7 +42,7 @@ export function jsonResponse<Schema extends TObject>(schema: Schema): ResponseKi
 const ETAG = 'identifies this version of the record; send it as If-Match to change or delete no other';
 
 /** A JSON value with its ETag. @param isCacheable whether a client may keep it as long as its ETag is the same */
-export function taggedResponse<Schema extends TObject>(
+export function jsonWithETag<Schema extends TObject>(
   schema: Schema,
   isCacheable = false,
 ): ResponseKind<Static<Schema>> {
