@@ -28,10 +28,25 @@ export default {
       comment:
         'Libraries, the adapter itself and what is further inside; neither another adapter nor what plugs it in.',
       severity: 'error',
-      from: { path: '^src/adapters/([^/]+)/' },
+      from: { path: '^src/adapters/([^/]+)/', pathNot: inside('adapters/sqlite') },
       to: {
         path: '^(src|migrations)/',
         pathNot: ['^src/adapters/$1/', inside('application'), inside('domain'), inside('wire')],
+      },
+    },
+    {
+      name: 'sqlite-shares-the-feed-with-postgres',
+      comment: 'What knows no database: the cursors, the watch and the lock of the folder.',
+      severity: 'error',
+      from: { path: inside('adapters/sqlite') },
+      to: {
+        path: '^(src|migrations)/',
+        pathNot: [
+          inside('adapters/(sqlite|postgres/changes|postgres/webhooks|postgres/embedded)'),
+          '^src/adapters/postgres/(run|shared-run).ts$',
+          inside('application'),
+          inside('domain'),
+        ],
       },
     },
     {

@@ -1,0 +1,65 @@
+import type { Position } from '../../../application/ports.ts';
+import { type FeedEnd, type FeedState, LAST, START } from '../../postgres/changes/change-cursor.ts';
+import type { FeedPart, FeedReader, FeedRow } from '../../postgres/changes/feed-reader.ts';
+import { statement } from '../file/connection.ts';
+import type { DatabaseFile } from '../file/database-file.ts';
+import { octetsOf, type PlantRow, READ_TEXT, storedIn } from '../plants/columns.ts';
+
+type ChangedRow = PlantRow & { readonly changed: bigint };
+
+interface StateRow extends FeedState {
+  /** The last row; null if there is none. */
+  readonly changed: bigint | null;
+  readonly id: bigint | null;
+}
+
+/** The state of the feed and its last row. */
+const STATE = `select store as epoch, purged_changed, purged_id, changed, id,
+    1 + max(purged_changed, coalesce(changed, 0)) as next
+  from change_feed left join (select changed, id from plants order by changed desc limit 1)`;
+
+/** Reads the rows in the order of their last changes. */
+export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): FeedReader {
+  const state = statement<StateRow>(sql, STATE);
+  const rows = statement<ChangedRow>(
+    sql,
+    `select id, name, tag, deleted, changed from plants
+     where (changed, id) > (?, ?) and (changed, id) <= (?, ?) order by changed limit ?`,
+  );
+  const begin = statement(sql, 'begin');
+  const commit = statement(sql, 'commit');
+
+  /** In one snapshot: a purge by another process between two statements would hide a deletion. */
+  function inSnapshot<T>(work: () => T): T {
+    begin.run();
+    try {
+      return work();
+    } finally {
+      commit.run();
+    }
+  }
+
+  function endNow(): FeedEnd {
+    const { changed, id, ...feed } = state.get() as StateRow;
+    const position = changed === null || id === null ? START : { changed, id };
+    return { ...feed, position };
+  }
+
+  function rowsBetween(after: Position, until: Position, count: number): FeedRow[] {
+    const part: FeedRow[] = [];
+    let size = 0;
+    for (const row of rows.iterate(after.changed, after.id, until.changed, until.id, count)) {
+      const stored = storedIn(row);
+      size += octetsOf(stored);
+      if (part.length > 0 && size > READ_TEXT && stored !== 'deleted') break;
+      part.push({ changed: row.changed, id: row.id, stored });
+    }
+    return part;
+  }
+
+  return {
+    part: (after, count, until = LAST) =>
+      read((): FeedPart => inSnapshot(() => ({ end: endNow(), rows: rowsBetween(after, until, count) }))),
+    end: () => read(endNow),
+  };
+}

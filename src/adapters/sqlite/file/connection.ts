@@ -1,0 +1,40 @@
+import { DatabaseSync } from 'node:sqlite';
+
+/** Milliseconds for which a statement waits for the lock of another process. The service sets it to 0 once it is open. */
+const BUSY_TIMEOUT = 30_000;
+
+/**
+ * Opens a file as every connection of this program must: what is committed is synced, and SQLite makes no checkpoint of its
+ * own but at the end of the last connection.
+ */
+export function openConnection(path: string | URL, readOnly = false): DatabaseSync {
+  const sql = new DatabaseSync(path, { readOnly, timeout: BUSY_TIMEOUT, readBigInts: true });
+  try {
+    sql.exec('pragma wal_autocheckpoint = 0; pragma synchronous = full; pragma temp_store = memory');
+    if (!readOnly)
+      sql.exec('pragma journal_mode = wal; pragma journal_size_limit = 16777216; pragma cache_size = -16000');
+    sql.function('folded', { deterministic: true }, (text) => folded(String(text)));
+    return sql;
+  } catch (error) {
+    sql.close();
+    throw error;
+  }
+}
+
+/** A text as a search compares it: letters in either case and composed in either way are the same. */
+export function folded(text: string): string {
+  return text.toLowerCase().normalize('NFC');
+}
+
+/** A statement whose rows have this type. */
+export function statement<Row>(sql: DatabaseSync, text: string) {
+  const prepared = sql.prepare(text);
+  type Values = (string | bigint | number | null)[];
+  return {
+    get: (...values: Values) => prepared.get(...values) as unknown as Row | undefined,
+    all: (...values: Values) => prepared.all(...values) as unknown as Row[],
+    iterate: (...values: Values) => prepared.iterate(...values) as unknown as Iterable<Row>,
+    /** @returns how many rows it has changed */
+    run: (...values: Values) => Number(prepared.run(...values).changes),
+  };
+}

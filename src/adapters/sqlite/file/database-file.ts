@@ -1,0 +1,153 @@
+import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { makeWritable } from '../../postgres/embedded/data-folder.ts';
+import { LOCKED_FILE, lockFolder, lostFileCheck } from '../../postgres/embedded/folder-lock.ts';
+import { checkpoints } from './checkpoints.ts';
+import { openConnection } from './connection.ts';
+import { diskWarning, syncPath } from './disk.ts';
+import { FileError, problemOf } from './failures.ts';
+import { writeGroups } from './groups.ts';
+import { recentFailure } from './recent-failure.ts';
+import { applySchema, requireVersion } from './schema.ts';
+import { readSlices } from './slices.ts';
+
+export const FILE = 'plants.db';
+
+/** The folder of version 1.0.0's embedded database, PGlite. */
+const FORMER = 'postgres';
+
+/** An open database. */
+export type DatabaseFile = ReturnType<typeof openFile>;
+
+interface OpenOptions {
+  /** Milliseconds until work is given up that has no time of its own. */
+  readonly timeout: number;
+  /** Called with what people should know. */
+  readonly say: (text: string) => void;
+  /** Ends the process once the responses have left that say so. */
+  readonly end: (reason: string) => void;
+}
+
+/**
+ * Opens the database in a folder for the service: locks the folder, creates the file on first use, brings its schema up to
+ * date and writes what earlier processes have left in the WAL.
+ *
+ * @throws FileError, saying what to do, if it cannot be used
+ */
+export async function openDatabaseFile(dataDir: string, options: OpenOptions): Promise<DatabaseFile> {
+  await makeWritable(dataDir);
+  const warning = diskWarning(dataDir);
+  if (warning !== undefined) options.say(`Warning: ${warning}`);
+  const path = join(dataDir, FILE);
+  refuseFormer(dataDir, path);
+  const traces = existsSync(path)
+    ? []
+    : [LOCKED_FILE, 'access-token'].filter((name) => existsSync(join(dataDir, name)));
+  if (traces.length > 0) {
+    options.say(
+      `Warning: ${dataDir} was in use before, since it has ${traces.join(' and ')}, but its database is gone, so an ` +
+        `EMPTY one is created. If there were plants, stop this and put ${FILE} from a backup there.`,
+    );
+  }
+  const unlock = lockFolder(dataDir);
+  try {
+    return openFile(dataDir, path, unlock, options);
+  } catch (error) {
+    unlock();
+    throw new FileError(problemOf(error) ?? `${path}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function openFile(dataDir: string, path: string, unlock: () => void, { timeout, say, end }: OpenOptions) {
+  const sql = openSynced(dataDir, path);
+  const lostFile = lostFileCheck([LOCKED_FILE, FILE, `${FILE}-wal`, `${FILE}-shm`].map((name) => join(dataDir, name)));
+  const failure = recentFailure();
+  let lost: FileError | undefined;
+
+  function check(): void {
+    if (lost !== undefined) throw lost;
+    const missing = lostFile();
+    // What is committed to a deleted file would be gone, and another process may use one that replaced it.
+    if (missing !== undefined) {
+      throw new FileError(
+        `${missing} was deleted or replaced while the database was open, so nothing is written any more: ` +
+          'restore DATA_DIR from a backup if it is gone, and restart the service',
+      );
+    }
+  }
+
+  function onLostSync(error: unknown): void {
+    if (lost !== undefined) return;
+    const reason = `the disk of ${path} has failed (${(error as Error).message}): it may have lost what was written last`;
+    lost = new FileError(reason, { cause: error });
+    end(`${reason}. Plant Store ends: what it has confirmed is written again at its next start.`);
+  }
+
+  const checkpoint = checkpoints(sql, onLostSync, failure.note);
+  const { write, waiting } = writeGroups(sql, {
+    timeout,
+    check,
+    onEnd: checkpoint.note,
+    onFailure: failure.note,
+    onLostSync,
+  });
+
+  return {
+    sql,
+    write,
+    waiting,
+    read: readSlices(timeout, check, failure.note),
+    /** What has failed lately, in words, and how often the disk was full. */
+    failure,
+    walSize: checkpoint.behind,
+    /** @throws FileError if nothing can be written, which only a commit with content would show */
+    requireWritable(): void {
+      check();
+      for (const name of [path, `${path}-wal`]) accessSync(name, constants.W_OK);
+    },
+    description: `the embedded database in ${resolve(dataDir)}`,
+    close(): void {
+      try {
+        // Otherwise SQLite would write into a file that has been replaced.
+        if (lost === undefined && lostFile() === undefined) {
+          sql.exec('pragma wal_checkpoint(truncate)');
+          sql.close();
+        }
+      } catch (error) {
+        say(`Warning: ${problemOf(error) ?? (error as Error).message}. The next start writes what is in ${path}-wal.`);
+      } finally {
+        unlock();
+      }
+    },
+  };
+}
+
+/** Opens the file so that everything in it is on the disk. */
+function openSynced(dataDir: string, path: string): DatabaseSync {
+  // SQLite's own files get the same mode. It syncs the folder only with the WAL.
+  closeSync(openSync(path, constants.O_CREAT | constants.O_RDWR, 0o600));
+  // A backup or a killed process may have left them in the kernel's memory only.
+  for (const each of [path, `${path}-wal`, dataDir]) syncPath(each);
+  const sql = openConnection(path);
+  try {
+    requireVersion(sql, path);
+    applySchema(sql);
+    const { busy } = sql.prepare('pragma wal_checkpoint(truncate)').get() as { busy: bigint };
+    if (busy > 0n) throw new FileError(`a command has ${path} open: start the service once it has ended`);
+    sql.exec('pragma busy_timeout = 0');
+    return sql;
+  } catch (error) {
+    sql.close();
+    throw error;
+  }
+}
+
+/** @throws FileError if the folder has only a database of version 1.0.0 */
+function refuseFormer(dataDir: string, path: string): void {
+  if (existsSync(path) || !existsSync(join(dataDir, FORMER))) return;
+  throw new FileError(
+    `${dataDir} has a database of version 1.0.0 (${FORMER}), and none of this version: start version 1.0.0 on it, ` +
+      'download all plants as NDJSON, start this version with another DATA_DIR, and import them (docs/upgrading.md)',
+  );
+}

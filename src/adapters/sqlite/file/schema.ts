@@ -1,0 +1,77 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { FileError } from './failures.ts';
+
+/** What the positions of a feed belong to: 32 hexadecimal digits, at random. */
+export const NEW_IDENTITY = 'lower(hex(randomblob(16)))';
+
+/**
+ * What each version of the schema adds to the one before, by `user_version`. A deleted plant stays as a row without
+ * content; `changed` grows with each row that is written, so that the rows in its order are the feed of changes. Times are
+ * milliseconds since 1970.
+ */
+const STEPS: readonly string[] = [
+  `create table plants (
+     id integer primary key,
+     name text not null,
+     tag text,
+     deleted integer,
+     changed integer not null
+   ) strict;
+   create unique index plants_by_change on plants (changed);
+   create index plants_by_tag on plants (tag) where tag is not null;
+   create table change_feed (
+     single integer primary key check (single = 1),
+     store text not null,
+     purged_changed integer not null default 0,
+     purged_id integer not null default 0
+   ) strict;
+   insert into change_feed (single, store) values (1, ${NEW_IDENTITY});
+   create table webhooks (
+     endpoint text primary key,
+     changed integer not null,
+     id integer not null,
+     holder text,
+     expires integer not null default 0,
+     failures integer not null default 0,
+     failing_since integer,
+     failing_changed integer,
+     failing_id integer,
+     reason text,
+     retry_at integer not null default 0,
+     parked integer not null default 0
+   ) strict;`,
+];
+
+/** @throws FileError if a newer version of this program has written the file, or none has, in a command */
+export function requireVersion(sql: DatabaseSync, path: string): void {
+  const version = versionOf(sql);
+  if (version > STEPS.length) {
+    throw new FileError(
+      `${path} belongs to a newer Plant Store (its schema is ${version}, this one knows ${STEPS.length}): ` +
+        'run that version, or restore the backup from before the upgrade',
+    );
+  }
+}
+
+/** The same for commands, which change no schema. */
+export function requireCurrentVersion(sql: DatabaseSync, path: string): void {
+  requireVersion(sql, path);
+  if (versionOf(sql) < STEPS.length) {
+    throw new FileError(`${path} has not been brought up to this version: npm run migrate does that, and npm start`);
+  }
+}
+
+/** Applies what is missing, each step in a transaction. @returns the versions that were applied */
+export function applySchema(sql: DatabaseSync): number[] {
+  const first = versionOf(sql) + 1;
+  const missing = STEPS.slice(first - 1).map((step, index) => ({ step, version: first + index }));
+  for (const { step, version } of missing) {
+    sql.exec(`begin immediate; ${step} pragma user_version = ${version}; commit`);
+  }
+  return missing.map(({ version }) => version);
+}
+
+function versionOf(sql: DatabaseSync): number {
+  const { user_version } = sql.prepare('pragma user_version').get() as { user_version: bigint };
+  return Number(user_version);
+}

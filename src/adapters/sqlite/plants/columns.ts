@@ -1,0 +1,24 @@
+import type { NewPlant } from '../../../domain/plant.ts';
+
+/** A plant or a deleted one. */
+export interface PlantRow {
+  readonly id: bigint;
+  readonly name: string;
+  readonly tag: string | null;
+  /** When it was deleted. */
+  readonly deleted: bigint | null;
+}
+
+/** What a row stands for. */
+export function storedIn({ id, name, tag, deleted }: PlantRow): NewPlant | 'deleted' {
+  if (deleted !== null) return 'deleted';
+  return tag === null ? { id, name } : { id, name, tag };
+}
+
+/** Octets of text that one read returns, unless a single plant has more. */
+export const READ_TEXT = 1024 ** 2;
+
+/** The octets of the texts of a plant. */
+export function octetsOf(stored: NewPlant | 'deleted' | undefined): number {
+  return typeof stored === 'object' ? Buffer.byteLength(stored.name) + Buffer.byteLength(stored.tag ?? '') : 0;
+}

@@ -1,0 +1,94 @@
+import type { PlantBatch, PlantRange, PlantStore } from '../../../application/ports.ts';
+import type { NewPlant } from '../../../domain/plant.ts';
+import { folded, statement } from '../file/connection.ts';
+import type { DatabaseFile } from '../file/database-file.ts';
+import { octetsOf, type PlantRow, READ_TEXT, storedIn } from './columns.ts';
+
+/** Rows that one read passes over, deleted ones for example. */
+const PASSED_OVER = 5_000;
+
+/** Rows that one read of a search compares, which takes some milliseconds. */
+const SEARCHED = 2_000;
+
+/** Octets of a name that SQLite compares together with others; larger ones are compared one by one, up to READ_TEXT. */
+const SMALL = 512;
+
+interface FoundRow extends PlantRow {
+  /** Whether the name has the text; null if it is large. */
+  readonly isFound: bigint | null;
+}
+
+/** Reads ranges of plants in the order of their ids. */
+export function plantScanner({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): PlantStore['scan'] {
+  const statements = new Map<string, ReturnType<typeof scanStatements>>();
+
+  function statementsFor({ order = 'asc', tag }: PlantRange) {
+    const key = `${order} ${tag !== undefined}`;
+    const found = statements.get(key) ?? scanStatements(sql, order, tag !== undefined);
+    statements.set(key, found);
+    return found;
+  }
+
+  return (range, count) => {
+    const { page, search } = statementsFor(range);
+    return read(() => (range.name === undefined ? page(range, count) : search({ ...range, name: range.name }, count)));
+  };
+}
+
+function scanStatements(sql: DatabaseFile['sql'], order: 'asc' | 'desc', isTagged: boolean) {
+  const from = `from plants where id between ? and ? ${isTagged ? 'and tag = ?' : ''}`;
+  const byId = `order by id ${order}`;
+  const rows = statement<PlantRow>(sql, `select id, name, tag, deleted ${from} ${byId}`);
+  const nth = statement<{ id: bigint }>(sql, `select id ${from} ${byId} limit 1 offset ${SEARCHED - 1}`);
+  // Most names are ASCII, which SQLite folds faster than a function of ours.
+  const matches = statement<FoundRow>(
+    sql,
+    `select *, case when octet_length(name) <= ${SMALL} then true end as isFound from (
+       select id, name, tag, deleted ${from} and deleted is null) where octet_length(name) > ${SMALL} or instr(
+         case when octet_length(name) = length(name) then lower(name) else folded(name) end, ?) > 0 ${byId}`,
+  );
+  const valuesOf = ({ from, to, tag }: PlantRange) => (tag === undefined ? [from, to] : [from, to, tag]);
+
+  return {
+    page(range: PlantRange, count: number): PlantBatch {
+      return collect(rows.iterate(...valuesOf(range)), count, (row) => row.deleted === null, undefined);
+    },
+    search(range: PlantRange & { readonly name: string }, count: number): PlantBatch {
+      const end = nth.get(...valuesOf(range))?.id;
+      const part = order === 'asc' ? { ...range, to: end ?? range.to } : { ...range, from: end ?? range.from };
+      const text = folded(range.name);
+      const isFound = ({ isFound, name }: FoundRow) => isFound !== null || folded(name).includes(text);
+      return collect(matches.iterate(...valuesOf(part), text), count, isFound, end);
+    },
+  };
+}
+
+/**
+ * Collects plants until there are enough, or enough has been looked at.
+ *
+ * @param end the last id that was looked at if all rows are read; undefined if the range ends there
+ */
+function collect<Row extends PlantRow>(
+  rows: Iterable<Row>,
+  count: number,
+  isWanted: (row: Row) => boolean,
+  end: bigint | undefined,
+): PlantBatch {
+  const plants: NewPlant[] = [];
+  let lastId: bigint | undefined;
+  let lookedAt = 0;
+  let size = 0;
+  for (const row of rows) {
+    const stored = storedIn(row);
+    size += octetsOf(stored);
+    const isFull = (lookedAt > 0 && size > READ_TEXT) || lookedAt >= PASSED_OVER;
+    if (isFull) return { plants, lastId, isLast: false };
+    if (stored !== 'deleted' && isWanted(row)) {
+      if (plants.length === count) return { plants, lastId, isLast: false };
+      plants.push(stored);
+    }
+    lastId = row.id;
+    lookedAt++;
+  }
+  return { plants, lastId: end ?? lastId, isLast: end === undefined };
+}

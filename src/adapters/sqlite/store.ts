@@ -1,0 +1,27 @@
+import type { ChangeFeed, PlantStore } from '../../application/ports.ts';
+import type { ReadEntries } from '../../application/webhooks/ports.ts';
+import { changeFeed } from '../postgres/changes/change-feed.ts';
+import type { Run } from '../postgres/run.ts';
+import { webhookEntries } from '../postgres/webhooks/webhook-entries.ts';
+import { feedReader } from './changes/feed-reader.ts';
+import type { DatabaseFile } from './file/database-file.ts';
+import { plantFinder } from './plants/find.ts';
+import { plantScanner } from './plants/scan.ts';
+import { plantWriter } from './plants/write.ts';
+
+/** The file itself repeats what another process has kept it from. */
+const run: Run = (_lane, work) => work();
+
+/** Plants in a file of SQLite. */
+export function sqliteStore(file: DatabaseFile): PlantStore & ChangeFeed & ReadEntries & { stopWaiting(): void } {
+  const reader = feedReader(file);
+  const feed = changeFeed(reader, run);
+  return {
+    write: plantWriter(file, feed.announce),
+    find: plantFinder(file),
+    scan: plantScanner(file),
+    readChanges: feed.readChanges,
+    ...webhookEntries(reader, run, feed.awaitEntries),
+    stopWaiting: feed.stopWaiting,
+  };
+}
