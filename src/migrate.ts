@@ -28,6 +28,8 @@ DATA_DIR.
 
 Exit codes: 0 done; 1 it did not begin, or could not go on.`;
 
+const RENEWED = 'the feed of changes has a new identity: its consumers start again';
+
 await runCommand('migrate', USAGE, migrationArguments, run);
 
 function migrationArguments(args: readonly string[]) {
@@ -42,6 +44,7 @@ function migrationArguments(args: readonly string[]) {
 /** @returns the exit code */
 async function run({ command, deletePlants }: ReturnType<typeof migrationArguments>): Promise<number> {
   const config = readDatabaseConfig();
+  if (config.kind === 'sqlite') return runOnFile(command, config.dataDir);
   if (config.kind === 'embedded' && command !== 'up') await requireEmbeddedDatabase(config.dataDir);
   const database =
     config.kind === 'postgres'
@@ -63,6 +66,18 @@ async function run({ command, deletePlants }: ReturnType<typeof migrationArgumen
   }
 }
 
+/** The service applies the schema of a file at its start. */
+async function runOnFile(command: string, dataDir: string): Promise<number> {
+  const { withDatabaseFile } = await import('./adapters/sqlite/command-file.ts');
+  const { renewFeed } = await import('./adapters/sqlite/changes/feed-identity.ts');
+  if (command === 'down') throw new Error('down is for Postgres: for the embedded database, restore a backup');
+  return withDatabaseFile(dataDir, command !== 'renew-feed', async (file) => {
+    if (command === 'renew-feed') await renewFeed(file);
+    console.log(command === 'renew-feed' ? RENEWED : 'nothing to do');
+    return 0;
+  });
+}
+
 function report(names: readonly string[], done: string): void {
   console.log(names.length === 0 ? 'nothing to do' : names.map((name) => `${name}: ${done}`).join('\n'));
 }
@@ -77,7 +92,7 @@ function reportGrants(statements: readonly string[]): void {
 async function renew(database: Database): Promise<void> {
   await requireMigrations(database);
   await renewFeed(database);
-  console.log('the feed of changes has a new identity: its consumers start again');
+  console.log(RENEWED);
 }
 
 async function reportStatus(database: Database): Promise<void> {

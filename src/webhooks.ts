@@ -55,11 +55,12 @@ function changeIn(args: string[]): Change | undefined {
 
 /** @returns the exit code */
 function run(change: Change | undefined): Promise<number> {
-  return withStore(readDatabaseConfig(), async ({ webhooks }) => {
+  const work = async ({ webhooks }: { readonly webhooks: ReturnType<typeof webhookEndpoints> }) => {
     const states = await webhooks.states();
     console.log(change === undefined ? described(states) : await apply(change, states, webhooks));
     return 0;
-  });
+  };
+  return withStore(readDatabaseConfig(), work, change === undefined);
 }
 
 /** @returns what was done. @throws Error, saying why nothing was */

@@ -10,6 +10,12 @@ import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoint
 import type { DatabaseConfig } from '../config/config.ts';
 import { PlantStoreError } from '../domain/errors.ts';
 
+/** What commands do to a database. */
+interface CommandStore {
+  readonly purge: ReturnType<typeof plantPurge>;
+  readonly webhooks: ReturnType<typeof webhookEndpoints>;
+}
+
 /** Milliseconds; longer than the service's defaults, since no client waits here. */
 const DATABASE_TIMEOUTS = { statementTimeout: 10_000 };
 const STORE_TIMEOUT = 60_000;
@@ -17,12 +23,15 @@ const STORE_TIMEOUT = 60_000;
 /**
  * Opens a database for a command that works without the service, and closes it once the command has done its work.
  *
+ * @param isReadOnly whether the work only reads
  * @throws Error, saying what to do, if the database cannot be used
  */
 export async function withStore<Result>(
   config: DatabaseConfig,
-  work: (store: ReturnType<typeof storeOn>) => Promise<Result>,
+  work: (store: CommandStore) => Promise<Result>,
+  isReadOnly = false,
 ): Promise<Result> {
+  if (config.kind === 'sqlite') return withSqlite(config.dataDir, isReadOnly, work);
   // A mistyped DATA_DIR would otherwise be an empty store.
   if (config.kind === 'embedded') await requireEmbeddedDatabase(config.dataDir);
   const database =
@@ -43,10 +52,23 @@ export async function withStore<Result>(
   }
 }
 
-function storeOn(database: Database) {
+function storeOn(database: Database): CommandStore {
   const run = runner(database, { gate: () => undefined, timeout: STORE_TIMEOUT });
   return {
     purge: plantPurge(database, run),
     webhooks: webhookEndpoints(database, run),
   };
+}
+
+async function withSqlite<Result>(
+  dataDir: string,
+  isReadOnly: boolean,
+  work: (store: CommandStore) => Promise<Result>,
+) {
+  const { withDatabaseFile } = await import('../adapters/sqlite/command-file.ts');
+  const { plantPurge } = await import('../adapters/sqlite/changes/purge.ts');
+  const { webhookEndpoints } = await import('../adapters/sqlite/webhooks/endpoints.ts');
+  return withDatabaseFile(dataDir, isReadOnly, (file) =>
+    work({ purge: plantPurge(file), webhooks: webhookEndpoints(file) }),
+  );
 }

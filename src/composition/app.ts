@@ -1,21 +1,14 @@
 import { api } from '../adapters/http/app.ts';
 import { management, type ReadinessCheck } from '../adapters/http/management.ts';
 import { serve } from '../adapters/http/server.ts';
-import { fullDisk } from '../adapters/postgres/full-disk.ts';
-import { readiness } from '../adapters/postgres/readiness.ts';
-import { foreground, runner } from '../adapters/postgres/run.ts';
-import { transactionIdsLeft } from '../adapters/postgres/schema/dangers.ts';
-import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
-import { sharedRun } from '../adapters/postgres/shared-run.ts';
-import { postgresStore } from '../adapters/postgres/store.ts';
 import { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { batchedPlants } from '../application/batched-plants.ts';
 import { useCases } from '../application/use-cases.ts';
 import type { Config } from '../config/config.ts';
 import type { ProcessLog } from './log.ts';
-import { openDatabase } from './open-database.ts';
+import { openStore } from './open-store.ts';
 import { tokenVerifier } from './token-verifier.ts';
-import { webhooksOf } from './webhooks.ts';
+import { startWebhooks } from './webhooks.ts';
 
 /** A running service. */
 export interface App {
@@ -49,21 +42,10 @@ export async function startApp(config: Config, log: ProcessLog): Promise<App> {
 async function start(config: Config, { log, droppedLines }: ProcessLog, opened: AsyncDisposableStack): Promise<App> {
   const metrics = prometheusMetrics();
 
-  // Driven side: the database and its repository.
-  const database = await openDatabase(config.database, log);
-  opened.defer(() => database.close());
-  const disk = fullDisk();
-  const timeout = config.storeTimeout;
-  const schemaReady = migrationGate(database, log);
-  const webhooks = webhooksOf(config.webhooks, { database, schemaReady, log, metrics });
-  const run = runner(database, { gate: schemaReady, writeGate: webhooks.writeReady, timeout, onFailure: disk.note });
-  const store = postgresStore(database, { run, timeout, onInsert: metrics.inserted });
-  const plants = batchedPlants(store, {
-    maxItems: config.batchRows,
-    maxRunning: foreground(database),
-    timeout,
-    letRequestsArrive: database.letRequestsArrive,
-  });
+  // Driven side: the database.
+  const store = await openStore(config, { log, onInsert: metrics.inserted });
+  opened.defer(() => store.close());
+  const plants = batchedPlants(store, { ...store.batching, timeout: config.storeTimeout });
 
   // Readiness: whether the service should receive requests.
   let state: 'starting' | 'serving' | 'shutting down' = 'starting';
@@ -72,11 +54,10 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
     if (state !== 'serving') throw new Error(state);
     return undefined;
   };
-  const ready = readiness(database, config.webhooks, { log, disk });
 
   // Driving side: the management server and the public API.
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
-  const stopWebhooks = await webhooks.start(store, run);
+  const stopWebhooks = await startWebhooks(config.webhooks, store, log, metrics);
   opened.defer(stopWebhooks);
   const { bodyLimit, limits, maxStreams, maxFollowers, maxConnections } = config;
   const { host, port, reusePort, baseUrl, corsOrigins, pages } = config.api;
@@ -98,15 +79,11 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
     waiting: plants.waiting,
     streams: app.streams,
     followers: app.followers,
-    connections: () => database.connectionUse?.() ?? {},
-    // A scrape does not wait for them for long, and the next one must not begin them again.
-    changesLag: sharedRun(store.changesLag),
-    transactionIdsLeft: sharedRun(() => run('reads', () => transactionIdsLeft(database))),
-    diskFailures: disk.failures,
+    ...store.measures,
     droppedLines,
   });
   const operators = config.management;
-  const managementApp = management({ service, database: ready }, metrics.text, operators.host, log);
+  const managementApp = management({ service, database: store.ready }, metrics.text, operators.host, log);
   const listening = serve(managementApp, operators.host, operators.port, log);
   const managementServer = await orPortProblem('MANAGEMENT_', operators.port, listening);
   opened.defer(() => managementServer.close(0));
@@ -118,9 +95,9 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
   return {
     apiUrl: apiServer.url,
     managementUrl: managementServer.url,
-    database: database.description,
+    database: store.description,
     ownToken,
-    ready,
+    ready: store.ready,
     close(milliseconds) {
       state = 'shutting down';
       // Sooner, a follower would come back at once for as long as connections are accepted.

@@ -6,8 +6,10 @@ import { migrateUp } from '../adapters/postgres/schema/migrator.ts';
 import type { DatabaseConfig } from '../config/config.ts';
 import { say } from '../process/say.ts';
 
+export type OpenedConfig = Exclude<DatabaseConfig, { readonly kind: 'sqlite' }>;
+
 /** Opens the configured database. It migrates the embedded one, since nobody else does. */
-export async function openDatabase(config: DatabaseConfig, log: Logger): Promise<Database> {
+export async function openDatabase(config: OpenedConfig, log: Logger): Promise<Database> {
   if (config.kind === 'postgres') return postgresServer(config, log);
   const database = await embeddedDatabase(config.dataDir, say);
   try {

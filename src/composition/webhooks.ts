@@ -1,28 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Database } from '../adapters/postgres/database.ts';
-import type { Run } from '../adapters/postgres/run.ts';
-import { sharedRun } from '../adapters/postgres/shared-run.ts';
-import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
-import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
-import {
-  MISSING_ROW,
-  registerEndpoints,
-  registrationGate,
-} from '../adapters/postgres/webhooks/webhook-registration.ts';
+import { MISSING_ROW } from '../adapters/postgres/webhooks/webhook-registration.ts';
 import type { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { type WebhookEndpoint, webhookSender } from '../adapters/webhooks/webhook-sender.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
-import type { DeliveryObserver, ReadEntries } from '../application/webhooks/ports.ts';
+import type { DeliveryObserver } from '../application/webhooks/ports.ts';
 import { WAVE } from '../application/webhooks/send-page.ts';
 import { ownVersion } from '../process/own-version.ts';
-
-interface WebhookOptions {
-  readonly database: Database;
-  readonly schemaReady: () => Promise<void> | undefined;
-  readonly log: Logger;
-  readonly metrics: Pick<ReturnType<typeof prometheusMetrics>, 'webhooks'>;
-}
+import type { Store } from './store.ts';
 
 /** Milliseconds that the start waits for a database to say whether it has a feed. */
 const CHECK_TIMEOUT = 1_000;
@@ -30,57 +15,44 @@ const CHECK_TIMEOUT = 1_000;
 /** Milliseconds that the end waits for what is acknowledged to be stored. */
 const END_TIMEOUT = 500;
 
-/** Announces all plants that are written through calls which wait for `writeReady`. */
-export function webhooksOf(
+/**
+ * Announces all plants that are written, in the background.
+ *
+ * @returns a function that ends it
+ * @throws Error, saying what to do, if the database has no feed of changes
+ */
+export async function startWebhooks(
   endpoints: readonly WebhookEndpoint[],
-  { database, schemaReady, log, metrics }: WebhookOptions,
-) {
-  if (endpoints.length === 0) return { writeReady: schemaReady, start: async () => async () => {} };
+  store: Store,
+  log: Logger,
+  metrics: Pick<ReturnType<typeof prometheusMetrics>, 'webhooks'>,
+): Promise<() => Promise<void>> {
+  if (endpoints.length === 0) return async () => {};
+  if (!(await Promise.race([store.hasFeed(), delay(CHECK_TIMEOUT, true, { ref: false })]))) {
+    throw new Error(
+      'Webhooks need the feed of changes, which a table that Citus distributes does not have: ' +
+        'unset WEBHOOK_URLS and WEBHOOKS_FILE.',
+    );
+  }
   const names = endpoints.map(({ name }) => name);
-  const ensureRegistered = registerEndpoints(database, names);
-
-  return {
-    /** As `schemaReady`, for writes of plants: also waits until every endpoint has its place in the feed. */
-    writeReady: registrationGate(ensureRegistered, schemaReady, log),
-    /**
-     * Delivers them in the background.
-     *
-     * @returns a function that ends it
-     * @throws Error, saying what to do, if the database has no feed of changes
-     */
-    async start(feed: ReadEntries, run: Run): Promise<() => Promise<void>> {
-      // If the database does not respond now, the gate finds out later.
-      const isOnCitus = database.isDistributed().catch(() => false);
-      if (await Promise.race([isOnCitus, delay(CHECK_TIMEOUT, false, { ref: false })])) {
-        throw new Error(
-          'Webhooks need the feed of changes, which a table that Citus distributes does not have: ' +
-            'unset WEBHOOK_URLS and WEBHOOKS_FILE.',
-        );
-      }
-      const { states } = webhookEndpoints(database, run);
-      const counters = metrics.webhooks(names, sharedRun(states));
-      const { send, close } = webhookSender(endpoints, {
-        connections: WAVE,
-        userAgent: `plant-store/${ownVersion()}`,
-      });
-      const deliver = deliverWebhooks({
-        feed,
-        positions: webhookPositions(database, run, names, ensureRegistered),
-        send,
-        observer: observerOf(log, counters),
-        now: () => performance.now(),
-        sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => {}),
-        random: Math.random,
-      });
-      const end = new AbortController();
-      const delivering = deliver(end.signal);
-      let ending: Promise<unknown> | undefined;
-      return async () => {
-        end.abort();
-        ending ??= close().then(() => Promise.race([delivering, delay(END_TIMEOUT, undefined, { ref: false })]));
-        await ending;
-      };
-    },
+  const counters = metrics.webhooks(names, store.endpointStates);
+  const { send, close } = webhookSender(endpoints, { connections: WAVE, userAgent: `plant-store/${ownVersion()}` });
+  const deliver = deliverWebhooks({
+    feed: store,
+    positions: store.positions,
+    send,
+    observer: observerOf(log, counters),
+    now: () => performance.now(),
+    sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => {}),
+    random: Math.random,
+  });
+  const end = new AbortController();
+  const delivering = deliver(end.signal);
+  let ending: Promise<unknown> | undefined;
+  return async () => {
+    end.abort();
+    ending ??= close().then(() => Promise.race([delivering, delay(END_TIMEOUT, undefined, { ref: false })]));
+    await ending;
   };
 }
 

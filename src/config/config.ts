@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { PostgresOptions } from '../adapters/postgres/connections/pool.ts';
 import { postgresUrlProblem } from '../adapters/postgres/connections/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
@@ -10,7 +12,7 @@ import { webhookEndpoints } from './webhook-endpoints.ts';
 
 export type DatabaseConfig =
   | ({ readonly kind: 'postgres' } & PostgresOptions)
-  | { readonly kind: 'embedded'; readonly dataDir: string };
+  | { readonly kind: 'embedded' | 'sqlite'; readonly dataDir: string };
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -49,7 +51,7 @@ export function readConfig(source: Environment = environment()) {
 /** The folder in which the service keeps a token of its own; undefined if it accepts configured ones instead. */
 export function ownTokenFolder({ database, tokens, jwt }: Pick<Config, 'database' | 'tokens' | 'jwt'>) {
   const isConfigured = tokens.full.length > 0 || tokens.reading.length > 0 || jwt !== undefined;
-  return database.kind === 'embedded' && !isConfigured ? database.dataDir : undefined;
+  return database.kind !== 'postgres' && !isConfigured ? database.dataDir : undefined;
 }
 
 /** Reads what a command without the service needs: its database, perhaps with a role of its own. @throws Error */
@@ -66,7 +68,8 @@ function databaseConfig(
   key: 'url' | 'migrationUrl' = 'url',
 ): DatabaseConfig {
   const { [key]: url, dataDir, poolSize, connectTimeout, statementTimeout, idleTimeout } = values;
-  if (url === undefined) return { kind: 'embedded', dataDir };
+  // Until it is the default, only tests put such a file there.
+  if (url === undefined) return { kind: existsSync(join(dataDir, 'plants.db')) ? 'sqlite' : 'embedded', dataDir };
   const wrong = postgresUrlProblem(url);
   if (wrong !== undefined) problem(`${VARIABLES.database[key].name} ${wrong}`);
   return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };
@@ -116,7 +119,7 @@ function checkTogether(config: Config, { isSet, problem }: Reader): void {
   if (api.reusePort && api.port === 0) {
     problem('PORT must not be 0 when REUSE_PORT is on: each instance would listen at another port');
   }
-  if (api.reusePort && database.kind === 'embedded') {
+  if (api.reusePort && database.kind !== 'postgres') {
     problem(
       'REUSE_PORT must be off with the embedded database in DATA_DIR, which one process can open: set DATABASE_URL',
     );

@@ -12,12 +12,18 @@ import { plantWriter } from './plants/write.ts';
 /** The file itself repeats what another process has kept it from. */
 const run: Run = (_lane, work) => work();
 
-/** Plants in a file of SQLite. */
-export function sqliteStore(file: DatabaseFile): PlantStore & ChangeFeed & ReadEntries & { stopWaiting(): void } {
+/** Plants in a file of SQLite. @param onInsert called with the number of plants in each INSERT */
+export function sqliteStore(
+  file: DatabaseFile,
+  onInsert: (plants: number) => void = () => {},
+): PlantStore & ChangeFeed & ReadEntries & { stopWaiting(): void } {
   const reader = feedReader(file);
   const feed = changeFeed(reader, run);
   return {
-    write: plantWriter(file, feed.announce),
+    write: plantWriter(file, ({ before }) => {
+      if (before === undefined) onInsert(1);
+      feed.announce();
+    }),
     find: plantFinder(file),
     scan: plantScanner(file),
     readChanges: feed.readChanges,

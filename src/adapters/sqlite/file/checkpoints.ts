@@ -45,8 +45,13 @@ export function checkpoints(
 
   /** Octets in the WAL that no checkpoint has written into the file yet. */
   function behind(): number {
-    const { log, checkpointed } = inspect.get() as unknown as Progress;
-    return Number(log - checkpointed) * PAGE;
+    try {
+      const { log, checkpointed } = inspect.get() as unknown as Progress;
+      return Number(log - checkpointed) * PAGE;
+    } catch (error) {
+      onFailure(error);
+      return 0;
+    }
   }
 
   return {

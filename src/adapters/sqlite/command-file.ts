@@ -1,0 +1,59 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { openConnection } from './file/connection.ts';
+import { type DatabaseFile, FILE } from './file/database-file.ts';
+import { FileError, isBusy, problemOf } from './file/failures.ts';
+import { requireCurrentVersion } from './file/schema.ts';
+
+/** What commands have of a file, beside the service or without it. */
+export type CommandFile = Pick<DatabaseFile, 'sql' | 'read' | 'write'>;
+
+/**
+ * Opens the file for a command, which takes no lock of the folder and creates nothing, and closes it once the work is done.
+ *
+ * @throws FileError, saying what to do, if there is none, or it cannot be used
+ */
+export async function withDatabaseFile<T>(
+  dataDir: string,
+  isReadOnly: boolean,
+  work: (file: CommandFile) => Promise<T>,
+): Promise<T> {
+  const path = join(dataDir, FILE);
+  if (!existsSync(path)) {
+    throw new FileError(`there is no database in ${dataDir}: npm start creates one there, or set DATA_DIR`);
+  }
+  try {
+    accessSync(path, isReadOnly ? constants.R_OK : constants.W_OK);
+    const sql = openConnection(isReadOnly ? readOnlyAddress(path) : path, isReadOnly);
+    try {
+      requireCurrentVersion(sql, path);
+      return await work({
+        sql,
+        read: async (work) => work(),
+        async write(work) {
+          sql.exec('begin immediate');
+          try {
+            const result = work();
+            sql.exec('commit');
+            return result;
+          } finally {
+            if (sql.isTransaction) sql.exec('rollback');
+          }
+        },
+      });
+    } finally {
+      sql.close();
+    }
+  } catch (error) {
+    const problem = isBusy(error) ? `another process has written to ${path} for too long: try again` : problemOf(error);
+    if (problem === undefined || error instanceof FileError) throw error;
+    throw new FileError(`${problem}. Run the same command again once it works.`, { cause: error });
+  }
+}
+
+/** Without a WAL, which the service has as long as it runs, SQLite would create one to read. */
+function readOnlyAddress(path: string): string | URL {
+  if (existsSync(`${path}-wal`)) return path;
+  return new URL(`${pathToFileURL(resolve(path)).href}?immutable=1`);
+}

@@ -1,0 +1,52 @@
+import type { Logger } from 'pino';
+import { sharedRun } from '../postgres/shared-run.ts';
+import { MISSING_ROW } from '../postgres/webhooks/webhook-registration.ts';
+import { statement } from './file/connection.ts';
+import type { DatabaseFile } from './file/database-file.ts';
+import { problemOf } from './file/failures.ts';
+
+/** Octets in the WAL from which something is wrong: a reader keeps them from the file. */
+const LARGE_WAL = 256 * 1024 ** 2;
+
+/** As `readiness` of Postgres. @param endpoints those of webhooks */
+export function readiness(file: DatabaseFile, endpoints: readonly string[], log: Pick<Logger, 'warn'>) {
+  const parked = statement<{ endpoint: string; reason: string | null; parked: bigint }>(
+    file.sql,
+    'select endpoint, reason, parked from webhooks',
+  );
+  let logged: string | undefined;
+
+  function endpointsProblem(): string | undefined {
+    const rows = parked.all();
+    const missing = endpoints.filter((name) => !rows.some(({ endpoint }) => endpoint === name));
+    if (missing.length > 0) return `the webhook of ${missing.join(', ')} gets nothing: ${MISSING_ROW}`;
+    const list = rows
+      .filter(({ endpoint, parked }) => parked !== 0n && endpoints.includes(endpoint))
+      .map(({ endpoint, reason }) => `${endpoint} (${reason})`);
+    return list.length === 0
+      ? undefined
+      : `the webhook of ${list.join(', ')} is parked: see npm run webhooks -- status`;
+  }
+
+  return sharedRun(async () => {
+    try {
+      file.requireWritable();
+      // The way of every write.
+      await file.write(() => {});
+    } catch (error) {
+      throw new Error(problemOf((error as Error).cause ?? error) ?? (error as Error).message, { cause: error });
+    }
+    const wal = file.walSize();
+    const problems = [
+      file.failure.problem(),
+      wal >= LARGE_WAL
+        ? `the WAL has ${Math.round(wal / 1024 ** 2)} MB that a reader keeps from the file: end the backup or program that has it open`
+        : undefined,
+      await file.read(endpointsProblem),
+    ];
+    const all = problems.filter((one) => one !== undefined).join('; ');
+    if (all !== '' && all !== logged) log.warn({ problem: all }, 'ready, but something is wrong with the database');
+    logged = all;
+    return all || undefined;
+  });
+}

@@ -1,0 +1,69 @@
+import type { Position } from '../../../application/ports.ts';
+import { MIN_INT64 } from '../../../domain/plant.ts';
+import { type KnownEndpoint, MAX_COUNTED } from '../../postgres/webhooks/webhook-endpoints.ts';
+import { statement } from '../file/connection.ts';
+import type { DatabaseFile } from '../file/database-file.ts';
+import { clock, isDue, NO_FAILURE } from './positions.ts';
+
+interface EndpointRow {
+  readonly endpoint: string;
+  readonly changed: bigint;
+  readonly id: bigint;
+  readonly holder: string | null;
+  readonly expires: bigint;
+  readonly failures: bigint;
+  readonly failing_changed: bigint | null;
+  readonly failing_id: bigint | null;
+  readonly reason: string | null;
+  readonly retry_at: bigint;
+  readonly parked: bigint;
+}
+
+/** Takes the lease from whoever has it, and gives it to nobody before it expires. */
+const NO_HOLDER = 'holder = case when holder is not null then lower(hex(randomblob(16))) end';
+
+/** What operators see of the endpoints and do to them. */
+export function webhookEndpoints({ sql, read, write }: Pick<DatabaseFile, 'sql' | 'read' | 'write'>) {
+  const select = statement<EndpointRow>(sql, 'select * from webhooks order by endpoint');
+  const last = statement<Position>(sql, 'select changed, id from plants order by changed desc limit 1');
+  const behind = statement<{ count: bigint }>(
+    sql,
+    `select count(*) as count from (select 1 from plants where (changed, id) > (?, ?) order by changed limit ${MAX_COUNTED})`,
+  );
+  const reset = `update webhooks set ${NO_FAILURE}, ${NO_HOLDER}`;
+  const resume = statement(sql, `${reset} where endpoint = ?`);
+  const skip = statement(
+    sql,
+    `${reset}, changed = ?1, id = ?2 where endpoint = ?3 and failing_changed = ?1 and failing_id = ?2`,
+  );
+  const isThere = statement(sql, 'select 1 from webhooks where endpoint = ? and changed = ? and id = ?');
+  const rewind = statement(sql, `${reset}, changed = 0, id = ${MIN_INT64} where endpoint = ?`);
+
+  function stateOf(row: EndpointRow): KnownEndpoint {
+    const now = clock();
+    const { endpoint, changed, id, holder, expires, failures, failing_changed, failing_id, reason, retry_at } = row;
+    const position = { changed, id };
+    return {
+      endpoint,
+      position,
+      end: last.get() ?? position,
+      behind: Number(behind.get(changed, id)?.count),
+      isParked: row.parked !== 0n,
+      isLeased: holder !== null && expires > now,
+      failures: Number(failures),
+      reason: reason ?? undefined,
+      failing:
+        failing_changed === null || failing_id === null ? undefined : { changed: failing_changed, id: failing_id },
+      retryIn: isDue(retry_at, now) ? 0 : Number(retry_at - now) / 1_000,
+    };
+  }
+
+  return {
+    states: () => read((): KnownEndpoint[] => select.all().map(stateOf)),
+    resume: (endpoint: string) => write(() => resume.run(endpoint) > 0),
+    /** Goes on after a row, if it is still the one that fails. @returns also true if it was skipped before */
+    skip: (endpoint: string, { changed, id }: Position) =>
+      write(() => skip.run(changed, id, endpoint) > 0 || isThere.get(endpoint, changed, id) !== undefined),
+    rewind: (endpoint: string) => write(() => rewind.run(endpoint) > 0),
+  };
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import type { KeepPositions, Lease, LeaseOutcome } from '../../../application/webhooks/ports.ts';
+import { isAfter } from '../../postgres/changes/change-cursor.ts';
+import { statement } from '../file/connection.ts';
+import type { DatabaseFile } from '../file/database-file.ts';
+
+interface PositionRow {
+  readonly changed: bigint;
+  readonly id: bigint;
+  readonly holder: string | null;
+  readonly expires: bigint;
+  readonly failures: bigint;
+  readonly failing_since: bigint | null;
+  readonly retry_at: bigint;
+  readonly parked: bigint;
+}
+
+/** Milliseconds ahead of now that no attempt can be: what lies further ahead is left from another clock. */
+const LATEST_RETRY = 2n * 3_600_000n;
+
+/** As of an endpoint that has not failed. */
+export const NO_FAILURE = `failures = 0, failing_since = null, failing_changed = null, failing_id = null,
+  reason = null, retry_at = 0, parked = 0`;
+
+export const clock = () => BigInt(Date.now());
+
+/** Whether the next attempt may begin. */
+export function isDue(retryAt: bigint, now: bigint): boolean {
+  return retryAt <= now || retryAt > now + LATEST_RETRY;
+}
+
+/**
+ * Gives each endpoint that is not known a place at the end of the feed, once at the start: an endpoint whose row goes later
+ * is not entered again, since a restore may be about to bring it back.
+ */
+export function enterEndpoints({ sql }: Pick<DatabaseFile, 'sql'>, endpoints: readonly string[]): void {
+  const isKnown = statement(sql, 'select 1 from webhooks where endpoint = ?');
+  const enter = statement(
+    sql,
+    `insert into webhooks (endpoint, changed, id)
+     select ?, coalesce(changed, 0), coalesce(id, -9223372036854775808)
+     from change_feed left join (select changed, id from plants order by changed desc limit 1) where true
+     on conflict (endpoint) do nothing`,
+  );
+  for (const endpoint of endpoints) if (isKnown.get(endpoint) === undefined) enter.run(endpoint);
+}
+
+/**
+ * The table `webhooks`. Leases expire by the clock of this machine. Each run of `take` has a new holder, and no holder gets a
+ * lease again after its task has ended.
+ */
+export function webhookPositions(
+  { sql, write }: Pick<DatabaseFile, 'sql' | 'write'>,
+  endpoints: readonly string[],
+): KeepPositions {
+  const select = statement<PositionRow>(
+    sql,
+    `select changed, id, holder, expires, failures, failing_since, retry_at, parked from webhooks where endpoint = ?`,
+  );
+  const hold = statement(sql, 'update webhooks set holder = ?, expires = ? where endpoint = ?');
+  // From another position, the file was set back. From the new one, it is repeated.
+  const move = statement(
+    sql,
+    `update webhooks set changed = ?1, id = ?2, ${NO_FAILURE}
+     where endpoint = ?3 and holder = ?4 and (changed, id) in (values (?5, ?6), (?1, ?2))`,
+  );
+  const fail = statement(
+    sql,
+    `update webhooks set holder = null, failures = ?, failing_since = coalesce(failing_since, ?), failing_changed = ?,
+       failing_id = ?, reason = ?, retry_at = ?, parked = ? where endpoint = ? and holder = ?`,
+  );
+  const release = statement(sql, 'update webhooks set holder = null where endpoint = ? and holder = ?');
+
+  function takeOne(endpoint: string, mine: Lease | undefined, fresh: string, time: bigint): LeaseOutcome | undefined {
+    const row = select.get(endpoint);
+    if (row === undefined) return 'missing';
+    const now = clock();
+    const { changed, id, failures, failing_since: since, expires } = row;
+    const isExpired = row.holder === null || expires < now || expires > now + time;
+    const isFree = row.parked === 0n && (row.holder === mine?.holder || (isDue(row.retry_at, now) && isExpired));
+    if (!isFree) return mine && 'lost';
+    const position = { changed, id };
+    // Where the stored position is behind that of the lease, the file was set back, and a fresh holder begins there.
+    const isRenewed = mine !== undefined && row.holder === mine.holder && !isAfter(mine.position, position);
+    hold.run(isRenewed ? mine.holder : fresh, now + time, endpoint);
+    if (isRenewed) return 'renewed';
+    const failingFor = since === null ? 0 : Number(now - since);
+    return { endpoint, holder: fresh, position, failures: Number(failures), failingFor };
+  }
+
+  return {
+    take: (held, milliseconds) =>
+      write(() => {
+        const fresh = randomUUID();
+        const outcomes = new Map<string, LeaseOutcome>();
+        for (const endpoint of endpoints) {
+          const mine = held.find((lease) => lease.endpoint === endpoint);
+          const outcome = takeOne(endpoint, mine, fresh, BigInt(Math.ceil(milliseconds)));
+          if (outcome !== undefined) outcomes.set(endpoint, outcome);
+        }
+        return outcomes;
+      }),
+    advance: ({ endpoint, holder, position }, { changed, id }) =>
+      write(() => move.run(changed, id, endpoint, holder, position.changed, position.id) > 0),
+    fail: ({ endpoint, holder }, { failing, reason, failures, retryIn, isParked }) =>
+      write(() => {
+        const now = clock();
+        const retryAt = now + BigInt(Math.ceil(retryIn));
+        const parked = Number(isParked);
+        fail.run(failures, now, failing.changed, failing.id, reason, retryAt, parked, endpoint, holder);
+      }),
+    release: (held) => write(() => void held.map(({ endpoint, holder }) => release.run(endpoint, holder))),
+  };
+}

@@ -1,0 +1,47 @@
+import { fullDisk } from '../adapters/postgres/full-disk.ts';
+import { readiness } from '../adapters/postgres/readiness.ts';
+import { foreground, runner } from '../adapters/postgres/run.ts';
+import { transactionIdsLeft } from '../adapters/postgres/schema/dangers.ts';
+import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
+import { sharedRun } from '../adapters/postgres/shared-run.ts';
+import { postgresStore } from '../adapters/postgres/store.ts';
+import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
+import { registerEndpoints, registrationGate } from '../adapters/postgres/webhooks/webhook-registration.ts';
+import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
+import { type OpenedConfig, openDatabase } from './open-database.ts';
+import type { Store, StoreConfig, StoreOptions } from './store.ts';
+
+/** A store on Postgres. Plants may be written once the schema is ready and each endpoint has its place in the feed. */
+export async function openPostgresStore(
+  config: StoreConfig & { readonly database: OpenedConfig },
+  { log, onInsert }: StoreOptions,
+): Promise<Store> {
+  const { storeTimeout: timeout, batchRows: maxItems, webhooks } = config;
+  const database = await openDatabase(config.database, log);
+  const names = webhooks.map(({ name }) => name);
+  const disk = fullDisk();
+  const gate = migrationGate(database, log);
+  const ensureRegistered = registerEndpoints(database, names);
+  const writeGate = names.length === 0 ? gate : registrationGate(ensureRegistered, gate, log);
+  const run = runner(database, { gate, writeGate, timeout, onFailure: disk.note });
+  const { changesLag, ...store } = postgresStore(database, { run, timeout, onInsert });
+  const { description, letRequestsArrive, connectionUse, isDistributed, close } = database;
+  return {
+    ...store,
+    description,
+    batching: { maxItems, maxRunning: foreground(database), letRequestsArrive },
+    // If the database does not respond now, the gate finds out later.
+    hasFeed: async () => !(await isDistributed().catch(() => false)),
+    ready: readiness(database, webhooks, { log, disk }),
+    positions: webhookPositions(database, run, names, ensureRegistered),
+    endpointStates: sharedRun(webhookEndpoints(database, run).states),
+    measures: {
+      connections: () => connectionUse?.() ?? {},
+      diskFailures: disk.failures,
+      // A scrape does not wait for them for long, and the next one must not begin them again.
+      changesLag: sharedRun(changesLag),
+      transactionIdsLeft: sharedRun(() => run('reads', () => transactionIdsLeft(database))),
+    },
+    close,
+  };
+}

@@ -1,0 +1,48 @@
+import { openDatabaseFile } from '../adapters/sqlite/file/database-file.ts';
+import { readiness } from '../adapters/sqlite/readiness.ts';
+import { sqliteStore } from '../adapters/sqlite/store.ts';
+import { webhookEndpoints } from '../adapters/sqlite/webhooks/endpoints.ts';
+import { enterEndpoints, webhookPositions } from '../adapters/sqlite/webhooks/positions.ts';
+import { say } from '../process/say.ts';
+import type { Store, StoreConfig, StoreOptions } from './store.ts';
+
+/** Milliseconds that responses have to leave before the process ends. */
+const LAST_RESPONSES = 100;
+
+/** A store on a file of SQLite. */
+export async function openSqliteStore(
+  config: StoreConfig & { readonly database: { readonly dataDir: string } },
+  { log, onInsert }: StoreOptions,
+): Promise<Store> {
+  const { storeTimeout: timeout, webhooks, database } = config;
+  const names = webhooks.map(({ name }) => name);
+  const end = (reason: string) => {
+    log.fatal(reason);
+    say(reason);
+    setTimeout(() => process.exit(1), LAST_RESPONSES);
+  };
+  const file = await openDatabaseFile(database.dataDir, { timeout, say, end });
+  try {
+    enterEndpoints(file, names);
+    return {
+      ...sqliteStore(file, onInsert),
+      description: file.description,
+      // Each at once: the file collects what arrives in one turn of the event loop.
+      batching: { maxItems: 1, maxRunning: Number.POSITIVE_INFINITY },
+      hasFeed: async () => true,
+      ready: readiness(file, names, log),
+      positions: webhookPositions(file, names),
+      endpointStates: webhookEndpoints(file).states,
+      measures: {
+        connections: () => ({}),
+        diskFailures: file.failure.fullDisks,
+        changesLag: async () => 0,
+        walBytes: file.walSize,
+      },
+      close: async () => file.close(),
+    };
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}

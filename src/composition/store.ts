@@ -1,0 +1,40 @@
+import type { Logger } from 'pino';
+import type { BatchOptions } from '../application/batch.ts';
+import type { ChangeFeed, PlantStore } from '../application/ports.ts';
+import type { EndpointState, KeepPositions, ReadEntries } from '../application/webhooks/ports.ts';
+import type { Config } from '../config/config.ts';
+
+/** A database that is open, whichever it is. */
+export interface Store extends PlantStore, ChangeFeed, ReadEntries {
+  /** Which database this is, in words. */
+  readonly description: string;
+  /** How single writes and reads are collected. */
+  readonly batching: Omit<BatchOptions, 'timeout'>;
+  /** Whether it has a feed of changes; resolves to true while that is not known. */
+  readonly hasFeed: () => Promise<boolean>;
+  /** Rejects, with what to do, while plants cannot be stored; resolves to what does not work though they can, if anything. */
+  readonly ready: () => Promise<string | undefined>;
+  /** Where the configured endpoints are in the feed. */
+  readonly positions: KeepPositions;
+  readonly endpointStates: () => Promise<readonly EndpointState[]>;
+  /** What metrics show of it; each may reject, or take long. */
+  readonly measures: {
+    readonly connections: () => Readonly<Record<string, number>>;
+    readonly diskFailures: () => number;
+    readonly changesLag: () => Promise<number>;
+    readonly transactionIdsLeft?: () => Promise<number>;
+    readonly walBytes?: () => number;
+  };
+  /** Ends every wait for changes, and begins no more, for shutdown. */
+  stopWaiting(): void;
+  close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  readonly log: Logger;
+  /** Called with the number of plants in each INSERT. */
+  readonly onInsert: (plants: number) => void;
+}
+
+/** What of the configuration a store needs. */
+export type StoreConfig = Pick<Config, 'database' | 'storeTimeout' | 'batchRows' | 'webhooks'>;
