@@ -23,9 +23,9 @@ export async function openSqlite(folder?: string, timeout = 20_000) {
 }
 
 /** The plants in a file, as the service keeps them. */
-export function sqlitePlants(file: Awaited<ReturnType<typeof openSqlite>>) {
+export function sqlitePlants(file: Awaited<ReturnType<typeof openSqlite>>, timeout = 20_000) {
   const store = sqliteStore(file);
-  const options = { maxItems: 1, maxRunning: Number.POSITIVE_INFINITY, timeout: 20_000 };
+  const options = { maxItems: 1, maxRunning: Number.POSITIVE_INFINITY, timeout };
   return { ...store, ...batchedPlants(store, options) };
 }
 

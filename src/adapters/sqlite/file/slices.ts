@@ -25,27 +25,31 @@ export function readSlices(timeout: number, check: () => void, onFailure: (error
 
   function runSlice(): void {
     const end = performance.now() + SLICE;
+    let problem: unknown;
+    try {
+      check();
+    } catch (error) {
+      problem = error;
+    }
     do {
       const part = waiting[0];
-      if (part !== undefined) run(part);
+      if (part !== undefined) run(part, problem);
       waiting.shift();
     } while (waiting.length > 0 && performance.now() < end);
     if (waiting.length > 0) setImmediate(runSlice);
   }
 
-  function run(part: Part): void {
+  function run(part: Part, problem: unknown): void {
     const { work, until, resolve, reject } = part;
     try {
-      check();
+      if (problem !== undefined) throw problem;
       resolve(work() as never);
     } catch (error) {
-      if (isBusy(error)) {
-        if (performance.now() < until) setTimeout(add, BUSY_PAUSE, part);
-        else reject(tooLate(error));
-      } else {
+      if (!isBusy(error)) {
         onFailure(error);
         reject(toPortError(error));
-      }
+      } else if (performance.now() < until) setTimeout(add, BUSY_PAUSE, part);
+      else reject(tooLate(error));
     }
   }
 

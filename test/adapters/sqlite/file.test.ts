@@ -1,0 +1,161 @@
+import { readFileSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from '@jest/globals';
+import type { NewPlant } from '../../../src/domain/plant.ts';
+import { eventually } from '../../support/eventually.ts';
+import { atEnd } from '../../support/lifetimes.ts';
+import { temporaryFolder } from '../../support/service-process.ts';
+import { openSqlite, plantsInSqlite, sqlitePlants } from '../../support/sqlite-store.ts';
+
+/* What only a file shows: how it is opened, what its writes share, and what it does when something is wrong with it. */
+
+const plant = (id: bigint, name = `plant ${id}`): NewPlant => ({ id, name });
+
+/** Another program's connection to the file, until the end of the test. */
+function connectionTo(folder: string): DatabaseSync {
+  const other = new DatabaseSync(join(folder, 'plants.db'), { timeout: 0 });
+  atEnd(() => other.close());
+  return other;
+}
+
+async function opened(timeout?: number) {
+  const folder = await temporaryFolder();
+  const file = await openSqlite(folder, timeout);
+  return { folder, file, plants: sqlitePlants(file, timeout) };
+}
+
+test('only its user can read the file, and nothing but it and the lock is left once it is closed', async () => {
+  const { folder, file, plants } = await opened();
+  await plants.add(plant(1n));
+  for (const name of ['plants.db', 'plants.db-wal', 'plants.db-shm']) {
+    expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+  }
+  file.close();
+  expect((await readdir(folder)).sort()).toEqual(['plant-store.db', 'plants.db']);
+});
+
+test('a second service is refused, and once the first has ended, finds what it has stored', async () => {
+  const { folder, file, plants } = await opened();
+  await plants.add(plant(1n));
+  await expect(openSqlite(folder)).rejects.toThrow('in use by another process');
+  file.close();
+  expect(await plantsInSqlite(await openSqlite(folder))).toEqual([plant(1n)]);
+});
+
+test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
+  [
+    'no database',
+    (folder) => writeFile(join(folder, 'plants.db'), 'x'.repeat(5_000)),
+    /no database of SQLite: restore/,
+  ],
+  [
+    'one of a newer version',
+    async (folder) => {
+      (await openSqlite(folder)).close();
+      const other = connectionTo(folder);
+      other.exec('pragma user_version = 99');
+      other.close();
+      atEnd(() => other.open());
+    },
+    /newer Plant Store .* restore the backup/,
+  ],
+  ['one of version 1.0.0 only', (folder) => mkdir(join(folder, 'postgres')), /version 1\.0\.0 .*download all plants/],
+])('refuses a folder with %s, in words, and leaves it as it is', async (_, prepare, message) => {
+  const folder = await temporaryFolder();
+  await prepare(folder);
+  const before = await readdir(folder);
+  await expect(openSqlite(folder)).rejects.toThrow(message);
+  expect((await readdir(folder)).filter((name) => name !== 'plant-store.db')).toEqual(
+    before.filter((name) => name !== 'plant-store.db'),
+  );
+});
+
+test('writes that arrive together share a commit, and one that fails leaves the others done', async () => {
+  const { folder, file } = await opened();
+  const wal = () => readFileSync(join(folder, 'plants.db-wal')).length;
+  const insert = (id: bigint) => () => {
+    file.sql.prepare('insert into plants (id, name, changed) values (?, ?, ?)').run(id, 'Ficus', id);
+    return id;
+  };
+  const failing = () => {
+    insert(50n)();
+    throw new Error('a defect');
+  };
+  const outcomes = await Promise.allSettled(
+    [...[1n, 2n, 3n].map(insert), failing, insert(1n), insert(4n)].map((one) => file.write(one)),
+  );
+  expect(outcomes.map(({ status }) => status)).toEqual([
+    ...Array(3).fill('fulfilled'),
+    'rejected',
+    'rejected',
+    'fulfilled',
+  ]);
+  expect((await plantsInSqlite(file)).map(({ id }) => id)).toEqual([1n, 2n, 3n, 4n]);
+  const before = wal();
+  await Promise.all(Array.from({ length: 50 }, (_, n) => file.write(insert(100n + BigInt(n)))));
+  // A commit of its own for each would write a page for each.
+  expect(wal() - before).toBeLessThan(20 * 4_096);
+});
+
+test('while another program writes, writes wait for it, up to their time, and are done at most once', async () => {
+  const { folder, plants } = await opened(300);
+  const other = connectionTo(folder);
+  other.exec('begin immediate');
+  const [waiting, late] = [plants.add(plant(1n)), plants.add(plant(2n))];
+  await expect(late).rejects.toMatchObject({ code: 'store_unavailable' });
+  await expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(await plants.find(1n)).toBeUndefined();
+  const next = plants.add(plant(3n));
+  other.exec('commit');
+  expect(await next).toBe('created');
+  expect(await plants.find(2n)).toBeUndefined();
+});
+
+test.each(['plants.db', 'plants.db-wal', 'plant-store.db'])(
+  'nothing is stored once %s is gone or replaced',
+  async (name) => {
+    const { folder, plants } = await opened();
+    await plants.add(plant(1n));
+    const [path, aside] = [join(folder, name), join(folder, 'aside')];
+    await rename(path, aside);
+    for (const replace of [() => {}, () => writeFile(path, '')]) {
+      await replace();
+      await expect(plants.add(plant(2n))).rejects.toMatchObject({ code: 'store_unavailable' });
+      await expect(plants.find(1n)).rejects.toMatchObject({
+        cause: { message: expect.stringMatching('was deleted or replaced') },
+      });
+    }
+    await rm(path);
+    await rename(aside, path);
+    expect(await plants.add(plant(2n))).toBe('created');
+  },
+);
+
+test('damaged pages are said in words, and do not end the process', async () => {
+  const { folder, file, plants } = await opened();
+  await Promise.all(Array.from({ length: 500 }, (_, n) => plants.add(plant(BigInt(n), 'x'.repeat(500)))));
+  file.close();
+  const path = join(folder, 'plants.db');
+  const bytes = readFileSync(path);
+  bytes.fill(0xff, 4_096 * 12);
+  await writeFile(path, bytes);
+  const damaged = await openSqlite(folder);
+  const reading = sqlitePlants(damaged).scan({ from: 0n, to: 1_000n }, 1_000);
+  await expect(reading).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(damaged.failure.problem()).toMatch('it is damaged: restore a backup');
+  expect(damaged.ended).toEqual([]);
+});
+
+test('a checkpoint follows once four megabytes are written, so that the WAL does not grow', async () => {
+  const { folder, file, plants } = await opened();
+  for (let n = 0; n < 60; n++) await plants.add(plant(BigInt(n), 'x'.repeat(500_000)));
+  await eventually(async () => file.walSize() < 4_000_000);
+  expect((await stat(join(folder, 'plants.db-wal'))).size).toBeLessThan(10_000_000);
+  const reader = connectionTo(folder);
+  reader.exec('begin; select count(*) from plants');
+  for (let n = 60; n < 90; n++) await plants.add(plant(BigInt(n), 'x'.repeat(500_000)));
+  expect(file.walSize()).toBeGreaterThan(10_000_000);
+  reader.exec('commit');
+});
