@@ -1,17 +1,13 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { jest, test } from '@jest/globals';
 import { crashRounds, emptyHistory, startMortalService } from '../support/faults/crash-rounds.ts';
-import { temporaryFolder } from '../support/service-process.ts';
-import { openSqlite, plantsInSqlite } from '../support/sqlite-store.ts';
+import { openSqlite, plantsInSqlite, sqliteFolder } from '../support/sqlite-store.ts';
 
 jest.setTimeout(30 * 60_000);
 
 const killed = 'service on SQLite, SIGKILL';
 
 test(`loses nothing and serves again: ${killed}`, async () => {
-  const folder = await temporaryFolder();
-  await writeFile(join(folder, 'plants.db'), '');
+  const folder = await sqliteFolder();
   const { url, restart, whileDown } = await startMortalService(() => ({ DATA_DIR: folder }));
   const rows = () =>
     whileDown(async () => {

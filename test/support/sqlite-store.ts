@@ -1,9 +1,18 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { openDatabaseFile } from '../../src/adapters/sqlite/file/database-file.ts';
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { batchedPlants } from '../../src/application/batched-plants.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { atEnd } from './lifetimes.ts';
 import { temporaryFolder } from './service-process.ts';
+
+/** A folder in which the service uses SQLite, until the end of the test. */
+export async function sqliteFolder(): Promise<string> {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'plants.db'), '');
+  return folder;
+}
 
 /** Opens a database in a folder, a new one if none is given, as the service does, until the end of the test. */
 export async function openSqlite(folder?: string, timeout = 20_000) {

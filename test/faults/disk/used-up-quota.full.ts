@@ -8,6 +8,7 @@ import { get, post, TOKEN } from '../../support/api-server.ts';
 import { embeddedFolder } from '../../support/embedded-template.ts';
 import { migratedPostgres } from '../../support/servers/own-postgres.ts';
 import { type Service, startService, temporaryFolder } from '../../support/service-process.ts';
+import { sqliteFolder } from '../../support/sqlite-store.ts';
 
 /*
  * A database that may not write more, as with a used-up quota: the files of its processes may only grow so large, which
@@ -18,16 +19,16 @@ const run = promisify(execFile);
 
 const LIMIT = 20_480_000;
 
+async function limited(DATA_DIR: string): Promise<Service> {
+  const environment = { DATA_DIR, ACCESS_TOKENS: TOKEN, STORE_TIMEOUT: '1s' };
+  // In blocks of 512 octets.
+  const wrapper = ['sh', '-c', `ulimit -f ${LIMIT / 512}; exec "$@"`, 'sh'];
+  return startService('/', environment, { wrapper });
+}
+
 const services: [string, () => Promise<Service>][] = [
-  [
-    'the embedded database',
-    async () => {
-      const environment = { DATA_DIR: await embeddedFolder(), ACCESS_TOKENS: TOKEN, STORE_TIMEOUT: '1s' };
-      // In blocks of 512 octets.
-      const wrapper = ['sh', '-c', `ulimit -f ${LIMIT / 512}; exec "$@"`, 'sh'];
-      return startService('/', environment, { wrapper });
-    },
-  ],
+  ['the embedded database', async () => limited(await embeddedFolder())],
+  ['SQLite', async () => limited(await sqliteFolder())],
   [
     'Postgres',
     async () => {

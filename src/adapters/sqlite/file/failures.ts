@@ -21,10 +21,11 @@ const REMEDIES = new Map([
   [READONLY, 'it is read-only: make the file, its folder and its file system writable'],
   [IOERR, 'its disk reports errors: replace it, and restore a backup'],
   [CORRUPT, 'it is damaged: restore a backup (npm run backup makes one)'],
-  [FULL, 'its disk is full, or the quota is used up: make room'],
   [CANTOPEN, 'it cannot be opened: make DATA_DIR and what is in it accessible for this user'],
   [NOTADB, 'it is no database of SQLite: restore a backup, or move it away for a new one'],
 ]);
+
+const FULL_DISK = 'the disk of the database is full, or its quota is used up, so plants cannot be written: make room';
 
 /** The file must not be used, or not any more; the message says what to do. */
 export class FileError extends Error {
@@ -38,7 +39,7 @@ function resultCode(error: unknown): number | undefined {
 
 function primaryCode(error: unknown): number | undefined {
   const code = resultCode(error);
-  return isDiskFull(error) ? FULL : code && code & 0xff;
+  return code && code & 0xff;
 }
 
 /** Whether another process holds the lock that is needed: nothing was done. */
@@ -66,6 +67,7 @@ export function isNotCommitted(error: unknown): boolean {
 /** What is wrong and what to do about it, in words; undefined if operators cannot do anything. */
 export function problemOf(error: unknown): string | undefined {
   if (error instanceof FileError) return error.message;
+  if (isDiskFull(error)) return FULL_DISK;
   const remedy = REMEDIES.get(primaryCode(error) ?? 0);
   return remedy && `the database cannot be used (${(error as Error).message}), since ${remedy}`;
 }

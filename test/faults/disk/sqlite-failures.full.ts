@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { post, TOKEN } from '../../support/api-server.ts';
+import { startService } from '../../support/service-process.ts';
+import { openSqlite, plantsInSqlite, sqliteFolder } from '../../support/sqlite-store.ts';
+
+/*
+ * A disk that reports once that it could not keep what was written, and then that all is well, as Linux does: everything
+ * that was not synced by then may be gone. The kernel's responses are replaced below Node.js.
+ */
+
+const CLIENTS = 16;
+
+test.each([
+  ['a commit', 'plants.db-wal', 12, 'EIO', 'plant'],
+  ['a commit', 'plants.db-wal', 20, 'ENOSPC', 'plant'],
+  ['a checkpoint', 'plants.db', 4, 'EIO', 'x'.repeat(100_000)],
+])(
+  '%s whose sync of %s fails: no 200 for it, the service ends and says why, and starts with all it acknowledged',
+  async (_what, name, call, code, text) => {
+    const folder = await sqliteFolder();
+    const wrapper = [
+      'strace',
+      '-D',
+      '-f',
+      '-qq',
+      '-o',
+      '/dev/null',
+      '-P',
+      join(folder, name),
+      '-e',
+      'trace=fsync,fdatasync',
+    ];
+    const inject = ['-e', `inject=fsync,fdatasync:error=${code}:when=${call}`];
+    const environment = { DATA_DIR: folder, ACCESS_TOKENS: TOKEN };
+    const service = await startService(folder, environment, { wrapper: [...wrapper, ...inject] });
+    const acknowledged: { id: bigint; name: string }[] = [];
+    const unavailable: number[] = [];
+    let lastId = 0;
+    const client = async () => {
+      for (;;) {
+        const plant = { id: ++lastId, name: `${text} ${lastId}` };
+        const { status } = await post(service.apiUrl, JSON.stringify(plant));
+        if (status === 200) acknowledged.push({ ...plant, id: BigInt(plant.id) });
+        else unavailable.push(status);
+      }
+    };
+    await Promise.allSettled(Array.from({ length: CLIENTS }, client));
+    expect(await service.exited).toEqual({ code: 1, signal: null });
+    expect(service.stderr()).toMatch(/^the disk of .*plants\.db has failed \(disk I\/O error\).* Plant Store ends/m);
+    expect(new Set(unavailable)).toEqual(new Set([503]));
+    const stored = await plantsInSqlite(await openSqlite(folder));
+    expect(stored).toEqual(expect.arrayContaining(acknowledged));
+  },
+);
