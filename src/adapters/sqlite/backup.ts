@@ -1,0 +1,35 @@
+import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { withDatabaseFile } from './command-file.ts';
+import { syncPath } from './file/disk.ts';
+import { FileError } from './file/failures.ts';
+import { NEW_IDENTITY } from './file/schema.ts';
+
+/**
+ * Writes a consistent copy of the database in a folder, also while the service runs. The copy has a feed identity of its own:
+ * restored, it gives numbers out again that followers have seen.
+ *
+ * @throws FileError, saying what to do, if the target exists, or the copy cannot be made
+ */
+export async function backUp(dataDir: string, target: string): Promise<void> {
+  if (existsSync(target)) throw new FileError(`${target} exists: name a file that does not`);
+  const unfinished = `${target}.unfinished`;
+  rmSync(unfinished, { force: true });
+  try {
+    // SQLite accepts an empty file, which only this user may read.
+    closeSync(openSync(unfinished, 'wx', 0o600));
+    await withDatabaseFile(dataDir, true, async ({ sql }) => sql.prepare('vacuum into ?').run(unfinished));
+    const copy = new DatabaseSync(unfinished);
+    copy.exec(`update change_feed set store = ${NEW_IDENTITY}`);
+    copy.close();
+    syncPath(unfinished);
+    renameSync(unfinished, target);
+    syncPath(dirname(resolve(target)));
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error instanceof FileError
+      ? error
+      : new FileError(`${target} cannot be written (${(error as Error).message})`);
+  }
+}

@@ -1,0 +1,44 @@
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { runCommand } from './commands/run-command.ts';
+import { readDatabaseConfig } from './config/config.ts';
+
+/* npm run backup: copies the embedded database (docs/operating.md). */
+
+const USAGE = `Usage: npm run backup -- FILE
+
+Writes a copy of the embedded database in DATA_DIR to FILE, whole and as of one moment, also while the service runs. To
+restore it, stop the service, move plants.db, plants.db-wal and plants.db-shm out of DATA_DIR, and put the copy there as
+plants.db. Consumers of /changes start again then, and webhooks go on where they were.
+
+  --version    shows the version
+  -h, --help   shows this
+
+Exit codes: 0 done; 1 there is no copy.`;
+
+await runCommand('backup', USAGE, backupArguments, run);
+
+function backupArguments(args: string[]) {
+  const { positionals } = parseArgs({ args, options: {}, allowPositionals: true });
+  const [file, ...more] = positionals;
+  if (file === undefined || more.length > 0) throw new Error('name one file for the copy');
+  return { file };
+}
+
+/** @returns the exit code */
+async function run({ file }: ReturnType<typeof backupArguments>): Promise<number> {
+  const config = readDatabaseConfig();
+  if (config.kind === 'postgres') {
+    throw new Error('DATABASE_URL is set: pg_dump copies a database of Postgres (docs/postgres.md)');
+  }
+  if (config.kind === 'embedded') {
+    throw new Error(`the database in ${config.dataDir} is copied as a folder: stop the service, and copy DATA_DIR`);
+  }
+  const { backUp } = await import('./adapters/sqlite/backup.ts');
+  // npm runs a command in the folder of the project, wherever it was called: `npm --prefix`.
+  const { npm_lifecycle_event: script, INIT_CWD: folder = '' } = process.env;
+  const target = script === 'backup' ? resolve(folder, file) : file;
+  await backUp(config.dataDir, target);
+  console.log(`${file} has all that was stored when the command began`);
+  return 0;
+}
