@@ -59,9 +59,9 @@ function wrongFeed(followed: ReadonlyMap<number, State>, plants: ReadonlyMap<num
   return wrong.map((id) => `plant ${id} in the feed is not as stored`);
 }
 
-function wrongStates(
+export function wrongStates(
   plants: ReadonlyMap<number, State>,
-  { histories }: Work,
+  { histories }: Pick<Work, 'histories'>,
   acknowledged: ReadonlySet<string>,
 ): string[] {
   const wrong = [...histories].filter(

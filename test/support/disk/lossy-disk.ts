@@ -117,6 +117,8 @@ export function lossyDisk(root: string, model: Model) {
         name(path, { kind: 'file', durable: { octets: Buffer.alloc(0), size: 0 }, pending: [] });
       else if (entry.op === 'unlink' || entry.op === 'rmdir') name(path, undefined);
       else if (entry.op === 'sync') sync(nodeAt(path));
+      // The kernel has reported it once, and takes what was to be written for written.
+      else if (entry.op === 'failure') pendingWrites(path).splice(0);
       else if (entry.op === 'truncate') pendingWrites(path).push({ at: -1, octets: undefined, size: entry.size });
       else if (entry.op === 'mkdir') {
         const folder = emptyFolder();

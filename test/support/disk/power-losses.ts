@@ -35,7 +35,12 @@ const SURVIVALS = [
  * Yields the folder after a loss at each of a number of moments of the work, in their order: a third of them anywhere, and the
  * others just before and just after a sync, a new name or a response.
  */
-export async function* powerLosses(work: Work, model: Model, count: number, seed: number): AsyncIterable<Loss> {
+export async function* powerLosses(
+  work: Pick<Work, 'journal' | 'root' | 'dataDir'>,
+  model: Model,
+  count: number,
+  seed: number,
+): AsyncIterable<Loss> {
   const { journal, root, dataDir } = work;
   const random = generator(seed);
   const entries = entriesOf(readFileSync(journal));

@@ -1,0 +1,123 @@
+import { openSync, writeSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { exchange } from '../api-client.ts';
+import { TOKEN } from '../api-server.ts';
+import { projectFile, type Service, startNode, startService } from '../service-process.ts';
+import type { Entry } from './disk-recorder.ts';
+import type { History, State } from './recorded-work.ts';
+import { CALLS, straceEntries } from './strace-entries.ts';
+
+/*
+ * A service on SQLite that works while strace records what its process writes, truncates, renames, removes and syncs, below
+ * Node.js; as a journal of the form that disk-recorder.ts describes.
+ */
+
+const CLIENTS = 16;
+/** For each client in a round; one in eight has a long name at first, so that the WAL wraps. */
+const PLANTS = 24;
+const LONG_NAME = 200_000;
+const IMPORTED = 3_000;
+
+/** In each round but the first, a sync of a commit or a checkpoint fails; rounds end in order, or by SIGKILL. */
+export async function tracedWork(folder: string, rounds: number) {
+  const root = join(folder, 'recorded');
+  const dataDir = join(root, 'data');
+  const journal = join(folder, 'journal');
+  const marks = join(folder, 'marks');
+  await mkdir(dataDir, { recursive: true });
+  await writeFile(marks, '');
+  const journalFile = openSync(journal, 'w');
+  const note = (entry: Entry, octets?: Buffer) => {
+    writeSync(journalFile, `${JSON.stringify(entry)}\n`);
+    if (octets !== undefined) writeSync(journalFile, octets);
+  };
+  // What shows that a database is to be SQLite.
+  const existing = new Set([join(dataDir, 'plants.db')]);
+  note({ op: 'mkdir', path: dataDir });
+  note({ op: 'sync', path: root });
+  for (const path of existing) {
+    await writeFile(path, '');
+    note({ op: 'create', path });
+  }
+  const isRecorded = (path: string) => `${path}/`.startsWith(`${root}/`) && !/-shm$|plant-store\.db/.test(path);
+  async function record(trace: string): Promise<void> {
+    for await (const { entry, octets } of straceEntries(trace, isRecorded, marks, existing)) note(entry, octets);
+  }
+
+  const histories = new Map<number, History[]>();
+  /** The last change of the feed that a follower had seen, by the operation that showed it. */
+  const cursors = new Map<string, string>();
+  let lastId = 0;
+  const add = (id: number, operation: string, after: State) => {
+    histories.set(id, [...(histories.get(id) ?? []), { operation, after }]);
+  };
+
+  async function client(service: Service): Promise<void> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let n = 0; n < PLANTS; n++) {
+      const id = ++lastId;
+      const isLong = n % 8 === 0;
+      for (const [method, after] of [
+        ['POST', `plant ${id} ${isLong ? randomText(LONG_NAME) : ''}`],
+        ...(isLong || n % 3 === 0 ? [['PUT', `changed ${id}`] as const] : []),
+        ...(n % 4 === 1 ? [['DELETE', 'absent'] as const] : []),
+      ] as const) {
+        const operation = `${method} ${id}`;
+        add(id, operation, after);
+        const path = method === 'POST' ? '/plants' : `/plants/${id}`;
+        const body = method === 'DELETE' ? undefined : JSON.stringify({ id, name: after });
+        const headers = { 'X-Operation': operation };
+        const { status } = await exchange(service.apiUrl + path, { method, agent, headers }, body);
+        // Of unknown outcome, or not done: nobody goes on with this plant.
+        if (status >= 300) break;
+      }
+      if (n % 6 > 0) continue;
+      const headers = { 'X-Operation': `cursor ${id}` };
+      const { body } = await exchange(`${service.apiUrl}/changes?after=now`, { method: 'GET', agent, headers });
+      cursors.set(`cursor ${id}`, (JSON.parse(body) as { next: string }).next);
+    }
+    agent.destroy();
+  }
+
+  for (let round = 0; round < rounds; round++) {
+    const trace = join(folder, `trace-${round}`);
+    const tracing = ['strace', '-D', '-f', '--seccomp-bpf', '-qq', '-y', '-xx', '-s', '8192', '-e', `trace=${CALLS}`];
+    const failing = round === 0 ? [] : ['-e', `inject=fsync:error=EIO:when=${20 + 11 * round}`];
+    const service = await startService(
+      folder,
+      {
+        DATA_DIR: dataDir,
+        ACCESS_TOKENS: TOKEN,
+        NODE_OPTIONS: `--import=${new URL('response-marks.ts', import.meta.url).href}`,
+        MARK_TO: marks,
+      },
+      { wrapper: [...tracing, ...failing, '-o', trace] },
+    );
+    await Promise.allSettled(Array.from({ length: CLIENTS }, () => client(service)));
+    const operation = `import ${round}`;
+    const plants = Array.from({ length: IMPORTED }, () => ({ id: ++lastId, name: `imported ${lastId}` }));
+    for (const { id, name } of plants) add(id, operation, name);
+    const list = plants.map((plant) => `${JSON.stringify(plant)}\n`).join('');
+    const headers = { 'Content-Type': 'application/x-ndjson', 'X-Operation': operation };
+    // The service may have ended.
+    await exchange(`${service.apiUrl}/import`, { method: 'POST', agent: new Agent(), headers }, list).catch(() => {});
+    service.kill(round % 2 === 0 ? 'SIGTERM' : 'SIGKILL');
+    await service.exited;
+    await record(trace);
+
+    const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--even-if-recent', '--yes'];
+    const wrapper = [...tracing, '-o', `${trace}-purge`];
+    const purge = await startNode(args, folder, { DATA_DIR: dataDir }, { wrapper }).outcome();
+    if (purge.code !== 0) throw new Error(purge.stderr);
+    await record(`${trace}-purge`);
+  }
+  return { journal, root, dataDir, histories, cursors };
+}
+
+function randomText(length: number): string {
+  let text = '';
+  while (text.length < length) text += Math.random().toString(36).slice(2);
+  return text.slice(0, length);
+}
