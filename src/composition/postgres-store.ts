@@ -6,8 +6,8 @@ import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
 import { sharedRun } from '../adapters/postgres/shared-run.ts';
 import { postgresStore } from '../adapters/postgres/store.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
-import { registerEndpoints, registrationGate } from '../adapters/postgres/webhooks/webhook-registration.ts';
 import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
+import { registerEndpoints, registrationGate } from '../adapters/postgres/webhooks/webhook-registration.ts';
 import { type OpenedConfig, openDatabase } from './open-database.ts';
 import type { Store, StoreConfig, StoreOptions } from './store.ts';
 

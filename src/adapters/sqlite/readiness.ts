@@ -5,7 +5,7 @@ import { statement } from './file/connection.ts';
 import type { DatabaseFile } from './file/database-file.ts';
 import { problemOf } from './file/failures.ts';
 
-/** Octets in the WAL from which something is wrong: a reader keeps them from the file. */
+/** Bytes in the WAL from which something is wrong: a reader keeps them from the file. */
 const LARGE_WAL = 256 * 1024 ** 2;
 
 /** As `readiness` of Postgres. @param endpoints those of webhooks */

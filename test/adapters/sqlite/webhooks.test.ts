@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { MAX_COUNTED } from '../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
-import { MISSING_ROW } from '../../../src/adapters/postgres/webhooks/webhook-places.ts';
+import { MISSING_ROW } from '../../../src/adapters/postgres/webhooks/webhook-registration.ts';
 import { readiness } from '../../../src/adapters/sqlite/readiness.ts';
 import { webhookEndpoints } from '../../../src/adapters/sqlite/webhooks/endpoints.ts';
 import { enterEndpoints, webhookPositions } from '../../../src/adapters/sqlite/webhooks/positions.ts';
@@ -218,11 +218,11 @@ describe('after a failure', () => {
 
 test('says how far each endpoint is behind', async () => {
   store.enter();
-  expect(await state()).toMatchObject({ behind: 0, end: START, position: START });
+  expect(await state()).toMatchObject({ backlog: 0, end: START, position: START });
   await Promise.all(Array.from({ length: MAX_COUNTED + 5 }, (_, n) => store.plants.add(plant(BigInt(n)))));
   const { entries } = await store.plants.readEntries({ changed: BigInt(MAX_COUNTED + 4), id: MIN_INT64 });
   const [, last] = entries;
-  expect(await state()).toMatchObject({ behind: MAX_COUNTED, end: { changed: last?.changed, id: last?.id } });
+  expect(await state()).toMatchObject({ backlog: MAX_COUNTED, end: { changed: last?.changed, id: last?.id } });
   await store.advance(await taken(), { changed: BigInt(MAX_COUNTED), id: BigInt(MAX_COUNTED) });
-  expect((await state())?.behind).toBe(5);
+  expect((await state())?.backlog).toBe(5);
 });

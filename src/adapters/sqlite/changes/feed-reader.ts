@@ -3,7 +3,7 @@ import { type FeedEnd, type FeedState, LAST, START } from '../../postgres/change
 import type { FeedPart, FeedReader, FeedRow } from '../../postgres/changes/feed-reader.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { octetsOf, type PlantRow, READ_TEXT, storedIn } from '../plants/columns.ts';
+import { bytesOf, type PlantRow, READ_TEXT, storedIn } from '../plants/columns.ts';
 
 type ChangedRow = PlantRow & { readonly changed: bigint };
 
@@ -50,7 +50,7 @@ export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): F
     let size = 0;
     for (const row of rows.iterate(after.changed, after.id, until.changed, until.id, count)) {
       const stored = storedIn(row);
-      size += octetsOf(stored);
+      size += bytesOf(stored);
       if (part.length > 0 && size > READ_TEXT && stored !== 'deleted') break;
       part.push({ changed: row.changed, id: row.id, stored });
     }

@@ -4,7 +4,7 @@ import { isLostSync } from './failures.ts';
 /** The page of a new database. */
 const PAGE = 4_096;
 
-/** Octets that a checkpoint writes at once, unless a reader has kept more of them in the WAL. */
+/** Bytes that a checkpoint writes at once, unless a reader has kept more of them in the WAL. */
 const CHECKPOINT = 900 * PAGE;
 
 /** Milliseconds until a checkpoint is tried again that could not be finished. */
@@ -43,7 +43,7 @@ export function checkpoints(
     }
   }
 
-  /** Octets in the WAL that no checkpoint has written into the file yet. */
+  /** Bytes in the WAL that no checkpoint has written into the file yet. */
   function behind(): number {
     try {
       const { log, checkpointed } = inspect.get() as unknown as Progress;

@@ -15,10 +15,10 @@ export function storedIn({ id, name, tag, deleted }: PlantRow): NewPlant | 'dele
   return tag === null ? { id, name } : { id, name, tag };
 }
 
-/** Octets of text that one read returns, unless a single plant has more. */
+/** Bytes of text that one read returns, unless a single plant has more. */
 export const READ_TEXT = 1024 ** 2;
 
-/** The octets of the texts of a plant. */
-export function octetsOf(stored: NewPlant | 'deleted' | undefined): number {
+/** The bytes of the texts of a plant. */
+export function bytesOf(stored: NewPlant | 'deleted' | undefined): number {
   return typeof stored === 'object' ? Buffer.byteLength(stored.name) + Buffer.byteLength(stored.tag ?? '') : 0;
 }

@@ -2,7 +2,7 @@ import type { PlantBatch, PlantRange, PlantStore } from '../../../application/po
 import type { NewPlant } from '../../../domain/plant.ts';
 import { folded, statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { octetsOf, type PlantRow, READ_TEXT, storedIn } from './columns.ts';
+import { bytesOf, type PlantRow, READ_TEXT, storedIn } from './columns.ts';
 
 /** Rows that one read passes over, deleted ones for example. */
 const PASSED_OVER = 5_000;
@@ -10,7 +10,7 @@ const PASSED_OVER = 5_000;
 /** Rows that one read of a search compares, which takes some milliseconds. */
 const SEARCHED = 2_000;
 
-/** Octets of a name that SQLite compares together with others; larger ones are compared one by one, up to READ_TEXT. */
+/** Bytes of a name that SQLite compares together with others; larger ones are compared one by one, up to READ_TEXT. */
 const SMALL = 512;
 
 interface FoundRow extends PlantRow {
@@ -80,7 +80,7 @@ function collect<Row extends PlantRow>(
   let size = 0;
   for (const row of rows) {
     const stored = storedIn(row);
-    size += octetsOf(stored);
+    size += bytesOf(stored);
     const isFull = (lookedAt > 0 && size > READ_TEXT) || lookedAt >= PASSED_OVER;
     if (isFull) return { plants, lastId, isLast: false };
     if (stored !== 'deleted' && isWanted(row)) {

@@ -26,7 +26,7 @@ const NO_HOLDER = 'holder = case when holder is not null then lower(hex(randombl
 export function webhookEndpoints({ sql, read, write }: Pick<DatabaseFile, 'sql' | 'read' | 'write'>) {
   const select = statement<EndpointRow>(sql, 'select * from webhooks order by endpoint');
   const last = statement<Position>(sql, 'select changed, id from plants order by changed desc limit 1');
-  const behind = statement<{ count: bigint }>(
+  const backlog = statement<{ count: bigint }>(
     sql,
     `select count(*) as count from (select 1 from plants where (changed, id) > (?, ?) order by changed limit ${MAX_COUNTED})`,
   );
@@ -47,7 +47,7 @@ export function webhookEndpoints({ sql, read, write }: Pick<DatabaseFile, 'sql' 
       endpoint,
       position,
       end: last.get() ?? position,
-      behind: Number(behind.get(changed, id)?.count),
+      backlog: Number(backlog.get(changed, id)?.count),
       isParked: row.parked !== 0n,
       isLeased: holder !== null && expires > now,
       failures: Number(failures),
