@@ -95,7 +95,12 @@ export function batch<Item, Result>(
             )
           : [];
       if (outcomes.length !== list.length) throw new Error(`${outcomes.length} outcomes for ${list.length} items`);
-      for (const [index, { resolve }] of list.entries()) resolve(outcomes[index] as Result | Promise<Result>);
+      for (const [index, { resolve }] of list.entries()) {
+        const outcome = outcomes[index] as Result | Promise<Result>;
+        // Of an item that was given up nobody else hears it, and a rejection would end the process.
+        if (outcome instanceof Promise) outcome.catch(() => {});
+        resolve(outcome);
+      }
     } catch (error) {
       for (const { reject } of list) reject(error);
     }

@@ -45,5 +45,5 @@ function outcomeOf({ before, after }: Written, plant: NewPlant): ImportOutcome {
   if (before === undefined) return 'created';
   if (before === 'deleted') return 'id_retired';
   if (isSamePlant(before, plant)) return 'unchanged';
-  return after === plant ? 'changed' : 'id_taken';
+  return typeof after === 'object' && isSamePlant(after, plant) ? 'changed' : 'id_taken';
 }

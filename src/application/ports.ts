@@ -40,8 +40,8 @@ export type Outcomes<T> = readonly (T | Promise<T>)[];
 /** What a database implements: lists of plants in, and an outcome for each. */
 export interface PlantStore {
   /**
-   * Writes the items of a list, each as a whole or not at all; several of one id in their order. Writing one again is safe,
-   * whatever its outcome was. Of concurrent writes that add one id exactly one stores its plant.
+   * Writes the items of a list, each as a whole or not at all; several that add one id in their order, and others after
+   * them. Writing one again is safe, whatever its outcome was. Of concurrent writes that add one id exactly one stores its plant.
    *
    * An outcome MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now, or if what is stored
    * does not show whether the write was done: it then takes effect at most once, at any later time, and a change only on

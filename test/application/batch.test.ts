@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
 import { batch } from '../../src/application/batch.ts';
+import { projectFile } from '../support/service-process.ts';
 
 /** Lets all batches succeed from now on. What a failed test has left running, Jest would wait for. */
 let endBatches = () => {};
@@ -106,6 +109,17 @@ test('starts the next batch beside a slow one, but never more than may run', asy
   await new Promise((resolve) => setTimeout(resolve, 150));
   expect(seen()).toEqual(['slow', 'next']);
   expect(await finish(calls)).toEqual(['slow!', 'next!', 'third!']);
+});
+
+test('an outcome that fails after its item was given up does not end the process', async () => {
+  const script = `
+    import { batch } from ${JSON.stringify(projectFile('src/application/batch.ts'))};
+    const late = async () => [new Promise((_, reject) => setTimeout(reject, 200, new Error('late')))];
+    const slow = (items) => new Promise((resolve) => setTimeout(() => resolve(late(items)), 200));
+    await batch(slow, { maxItems: 1, maxRunning: 1, timeout: 50 })(() => 'item').catch(({ code }) => console.log(code));
+    setTimeout(() => console.log('still there'), 500);`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
+  expect(stdout).toBe('store_unavailable\nstill there\n');
 });
 
 test('fails all items of a list that fails, and gives each its own outcome where these come later', async () => {

@@ -5,9 +5,20 @@ import { type ParserError, refusalOf } from './parser-refusals.ts';
 interface Connection {
   /** The newest response; undefined once it is sent and its request has come whole. */
   response: ServerResponse | undefined;
-  /** Whether nothing more is read: the response in progress is the last, or the last one was a refusal by the parser. */
+  /** Whether no request has an effect: the response in progress is the last, or the last one was a refusal by the parser. */
   isEnding: boolean;
+  /** How many bytes are read of it; the others stay with the kernel. */
+  readUntil: number;
 }
+
+/**
+ * Bytes that are read and discarded behind the last request: closing a connection with unread bytes would take from the
+ * client what it has not read of the response (RFC 9112 section 9.6). More may be a flood.
+ */
+const DISCARDED = 8 * 1024;
+
+/** Milliseconds for which they are read after the response. */
+const LINGER = 500;
 
 /**
  * Lets a connection have one request at a time. One that arrives while another is in progress, until the last byte of
@@ -27,7 +38,7 @@ export function connections(
   return {
     /** A connection has opened. */
     add(socket: Socket): void {
-      open.set(socket, { response: undefined, isEnding: false });
+      open.set(socket, { response: undefined, isEnding: false, readUntil: Number.POSITIVE_INFINITY });
       socket.once('close', () => open.delete(socket));
     },
 
@@ -35,9 +46,11 @@ export function connections(
     handle(request: IncomingMessage, response: ServerResponse): void {
       const { socket } = request;
       const connection = open.get(socket);
-      if (connection === undefined || connection.isEnding || !socket.writable) return;
-      if (connection.response?.closed === false) {
-        endAfter(connection, connection.response);
+      if (connection === undefined || !socket.writable) return;
+      if (!connection.isEnding && connection.response?.closed === false) endAfter(connection, connection.response);
+      if (connection.isEnding) {
+        request.resume();
+        if (socket.bytesRead > connection.readUntil) stopReading(socket);
         return;
       }
       connection.response = response;
@@ -89,12 +102,23 @@ export function connections(
   };
 }
 
-/** Ends a connection after the response in progress. Until then it is not read, or its parser would go on. */
+/** Ends a connection after the response in progress. */
 function endAfter(connection: Connection, response: ServerResponse): void {
-  connection.isEnding = true;
   const { socket } = response.req;
-  if (response.headersSent) response.once('finish', () => socket.destroySoon());
+  connection.isEnding = true;
+  connection.readUntil = socket.bytesRead + DISCARDED;
+  if (response.headersSent) response.once('finish', () => endLate(socket));
   else response.setHeader('Connection', 'close');
+}
+
+/** Closes its side, and reads what is still on the way, since Node has not read while the response waited to be sent. */
+function endLate(socket: Socket): void {
+  socket.end();
+  const timer = setTimeout(() => socket.destroy(), LINGER);
+  socket.once('close', () => clearTimeout(timer));
+}
+
+function stopReading(socket: Socket): void {
   socket.pause();
   // Node resumes a socket itself when a request has been read or a response has been sent.
   socket.on('resume', () => socket.pause());

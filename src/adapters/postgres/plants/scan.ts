@@ -56,19 +56,21 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
     );
   }
 
-  /** Looks at the rows of a range. @returns also how many were asked for in the end */
+  /** Looks at the rows of a range. @returns also whether it has no more */
   async function readRows(scan: RangeScan, lane: LaneName, until: number) {
     isOnCitus ??= await run(lane, isDistributed, { until });
     const isSearch = scan.name !== undefined;
     const kind = { order: scan.order ?? 'asc', isTagged: scan.tag !== undefined, isSearch, isOnCitus };
     const isShared = lane === 'reads' && scan.count <= PAGE_ROWS;
     const rows = isShared ? await pageOf(kind, scan) : await run(lane, () => rowsOf(kind, [scan]), { until });
-    const [first] = rows;
-    if (first === undefined || first.size === null) return { rows, asked: scan.count };
+    const isWhole = rows[0] === undefined || rows[0].size === null;
+    if (isWhole) return { rows, isLast: lookedAt(rows) < scan.count };
     // The first one is large: as many as have room are read again.
     const fitting = fittingIn(rows);
-    const count = fitting < rows.length ? fitting : scan.count;
-    return { rows: await run(lane, () => rowsOf(kind, [{ ...scan, count }], ANY_SIZE), { until }), asked: count };
+    const end = rows[fitting - 1]?.id as bigint;
+    const part = scan.order === 'desc' ? { ...scan, from: end } : { ...scan, to: end };
+    const all = await run(lane, () => rowsOf(kind, [part], ANY_SIZE), { until });
+    return { rows: all, isLast: fitting === rows.length && lookedAt(rows) < scan.count };
   }
 
   function pageOf(kind: ScanKind, scan: RangeScan): Promise<readonly ScannedRow[]> {
@@ -82,8 +84,8 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
     const until = performance.now() + timeout;
     const lane = range.name === undefined && count <= PAGE_ROWS ? 'reads' : 'backgroundReads';
     const read = async (part: PlantRange, most: number) => {
-      const { rows, asked } = await readRows({ ...part, count: most }, lane, until);
-      return batchOf(rows, part, count, asked);
+      const { rows, isLast } = await readRows({ ...part, count: most }, lane, until);
+      return batchOf(rows, part, count, isLast);
     };
     if (range.name !== undefined) return read(range, SEARCHED);
     const first = await read(range, count);
@@ -98,6 +100,11 @@ function maxSizeOf(scans: readonly RangeScan[]): number {
   return Math.floor(READ_TEXT / scans.reduce((total, { count }) => total + count, 0));
 }
 
+/** How many rows were looked at. */
+function lookedAt(rows: readonly ScannedRow[]): number {
+  return rows.at(-1)?.looked_at ?? rows.length;
+}
+
 /** How many rows have room together. At least one. */
 function fittingIn(rows: readonly ScannedRow[]): number {
   let size = 0;
@@ -109,7 +116,7 @@ function fittingIn(rows: readonly ScannedRow[]): number {
 }
 
 /** The wanted plants up to the first large one. */
-function batchOf(rows: readonly ScannedRow[], range: PlantRange, count: number, asked: number): PlantBatch {
+function batchOf(rows: readonly ScannedRow[], range: PlantRange, count: number, isLast: boolean): PlantBatch {
   const plants: NewPlant[] = [];
   let lastId: bigint | undefined;
   let isCut = false;
@@ -119,7 +126,6 @@ function batchOf(rows: readonly ScannedRow[], range: PlantRange, count: number, 
     if (name !== null) plants.push(plantIn({ id, name, tag }));
     lastId = id;
   }
-  const lookedAt = rows.at(-1)?.looked_at ?? rows.length;
   const isEnd = lastId === (range.order === 'desc' ? range.from : range.to);
-  return { plants, lastId, isLast: isEnd || (!isCut && lookedAt < asked) };
+  return { plants, lastId, isLast: isEnd || (isLast && !isCut) };
 }

@@ -107,6 +107,16 @@ describe('searches', () => {
     expect(ends).toEqual([3n, 5n, 6n, 7n, 20n]);
   });
 
+  test('pass over many small plants beside large ones in a few statements', async () => {
+    await server.query(`insert into plants select n, 'small ' || n from generate_series(1, 500) as n`);
+    await server.query(`insert into plants select n, repeat('x', 400000) from generate_series(501, 503) as n`);
+    for (const order of ['asc', 'desc'] as const) {
+      const { plants, statements } = counted();
+      expect(await listPlants(plants, () => 0)({ name: 'none', limit: 1, order })).toMatchObject({ first: [] });
+      expect(statements.length).toBeLessThan(10);
+    }
+  });
+
   test('look at some thousand plants in a statement, and go on behind the last one', async () => {
     await server.query(`insert into plants select n, 'plant ' || n from generate_series(1, 20000) as n`);
     const { plants, statements } = counted();
