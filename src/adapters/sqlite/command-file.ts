@@ -3,7 +3,8 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openConnection } from './file/connection.ts';
 import { type DatabaseFile, FILE } from './file/database-file.ts';
-import { FileError, isBusy, problemOf } from './file/failures.ts';
+import { FileError, isBusy, isLostSync, problemOf } from './file/failures.ts';
+import { rewriteWal } from './file/rewrite-wal.ts';
 import { requireCurrentVersion } from './file/schema.ts';
 
 /** What commands have of a file, beside the service or without it. */
@@ -26,8 +27,11 @@ export async function withDatabaseFile<T>(
   try {
     accessSync(path, isReadOnly ? constants.R_OK : constants.W_OK);
     const sql = openConnection(isReadOnly ? readOnlyAddress(path) : path, isReadOnly);
+    let isLost = false;
     try {
       requireCurrentVersion(sql, path);
+      // SQLite makes a checkpoint at the end if the service does not run.
+      if (!isReadOnly) rewriteWal(sql, path);
       return await work({
         sql,
         read: async (work) => work(),
@@ -42,8 +46,12 @@ export async function withDatabaseFile<T>(
           }
         },
       });
+    } catch (error) {
+      isLost = isLostSync(error);
+      throw error;
     } finally {
-      sql.close();
+      // Its checkpoint would take for written what the disk may not have.
+      if (!isLost) sql.close();
     }
   } catch (error) {
     const problem = isBusy(error) ? `another process has written to ${path} for too long: try again` : problemOf(error);

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readdir, rm, statfs } from 'node:fs/promises';
+import { readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, jest, test } from '@jest/globals';
@@ -186,4 +186,26 @@ test('a disk without room for the next file of the log ends the service, which s
     const next = Number.parseInt(name, 10) + 1;
     expect(stored === name || stored.startsWith(`${next} `)).toBe(true);
   }
+});
+
+test('on SQLite a full disk and one that becomes read-only are said, end nothing, and are served from again', async () => {
+  const { disk, start, remount } = await smallDisk(20);
+  await writeFile(join(disk, 'plants.db'), '');
+  const service = await start();
+  const ready = async () => (await fetch(`${service.managementUrl}/ready`)).text();
+  const stored: number[] = [];
+  const fill = async (id: number) => create(service, { id, name: `${id}`.repeat(100_000) });
+  while ((await fill(stored.length)) === 200) stored.push(stored.length);
+  expect(stored.length).toBeGreaterThan(20);
+  expect(await fill(stored.length)).toBe(503);
+  expect(await ready()).toContain('the disk of the database is full, or its quota is used up');
+  expect((await get(service.apiUrl, '/plants/7')).status).toBe(200);
+  await remount('size=100m');
+  expect(await fill(stored.length)).toBe(200);
+
+  await run('mount', ['-o', 'remount,ro', disk]).catch(() => {});
+  await kill(service);
+  const again = await start();
+  for (const id of [...stored, stored.length]) expect(await create(again, { id, name: 'another' })).toBe(400);
+  await kill(again);
 });

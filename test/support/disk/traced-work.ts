@@ -83,7 +83,7 @@ export async function tracedWork(folder: string, rounds: number) {
 
   for (let round = 0; round < rounds; round++) {
     const trace = join(folder, `trace-${round}`);
-    const tracing = ['strace', '-D', '-f', '--seccomp-bpf', '-qq', '-y', '-xx', '-s', '8192', '-e', `trace=${CALLS}`];
+    const tracing = ['strace', '-D', '-f', '--seccomp-bpf', '-qq', '-y', '-xx', '-s', '65536', '-e', `trace=${CALLS}`];
     const failing = round === 0 ? [] : ['-e', `inject=fsync:error=EIO:when=${20 + 11 * round}`];
     const service = await startService(
       folder,

@@ -9,6 +9,7 @@ import { diskWarning, syncPath } from './disk.ts';
 import { FileError, problemOf } from './failures.ts';
 import { writeGroups } from './groups.ts';
 import { recentFailure } from './recent-failure.ts';
+import { rewriteWal } from './rewrite-wal.ts';
 import { applySchema, requireVersion } from './schema.ts';
 import { readSlices } from './slices.ts';
 
@@ -127,11 +128,12 @@ function openFile(dataDir: string, path: string, unlock: () => void, { timeout, 
 function openSynced(dataDir: string, path: string): DatabaseSync {
   // SQLite's own files get the same mode. It syncs the folder only with the WAL.
   closeSync(openSync(path, constants.O_CREAT | constants.O_RDWR, 0o600));
-  // A backup or a killed process may have left them in the kernel's memory only.
-  for (const each of [path, `${path}-wal`, dataDir]) syncPath(each);
+  // A copy of a backup may be in the kernel's memory only.
+  for (const each of [path, dataDir]) syncPath(each);
   const sql = openConnection(path);
   try {
     requireVersion(sql, path);
+    rewriteWal(sql, path);
     applySchema(sql);
     const { busy } = sql.prepare('pragma wal_checkpoint(truncate)').get() as { busy: bigint };
     if (busy > 0n) throw new FileError(`a command has ${path} open: start the service once it has ended`);
