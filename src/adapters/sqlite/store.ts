@@ -19,9 +19,17 @@ export function sqliteStore(
 ): PlantStore & ChangeFeed & ReadEntries & { stopWaiting(): void } {
   const reader = feedReader(file);
   const feed = changeFeed(reader, run);
+  let inserted = 0;
+
+  /** The writes of a group resolve one after another, before this is done. */
+  function noteInserted(): void {
+    onInsert(inserted);
+    inserted = 0;
+  }
+
   return {
     write: plantWriter(file, ({ before }) => {
-      if (before === undefined) onInsert(1);
+      if (before === undefined && ++inserted === 1) queueMicrotask(noteInserted);
       feed.announce();
     }),
     find: plantFinder(file),
