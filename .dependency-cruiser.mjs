@@ -26,26 +26,18 @@ export default {
     {
       name: 'adapters-import-inward',
       comment:
-        'Libraries, the adapter itself and what is further inside; neither another adapter nor what plugs it in.',
+        'Libraries, the adapter itself, the feed that both databases have, and what is further inside; neither another ' +
+        'adapter nor what plugs it in. SQLite has the lock of the folder in common with PGlite, as long as that is there.',
       severity: 'error',
-      from: { path: '^src/adapters/([^/]+)/', pathNot: inside('adapters/sqlite') },
-      to: {
-        path: '^(src|migrations)/',
-        pathNot: ['^src/adapters/$1/', inside('application'), inside('domain'), inside('wire')],
-      },
-    },
-    {
-      name: 'sqlite-shares-the-feed-with-postgres',
-      comment: 'What knows no database: the cursors, the watch and the lock of the folder.',
-      severity: 'error',
-      from: { path: inside('adapters/sqlite') },
+      from: { path: '^src/adapters/([^/]+)/', pathNot: '/sqlite/file/database-file.ts$' },
       to: {
         path: '^(src|migrations)/',
         pathNot: [
-          inside('adapters/(sqlite|postgres/changes|postgres/webhooks|postgres/embedded)'),
-          '^src/adapters/postgres/(run|shared-run).ts$',
+          '^src/adapters/$1/',
+          inside('adapters/feed'),
           inside('application'),
           inside('domain'),
+          inside('wire'),
         ],
       },
     },

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { PurgeSelection } from './adapters/postgres/changes/plant-purge.ts';
+import type { PurgeSelection } from './adapters/feed/purge-selection.ts';
 import { withStore } from './commands/command-store.ts';
 import { formatCount, showProgress } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';

@@ -1,9 +1,6 @@
 import { parseArgs } from 'node:util';
-import {
-  type KnownEndpoint,
-  MAX_COUNTED,
-  type webhookEndpoints,
-} from './adapters/postgres/webhooks/webhook-endpoints.ts';
+import { type KnownEndpoint, MAX_COUNTED } from './adapters/feed/known-endpoint.ts';
+import type { webhookEndpoints } from './adapters/postgres/webhooks/webhook-endpoints.ts';
 import { OTHER_TABLE } from './adapters/postgres/webhooks/webhook-positions.ts';
 import { withStore } from './commands/command-store.ts';
 import { formatCount } from './commands/progress.ts';

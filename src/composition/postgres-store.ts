@@ -1,9 +1,9 @@
+import { sharedRun } from '../adapters/feed/shared-run.ts';
 import { fullDisk } from '../adapters/postgres/full-disk.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
 import { foreground, runner } from '../adapters/postgres/run.ts';
 import { transactionIdsLeft } from '../adapters/postgres/schema/dangers.ts';
 import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
-import { sharedRun } from '../adapters/postgres/shared-run.ts';
 import { postgresStore } from '../adapters/postgres/store.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';

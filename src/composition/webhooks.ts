@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { MISSING_ROW } from '../adapters/postgres/webhooks/webhook-registration.ts';
+import { MISSING_ROW } from '../adapters/feed/known-endpoint.ts';
 import type { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { type WebhookEndpoint, webhookSender } from '../adapters/webhooks/webhook-sender.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';

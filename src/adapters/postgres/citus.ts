@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery, type Kysely } from 'kysely';
+import { sharedRun } from '../feed/shared-run.ts';
 import type { Database, Tables } from './database.ts';
 import { INTERNAL_ERROR, sqlState, UnknownOutcomeError } from './errors.ts';
 import { breaksConnection } from './failures.ts';
-import { sharedRun } from './shared-run.ts';
 
 /** Asks the database whether it has distributed the plants, until it has responded once. */
 export function distribution(sql: Kysely<Tables>): Database['isDistributed'] {

@@ -1,6 +1,8 @@
 import { CompiledQuery, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../domain/errors.ts';
+import { MISSING_ROW } from '../feed/known-endpoint.ts';
+import { sharedRun } from '../feed/shared-run.ts';
 import { MAY_NAME } from './changes/change-epoch.ts';
 import { requireChangeFeed } from './changes/change-feed-check.ts';
 import { nodesCheck } from './citus.ts';
@@ -11,8 +13,6 @@ import { isReadOnlyPrimary, withServerAdvice } from './schema/advice.ts';
 import { dangers } from './schema/dangers.ts';
 import { requireSafeTable } from './schema/safe-table.ts';
 import { requireMigrations } from './schema/schema-gate.ts';
-import { sharedRun } from './shared-run.ts';
-import { MISSING_ROW } from './webhooks/webhook-registration.ts';
 
 interface ReadinessOptions {
   /** Gets what the check resolves to, once. */

@@ -1,6 +1,7 @@
 import type { ChangeFeed, PlantStore } from '../../application/ports.ts';
 import type { ReadEntries } from '../../application/webhooks/ports.ts';
-import { changeFeed } from './changes/change-feed.ts';
+import { changeFeed } from '../feed/change-feed.ts';
+import { webhookEntries } from '../feed/webhook-entries.ts';
 import { changesLag } from './changes/change-lag.ts';
 import { feedReader } from './changes/feed-reader.ts';
 import type { Database } from './database.ts';
@@ -8,7 +9,6 @@ import { plantFinder } from './plants/find.ts';
 import { plantScanner } from './plants/scan.ts';
 import { plantWriter } from './plants/write.ts';
 import type { Run } from './run.ts';
-import { webhookEntries } from './webhooks/webhook-entries.ts';
 
 interface StoreOptions {
   readonly run: Run;
@@ -27,8 +27,11 @@ export interface PostgresStore extends PlantStore, ChangeFeed, ReadEntries {
 
 /** Plants in the table `plants`. */
 export function postgresStore(database: Database, { run, timeout, onInsert }: StoreOptions): PostgresStore {
-  const reader = feedReader(database);
-  const feed = changeFeed(reader, run);
+  const { part, end } = feedReader(database);
+  const feed = changeFeed({
+    part: (...range) => run('reads', () => part(...range)),
+    end: () => run('reads', end),
+  });
   return {
     write: plantWriter(database, run, {
       timeout,
@@ -41,7 +44,7 @@ export function postgresStore(database: Database, { run, timeout, onInsert }: St
     find: plantFinder(database, run),
     scan: plantScanner(database, run, timeout),
     readChanges: feed.readChanges,
-    ...webhookEntries(reader, run, feed.awaitEntries),
+    ...webhookEntries({ part: (...range) => run('backgroundReads', () => part(...range)) }, feed.awaitEntries),
     stopWaiting: feed.stopWaiting,
     changesLag: changesLag(database, run),
   };

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { sharedRun } from '../postgres/shared-run.ts';
-import { MISSING_ROW } from '../postgres/webhooks/webhook-registration.ts';
+import { MISSING_ROW } from '../feed/known-endpoint.ts';
+import { sharedRun } from '../feed/shared-run.ts';
 import { statement } from './file/connection.ts';
 import type { DatabaseFile } from './file/database-file.ts';
 import { problemOf } from './file/failures.ts';

@@ -1,16 +1,12 @@
 import type { ChangeFeed, PlantStore } from '../../application/ports.ts';
 import type { ReadEntries } from '../../application/webhooks/ports.ts';
-import { changeFeed } from '../postgres/changes/change-feed.ts';
-import type { Run } from '../postgres/run.ts';
-import { webhookEntries } from '../postgres/webhooks/webhook-entries.ts';
+import { changeFeed } from '../feed/change-feed.ts';
+import { webhookEntries } from '../feed/webhook-entries.ts';
 import { feedReader } from './changes/feed-reader.ts';
 import type { DatabaseFile } from './file/database-file.ts';
 import { plantFinder } from './plants/find.ts';
 import { plantScanner } from './plants/scan.ts';
 import { plantWriter } from './plants/write.ts';
-
-/** The file itself repeats what another process has kept it from. */
-const run: Run = (_lane, work) => work();
 
 /** Plants in a file of SQLite. @param onInsert called with the number of plants in each INSERT */
 export function sqliteStore(
@@ -18,7 +14,7 @@ export function sqliteStore(
   onInsert: (plants: number) => void = () => {},
 ): PlantStore & ChangeFeed & ReadEntries & { stopWaiting(): void } {
   const reader = feedReader(file);
-  const feed = changeFeed(reader, run);
+  const feed = changeFeed(reader);
   let inserted = 0;
 
   /** The writes of a group resolve one after another, before this is done. */
@@ -35,7 +31,7 @@ export function sqliteStore(
     find: plantFinder(file),
     scan: plantScanner(file),
     readChanges: feed.readChanges,
-    ...webhookEntries(reader, run, feed.awaitEntries),
+    ...webhookEntries(reader, feed.awaitEntries),
     stopWaiting: feed.stopWaiting,
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
+import { sharedRuns } from '../../../src/adapters/feed/shared-run.ts';
 import { connectionError, UnknownOutcomeError } from '../../../src/adapters/postgres/errors.ts';
 import { runner } from '../../../src/adapters/postgres/run.ts';
-import { sharedRuns } from '../../../src/adapters/postgres/shared-run.ts';
 import { eventually } from '../../support/eventually.ts';
 
 /* What every statement for a request goes through. */

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { MAX_COUNTED } from '../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
-import { MISSING_ROW } from '../../../src/adapters/postgres/webhooks/webhook-registration.ts';
+import { MAX_COUNTED, MISSING_ROW } from '../../../src/adapters/feed/known-endpoint.ts';
 import { readiness } from '../../../src/adapters/sqlite/readiness.ts';
 import { webhookEndpoints } from '../../../src/adapters/sqlite/webhooks/endpoints.ts';
 import { enterEndpoints, webhookPositions } from '../../../src/adapters/sqlite/webhooks/positions.ts';

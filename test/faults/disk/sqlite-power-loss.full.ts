@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { beforeAll, expect, jest, test } from '@jest/globals';
-import { decodeCursor } from '../../../src/adapters/postgres/changes/change-cursor.ts';
+import { decodeCursor } from '../../../src/adapters/feed/change-cursor.ts';
 import { wrongStates } from '../../support/disk/after-loss.ts';
 import type { Model } from '../../support/disk/lossy-disk.ts';
 import { entriesOf, type Loss, powerLosses } from '../../support/disk/power-losses.ts';

@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { FeedState } from '../../feed/change-cursor.ts';
 import type { Tables } from '../database.ts';
 import { SIZE } from '../plants/columns.ts';
 import { statement } from '../statement.ts';
-import type { FeedState } from './change-cursor.ts';
 import { EPOCH, IS_INTACT, MAY_NAME, NEXT, SETTLED } from './change-epoch.ts';
 
 /*

@@ -1,29 +1,18 @@
 import type { CompiledQuery } from 'kysely';
 import type { Position } from '../../../application/ports.ts';
-import type { NewPlant } from '../../../domain/plant.ts';
+import { type FeedEnd, LAST, positionOf, START } from '../../feed/change-cursor.ts';
+import type { FeedPart, FeedReader, FeedRow } from '../../feed/feed-reader.ts';
 import type { Database } from '../database.ts';
 import { READ_TEXT, storedIn } from '../plants/columns.ts';
-import { type FeedEnd, LAST, positionOf, START } from './change-cursor.ts';
 import { requireIntact, requireOneServer } from './change-feed-check.ts';
 import { type ChangeRow, type EndRow, selectChanges, selectEnd } from './change-statements.ts';
 import { nameTimeline } from './feed-identity.ts';
-
-/** The newest state of a plant, and where it stands in the feed. */
-export interface FeedRow extends Position {
-  readonly stored: NewPlant | 'deleted';
-}
-
-/** A part of the feed, and where the feed ends in the same snapshot. */
-export interface FeedPart {
-  readonly end: FeedEnd;
-  readonly rows: readonly FeedRow[];
-}
 
 /**
  * Reads the feed, for its consumers and for webhooks, under the identity that this timeline has or gets. Its functions
  * reject as requireChangeFeed does.
  */
-export function feedReader(database: Database) {
+export function feedReader(database: Database): FeedReader {
   const changesBetween = selectChanges(database.sql);
   const end = selectEnd(database.sql);
 
@@ -52,8 +41,6 @@ export function feedReader(database: Database) {
     end: async (): Promise<FeedEnd> => endIn((await rowsOf(end({})))[0]),
   };
 }
-
-export type FeedReader = ReturnType<typeof feedReader>;
 
 function endIn(row: EndRow): FeedEnd {
   return { ...row, position: positionOf(row.end_changed, row.end_id) ?? START };

@@ -1,17 +1,10 @@
 import { sql } from 'kysely';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
+import type { PurgeSelection } from '../../feed/purge-selection.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';
 import { SETTLED } from './change-epoch.ts';
 import { requireChangeFeed } from './change-feed-check.ts';
-
-/** Which deleted plants to forget. */
-export interface PurgeSelection {
-  /** Seconds since their deletion, at least. */
-  readonly minAge: number;
-  /** Only the plant with this id, if it is given. */
-  readonly id: bigint | undefined;
-}
 
 /** Rows that a statement scans: a fraction of a second. */
 const SCANNED = 5_000;

@@ -1,5 +1,5 @@
 import { Client, type ClientConfig } from 'pg';
-import { sharedRun } from '../shared-run.ts';
+import { sharedRun } from '../../feed/shared-run.ts';
 
 /**
  * Bounds how many statements may still run in Postgres after their connection was closed. A backend that waits for its

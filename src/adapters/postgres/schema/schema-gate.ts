@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database.ts';
 import { SchemaError } from '../errors.ts';
-import { checkedAgain, untilPassed } from '../shared-run.ts';
+import { checkedAgain, untilPassed } from '../repeated-checks.ts';
 import { withAdvice } from './advice.ts';
 import { requireSettings } from './database-settings.ts';
 import { type MigrationStatus, migrationStatus } from './migrator.ts';

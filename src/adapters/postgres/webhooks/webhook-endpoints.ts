@@ -1,29 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Position } from '../../../application/ports.ts';
-import type { EndpointState } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
-import { positionOf } from '../changes/change-cursor.ts';
+import { positionOf } from '../../feed/change-cursor.ts';
+import { type KnownEndpoint, MAX_COUNTED } from '../../feed/known-endpoint.ts';
 import { SETTLED } from '../changes/change-epoch.ts';
 import { lastBefore } from '../changes/change-statements.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';
 import { IS_DUE, IS_SAME_TABLE, NO_FAILURE } from './webhook-positions.ts';
-
-/** Rows that are counted at most, since each is read. */
-export const MAX_COUNTED = 1_000;
-
-/** What is known of an endpoint; `backlog` is MAX_COUNTED at most. */
-export interface KnownEndpoint extends EndpointState {
-  /** Whether an instance delivers to it now. */
-  readonly isLeased: boolean;
-  readonly failures: number;
-  /** Why the last attempt failed, if it did. */
-  readonly reason: string | undefined;
-  /** The first row that was not acknowledged then. */
-  readonly failing: Position | undefined;
-  /** Seconds until the next attempt; 0 if none is waited for. */
-  readonly retryIn: number;
-}
 
 interface Row extends Omit<KnownEndpoint, 'position' | 'end' | 'reason' | 'failing'>, Position {
   readonly end_changed: bigint | null;

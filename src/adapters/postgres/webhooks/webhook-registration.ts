@@ -7,11 +7,7 @@ import { requireChangeFeed } from '../changes/change-feed-check.ts';
 import { lastBefore } from '../changes/change-statements.ts';
 import type { Database } from '../database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from '../errors.ts';
-import { untilPassed } from '../shared-run.ts';
-
-/** Of an endpoint without a row. */
-export const MISSING_ROW =
-  'its row in the table webhooks is gone: restore it, or restart the service, which begins anew';
+import { untilPassed } from '../repeated-checks.ts';
 
 const MISSING_RIGHT = '42501';
 

@@ -1,6 +1,6 @@
 import type { Position } from '../../../application/ports.ts';
-import { type FeedEnd, type FeedState, LAST, START } from '../../postgres/changes/change-cursor.ts';
-import type { FeedPart, FeedReader, FeedRow } from '../../postgres/changes/feed-reader.ts';
+import { type FeedEnd, type FeedState, LAST, START } from '../../feed/change-cursor.ts';
+import type { FeedPart, FeedReader, FeedRow } from '../../feed/feed-reader.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { bytesOf, type PlantRow, READ_TEXT, storedIn } from '../plants/columns.ts';

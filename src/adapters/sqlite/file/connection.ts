@@ -1,13 +1,21 @@
 import { DatabaseSync } from 'node:sqlite';
+import { FileError } from './failures.ts';
 
 /** Milliseconds for which a statement waits for the lock of another process. The service sets it to 0 once it is open. */
 const BUSY_TIMEOUT = 30_000;
+
+/** Of SQLite: earlier ones have a defect that may damage a file whose WAL is reset while another process writes. */
+const OLDEST = '3.51.3';
 
 /**
  * Opens a file as every connection of this program must: what is committed is synced, and SQLite makes no checkpoint of its
  * own but at the end of the last connection.
  */
 export function openConnection(path: string | URL, readOnly = false): DatabaseSync {
+  const { sqlite = '' } = process.versions;
+  if (sqlite.localeCompare(OLDEST, 'en', { numeric: true }) < 0) {
+    throw new FileError(`this Node.js has SQLite ${sqlite}, and ${OLDEST} is needed: install a newer Node.js 24`);
+  }
   const sql = new DatabaseSync(path, { readOnly, timeout: BUSY_TIMEOUT, readBigInts: true });
   try {
     sql.exec('pragma wal_autocheckpoint = 0; pragma synchronous = full; pragma temp_store = memory');

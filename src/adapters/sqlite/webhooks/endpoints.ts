@@ -1,6 +1,6 @@
 import type { Position } from '../../../application/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
-import { type KnownEndpoint, MAX_COUNTED } from '../../postgres/webhooks/webhook-endpoints.ts';
+import { type KnownEndpoint, MAX_COUNTED } from '../../feed/known-endpoint.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { clock, isDue, NO_FAILURE } from './positions.ts';

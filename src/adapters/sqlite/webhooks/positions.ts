@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { KeepPositions, Lease, LeaseOutcome } from '../../../application/webhooks/ports.ts';
-import { isAfter } from '../../postgres/changes/change-cursor.ts';
+import { isAfter } from '../../feed/change-cursor.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
-import { decodeCursor, encodeCursor } from '../../../../src/adapters/postgres/changes/change-cursor.ts';
+import { decodeCursor, encodeCursor } from '../../../../src/adapters/feed/change-cursor.ts';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
 import { damagedMigrations, migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';

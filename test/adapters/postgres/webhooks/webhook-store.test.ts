@@ -1,16 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, sql } from 'kysely';
+import { MAX_COUNTED, MISSING_ROW } from '../../../../src/adapters/feed/known-endpoint.ts';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
-import {
-  MAX_COUNTED,
-  selectStates,
-  webhookEndpoints,
-} from '../../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
+import { selectStates, webhookEndpoints } from '../../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookPositions } from '../../../../src/adapters/postgres/webhooks/webhook-positions.ts';
-import { MISSING_ROW, registerEndpoints } from '../../../../src/adapters/postgres/webhooks/webhook-registration.ts';
+import { registerEndpoints } from '../../../../src/adapters/postgres/webhooks/webhook-registration.ts';
 import type { Position } from '../../../../src/application/ports.ts';
 import type { FailedAttempt, Lease, LeaseOutcome } from '../../../../src/application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../../src/domain/plant.ts';

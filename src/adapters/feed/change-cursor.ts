@@ -1,6 +1,6 @@
-import type { Position } from '../../../application/ports.ts';
-import { PlantStoreError } from '../../../domain/errors.ts';
-import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
+import type { Position } from '../../application/ports.ts';
+import { PlantStoreError } from '../../domain/errors.ts';
+import { MAX_INT64, MIN_INT64 } from '../../domain/plant.ts';
 
 /** What a consumer sends back to go on. */
 export interface Cursor {

@@ -1,10 +1,9 @@
-import type { Change, Changes, ChangesQuery, Position } from '../../../application/ports.ts';
-import type { Run } from '../run.ts';
-import { sharedRuns } from '../shared-run.ts';
+import type { Change, Changes, ChangesQuery, Position } from '../../application/ports.ts';
 import { type Cursor, decodeCursor, encodeCursor, isAfter, nextCursor, START } from './change-cursor.ts';
 import { changeWatch } from './change-watch.ts';
 import { eventLoopSlots } from './event-loop-slots.ts';
 import type { FeedPart, FeedReader, FeedRow } from './feed-reader.ts';
+import { sharedRuns } from './shared-run.ts';
 
 /** Readers that get a response in one iteration of the event loop, which takes some milliseconds. */
 const READERS_PER_ITERATION = 50;
@@ -16,11 +15,11 @@ interface SharedPart extends FeedPart {
   readonly began: number;
 }
 
-/** The table `plants` as a feed of changes: its rows in the order of the transactions that wrote them last. */
-export function changeFeed(feed: FeedReader, run: Run) {
+/** The feed of changes, as its consumers see it: the rows in the order in which they were written last. */
+export function changeFeed(feed: FeedReader) {
   const watch = changeWatch(async () => {
     try {
-      return await run('reads', feed.end);
+      return await feed.end();
     } catch {
       // While there is no feed, nothing is new. Readers learn that there is none when their time is over.
       return undefined;
@@ -32,7 +31,7 @@ export function changeFeed(feed: FeedReader, run: Run) {
 
   async function read(position: Position, limit: number, until?: Position): Promise<SharedPart> {
     const began = performance.now();
-    const part = await run('reads', () => feed.part(position, limit, until));
+    const part = await feed.part(position, limit, until);
     return { ...part, changes: part.rows.map(changeOf), began };
   }
 
@@ -64,7 +63,7 @@ export function changeFeed(feed: FeedReader, run: Run) {
 
   async function readChanges({ after, limit, wait, signal }: ChangesQuery): Promise<Changes> {
     if (after === 'now') {
-      const end = await run('reads', feed.end);
+      const end = await feed.end();
       return { changes: [], next: encodeCursor(nextCursor(undefined, end, end.position)), atEnd: true };
     }
     const deadline = performance.now() + wait;

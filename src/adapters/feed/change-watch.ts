@@ -1,4 +1,4 @@
-import type { Position } from '../../../application/ports.ts';
+import type { Position } from '../../application/ports.ts';
 import { type Cursor, expiryOf, type FeedEnd, isAfter, isBefore } from './change-cursor.ts';
 
 interface Reader {

@@ -1,20 +1,22 @@
-import type { Entry, ReadEntries } from '../../../application/webhooks/ports.ts';
-import type { FeedReader, FeedRow } from '../changes/feed-reader.ts';
-import type { Run } from '../run.ts';
-import { sharedRuns } from '../shared-run.ts';
+import type { Entry, ReadEntries } from '../../application/webhooks/ports.ts';
+import type { FeedReader, FeedRow } from './feed-reader.ts';
+import { sharedRuns } from './shared-run.ts';
 
 /** Rows of a page. */
 const PAGE_ROWS = 200;
 
 /** Reads what has to be delivered. @param awaitEntries as the port says */
-export function webhookEntries(feed: FeedReader, run: Run, awaitEntries: ReadEntries['awaitEntries']): ReadEntries {
+export function webhookEntries(
+  { part }: Pick<FeedReader, 'part'>,
+  awaitEntries: ReadEntries['awaitEntries'],
+): ReadEntries {
   const sharedRead = sharedRuns<Awaited<ReturnType<ReadEntries['readEntries']>>>();
   return {
     awaitEntries,
     /** Endpoints at one position share a statement. */
     readEntries: (after) =>
       sharedRead(`${after.changed}/${after.id}`, async () => {
-        const { end, rows } = await run('backgroundReads', () => feed.part(after, PAGE_ROWS));
+        const { end, rows } = await part(after, PAGE_ROWS);
         return { epoch: end.epoch, entries: rows.map(entryOf) };
       }),
   };
