@@ -27,9 +27,9 @@ export default {
       name: 'adapters-import-inward',
       comment:
         'Libraries, the adapter itself, the feed that both databases have, and what is further inside; neither another ' +
-        'adapter nor what plugs it in. SQLite has the lock of the folder in common with PGlite, as long as that is there.',
+        'adapter nor what plugs it in.',
       severity: 'error',
-      from: { path: '^src/adapters/([^/]+)/', pathNot: '/sqlite/file/database-file.ts$' },
+      from: { path: '^src/adapters/([^/]+)/' },
       to: {
         path: '^(src|migrations)/',
         pathNot: [

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { runCommand } from './commands/run-command.ts';
 import { readDatabaseConfig } from './config/config.ts';
 
-/* npm run backup: copies the embedded database (docs/operating.md). */
+/* npm run backup: copies the embedded database (docs/operations.md). */
 
 const USAGE = `Usage: npm run backup -- FILE
 
@@ -30,9 +30,6 @@ async function run({ file }: ReturnType<typeof backupArguments>): Promise<number
   const config = readDatabaseConfig();
   if (config.kind === 'postgres') {
     throw new Error('DATABASE_URL is set: pg_dump copies a database of Postgres (docs/postgres.md)');
-  }
-  if (config.kind === 'embedded') {
-    throw new Error(`the database in ${config.dataDir} is copied as a folder: stop the service, and copy DATA_DIR`);
   }
   const { backUp } = await import('./adapters/sqlite/backup.ts');
   // npm runs a command in the folder of the project, wherever it was called: `npm --prefix`.

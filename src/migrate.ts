@@ -2,7 +2,6 @@ import { pino } from 'pino';
 import { renewFeed } from './adapters/postgres/changes/feed-identity.ts';
 import { postgresServer } from './adapters/postgres/connections/pool.ts';
 import type { Database } from './adapters/postgres/database.ts';
-import { embeddedDatabase, requireEmbeddedDatabase } from './adapters/postgres/embedded/embedded-database.ts';
 import { isReadOnlyPrimary, withServerAdvice } from './adapters/postgres/schema/advice.ts';
 import { damagedMigrations, migrateDown, migrateUp, migrationStatus } from './adapters/postgres/schema/migrator.ts';
 import { missingGrants } from './adapters/postgres/schema/missing-grants.ts';
@@ -44,12 +43,8 @@ function migrationArguments(args: readonly string[]) {
 /** @returns the exit code */
 async function run({ command, deletePlants }: ReturnType<typeof migrationArguments>): Promise<number> {
   const config = readDatabaseConfig();
-  if (config.kind === 'sqlite') return runOnFile(command, config.dataDir);
-  if (config.kind === 'embedded' && command !== 'up') await requireEmbeddedDatabase(config.dataDir);
-  const database =
-    config.kind === 'postgres'
-      ? postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, pino({ level: 'silent' }))
-      : await embeddedDatabase(config.dataDir);
+  if (config.kind === 'embedded') return runOnFile(command, config.dataDir);
+  const database = postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, pino({ level: 'silent' }));
   try {
     if (command === 'up') {
       report(await migrateUp(database), 'applied');

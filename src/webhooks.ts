@@ -13,8 +13,7 @@ import { endpointName } from './config/webhook-endpoints.ts';
 const USAGE = `Usage: npm run webhooks -- status | resume URL | skip URL | rewind URL
 
 Shows and changes how the endpoints of webhooks are doing, in the database of MIGRATION_DATABASE_URL, else of
-DATABASE_URL, else in the embedded one in DATA_DIR while the service does not run. Running instances go on within 5 s, or
-36 s if one delivers.
+DATABASE_URL, else in the embedded one in DATA_DIR. Running instances go on within 5 s, or 36 s if one delivers.
 
   status       each endpoint, by its host and a digest of its URL: what waits for it, and what has failed
   resume URL   tries again now, also if the endpoint is parked

@@ -1,17 +1,13 @@
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { once } from 'node:events';
-import { chmod, cp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
-import { embeddedDatabase } from '../src/adapters/postgres/embedded/embedded-database.ts';
-import { openFailure } from '../src/adapters/postgres/embedded/open-pglite.ts';
-import { migrateUp } from '../src/adapters/postgres/schema/migrator.ts';
 import { startPostgresServer } from '../tooling/postgres-server.ts';
 import { get, post, refusalOf, TOKEN } from './support/api-server.ts';
-import { embeddedFolder } from './support/embedded-template.ts';
+import { openEmbedded } from './support/embedded-store.ts';
 import { eventually } from './support/eventually.ts';
 import { atEnd, forAllTests } from './support/lifetimes.ts';
 import { listening } from './support/servers/local-server.ts';
@@ -48,29 +44,18 @@ const migrate = (command: string, environment: Record<string, string>, folder?: 
   runProgram(['migrate.ts', command], environment, folder);
 
 describe('a DATA_DIR', () => {
-  test.each([
-    ['webhooks.ts', 'status'],
-    ['purge.ts', '--deleted-before', '90d'],
-  ])('of an earlier version is not migrated by a command that only shows something: %s %s', async (...command) => {
-    const DATA_DIR = await embeddedFolder('empty');
-    const pending = expect.stringMatching(/^migrations are pending \(0001_\w+, .*\): run npm run migrate\n$/);
-    for (let times = 0; times < 2; times++) {
-      expect(await runProgram(command, { DATA_DIR })).toMatchObject({ code: 1, stderr: pending });
-    }
-  });
-
   test('that is a file, is below one, or is in a file system that takes no folders is refused', async () => {
     const file = join(await temporaryFolder(), 'file');
     await writeFile(file, 'mine');
     for (const folder of [file, join(file, 'data'), '/proc/plants/data']) {
-      await expect(embeddedDatabase(folder)).rejects.toThrow(
+      await expect(openEmbedded(folder)).rejects.toThrow(
         new RegExp(`^${folder} is not a writable folder \\(E[A-Z]+\\): fix that, or set DATA_DIR to another one$`),
       );
     }
     expect(await readFile(file, 'utf8')).toBe('mine');
   });
 
-  test.each(['status', 'down'])('without a database stays so after migrate %s', async (command) => {
+  test.each(['status', 'renew-feed'])('without a database stays so after migrate %s', async (command) => {
     const folder = join(await temporaryFolder(), 'mistyped');
     expect(await migrate(command, { DATA_DIR: folder })).toEqual({
       code: 1,
@@ -80,40 +65,10 @@ describe('a DATA_DIR', () => {
     await expect(readdir(folder)).rejects.toThrow('ENOENT');
   });
 
-  test('made by another version is refused, and left as it was for that one', async () => {
-    const folder = await embeddedFolder();
-    const made = await embeddedDatabase(folder);
-    await migrateUp(made);
-    await made.sql.insertInto('plants').values({ id: 1n, name: 'Monstera deliciosa', tag: null }).execute();
-    await made.close();
-
-    const versionFile = join(folder, 'postgres/PG_VERSION');
-    expect(await readFile(versionFile, 'utf8')).toBe('18\n');
-    await writeFile(versionFile, '17\n');
-    const before = await digests(folder);
-    await expect(embeddedDatabase(folder)).rejects.toThrow(
-      `${folder}/postgres belongs to Postgres 17, but this Plant Store has Postgres 18: ` +
-        'start the version that created it, or set DATA_DIR to another folder',
-    );
-    expect(await digests(folder)).toEqual(before);
-
-    await writeFile(versionFile, '18\n');
-    const again = await embeddedDatabase(folder);
-    expect(await again.sql.selectFrom('plants').select('name').execute()).toEqual([{ name: 'Monstera deliciosa' }]);
-    await again.close();
-  }, 60_000);
-
-  test.each([
-    [
-      'postgres/global/pg_control',
-      "the database in FOLDER/postgres cannot be opened: EACCES: permission denied, access 'PATH': " +
-        'fix that and try again; leave the folder as it is',
-    ],
-    ['postgres/PG_VERSION', "EACCES: permission denied, open 'PATH': fix that, or set DATA_DIR to another folder"],
-    ['postgres', 'PATH is not a writable folder (EACCES): fix that, or set DATA_DIR to another one'],
-  ])('whose owner took away %s, as after a start by root, is not called damaged', async (name, message) => {
-    const folder = await embeddedFolder();
-    await chmod(join(folder, name), 0);
+  test('whose owner took away the file, as after a start by root, is not called damaged', async () => {
+    const folder = await temporaryFolder();
+    (await openEmbedded(folder)).close();
+    await chmod(join(folder, 'plants.db'), 0);
     // Root may read everything.
     const nobody = 65_534;
     const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
@@ -121,30 +76,17 @@ describe('a DATA_DIR', () => {
     const env = { PATH: process.env.PATH, DATA_DIR: folder };
     const service = startProgram(process.execPath, [projectFile('src/main.ts')], { cwd: '/', env, ...user });
     expect(await service.exited).toEqual({ code: 1, signal: null });
-    const reason = message.replace('FOLDER', folder).replace('PATH', join(folder, name));
-    expect(service.stderr()).toBe(`Plant Store cannot start.\n${reason}\n`);
-    await chmod(join(folder, name), 0o700);
+    expect(service.stderr()).toContain(`EACCES: permission denied, open '${folder}/plants.db'`);
   });
 
-  test('for which there is no memory is not called damaged', async () => {
-    const error = new RangeError('WebAssembly.Memory(): could not allocate memory');
-    expect(await openFailure(error, await temporaryFolder())).toBe(
-      'WebAssembly.Memory(): could not allocate memory: let the process have more memory and try again',
-    );
-  });
-
-  test('with the files of a Postgres server is refused, and left as it was', async () => {
+  test('with a database of version 1.0.0 is refused, and left as it was', async () => {
     const folder = await temporaryFolder();
-    const server = await startPostgresServer();
-    server.process.kill('SIGINT');
-    await once(server.process, 'exit');
-    await cp(server.dataFolder, join(folder, 'postgres'), { recursive: true });
-    await server.stop();
-    const before = await digests(join(folder, 'postgres'));
-    await expect(embeddedDatabase(folder)).rejects.toThrow(
-      /^the database in .*\/postgres cannot be opened: .*; it is damaged or not PGlite's, or memory is short: .* keep a copy of the folder and restore a backup, or set DATA_DIR to another folder$/,
-    );
-    expect(await digests(join(folder, 'postgres'))).toEqual(before);
+    await mkdir(join(folder, 'postgres'));
+    await writeFile(join(folder, 'postgres/PG_VERSION'), '18\n');
+    const before = await digests(folder);
+    const refused = await runProgram(['main.ts'], { DATA_DIR: folder });
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/start version 1\.0\.0 on it, download/) });
+    expect(await digests(folder)).toEqual(before);
   });
 });
 

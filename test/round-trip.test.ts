@@ -1,12 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import type { Database } from '../src/adapters/postgres/database.ts';
 import { CLOSE, get, post, startApiServer, TOKEN } from './support/api-server.ts';
-import { openEmbedded } from './support/embedded-template.ts';
+import { embeddedPlants, openEmbedded, plantsInFile } from './support/embedded-store.ts';
 import { forAllTests } from './support/lifetimes.ts';
 import { int64, writtenInteger, writtenString } from './support/plants/json-forms.ts';
-import { connect, migratedDatabase, plantsIn } from './support/test-database.ts';
+import { connect, migratedDatabase, plantsIn, storedPlants } from './support/test-database.ts';
 
 /* The whole way: JSON over HTTP, through the domain, into the database, read back by plain SQL. */
 
@@ -31,20 +30,36 @@ const samples = fc.record({ id: int64, name: text, tag: fc.option(text) }).chain
     }),
 );
 
-describe.each<[string, () => Promise<Database>]>([
-  ['Postgres', async () => connect((await migratedDatabase()).url)],
-  ['the embedded database', openEmbedded],
-])('on %s', (_name, open) => {
-  const database = forAllTests(open);
-  const server = forAllTests(() => startApiServer({ plants: plantsIn(database) }));
+/** Plants, everything that is stored of them, and how to begin anew. */
+async function onPostgres() {
+  const database = connect((await migratedDatabase()).url);
+  return {
+    plants: plantsIn(database),
+    all: () => storedPlants(database),
+    clear: async () => void (await sql`delete from plants`.execute(database.sql)),
+  };
+}
 
-  const clear = () => sql`delete from plants`.execute(database.sql);
+async function onEmbedded() {
+  const file = await openEmbedded();
+  return {
+    plants: embeddedPlants(file),
+    all: () => plantsInFile(file),
+    clear: async () => file.sql.exec('delete from plants'),
+  };
+}
+
+describe.each<[string, () => ReturnType<typeof onPostgres | typeof onEmbedded>]>([
+  ['Postgres', onPostgres],
+  ['the embedded database', onEmbedded],
+])('on %s', (_name, open) => {
+  const subject = forAllTests(open);
+  const server = forAllTests(() => startApiServer({ plants: subject.plants }));
 
   async function stored() {
-    const query = sql<{ id: string; name: string; tag: string | null }>`select id::text, name, tag from plants
-      order by plants.id`;
-    const { rows } = await query.execute(database.sql);
-    return rows.map((row) => ({ ...row, id: BigInt(row.id) }));
+    const plants = await subject.all();
+    const rows = plants.map(({ id, name, tag = null }) => ({ id, name, tag }));
+    return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   test('any int64 and any text survive HTTP and SQL exactly, once and again', async () => {
@@ -64,7 +79,7 @@ describe.each<[string, () => Promise<Database>]>([
     });
     // One plant at a time, so that its id is free, however often the edges come up.
     await fc.assert(
-      property.beforeEach(async () => void (await clear())),
+      property.beforeEach(async () => void (await subject.clear())),
       { numRuns: 100 },
     );
   });
@@ -76,7 +91,7 @@ describe.each<[string, () => Promise<Database>]>([
       const table = list.map(({ row }) => row).sort((a, b) => (a.id < b.id ? -1 : 1));
       /** Expects the table after an import into an empty one. */
       async function expectImported(body: string, type: string): Promise<void> {
-        await clear();
+        await subject.clear();
         const headers = { ...CLOSE, Authorization: `Bearer ${TOKEN}`, 'Content-Type': type };
         const response = await fetch(`${server.url}/import`, { method: 'POST', headers, body });
         expect(await response.text()).toContain(`"created":${list.length},"changed":0,`);

@@ -8,8 +8,6 @@ export interface BatchOptions {
   readonly maxRunning: number;
   /** Milliseconds until an item is given up. */
   readonly timeout: number;
-  /** Awaited before a list takes its items, so that more can arrive. */
-  readonly letRequestsArrive?: (() => Promise<void>) | undefined;
 }
 
 interface Entry<Item, Result> {
@@ -57,19 +55,18 @@ const TIMED_OUT = new PlantStoreError(
  */
 export function batch<Item, Result>(
   run: (items: readonly Item[], until: number) => Promise<Outcomes<Result>>,
-  { maxItems, maxRunning, timeout, letRequestsArrive }: BatchOptions,
+  { maxItems, maxRunning, timeout }: BatchOptions,
   sizeOf: (item: Item) => number = () => 0,
   maxSize = 0,
 ): Batch<Item, Result> {
   let waiting: Entry<Item, Result>[] = [];
   const lists = new Set<readonly Entry<Item, Result>[]>();
   let running = 0;
-  let areRequestsArriving = false;
   let newestStart = 0;
   let checks: NodeJS.Timeout | undefined;
 
   function startLists(): void {
-    while (waiting.length > 0 && !areRequestsArriving && mayStart()) {
+    while (waiting.length > 0 && mayStart()) {
       running++;
       newestStart = performance.now();
       void runList();
@@ -77,23 +74,15 @@ export function batch<Item, Result>(
   }
 
   async function runList(): Promise<void> {
-    if (letRequestsArrive !== undefined) {
-      areRequestsArriving = true;
-      await letRequestsArrive();
-      areRequestsArriving = false;
-    }
     const list = takeList();
     lists.add(list);
     try {
-      // Empty if all were given up meanwhile. The last one has waited least.
+      // The last one has waited least.
       const until = list.at(-1)?.until ?? 0;
-      const outcomes =
-        list.length > 0
-          ? await run(
-              list.map(({ item }) => item),
-              until,
-            )
-          : [];
+      const outcomes = await run(
+        list.map(({ item }) => item),
+        until,
+      );
       if (outcomes.length !== list.length) throw new Error(`${outcomes.length} outcomes for ${list.length} items`);
       for (const [index, { resolve }] of list.entries()) {
         const outcome = outcomes[index] as Result | Promise<Result>;

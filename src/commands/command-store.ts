@@ -2,7 +2,6 @@ import { pino } from 'pino';
 import { plantPurge } from '../adapters/postgres/changes/plant-purge.ts';
 import { postgresServer } from '../adapters/postgres/connections/pool.ts';
 import type { Database } from '../adapters/postgres/database.ts';
-import { embeddedDatabase, requireEmbeddedDatabase } from '../adapters/postgres/embedded/embedded-database.ts';
 import { runner } from '../adapters/postgres/run.ts';
 import { isReadOnlyPrimary, withServerAdvice } from '../adapters/postgres/schema/advice.ts';
 import { requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
@@ -31,13 +30,8 @@ export async function withStore<Result>(
   work: (store: CommandStore) => Promise<Result>,
   isReadOnly = false,
 ): Promise<Result> {
-  if (config.kind === 'sqlite') return withSqlite(config.dataDir, isReadOnly, work);
-  // A mistyped DATA_DIR would otherwise be an empty store.
-  if (config.kind === 'embedded') await requireEmbeddedDatabase(config.dataDir);
-  const database =
-    config.kind === 'postgres'
-      ? postgresServer({ ...config, ...DATABASE_TIMEOUTS }, pino({ level: 'silent' }))
-      : await embeddedDatabase(config.dataDir);
+  if (config.kind === 'embedded') return withSqlite(config.dataDir, isReadOnly, work);
+  const database = postgresServer({ ...config, ...DATABASE_TIMEOUTS }, pino({ level: 'silent' }));
   try {
     await requireMigrations(database);
     return await work(storeOn(database));

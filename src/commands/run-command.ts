@@ -26,7 +26,6 @@ export async function runCommand<Arguments>(
     else process.exitCode = await run(parsedCommandLine(name, () => parse(args)));
   } catch (error) {
     say(failed + (error instanceof Error ? error.message : String(error)));
-    // An embedded database that could not be opened keeps a timer, and with it the process.
     process.exit(1);
   }
 }

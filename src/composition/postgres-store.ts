@@ -1,4 +1,5 @@
 import { sharedRun } from '../adapters/feed/shared-run.ts';
+import { type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
 import { fullDisk } from '../adapters/postgres/full-disk.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
 import { foreground, runner } from '../adapters/postgres/run.ts';
@@ -8,16 +9,15 @@ import { postgresStore } from '../adapters/postgres/store.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
 import { registerEndpoints, registrationGate } from '../adapters/postgres/webhooks/webhook-registration.ts';
-import { type OpenedConfig, openDatabase } from './open-database.ts';
 import type { Store, StoreConfig, StoreOptions } from './store.ts';
 
 /** A store on Postgres. Plants may be written once the schema is ready and each endpoint has its place in the feed. */
-export async function openPostgresStore(
-  config: StoreConfig & { readonly database: OpenedConfig },
+export function openPostgresStore(
+  config: StoreConfig & { readonly database: PostgresOptions },
   { log, onInsert }: StoreOptions,
-): Promise<Store> {
+): Store {
   const { storeTimeout: timeout, batchRows: maxItems, webhooks } = config;
-  const database = await openDatabase(config.database, log);
+  const database = postgresServer(config.database, log);
   const names = webhooks.map(({ name }) => name);
   const disk = fullDisk();
   const gate = migrationGate(database, log);
@@ -25,11 +25,11 @@ export async function openPostgresStore(
   const writeGate = names.length === 0 ? gate : registrationGate(ensureRegistered, gate, log);
   const run = runner(database, { gate, writeGate, timeout, onFailure: disk.note });
   const { changesLag, ...store } = postgresStore(database, { run, timeout, onInsert });
-  const { description, letRequestsArrive, connectionUse, isDistributed, close } = database;
+  const { description, connectionUse, isDistributed, close } = database;
   return {
     ...store,
     description,
-    batching: { maxItems, maxRunning: foreground(database), letRequestsArrive },
+    batching: { maxItems, maxRunning: foreground(database) },
     // If the database does not respond now, the gate finds out later.
     hasFeed: async () => !(await isDistributed().catch(() => false)),
     ready: readiness(database, webhooks, { log, disk }),

@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { PostgresOptions } from '../adapters/postgres/connections/pool.ts';
 import { postgresUrlProblem } from '../adapters/postgres/connections/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
@@ -12,7 +10,7 @@ import { webhookEndpoints } from './webhook-endpoints.ts';
 
 export type DatabaseConfig =
   | ({ readonly kind: 'postgres' } & PostgresOptions)
-  | { readonly kind: 'embedded' | 'sqlite'; readonly dataDir: string };
+  | { readonly kind: 'embedded'; readonly dataDir: string };
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -68,8 +66,7 @@ function databaseConfig(
   key: 'url' | 'migrationUrl' = 'url',
 ): DatabaseConfig {
   const { [key]: url, dataDir, poolSize, connectTimeout, statementTimeout, idleTimeout } = values;
-  // Until it is the default, only tests put such a file there.
-  if (url === undefined) return { kind: existsSync(join(dataDir, 'plants.db')) ? 'sqlite' : 'embedded', dataDir };
+  if (url === undefined) return { kind: 'embedded', dataDir };
   const wrong = postgresUrlProblem(url);
   if (wrong !== undefined) problem(`${VARIABLES.database[key].name} ${wrong}`);
   return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };

@@ -8,16 +8,8 @@ import { projectFile } from '../support/service-process.ts';
 let endBatches = () => {};
 afterEach(() => endBatches());
 
-type LetArrive = (() => Promise<void>) | undefined;
-
 /** Lists that end when the test says so. */
-function setUp({
-  maxItems = 10,
-  maxSize = 100,
-  maxRunning = 1,
-  timeout = 60_000,
-  letRequestsArrive = undefined as LetArrive,
-} = {}) {
+function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1, timeout = 60_000 } = {}) {
   const batches: { items: readonly string[]; succeed: () => void; fail: (error: Error) => void }[] = [];
   let isOver = false;
   endBatches = () => {
@@ -31,7 +23,7 @@ function setUp({
       if (isOver) endBatches();
       return promise;
     },
-    { maxItems, maxRunning, timeout, letRequestsArrive },
+    { maxItems, maxRunning, timeout },
     (item) => item.length,
     maxSize,
   );
@@ -62,16 +54,6 @@ test('sends a call at once, those that come meanwhile as the next batch, and giv
   expect([seen(), waiting()]).toEqual([['a'], 2]);
   expect(await finish(calls)).toEqual(['a!', 'b!', 'c!']);
   expect([seen(), waiting()]).toEqual([['a', 'b c'], 0]);
-});
-
-test('lets requests arrive before a list takes its own, if it is to', async () => {
-  const arrived = Promise.withResolvers<void>();
-  const { add, seen, finish } = setUp({ maxRunning: 3, letRequestsArrive: () => arrived.promise });
-  const calls = ['a', 'b'].map((item) => add(item));
-  expect(seen()).toEqual([]);
-  arrived.resolve();
-  expect(await finish(calls)).toEqual(['a!', 'b!']);
-  expect(seen()).toEqual(['a b']);
 });
 
 test('gives up each item in time, whether its list runs or it waits for one, and begins nothing for it', async () => {

@@ -1,17 +1,17 @@
 import { cp, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { embeddedPlants, openEmbedded, plantsInFile } from '../support/embedded-store.ts';
 import { readPage, readToEnd } from '../support/plants/changes.ts';
 import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
-import { openSqlite, plantsInSqlite, sqlitePlants } from '../support/sqlite-store.ts';
 
 const backup = (DATA_DIR: string, file: string, environment = {}) =>
   startNode([projectFile('src/backup.ts'), file], DATA_DIR, { DATA_DIR, ...environment }).outcome();
 
 test('copies the file while the service writes, for its user only; a copy that is restored ends all positions', async () => {
   const folder = await temporaryFolder();
-  const file = await openSqlite(folder);
-  const plants = sqlitePlants(file);
+  const file = await openEmbedded(folder);
+  const plants = embeddedPlants(file);
   const add = (id: number) => plants.add({ id: BigInt(id), name: `plant ${id}`.padEnd(1_000) });
   await Promise.all(Array.from({ length: 500 }, (_, n) => add(n)));
   const target = join(folder, 'copy.db');
@@ -31,13 +31,13 @@ test('copies the file while the service writes, for its user only; a copy that i
 
   const restored = await temporaryFolder();
   await cp(target, join(restored, 'plants.db'));
-  const copy = await openSqlite(restored);
+  const copy = await openEmbedded(restored);
   expect(copy.sql.prepare('pragma integrity_check').get()).toEqual({ integrity_check: 'ok' });
-  const stored = await plantsInSqlite(copy);
+  const stored = await plantsInFile(copy);
   expect(stored.length).toBeGreaterThanOrEqual(500);
   expect(stored.map(({ id }) => Number(id))).toEqual(Array.from(stored, (_, n) => n));
   // It gives out numbers again that the follower has seen.
-  const others = sqlitePlants(copy);
+  const others = embeddedPlants(copy);
   for (let n = 0; n < 2_000; n++) void others.add({ id: BigInt(10_000 + n), name: 'another' });
   await others.add({ id: 9_999n, name: 'another' });
   await expect(readPage(others, next)).rejects.toMatchObject({ code: 'cursor_expired' });

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from '@jest/globals';
 import { enterEndpoints, webhookPositions } from '../../src/adapters/sqlite/webhooks/positions.ts';
+import { embeddedPlants, openEmbedded } from '../support/embedded-store.ts';
 import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
-import { openSqlite, sqliteFolder, sqlitePlants } from '../support/sqlite-store.ts';
 
 /* Commands on the file of a service, which runs or not. */
 
@@ -15,8 +15,8 @@ const run = (DATA_DIR: string, command: string, ...args: string[]) =>
 
 test('purge, status and migrate work beside the service and without it, and those that only read create nothing', async () => {
   const folder = await temporaryFolder();
-  const file = await openSqlite(folder);
-  const plants = sqlitePlants(file);
+  const file = await openEmbedded(folder);
+  const plants = embeddedPlants(file);
   enterEndpoints(file, [ENDPOINT]);
   await plants.add({ id: 1n, name: 'Ficus' });
   const status = { code: 0, stdout: `${ENDPOINT}: no instance delivers to it now; changes that wait: 1\n` };
@@ -42,7 +42,7 @@ test('purge, status and migrate work beside the service and without it, and thos
 });
 
 test('each refuses a newer file in words', async () => {
-  const folder = await sqliteFolder();
+  const folder = await temporaryFolder();
   const other = new DatabaseSync(join(folder, 'plants.db'));
   other.exec('pragma user_version = 99');
   other.close();

@@ -1,11 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { CLOSE, get, TOKEN } from '../support/api-server.ts';
-import { embeddedFolder } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { projectFile, startNode, startService, temporaryFolder } from '../support/service-process.ts';
-import { sqliteFolder } from '../support/sqlite-store.ts';
 import { emptyDatabase, migratedDatabase } from '../support/test-database.ts';
 import { hasAll, type Receiver, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 import { create, record, sendTo, stopped } from '../support/webhooks/webhook-service.ts';
@@ -21,8 +19,7 @@ const hasReceived = ({ received }: Receiver, count: number) => received.length =
 const bodies = ({ received }: Receiver) => received.map(({ body }) => body).toSorted();
 
 describe.each<[string, () => Promise<Record<string, string>>]>([
-  ['the embedded database', async () => ({ DATA_DIR: await embeddedFolder() })],
-  ['SQLite', async () => ({ DATA_DIR: await sqliteFolder() })],
+  ['the embedded database', async () => ({ DATA_DIR: await temporaryFolder() })],
   ['Postgres', async () => ({ DATABASE_URL: (await migratedDatabase()).url })],
 ])('on %s', (_, database) => {
   test('announces what is new and what has changed, goes on where it was, and begins at the end for a new endpoint, until that is rewound', async () => {

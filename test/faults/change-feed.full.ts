@@ -6,7 +6,7 @@ import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { markdownTable } from '../../tooling/markdown-table.ts';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
-import { embeddedFolder, storedPlantsIn } from '../support/embedded-template.ts';
+import { storedPlantsIn } from '../support/embedded-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { type MortalService, ROUNDS, startMortalService } from '../support/faults/crash-rounds.ts';
 import { type Activity, chance, endBackend, fire, pick, statusOf } from '../support/faults/fire.ts';
@@ -14,7 +14,7 @@ import { restorer } from '../support/faults/restores.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { applyTo, type Consumer, consumer, pagesOver, type ReadPage } from '../support/plants/changes.ts';
 import { migratedPostgres } from '../support/servers/own-postgres.ts';
-import { projectFile, startNode } from '../support/service-process.ts';
+import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
 import { connect, purgeOn, storedPlantsAt } from '../support/test-database.ts';
 
 /*
@@ -207,7 +207,7 @@ test('a consumer loses nothing, and is never told to drop most, while earlier st
 });
 
 test('a consumer of a feed on the embedded database loses nothing', async () => {
-  const folder = await embeddedFolder();
+  const folder = await temporaryFolder();
   const service = await startMortalService(() => ({ DATA_DIR: folder, LOG_LEVEL: 'fatal' }));
   const clients = [apiClient(service.url)];
   const count = counters();

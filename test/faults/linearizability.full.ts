@@ -6,6 +6,7 @@ import { withDatabaseFile } from '../../src/adapters/sqlite/command-file.ts';
 import { markdownTable } from '../../tooling/markdown-table.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
+import { openEmbedded, plantsInFile } from '../support/embedded-store.ts';
 import { ROUNDS } from '../support/faults/crash-rounds.ts';
 import { allDefinite, sendRandomRequests } from '../support/faults/random-requests.ts';
 import { forAllTests } from '../support/lifetimes.ts';
@@ -13,7 +14,6 @@ import { signal } from '../support/servers/local-process.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
 import { startService, temporaryFolder } from '../support/service-process.ts';
-import { openSqlite, plantsInSqlite, sqliteFolder } from '../support/sqlite-store.ts';
 import { connect, migratedDatabase, purgeOn, storedPlantsAt } from '../support/test-database.ts';
 
 /*
@@ -134,7 +134,7 @@ test('without a fault every answer is definite and right, and there are all kind
 });
 
 test('on SQLite every answer is definite and right, also while another process purges', async () => {
-  const folder = await sqliteFolder();
+  const folder = await temporaryFolder();
   const service = await startService(folder, { ...environment, DATA_DIR: folder, STORE_TIMEOUT: '60s' });
   const client = apiClient(service.apiUrl);
   let purged = 0;
@@ -153,5 +153,5 @@ test('on SQLite every answer is definite and right, also while another process p
   await service.exited;
   expect([...counts.keys()].sort()).toEqual(allDefinite);
   expect(purged).toBeGreaterThan(0);
-  expect(contradictions(await plantsInSqlite(await openSqlite(folder)))).toEqual([]);
+  expect(contradictions(await plantsInFile(await openEmbedded(folder)))).toEqual([]);
 });

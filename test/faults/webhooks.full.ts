@@ -6,7 +6,7 @@ import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { markdownTable } from '../../tooling/markdown-table.ts';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
-import { embeddedFolder, storedPlantsIn } from '../support/embedded-template.ts';
+import { storedPlantsIn } from '../support/embedded-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { type MortalService, ROUNDS, startMortalService } from '../support/faults/crash-rounds.ts';
 import { type Activity, chance, endBackend, fire, pick, statusOf } from '../support/faults/fire.ts';
@@ -14,6 +14,7 @@ import { jumpingClock } from '../support/faults/jumping-clock.ts';
 import { restorer } from '../support/faults/restores.ts';
 import { sorted } from '../support/plants/changes.ts';
 import { migratedPostgres } from '../support/servers/own-postgres.ts';
+import { temporaryFolder } from '../support/service-process.ts';
 import { connect, runnerOn, storedPlantsAt } from '../support/test-database.ts';
 import { agrees, living, type Receiver, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 
@@ -278,7 +279,7 @@ test('two receivers get every state or a later one while earlier states are rest
 });
 
 test('two receivers of an instance on the embedded database have what the table has', async () => {
-  const folder = await embeddedFolder();
+  const folder = await temporaryFolder();
   const clock = await jumpingClock();
   const environment = { DATA_DIR: folder, ...clock.environment, ...webhooksTo(...receivers.map(({ url }) => url)) };
   const instance = await startInstance(environment);

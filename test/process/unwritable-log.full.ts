@@ -1,7 +1,6 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
 import { CLOSE, post, TOKEN } from '../support/api-server.ts';
-import { embeddedFolder } from '../support/embedded-template.ts';
 import { eventually } from '../support/eventually.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { samplesIn, sampleValue } from '../support/monitoring/prometheus.ts';
@@ -56,7 +55,7 @@ describe('a full disk', () => {
 
   test.each([
     ['on Postgres', '> /dev/full', [report], async () => ({ DATABASE_URL: database.url })],
-    ['on the embedded database', '> /dev/full', [report], async () => ({ DATA_DIR: await embeddedFolder() })],
+    ['on the embedded database', '> /dev/full', [report], async () => ({ DATA_DIR: await temporaryFolder() })],
     ['though stderr is there, too', '> /dev/full 2>&1', null, async () => ({ DATABASE_URL: database.url })],
   ])('lets it serve and end %s', async (_name, redirection, reported, environment) => {
     const service = await start(redirection, await environment());

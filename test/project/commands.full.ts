@@ -6,7 +6,6 @@ import { expect, test } from '@jest/globals';
 import { execute } from '../../tooling/execute.ts';
 import { freePort } from '../../tooling/free-port.ts';
 import { codeBlocks, sqlStatements } from '../support/documents/markdown.ts';
-import { putEmbeddedDatabase } from '../support/embedded-template.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { type NodeProcess, projectFile, run, startProgram, temporaryFolder } from '../support/service-process.ts';
@@ -117,8 +116,6 @@ async function readersShell(document: string) {
   await symlink(projectFile('node_modules'), join(folder, 'node_modules'));
   for (const path of ['bin', 'etc/systemd/system', 'opt', 'tmp']) await mkdir(join(folder, path), { recursive: true });
   await symlink(folder, join(folder, 'opt/plant-store-1.1.0'));
-  // A newcomer has none yet.
-  if (document !== 'README.md') await putEmbeddedDatabase(join(folder, 'data'));
   await writeFile(join(folder, 'plants.csv'), 'id,name\n1,Monstera\n4711,Ficus\n');
   await writeFile(join(folder, '.curlrc'), 'fail\n');
   const paths = await Promise.all(PROGRAMS.map((program) => run('sh', ['-c', 'command -v "$0"', program])));

@@ -1,10 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { expect } from '@jest/globals';
 import type { Database } from '../../src/adapters/postgres/database.ts';
-import { embeddedDatabase } from '../../src/adapters/postgres/embedded/embedded-database.ts';
 import { migrateDown } from '../../src/adapters/postgres/schema/migrator.ts';
-import { embeddedFolder } from './embedded-template.ts';
-import { atEnd } from './lifetimes.ts';
 import { type Outcome, projectFile, startNode, temporaryFolder } from './service-process.ts';
 import { connect, emptyDatabase } from './test-database.ts';
 
@@ -19,14 +16,6 @@ export const laterThan = (name: string) => migrations.slice(migrations.indexOf(n
 /** Each kind of database that there is, without a table, its statements without a deadline as those of migrations. */
 export const emptyDatabases: [string, () => Promise<Database>][] = [
   ['Postgres', async () => connect((await emptyDatabase()).url, { statementTimeout: 0 })],
-  [
-    'the embedded database',
-    async () => {
-      const database = await embeddedDatabase(await embeddedFolder('empty'));
-      atEnd(database.close);
-      return database;
-    },
-  ],
 ];
 
 /** Reverts all that come after this one, which delete no plants. */

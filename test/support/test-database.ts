@@ -104,8 +104,7 @@ export function plantsIn(
   } = {},
 ): TestPlants {
   const store = postgresStore(database, { run, timeout });
-  const { letRequestsArrive } = database;
-  const options = { maxItems: batchRows, maxRunning: foreground(database), timeout, letRequestsArrive };
+  const options = { maxItems: batchRows, maxRunning: foreground(database), timeout };
   return { ...store, ...batchedPlants(store, options) };
 }
 

@@ -17,16 +17,11 @@ export interface Tables {
   kysely_migration: { name: string; timestamp: string };
 }
 
-/** An open database: a Postgres server or the embedded one. */
+/** An open database. */
 export interface Database {
   readonly sql: Kysely<Tables>;
   /** How many statements it can run at once. */
   readonly connections: number;
-  /**
-   * Resolves once the requests that have reached this process are read; undefined if statements do not keep them from
-   * that, as those of the embedded database do.
-   */
-  readonly letRequestsArrive?: () => Promise<void>;
   /** Whether Citus has distributed the table `plants` over several servers. Once known, it stays the same. */
   readonly isDistributed: () => Promise<boolean>;
   /** Its connections by state; undefined if it has none. */

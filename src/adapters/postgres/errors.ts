@@ -54,7 +54,7 @@ export const UNDEFINED_TABLE = '42P01';
 /** Postgres's own for an internal error; Citus's also for a connection to one of its nodes that broke. */
 export const INTERNAL_ERROR = 'XX000';
 
-/** Only Postgres's own errors, in pg and PGlite alike, have a severity; `code` may also be a system error's (EPIPE). */
+/** Only Postgres's own errors have a severity; `code` may also be a system error's (EPIPE). */
 export function sqlState(error: unknown): string | undefined {
   const { severity, code } = (error instanceof ConnectionError ? error.cause : error) as {
     severity?: string;

@@ -55,7 +55,7 @@ export function foreground({ connections }: Pick<Database, 'connections'>): numb
 
 /** The only way to a statement for requests: migration gate, lane, retries, deadline and the translation of errors. */
 export function runner(
-  { connections, letRequestsArrive }: Pick<Database, 'connections' | 'letRequestsArrive'>,
+  { connections }: Pick<Database, 'connections'>,
   { gate, writeGate = gate, timeout, onFailure }: RunnerOptions,
 ): Run {
   const most = foreground({ connections });
@@ -79,8 +79,7 @@ export function runner(
         // Awaiting undefined would take a turn of the microtask queue, and memory, each time.
         const checking = gate();
         if (checking !== undefined) await checking;
-        // A statement of the embedded database would otherwise keep all sockets waiting.
-        return await enter(letRequestsArrive === undefined ? work : () => letRequestsArrive().then(work), isWanted);
+        return await enter(work, isWanted);
       } catch (error) {
         onFailure?.(error);
         const isRepeated = mayRepeat(error) && classify(error) === 'transient';

@@ -2,9 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { renewFeed } from '../../../src/adapters/sqlite/changes/feed-identity.ts';
 import { plantPurge } from '../../../src/adapters/sqlite/changes/purge.ts';
 import { MIN_INT64, type NewPlant } from '../../../src/domain/plant.ts';
+import { embeddedPlants, openEmbedded, plantsInFile } from '../../support/embedded-store.ts';
 import { forEachTest } from '../../support/lifetimes.ts';
 import { deletion, readPage, readToEnd } from '../../support/plants/changes.ts';
-import { openSqlite, plantsInSqlite, sqlitePlants } from '../../support/sqlite-store.ts';
 
 /* What the feed of changes of SQLite shows beside the tests of every repository: purging, and other files. */
 
@@ -12,8 +12,8 @@ const plant = (id: bigint, name = `plant ${id}`): NewPlant => ({ id, name });
 const expired = { code: 'cursor_expired' };
 
 const store = forEachTest(async () => {
-  const file = await openSqlite();
-  const plants = sqlitePlants(file);
+  const file = await openEmbedded();
+  const plants = embeddedPlants(file);
   const purge = plantPurge(file);
   return {
     file,
@@ -29,7 +29,7 @@ const store = forEachTest(async () => {
     },
   };
 });
-const ids = async () => (await plantsInSqlite(store.file)).map(({ id }) => id);
+const ids = async () => (await plantsInFile(store.file)).map(({ id }) => id);
 
 describe('purging', () => {
   test('only counts deleted plants in a dry run, and frees their ids otherwise', async () => {
@@ -95,7 +95,7 @@ describe('purging', () => {
 test('a position of another file, of one that was set back, or from before a renewed identity has expired', async () => {
   await store.add(1n);
   const { next } = await readToEnd(store.plants);
-  const other = sqlitePlants(await openSqlite());
+  const other = embeddedPlants(await openEmbedded());
   await expect(readPage(other, next)).rejects.toMatchObject(expired);
   await renewFeed(store.file);
   await expect(readPage(store.plants, next)).rejects.toMatchObject(expired);

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from '@jest/globals';
 import type { NewPlant } from '../../../src/domain/plant.ts';
+import { embeddedPlants, openEmbedded, plantsInFile } from '../../support/embedded-store.ts';
 import { eventually } from '../../support/eventually.ts';
 import { atEnd } from '../../support/lifetimes.ts';
 import { temporaryFolder } from '../../support/service-process.ts';
-import { openSqlite, plantsInSqlite, sqlitePlants } from '../../support/sqlite-store.ts';
 
 /* What only a file shows: how it is opened, what its writes share, and what it does when something is wrong with it. */
 
@@ -22,8 +22,8 @@ function connectionTo(folder: string): DatabaseSync {
 
 async function opened(timeout?: number) {
   const folder = await temporaryFolder();
-  const file = await openSqlite(folder, timeout);
-  return { folder, file, plants: sqlitePlants(file, timeout) };
+  const file = await openEmbedded(folder, timeout);
+  return { folder, file, plants: embeddedPlants(file, timeout) };
 }
 
 test('only its user can read the file, and nothing but it and the lock is left once it is closed', async () => {
@@ -39,9 +39,9 @@ test('only its user can read the file, and nothing but it and the lock is left o
 test('a second service is refused, and once the first has ended, finds what it has stored', async () => {
   const { folder, file, plants } = await opened();
   await plants.add(plant(1n));
-  await expect(openSqlite(folder)).rejects.toThrow('in use by another process');
+  await expect(openEmbedded(folder)).rejects.toThrow('in use by another process');
   file.close();
-  expect(await plantsInSqlite(await openSqlite(folder))).toEqual([plant(1n)]);
+  expect(await plantsInFile(await openEmbedded(folder))).toEqual([plant(1n)]);
 });
 
 test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
@@ -53,7 +53,7 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
   [
     'one of a newer version',
     async (folder) => {
-      (await openSqlite(folder)).close();
+      (await openEmbedded(folder)).close();
       const other = connectionTo(folder);
       other.exec('pragma user_version = 99');
       other.close();
@@ -66,7 +66,7 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
   const folder = await temporaryFolder();
   await prepare(folder);
   const before = await readdir(folder);
-  await expect(openSqlite(folder)).rejects.toThrow(message);
+  await expect(openEmbedded(folder)).rejects.toThrow(message);
   expect((await readdir(folder)).filter((name) => name !== 'plant-store.db')).toEqual(
     before.filter((name) => name !== 'plant-store.db'),
   );
@@ -92,7 +92,7 @@ test('writes that arrive together share a commit, and one that fails leaves the 
     'rejected',
     'fulfilled',
   ]);
-  expect((await plantsInSqlite(file)).map(({ id }) => id)).toEqual([1n, 2n, 3n, 4n]);
+  expect((await plantsInFile(file)).map(({ id }) => id)).toEqual([1n, 2n, 3n, 4n]);
   const before = wal();
   await Promise.all(Array.from({ length: 50 }, (_, n) => file.write(insert(100n + BigInt(n)))));
   // A commit of its own for each would write a page for each.
@@ -141,8 +141,8 @@ test('damaged pages are said in words, and do not end the process', async () => 
   const bytes = readFileSync(path);
   bytes.fill(0xff, 4_096 * 12);
   await writeFile(path, bytes);
-  const damaged = await openSqlite(folder);
-  const reading = sqlitePlants(damaged).scan({ from: 0n, to: 1_000n }, 1_000);
+  const damaged = await openEmbedded(folder);
+  const reading = embeddedPlants(damaged).scan({ from: 0n, to: 1_000n }, 1_000);
   await expect(reading).rejects.toMatchObject({ code: 'store_unavailable' });
   expect(damaged.failure.problem()).toMatch('it is damaged: restore a backup');
   expect(damaged.ended).toEqual([]);

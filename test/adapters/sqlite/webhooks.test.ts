@@ -8,8 +8,8 @@ import { enterEndpoints, webhookPositions } from '../../../src/adapters/sqlite/w
 import type { Position } from '../../../src/application/ports.ts';
 import type { FailedAttempt, Lease, LeaseOutcome } from '../../../src/application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../src/domain/plant.ts';
+import { embeddedPlants, openEmbedded } from '../../support/embedded-store.ts';
 import { forEachTest } from '../../support/lifetimes.ts';
-import { openSqlite, sqlitePlants } from '../../support/sqlite-store.ts';
 
 /* The table webhooks in a file of SQLite, by the sentences of postgres/webhooks/webhook-store.test.ts. */
 
@@ -26,11 +26,11 @@ const leasesIn = (outcomes: ReadonlyMap<string, LeaseOutcome>) =>
   [...outcomes.values()].filter((outcome) => typeof outcome === 'object');
 
 const store = forEachTest(async () => {
-  const file = await openSqlite();
+  const file = await openEmbedded();
   const positions = webhookPositions(file, [ENDPOINT]);
   return {
     file,
-    plants: sqlitePlants(file),
+    plants: embeddedPlants(file),
     ...positions,
     takeAll: positions.take,
     take: async (milliseconds = MINUTE) => leasesIn(await positions.take([], milliseconds))[0],

@@ -5,10 +5,8 @@ import { expect, test } from '@jest/globals';
 import { execute } from '../../../tooling/execute.ts';
 import { NOBODY } from '../../../tooling/postgres-server.ts';
 import { get, post, TOKEN } from '../../support/api-server.ts';
-import { embeddedFolder } from '../../support/embedded-template.ts';
 import { migratedPostgres } from '../../support/servers/own-postgres.ts';
 import { type Service, startService, temporaryFolder } from '../../support/service-process.ts';
-import { sqliteFolder } from '../../support/sqlite-store.ts';
 
 /*
  * A database that may not write more, as with a used-up quota: the files of its processes may only grow so large, which
@@ -27,8 +25,7 @@ async function limited(DATA_DIR: string): Promise<Service> {
 }
 
 const services: [string, () => Promise<Service>][] = [
-  ['the embedded database', async () => limited(await embeddedFolder())],
-  ['SQLite', async () => limited(await sqliteFolder())],
+  ['the embedded database', async () => limited(await temporaryFolder())],
   [
     'Postgres',
     async () => {

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import type { Entry } from './disk-recorder.ts';
+import type { Entry } from './strace-entries.ts';
 
 /*
  * A disk on which a recorded program has worked, and what may be left on it after a power loss. What was not synced is

@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import type { Entry } from './disk-recorder.ts';
 import { lossyDisk, type Model } from './lossy-disk.ts';
-import type { Work } from './recorded-work.ts';
+import type { Entry } from './strace-entries.ts';
+import type { TracedWork } from './traced-work.ts';
 
 /* The folder of a recorded service as it may be after power losses at many moments. */
 
@@ -36,7 +36,7 @@ const SURVIVALS = [
  * others just before and just after a sync, a new name or a response.
  */
 export async function* powerLosses(
-  work: Pick<Work, 'journal' | 'root' | 'dataDir'>,
+  work: Pick<TracedWork, 'journal' | 'root' | 'dataDir'>,
   model: Model,
   count: number,
   seed: number,

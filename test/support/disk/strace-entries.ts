@@ -1,8 +1,17 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { Entry } from './disk-recorder.ts';
 
 /* What a program has done to files, from the output of strace -f -y -xx, as entries of a journal. */
+
+/** One entry: its JSON in a line, then the octets that were written, if there are any. */
+export type Entry =
+  | { readonly op: 'write'; readonly path: string; readonly at: number; readonly size: number }
+  | { readonly op: 'zeros'; readonly path: string; readonly at: number; readonly size: number }
+  | { readonly op: 'truncate'; readonly path: string; readonly size: number }
+  | { readonly op: 'create' | 'mkdir' | 'unlink' | 'rmdir' | 'sync' | 'failure'; readonly path: string }
+  | { readonly op: 'rename'; readonly path: string; readonly to: string }
+  /** The response to the request with this header `X-Operation`. */
+  | { readonly op: 'response'; readonly operation: string; readonly status: number };
 
 /** The calls that are understood. */
 export const CALLS = 'openat,pwrite64,write,ftruncate,fsync,fdatasync,unlink,rename,mkdir';

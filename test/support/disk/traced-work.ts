@@ -5,14 +5,21 @@ import { join } from 'node:path';
 import { exchange } from '../api-client.ts';
 import { TOKEN } from '../api-server.ts';
 import { projectFile, type Service, startNode, startService } from '../service-process.ts';
-import type { Entry } from './disk-recorder.ts';
-import type { History, State } from './recorded-work.ts';
-import { CALLS, straceEntries } from './strace-entries.ts';
+import { CALLS, type Entry, straceEntries } from './strace-entries.ts';
 
 /*
  * A service on SQLite that works while strace records what its process writes, truncates, renames, removes and syncs, below
- * Node.js; as a journal of the form that disk-recorder.ts describes.
+ * Node.js; as a journal of entries.
  */
+
+/** A plant's name, or that it is deleted. */
+export type State = string | 'absent';
+
+/** What happened to one plant, in order. A response in the journal has the name of its operation. */
+export interface History {
+  readonly operation: string;
+  readonly after: State;
+}
 
 const CLIENTS = 16;
 /** For each client in a round; one in eight has a long name at first, so that the WAL wraps. */
@@ -116,8 +123,31 @@ export async function tracedWork(folder: string, rounds: number) {
   return { journal, root, dataDir, histories, cursors };
 }
 
+export type TracedWork = Awaited<ReturnType<typeof tracedWork>>;
+
 function randomText(length: number): string {
   let text = '';
   while (text.length < length) text += Math.random().toString(36).slice(2);
   return text.slice(0, length);
+}
+
+export function wrongStates(
+  plants: ReadonlyMap<number, State>,
+  { histories }: Pick<TracedWork, 'histories'>,
+  acknowledged: ReadonlySet<string>,
+): string[] {
+  const wrong = [...histories].filter(
+    ([id, history]) => !allowed(history, acknowledged).has(plants.get(id) ?? 'absent'),
+  );
+  const unknown = [...plants.keys()].filter((id) => !histories.has(id));
+  return [
+    ...wrong.map(([id]) => `plant ${id} is ${plants.get(id)?.slice(0, 30) ?? 'absent'}`),
+    ...unknown.map((id) => `nobody created plant ${id}`),
+  ];
+}
+
+/** What was acknowledged last, or what was being done then. */
+function allowed(history: readonly History[], acknowledged: ReadonlySet<string>): Set<State> {
+  const done = history.findLastIndex(({ operation }) => acknowledged.has(operation));
+  return new Set([history[done]?.after ?? 'absent', history[done + 1]?.after ?? history[done]?.after ?? 'absent']);
 }

@@ -12,8 +12,7 @@ import { makePostgresTemplate, startPostgresServer } from '../../../tooling/post
  * Jest's global set-up. It leaves the name of the project in TEST_PROJECT, for tests that are longer or run elsewhere in one
  * of them. It finds a real Postgres for the tests, says which, and leaves its address in TEST_SERVER_URL for
  * test-database.ts. What takes long to make is made once in a run and copied: a migrated database, whose name is in
- * TEST_TEMPLATE, and in TEST_FOLDER, which is removed in the end, the files of an embedded database
- * (embedded-template.ts), those of a Postgres server, and the compiled code of the processes that the tests start.
+ * TEST_TEMPLATE, and in TEST_FOLDER, which is removed in the end, the files of a Postgres server, and the compiled code of the processes that the tests start.
  */
 
 declare global {

@@ -1,10 +1,9 @@
 import type { Ports } from '../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { citusDatabase } from '../../../tooling/citus-cluster.ts';
-import { openEmbedded } from '../embedded-template.ts';
+import { embeddedPlants, openEmbedded, plantsInFile } from '../embedded-store.ts';
 import { fakePlants } from '../fake-plants.ts';
 import { atEnd } from '../lifetimes.ts';
-import { openSqlite, plantsInSqlite, sqlitePlants } from '../sqlite-store.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from '../test-database.ts';
 
 /** Repositories over the same plants, empty at first, until the end of the test. */
@@ -22,7 +21,6 @@ export const implementations: [string, () => Promise<Repositories>][] =
     : [
         ['the fake', fake],
         ['the embedded database', embedded],
-        ['SQLite', sqlite],
         ['Postgres', () => postgres()],
       ];
 
@@ -33,13 +31,8 @@ async function fake(): Promise<Repositories> {
 }
 
 async function embedded(): Promise<Repositories> {
-  const database = await openEmbedded();
-  return { instances: [plantsIn(database)], all: () => storedPlants(database) };
-}
-
-async function sqlite(): Promise<Repositories> {
-  const file = await openSqlite();
-  return { instances: [sqlitePlants(file)], all: () => plantsInSqlite(file) };
+  const file = await openEmbedded();
+  return { instances: [embeddedPlants(file)], all: () => plantsInFile(file) };
 }
 
 /** On the tests' server, unless the address of one is given. */

@@ -1,7 +1,5 @@
-import { join } from 'node:path';
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { TOKEN } from '../api-server.ts';
-import { putEmbeddedDatabase } from '../embedded-template.ts';
 import { eventually } from '../eventually.ts';
 import { type Service, startService, temporaryFolder } from '../service-process.ts';
 import { migratedDatabase } from '../test-database.ts';
@@ -26,12 +24,6 @@ async function start(environment: Record<string, string>): Promise<OwnService> {
   return { ...(await restart({})), restart };
 }
 
-async function onEmbedded(): Promise<OwnService> {
-  const data = join(await temporaryFolder(), 'data');
-  await putEmbeddedDatabase(data);
-  return start({ DATA_DIR: data });
-}
-
 /** Starts it with so many plants, their ids from 1 on. */
 export async function onPostgres(count = 0): Promise<OwnService> {
   const database = await migratedDatabase();
@@ -40,7 +32,7 @@ export async function onPostgres(count = 0): Promise<OwnService> {
 }
 
 export const databases: [string, () => Promise<OwnService>][] = [
-  ['the embedded database', onEmbedded],
+  ['the embedded database', () => start({})],
   ['Postgres', onPostgres],
 ];
 

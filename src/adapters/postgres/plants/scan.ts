@@ -25,7 +25,7 @@ const ANY_SIZE = 2 ** 31 - 1;
 
 /** Reads ranges of plants in the order of their ids. @param timeout milliseconds until a part is given up */
 export function plantScanner(database: Database, run: Run, timeout: number): PlantStore['scan'] {
-  const { sql: tables, isDistributed, letRequestsArrive } = database;
+  const { sql: tables, isDistributed } = database;
   const statements = new Map<string, ReturnType<typeof selectRows>>();
   let isOnCitus: boolean | undefined;
   const pages = new Map<string, ReturnType<typeof pagesOf>>();
@@ -50,7 +50,7 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
           const byNumber = Map.groupBy(rows, ({ number }) => number);
           return scans.map((_scan, index) => byNumber.get(index + 1) ?? []);
         }),
-      { maxItems: kind.isOnCitus ? 1 : PAGE_ROWS, maxRunning: foreground(database), timeout, letRequestsArrive },
+      { maxItems: kind.isOnCitus ? 1 : PAGE_ROWS, maxRunning: foreground(database), timeout },
       ({ count }) => Math.max(count, MIN_SIZE),
       PAGE_ROWS,
     );

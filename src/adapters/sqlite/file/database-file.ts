@@ -1,12 +1,11 @@
 import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { makeWritable } from '../../postgres/embedded/data-folder.ts';
-import { LOCKED_FILE, lockFolder, lostFileCheck } from '../../postgres/embedded/folder-lock.ts';
 import { checkpoints } from './checkpoints.ts';
 import { openConnection } from './connection.ts';
-import { diskWarning, syncPath } from './disk.ts';
+import { diskWarning, makeWritable, syncPath } from './disk.ts';
 import { FileError, problemOf } from './failures.ts';
+import { LOCKED_FILE, lockFolder, lostFileCheck } from './folder-lock.ts';
 import { writeGroups } from './groups.ts';
 import { recentFailure } from './recent-failure.ts';
 import { rewriteWal } from './rewrite-wal.ts';

@@ -1,4 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, statfsSync } from 'node:fs';
+import { access, constants, mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { FileError } from './failures.ts';
 
 /** Linux's numbers of file systems (statfs(2)). */
@@ -42,4 +44,33 @@ export function syncPath(path: string): void {
   } finally {
     closeSync(fd);
   }
+}
+
+/** @throws Error, saying what to do, if the folder cannot be created or written */
+export async function makeWritable(folder: string): Promise<void> {
+  try {
+    await makeFolder(resolve(folder));
+    // The trailing slash makes this fail for a file.
+    await access(`${folder}/`, constants.W_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`${folder} is not a writable folder (${code}): fix that, or set DATA_DIR to another one`);
+  }
+}
+
+/**
+ * Creates parent folders too, on the disk. Node.js's recursive mkdir never ends where the system fails with ENOENT, as in
+ * /proc.
+ */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || folder === dirname(folder)) throw error;
+    await makeFolder(dirname(folder));
+    await mkdir(folder);
+  }
+  syncPath(dirname(folder));
 }

@@ -6,7 +6,6 @@ import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
 import { damagedMigrations, migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { lockRows, observed, openTransaction } from '../../../support/disturbances.ts';
-import { openEmbedded } from '../../../support/embedded-template.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';
 import { deletion, readPage, readToEnd } from '../../../support/plants/changes.ts';
@@ -38,13 +37,6 @@ async function openPostgres({ url: server }: { readonly url: string }) {
 }
 
 const onPostgres = () => openPostgres(server);
-const onEmbedded = async () => ({ database: await openEmbedded(), url: 'not for others' });
-const onAnotherEmbedded = async () => {
-  const database = await openEmbedded('empty');
-  await migrateUp(database);
-  return { database, url: 'not for others' };
-};
-
 /** What a test works with. */
 function storeIn({ database }: { readonly database: Database }) {
   const purge = purgeOn(database);
@@ -67,7 +59,6 @@ function storeIn({ database }: { readonly database: Database }) {
 }
 
 test.each([
-  ['of another embedded database', onEmbedded, onAnotherEmbedded],
   ['of another database on the same server', onPostgres, onPostgres],
   ['of another server', onPostgres, () => openPostgres(otherServer)],
 ])('refuses the position %s, and not its own', async (_where, open, openOther) => {
@@ -79,10 +70,7 @@ test.each([
   expect(await readPage(own.plants, next, 10)).toEqual({ changes: [], next, atEnd: true });
 });
 
-describe.each([
-  ['the embedded database', onEmbedded],
-  ['Postgres', onPostgres],
-])('on %s', (name, open) => {
+describe.each([['Postgres', onPostgres]])('on %s', (name, open) => {
   const opened = forAllTests(open);
   let store: ReturnType<typeof storeIn>;
   beforeEach(async () => {
@@ -430,7 +418,7 @@ describe.each([
 });
 
 test('brings a plant that changes again whenever the end of the feed has been looked up', async () => {
-  const { database } = await onEmbedded();
+  const { database } = await onPostgres();
   const { plants, end } = storeIn({ database });
   await plants.add(plant(1n));
   let version = 0;
@@ -445,21 +433,6 @@ test('brings a plant that changes again whenever the end of the feed has been lo
   await plants.replace(plant(1n, 'changed'));
   expect((await reading).changes).toMatchObject([{ id: 1n, name: expect.stringMatching(/^\d+$/) }]);
   busy.stopWaiting();
-});
-
-test('reads a page by the index on the embedded database, where nothing collects statistics', async () => {
-  const { database, query } = storeIn(await onEmbedded());
-  await query(`insert into plants (id, name) select n, 'plant ' || n from generate_series(1, 50000) as n`);
-  const plans: string[] = [];
-  const explained = observed(database, async (text, parameters) => {
-    if (!text.includes(PART)) return;
-    const explain = CompiledQuery.raw(`explain (analyze, timing off) ${text}`, [...parameters]);
-    const { rows } = await database.sql.executeQuery<Record<string, string>>(explain);
-    plans.push(...rows.map((row) => row['QUERY PLAN'] ?? ''));
-  });
-  await readPage(plantsIn(explained), undefined, 1_000);
-  const scanned = plans.flatMap((line) => Number(/Scan .*actual rows=(\d+)/.exec(line)?.[1] ?? []));
-  expect(Math.max(...scanned)).toBe(1_000);
 });
 
 describe('beside transactions that are open on Postgres', () => {

@@ -4,7 +4,6 @@ import { CompiledQuery } from 'kysely';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { lockRows, observed } from '../../../support/disturbances.ts';
-import { openEmbedded } from '../../../support/embedded-template.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forEachTest } from '../../../support/lifetimes.ts';
 import { many } from '../../../support/plants/plant-lines.ts';
@@ -56,7 +55,6 @@ const NO_WEEDS = "alter table plants add constraint no_weeds check (name not lik
 
 test.each<[string, Record<string, unknown>, string, openOne?: () => Promise<Database>]>([
   ['a constraint of Postgres refuses', { code: '23514' }, NO_WEEDS],
-  ['a constraint of the embedded database refuses', { code: '23514' }, NO_WEEDS, openEmbedded],
   [
     'a trigger of Postgres refuses',
     { code: 'P0001' },

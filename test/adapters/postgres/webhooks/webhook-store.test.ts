@@ -12,7 +12,6 @@ import type { Position } from '../../../../src/application/ports.ts';
 import type { FailedAttempt, Lease, LeaseOutcome } from '../../../../src/application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../../src/domain/plant.ts';
 import { lockRows, openTransaction } from '../../../support/disturbances.ts';
-import { openEmbedded } from '../../../support/embedded-template.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
 import { ownPostgres } from '../../../support/servers/own-postgres.ts';
@@ -66,10 +65,7 @@ async function onServer() {
   return { url, query, database: connect(url) };
 }
 
-describe.each([
-  ['the embedded database', openEmbedded],
-  ['Postgres', async () => (await onServer()).database],
-])('on %s', (_, open) => {
+describe.each([['Postgres', async () => (await onServer()).database]])('on %s', (_, open) => {
   const opened = forAllTests(async () => ({ database: await open() }));
   let store: ReturnType<typeof webhooksIn>;
   beforeEach(async () => {

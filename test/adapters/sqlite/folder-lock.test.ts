@@ -1,12 +1,12 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { LOCKED_FILE, lockFolder } from '../../../../src/adapters/postgres/embedded/folder-lock.ts';
-import { atEnd } from '../../../support/lifetimes.ts';
-import { type NodeProcess, projectFile, startNode, temporaryFolder } from '../../../support/service-process.ts';
+import { LOCKED_FILE, lockFolder } from '../../../src/adapters/sqlite/file/folder-lock.ts';
+import { atEnd } from '../../support/lifetimes.ts';
+import { type NodeProcess, projectFile, startNode, temporaryFolder } from '../../support/service-process.ts';
 
 const LOCK_FOLDER = `
-  import { lockFolder } from ${JSON.stringify(projectFile('src/adapters/postgres/embedded/folder-lock.ts'))};
+  import { lockFolder } from ${JSON.stringify(projectFile('src/adapters/sqlite/file/folder-lock.ts'))};
   lockFolder(process.argv[1]);`;
 
 /** Another process, that locks the folder and says so. */
