@@ -6,7 +6,6 @@ import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { faultless, judge, type Load, naturals, startLoad } from '../support/load-clients.ts';
-import { plantsOf } from '../support/plants/plant-lines.ts';
 import {
   projectFile,
   run,
@@ -93,20 +92,4 @@ test('of two instances on Postgres, one after another, and back, loses nothing, 
   expect(await get(`${changes}?after=${position}`)).toMatchObject({ status: 410 });
   const answers = (await Promise.all(loads.map((load) => load.stop()))).flat();
   expect(judge(answers, await storedPlantsAt(database.directUrl))).toEqual(faultless);
-});
-
-test('of the embedded database, and back, loses nothing', async () => {
-  const folder = await temporaryFolder();
-  const PORT = `${await freePort()}`;
-  const start = (version: string) => startService(folder, { PORT, ACCESS_TOKENS: TOKEN }, { version });
-  let service = await start(earlier.folder);
-  const load = startLoad(service.apiUrl, naturals());
-  await more(load);
-  for (const version of [today, earlier.folder, today]) {
-    service = await replace(service, () => start(version));
-    await more(load);
-  }
-  const answers = await load.stop();
-  const { body } = await get(`${service.apiUrl}/plants`, 'application/x-ndjson');
-  expect(judge(answers, plantsOf(body.trimEnd()))).toEqual(faultless);
 });

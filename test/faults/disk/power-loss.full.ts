@@ -85,7 +85,6 @@ test('has recorded commits, checkpoints, syncs of both that failed, and a WAL th
     const kind = isStart ? 'a WAL begins' : `${entry.op} ${file}`;
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
-  process.stdout.write(`${JSON.stringify(Object.fromEntries(counts))}\n`);
   expect(counts.get('response true')).toBeGreaterThan(500);
   expect(counts.get('sync plants.db')).toBeGreaterThan(5);
   expect(counts.get('failure plants.db-wal')).toBeGreaterThan(0);

@@ -39,7 +39,7 @@ export async function* straceEntries(
   for await (const line of createInterface(createReadStream(trace))) {
     const [, pid = '', rest = ''] = /^(\d+) +(.*)$/.exec(line) ?? [];
     if (rest.endsWith('<unfinished ...>')) {
-      unfinished.set(pid, rest.slice(0, -'<unfinished ...>'.length));
+      unfinished.set(pid, rest.slice(0, -'<unfinished ...>'.length).trimEnd());
       continue;
     }
     const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(rest);

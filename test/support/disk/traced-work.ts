@@ -30,24 +30,17 @@ const IMPORTED = 3_000;
 /** In each round but the first, a sync of a commit or a checkpoint fails; rounds end in order, or by SIGKILL. */
 export async function tracedWork(folder: string, rounds: number) {
   const root = join(folder, 'recorded');
-  const dataDir = join(root, 'data');
+  const dataDir = join(root, 'new/data');
   const journal = join(folder, 'journal');
   const marks = join(folder, 'marks');
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(root);
   await writeFile(marks, '');
   const journalFile = openSync(journal, 'w');
   const note = (entry: Entry, octets?: Buffer) => {
     writeSync(journalFile, `${JSON.stringify(entry)}\n`);
     if (octets !== undefined) writeSync(journalFile, octets);
   };
-  // What shows that a database is to be SQLite.
-  const existing = new Set([join(dataDir, 'plants.db')]);
-  note({ op: 'mkdir', path: dataDir });
-  note({ op: 'sync', path: root });
-  for (const path of existing) {
-    await writeFile(path, '');
-    note({ op: 'create', path });
-  }
+  const existing = new Set<string>();
   const isRecorded = (path: string) => `${path}/`.startsWith(`${root}/`) && !/-shm$|plant-store\.db/.test(path);
   async function record(trace: string): Promise<void> {
     for await (const { entry, octets } of straceEntries(trace, isRecorded, marks, existing)) note(entry, octets);
