@@ -6,15 +6,15 @@ import { FAIL_ON_STANDBY, SIZE } from './columns.ts';
 
 /** A row that was looked at. One that is not wanted has neither a name nor a size. */
 export interface ScannedRow {
-  /** Of its range among those of the statement, from 1. */
-  readonly number: number;
+  /** Of its range among those of the statement, from 1; not there if it has only one. */
+  readonly number?: number;
   readonly id: bigint;
   readonly name: string | null;
   readonly tag: string | null;
   /** The bytes of its texts, in place of them, if they are more than the statement allows. */
   readonly size: number | null;
   /** How many rows a search has looked at, on its last one; a search leaves out the others that are not wanted. */
-  readonly looked_at: number | null;
+  readonly looked_at?: number | null;
 }
 
 /** A range, of which so many rows are looked at. */
@@ -27,7 +27,8 @@ export interface ScanKind {
   readonly order: Order;
   readonly isTagged: boolean;
   readonly isSearch: boolean;
-  /** Citus reads one range in a statement, and others any number. */
+  /** Whether the statement has any number of ranges, or one. Citus takes one. */
+  readonly isShared: boolean;
   readonly isOnCitus: boolean;
 }
 
@@ -52,7 +53,7 @@ interface ScanValues {
  * @returns a function from ranges, and the bytes that a plant may have to be read, to the statement
  */
 export function selectRows(tables: Kysely<Tables>, kind: ScanKind) {
-  const { order, isTagged, isSearch, isOnCitus } = kind;
+  const { order, isTagged, isSearch, isShared, isOnCitus } = kind;
   const byId = order === 'asc' ? sql`order by id` : sql`order by id desc`;
   const columns = ['low', 'high', 'most', 'tag', 'name'] as const;
   const types = { low: 'bigint', high: 'bigint', most: 'int', tag: 'text', name: 'text' };
@@ -67,7 +68,7 @@ export function selectRows(tables: Kysely<Tables>, kind: ScanKind) {
     const isRead = sql`${isThere} and ${isSmall} ${isFound}`;
     const scanned = sql`
       select id, case when ${isRead} then plants.name end as name, case when ${isRead} then plants.tag end as tag,
-        case when ${isThere} and not ${isSmall} then ${SIZE} end as size, null::int as looked_at
+        case when ${isThere} and not ${isSmall} then ${SIZE} end as size ${isSearch ? sql`, null::int as looked_at` : sql``}
       from plants where id between ${wanted('low')} and ${wanted('high')} and ${FAIL_ON_STANDBY}
         ${isTagged ? sql`and hashtextextended(plants.tag, 0) = hashtextextended(${wanted('tag')}, 0)` : sql``}
       ${byId} limit ${wanted('most')}`;
@@ -77,9 +78,10 @@ export function selectRows(tables: Kysely<Tables>, kind: ScanKind) {
       : sql`with scanned as materialized (${scanned})
         select * from scanned where name is not null or size is not null
         union all select ${last}, null, null, null, count(*)::int from scanned having count(*) > 0`;
-    if (isOnCitus) return sql<ScannedRow>`select 1 as number, page.* from (${page}) as page ${byId}`.compile(tables);
+    if (isOnCitus) return sql<ScannedRow>`select * from (${page}) as page ${byId}`.compile(tables);
     const lists = sql.join(columns.map((column) => sql`${parameter(column)}::${sql.raw(types[column])}[]`));
-    return sql<ScannedRow>`select number::int, page.*
+    // The columns of a row cost most of what this process does for a list.
+    return sql<ScannedRow>`select ${isShared ? sql`number::int,` : sql``} page.*
       from unnest(${lists}) with ordinality as wanted (low, high, most, tag, name, number), lateral (${page}) as page
       order by number, ${order === 'asc' ? sql`id` : sql`id desc`}`.compile(tables);
   });

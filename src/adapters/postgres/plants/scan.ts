@@ -50,7 +50,7 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
           const byNumber = Map.groupBy(rows, ({ number }) => number);
           return scans.map((_scan, index) => byNumber.get(index + 1) ?? []);
         }),
-      { maxItems: kind.isOnCitus ? 1 : PAGE_ROWS, maxRunning: foreground(database), timeout },
+      { maxItems: PAGE_ROWS, maxRunning: foreground(database), timeout },
       ({ count }) => Math.max(count, MIN_SIZE),
       PAGE_ROWS,
     );
@@ -60,16 +60,18 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
   async function readRows(scan: RangeScan, lane: LaneName, until: number) {
     isOnCitus ??= await run(lane, isDistributed, { until });
     const isSearch = scan.name !== undefined;
-    const kind = { order: scan.order ?? 'asc', isTagged: scan.tag !== undefined, isSearch, isOnCitus };
-    const isShared = lane === 'reads' && scan.count <= PAGE_ROWS;
-    const rows = isShared ? await pageOf(kind, scan) : await run(lane, () => rowsOf(kind, [scan]), { until });
+    const isShared = lane === 'reads' && scan.count <= PAGE_ROWS && !isOnCitus;
+    const own = { order: scan.order ?? 'asc', isTagged: scan.tag !== undefined, isSearch, isShared: false, isOnCitus };
+    const rows = isShared
+      ? await pageOf({ ...own, isShared }, scan)
+      : await run(lane, () => rowsOf(own, [scan]), { until });
     const isWhole = rows[0] === undefined || rows[0].size === null;
     if (isWhole) return { rows, isLast: lookedAt(rows) < scan.count };
     // The first one is large: as many as have room are read again.
     const fitting = fittingIn(rows);
     const end = rows[fitting - 1]?.id as bigint;
     const part = scan.order === 'desc' ? { ...scan, from: end } : { ...scan, to: end };
-    const all = await run(lane, () => rowsOf(kind, [part], ANY_SIZE), { until });
+    const all = await run(lane, () => rowsOf(own, [part], ANY_SIZE), { until });
     return { rows: all, isLast: fitting === rows.length && lookedAt(rows) < scan.count };
   }
 
