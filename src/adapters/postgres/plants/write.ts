@@ -7,7 +7,7 @@ import { isOutcomeUnknown, outcomeUnknown, toPortError } from '../failures.ts';
 import { inParts, split } from '../in-parts.ts';
 import type { LaneName, Run } from '../run.ts';
 import { isSame, planChanges } from './change-plan.ts';
-import { writeStatements } from './write-statements.ts';
+import { type FoundPlant, writeStatements } from './write-statements.ts';
 
 interface WriteOptions {
   /** Milliseconds until writes are given up that have no time of their own. */
@@ -17,6 +17,8 @@ interface WriteOptions {
   /** Called after each UPDATE. */
   readonly onUpdate: () => void;
 }
+
+type Found = ReadonlyMap<bigint, FoundPlant>;
 
 /** What the writes of a list share. */
 interface Call {
@@ -66,13 +68,14 @@ export function plantWriter(
       return writes.map((write) => changed.get(write) ?? created(write));
     });
 
-  const change = (list: readonly Write[], call: Call): Promise<Outcomes<Written>> =>
+  /** @param known what is stored, if it has been looked up */
+  const change = (list: readonly Write[], call: Call, known?: Found): Promise<Outcomes<Written>> =>
     inParts(list, async (writes, mayRepeat) => {
       const { lane, until } = call;
-      const found = await run(lane, () => lookUp(writes.map(({ id }) => id)), { until, mayRepeat });
+      const found = known ?? (await run(lane, () => lookUp(writes.map(({ id }) => id)), { until, mayRepeat }));
       const { outcomes, rows } = planChanges(writes, found);
       const isOnCitus = rows.length > 0 && (await run(lane, database.isDistributed, { until }));
-      if (rows.length > 1 && isOnCitus) return split(writes, 1, (one) => change(one, call));
+      if (rows.length > 1 && isOnCitus) return split(writes, 1, (one) => change(one, call, found));
       const updating = new Set(rows.map(({ before }) => before.id));
       let isSplit = false;
       const updated = await run(lane, () => update(rows, isOnCitus), {
