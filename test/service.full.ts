@@ -18,7 +18,7 @@ test('shows a curl command that works as it is, and says that its database is go
   expect([code, JSON.parse(stdout)]).toEqual([0, { name: 'Monstera deliciosa', tag: 'houseplant' }]);
   first.kill('SIGTERM');
   await first.exited;
-  expect((await readdir(join(folder, 'data'))).sort()).toEqual(['access-token', 'plant-store.db', 'plants.db']);
+  expect((await readdir(join(folder, 'data'))).sort()).toEqual(['access-token', 'lock.db', 'plants.db']);
 
   await rm(join(folder, 'data/plants.db'));
   expect((await startService(folder)).stderr()).toMatch(

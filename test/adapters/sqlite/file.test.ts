@@ -33,7 +33,7 @@ test('only its user can read the file, and nothing but it and the lock is left o
     expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
   }
   file.close();
-  expect((await readdir(folder)).sort()).toEqual(['plant-store.db', 'plants.db']);
+  expect((await readdir(folder)).sort()).toEqual(['lock.db', 'plants.db']);
 });
 
 test('a second service is refused, and once the first has ended, finds what it has stored', async () => {
@@ -67,8 +67,8 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
   await prepare(folder);
   const before = await readdir(folder);
   await expect(openEmbedded(folder)).rejects.toThrow(message);
-  expect((await readdir(folder)).filter((name) => name !== 'plant-store.db')).toEqual(
-    before.filter((name) => name !== 'plant-store.db'),
+  expect((await readdir(folder)).filter((name) => name !== 'lock.db')).toEqual(
+    before.filter((name) => name !== 'lock.db'),
   );
 });
 
@@ -113,7 +113,7 @@ test('while another program writes, writes wait for it, up to their time, and ar
   expect(await plants.find(2n)).toBeUndefined();
 });
 
-test.each(['plants.db', 'plants.db-wal', 'plant-store.db'])(
+test.each(['plants.db', 'plants.db-wal', 'lock.db'])(
   'nothing is stored once %s is gone or replaced',
   async (name) => {
     const { folder, plants } = await opened();

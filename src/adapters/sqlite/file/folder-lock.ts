@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /** The locked file, not named `lock`, so that nobody deletes it as a stale one. */
-export const LOCKED_FILE = 'plant-store.db';
+export const LOCKED_FILE = 'lock.db';
 
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5;
