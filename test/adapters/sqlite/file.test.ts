@@ -113,25 +113,22 @@ test('while another program writes, writes wait for it, up to their time, and ar
   expect(await plants.find(2n)).toBeUndefined();
 });
 
-test.each(['plants.db', 'plants.db-wal', 'lock.db'])(
-  'nothing is stored once %s is gone or replaced',
-  async (name) => {
-    const { folder, plants } = await opened();
-    await plants.add(plant(1n));
-    const [path, aside] = [join(folder, name), join(folder, 'aside')];
-    await rename(path, aside);
-    for (const replace of [() => {}, () => writeFile(path, '')]) {
-      await replace();
-      await expect(plants.add(plant(2n))).rejects.toMatchObject({ code: 'store_unavailable' });
-      await expect(plants.find(1n)).rejects.toMatchObject({
-        cause: { message: expect.stringMatching('was deleted or replaced') },
-      });
-    }
-    await rm(path);
-    await rename(aside, path);
-    expect(await plants.add(plant(2n))).toBe('created');
-  },
-);
+test.each(['plants.db', 'plants.db-wal', 'lock.db'])('nothing is stored once %s is gone or replaced', async (name) => {
+  const { folder, plants } = await opened();
+  await plants.add(plant(1n));
+  const [path, aside] = [join(folder, name), join(folder, 'aside')];
+  await rename(path, aside);
+  for (const replace of [() => {}, () => writeFile(path, '')]) {
+    await replace();
+    await expect(plants.add(plant(2n))).rejects.toMatchObject({ code: 'store_unavailable' });
+    await expect(plants.find(1n)).rejects.toMatchObject({
+      cause: { message: expect.stringMatching('was deleted or replaced') },
+    });
+  }
+  await rm(path);
+  await rename(aside, path);
+  expect(await plants.add(plant(2n))).toBe('created');
+});
 
 test('damaged pages are said in words, and do not end the process', async () => {
   const { folder, file, plants } = await opened();

@@ -73,7 +73,13 @@ export function plantWriter(
     inParts(list, async (writes, mayRepeat) => {
       const { lane, until } = call;
       const found = known ?? (await run(lane, () => lookUp(writes.map(({ id }) => id)), { until, mayRepeat }));
-      const { outcomes, rows } = planChanges(writes, found);
+      // If an INSERT was lost, whoever holds the id may have replaced the very plant that it stored.
+      const isLost = ({ id, adds, target }: Write) =>
+        adds && call.isUncertain && found.has(id) && !isSame(found.get(id)?.stored, target);
+      const { outcomes, rows } = planChanges(
+        writes.filter((write) => !isLost(write)),
+        found,
+      );
       const isOnCitus = rows.length > 0 && (await run(lane, database.isDistributed, { until }));
       if (rows.length > 1 && isOnCitus) return split(writes, 1, (one) => change(one, call, found));
       const updating = new Set(rows.map(({ before }) => before.id));
@@ -91,21 +97,19 @@ export function plantWriter(
       });
       if (rows.length > 0) onUpdate();
       const isLate = ({ id }: Write) => !(updated instanceof Error) && updating.has(id) && !updated.has(id);
-      const late = writes.filter(isLate);
+      const late = writes.filter((write) => isLate(write) && !isLost(write));
       const changed = later(late, changeAgain(late, call));
       // Perhaps a deleted plant held the id, and was purged before the look-up.
-      const free = call.isRepeated ? [] : writes.filter(({ adds }, index) => adds && isFree(outcomes[index]));
+      const free = call.isRepeated ? [] : writes.filter((write) => write.adds && isFree(outcomes.get(write)));
       const added = later(free, add(free, { ...call, isRepeated: true }));
 
-      return writes.map((write, index) => {
+      return writes.map((write) => {
+        if (isLost(write)) return Promise.reject(outcomeUnknown());
         if (updated instanceof Error && updating.has(write.id)) return Promise.reject(updated);
-        const outcome = changed.get(write) ?? added.get(write) ?? outcomes[index];
+        const outcome = changed.get(write) ?? added.get(write) ?? outcomes.get(write);
         if (outcome instanceof Promise) return outcome;
         if (outcome === undefined) return Promise.reject(toPortError(OVERDUE));
-        if (write.adds && isFree(outcome)) return Promise.reject(toPortError(notStored(write.id)));
-        // If an INSERT was lost, whoever holds the id may have replaced the very plant that it stored.
-        const isOurs = !call.isUncertain || isSame(outcome.after, write.target);
-        return write.adds && !isOurs ? Promise.reject(outcomeUnknown()) : outcome;
+        return write.adds && isFree(outcome) ? Promise.reject(toPortError(notStored(write.id))) : outcome;
       });
     });
 

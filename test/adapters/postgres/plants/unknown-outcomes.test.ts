@@ -102,6 +102,14 @@ test.each<[string, () => Promise<unknown>]>([
   },
 );
 
+test('an addition that may replace, whose response was lost, does not replace what came after it', async () => {
+  afterLostResponse('insert into', () => others.replace(plant('another')));
+  const wanted = { id: 1n, target: plant('mine'), adds: true, replaces: () => true };
+  const written = plants.write([wanted]).then((outcomes) => outcomes[0]);
+  await expect(written).rejects.toMatchObject(unavailable);
+  expect(await others.find(1n)).toEqual(plant('another'));
+});
+
 test('a creation that was stored is answered by that, though what shared its statement could not be looked up', async () => {
   await others.add({ id: 2n, name: 'taken' });
   let isBroken = true;
