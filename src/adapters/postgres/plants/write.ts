@@ -18,6 +18,7 @@ interface WriteOptions {
   readonly onUpdate: () => void;
 }
 
+/** What a look-up has found on Citus, where each row then has a statement of its own. */
 type Found = ReadonlyMap<bigint, FoundPlant>;
 
 /** What the writes of a list share. */
@@ -68,7 +69,7 @@ export function plantWriter(
       return writes.map((write) => changed.get(write) ?? created(write));
     });
 
-  /** @param known what is stored, if it has been looked up */
+  /** @param known given for one row on Citus */
   const change = (list: readonly Write[], call: Call, known?: Found): Promise<Outcomes<Written>> =>
     inParts(list, async (writes, mayRepeat) => {
       const { lane, until } = call;
@@ -80,7 +81,8 @@ export function plantWriter(
         writes.filter((write) => !isLost(write)),
         found,
       );
-      const isOnCitus = rows.length > 0 && (await run(lane, database.isDistributed, { until }));
+      const isOnCitus =
+        known !== undefined || (rows.length > 0 && (await run(lane, database.isDistributed, { until })));
       if (rows.length > 1 && isOnCitus) return split(writes, 1, (one) => change(one, call, found));
       const updating = new Set(rows.map(({ before }) => before.id));
       let isSplit = false;
