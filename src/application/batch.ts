@@ -61,13 +61,11 @@ export function batch<Item, Result>(
 ): Batch<Item, Result> {
   let waiting: Entry<Item, Result>[] = [];
   const lists = new Set<readonly Entry<Item, Result>[]>();
-  let running = 0;
   let newestStart = 0;
   let checks: NodeJS.Timeout | undefined;
 
   function startLists(): void {
     while (waiting.length > 0 && mayStart()) {
-      running++;
       newestStart = performance.now();
       void runList();
     }
@@ -95,15 +93,14 @@ export function batch<Item, Result>(
     }
     // Before the callers go on.
     lists.delete(list);
-    running--;
     startLists();
   }
 
   function mayStart(): boolean {
-    if (running === 0) return true;
-    if (running >= maxRunning) return false;
-    const [first = []] = lists;
-    const worthwhile = running === 1 ? Math.max(SECOND_LIST.min, SECOND_LIST.times * first.length) : maxItems;
+    const [first] = lists;
+    if (first === undefined) return true;
+    if (lists.size >= maxRunning) return false;
+    const worthwhile = lists.size === 1 ? Math.max(SECOND_LIST.min, SECOND_LIST.times * first.length) : maxItems;
     return waiting.length >= Math.min(worthwhile, maxItems) || performance.now() - newestStart > SLOW_LIST;
   }
 
@@ -123,7 +120,7 @@ export function batch<Item, Result>(
     for (const list of [waiting, ...lists]) for (const { until, reject } of list) if (until <= now) reject(TIMED_OUT);
     waiting = waiting.filter(({ until }) => until > now);
     startLists();
-    if (running > 0) return;
+    if (lists.size > 0) return;
     clearInterval(checks);
     checks = undefined;
   }

@@ -49,6 +49,11 @@ export function textLength({ name, tag = '' }: Plant): number {
   return name.length + tag.length;
 }
 
+/** Whether both are the same plant, a deleted one, or nothing. */
+export function isSameState(a: Stored, b: Stored): boolean {
+  return typeof a === 'object' && typeof b === 'object' ? isSamePlant(a, b) : a === b;
+}
+
 function ruleViolation(field: keyof typeof fieldRules): PlantStoreError {
   return new PlantStoreError('invalid_plant', `${field} must be ${fieldRules[field]}`);
 }

@@ -1,5 +1,5 @@
 import type { Write, Written } from '../../../application/ports.ts';
-import { isSamePlant, type NewPlant, type Stored } from '../../../domain/plant.ts';
+import { isSameState, type NewPlant } from '../../../domain/plant.ts';
 import type { FoundPlant, RowChange } from './write-statements.ts';
 
 interface Plan {
@@ -15,7 +15,8 @@ export function planChanges(writes: readonly Write[], found: ReadonlyMap<bigint,
     // One that nobody waits for any more does nothing: what was found may be a later change, acknowledged since.
     if (performance.now() >= until) return undefined;
     const before = latest.get(id) ?? found.get(id)?.stored;
-    if (typeof before !== 'object' || !replaces(before) || isSame(before, target)) return { before, after: before };
+    if (typeof before !== 'object' || !replaces(before) || isSameState(before, target))
+      return { before, after: before };
     latest.set(id, target);
     return { before, after: target };
   };
@@ -24,11 +25,6 @@ export function planChanges(writes: readonly Write[], found: ReadonlyMap<bigint,
 }
 
 function changeOf(found: FoundPlant | undefined, after: NewPlant | 'deleted'): RowChange[] {
-  if (found === undefined || found.stored === 'deleted' || isSame(found.stored, after)) return [];
+  if (found === undefined || found.stored === 'deleted' || isSameState(found.stored, after)) return [];
   return [{ before: found.stored, version: found.version, after }];
-}
-
-/** Whether both are the same plant, deleted, or nothing. */
-export function isSame(a: Stored, b: Stored): boolean {
-  return typeof a === 'object' && typeof b === 'object' ? isSamePlant(a, b) : a === b;
 }

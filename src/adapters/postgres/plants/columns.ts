@@ -31,5 +31,8 @@ export const FAIL_ON_STANDBY = sql<boolean>`(select pg_current_wal_lsn() is not 
 /** Bytes of text in the result of one statement, unless a single plant has more. */
 export const READ_TEXT = 1024 ** 2;
 
+/** More bytes than a plant can have. */
+export const ANY_SIZE = 2 ** 31 - 1;
+
 /** The bytes of the texts of a row. */
 export const SIZE = sql<number>`octet_length(plants.name) + coalesce(octet_length(plants.tag), 0)`;

@@ -5,13 +5,10 @@ import type { Database } from '../database.ts';
 import { inParts } from '../in-parts.ts';
 import type { Run } from '../run.ts';
 import { arrayOf, statement } from '../statement.ts';
-import { FAIL_ON_STANDBY, isDeleted, type PlantRow, READ_TEXT, SIZE, storedIn } from './columns.ts';
+import { ANY_SIZE, FAIL_ON_STANDBY, isDeleted, type PlantRow, READ_TEXT, SIZE, storedIn } from './columns.ts';
 
 /** A row; without its texts if they are larger than the statement allows. */
 type FoundRow = Omit<PlantRow, 'name'> & { readonly name: string | null };
-
-/** More bytes than a plant can have. */
-const ANY_SIZE = 2 ** 31 - 1;
 
 /** Finds plants by their ids in one statement, but for large ones, which are read one by one. */
 export function plantFinder({ sql: tables }: Database, run: Run): PlantStore['find'] {
@@ -36,13 +33,15 @@ export function plantFinder({ sql: tables }: Database, run: Run): PlantStore['fi
       const query = selectPlants({ ids: arrayOf(ids), maxSize });
       const rows = await run('reads', () => rowsOf(query), { until, mayRepeat });
       const found = new Map(rows.map((row) => [row.id, row]));
-      return ids.map(async (id): Promise<Stored> => {
+      return ids.map((id) => {
         const row = found.get(id);
         if (row === undefined) return undefined;
         const { name } = row;
-        return name === null ? (await find([id], until))[0] : storedIn({ ...row, name });
+        return name === null ? findAlone(id, until) : storedIn({ ...row, name });
       });
     });
+
+  const findAlone = async (id: bigint, until: number): Promise<Stored> => (await find([id], until))[0];
 
   return find;
 }

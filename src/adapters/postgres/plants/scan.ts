@@ -5,7 +5,7 @@ import type { NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
 import { inParts } from '../in-parts.ts';
 import { foreground, type LaneName, type Run } from '../run.ts';
-import { plantIn, READ_TEXT } from './columns.ts';
+import { ANY_SIZE, plantIn, READ_TEXT } from './columns.ts';
 import { type RangeScan, type ScanKind, type ScannedRow, selectRows } from './scan-statements.ts';
 
 /** Rows that are looked at in one statement for several pages. A range of more is read alone, in the background. */
@@ -20,33 +20,28 @@ const PASSED_OVER = 5_000;
 /** Rows that one statement of a search looks at, which takes some 5 ms. */
 const SEARCHED = 2_000;
 
-/** More bytes than a plant can have. */
-const ANY_SIZE = 2 ** 31 - 1;
-
 /** Reads ranges of plants in the order of their ids. @param timeout milliseconds until a part is given up */
 export function plantScanner(database: Database, run: Run, timeout: number): PlantStore['scan'] {
   const { sql: tables, isDistributed } = database;
-  const statements = new Map<string, ReturnType<typeof selectRows>>();
+  const readers = new Map<string, ReturnType<typeof readerOf>>();
   let isOnCitus: boolean | undefined;
-  const pages = new Map<string, ReturnType<typeof pagesOf>>();
 
-  function statementOf(kind: ScanKind) {
+  function readerFor(kind: ScanKind) {
     const key = Object.values(kind).join();
-    const select = statements.get(key) ?? selectRows(tables, kind);
-    statements.set(key, select);
-    return select;
+    const reader = readers.get(key) ?? readerOf(kind);
+    readers.set(key, reader);
+    return reader;
   }
 
-  async function rowsOf(kind: ScanKind, scans: readonly RangeScan[], maxSize = maxSizeOf(scans)) {
-    return (await tables.executeQuery(statementOf(kind)(scans, maxSize))).rows;
-  }
-
-  /** Pages that are asked for at the same time share a statement. */
-  function pagesOf(kind: ScanKind) {
-    return batch<RangeScan, readonly ScannedRow[]>(
+  function readerOf(kind: ScanKind) {
+    const select = selectRows(tables, kind);
+    const rowsOf = async (scans: readonly RangeScan[], maxSize = maxSizeOf(scans)) =>
+      (await tables.executeQuery(select(scans, maxSize))).rows;
+    /** Pages that are asked for at the same time share a statement. */
+    const page = batch<RangeScan, readonly ScannedRow[]>(
       (all, until) =>
         inParts(all, async (scans, mayRepeat) => {
-          const rows = await run('reads', () => rowsOf(kind, scans), { until, mayRepeat });
+          const rows = await run('reads', () => rowsOf(scans), { until, mayRepeat });
           const byNumber = Map.groupBy(rows, ({ number }) => number);
           return scans.map((_scan, index) => byNumber.get(index + 1) ?? []);
         }),
@@ -54,6 +49,7 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
       ({ count }) => Math.max(count, MIN_SIZE),
       PAGE_ROWS,
     );
+    return { rowsOf, page };
   }
 
   /** Looks at the rows of a range. @returns also whether it has no more */
@@ -63,23 +59,16 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
     const isShared = lane === 'reads' && scan.count <= PAGE_ROWS && !isOnCitus;
     const own = { order: scan.order ?? 'asc', isTagged: scan.tag !== undefined, isSearch, isShared: false, isOnCitus };
     const rows = isShared
-      ? await pageOf({ ...own, isShared }, scan)
-      : await run(lane, () => rowsOf(own, [scan]), { until });
+      ? await readerFor({ ...own, isShared }).page(() => scan)
+      : await run(lane, () => readerFor(own).rowsOf([scan]), { until });
     const isWhole = rows[0] === undefined || rows[0].size === null;
     if (isWhole) return { rows, isLast: lookedAt(rows) < scan.count };
     // The first one is large: as many as have room are read again.
     const fitting = fittingIn(rows);
     const end = rows[fitting - 1]?.id as bigint;
     const part = scan.order === 'desc' ? { ...scan, from: end } : { ...scan, to: end };
-    const all = await run(lane, () => rowsOf(own, [part], ANY_SIZE), { until });
+    const all = await run(lane, () => readerFor(own).rowsOf([part], ANY_SIZE), { until });
     return { rows: all, isLast: fitting === rows.length && lookedAt(rows) < scan.count };
-  }
-
-  function pageOf(kind: ScanKind, scan: RangeScan): Promise<readonly ScannedRow[]> {
-    const key = Object.values(kind).join();
-    const add = pages.get(key) ?? pagesOf(kind);
-    pages.set(key, add);
-    return add(() => scan);
   }
 
   return async (range, count) => {

@@ -137,9 +137,7 @@ export function writeStatements({ sql: tables }: Database) {
 
     /** Updates the rows that are still as they were found, and are not locked; on Citus one at most. */
     async update(changes: readonly RowChange[], isOnCitus: boolean): Promise<Set<bigint>> {
-      const [first] = changes;
-      if (first === undefined) return new Set();
-      return isOnCitus ? updateOneOnCitus(first) : updateTogether(changes);
+      return isOnCitus ? updateOneOnCitus(changes[0] as RowChange) : updateTogether(changes);
     },
   };
 }

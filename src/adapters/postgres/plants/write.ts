@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Outcomes, PlantStore, Write, Written } from '../../../application/ports.ts';
-import type { NewPlant } from '../../../domain/plant.ts';
+import { isSameState, type NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
 import { DeadlineError, MissingRowError } from '../errors.ts';
 import { isOutcomeUnknown, outcomeUnknown, toPortError } from '../failures.ts';
-import { inParts, split } from '../in-parts.ts';
+import { eachOf, inParts, split } from '../in-parts.ts';
 import type { LaneName, Run } from '../run.ts';
-import { isSame, planChanges } from './change-plan.ts';
+import { planChanges } from './change-plan.ts';
 import { type FoundPlant, writeStatements } from './write-statements.ts';
 
 interface WriteOptions {
@@ -63,7 +63,7 @@ export function plantWriter(
       });
       onInsert(firsts.size);
       if (inserted.size === writes.length) return writes.map(created);
-      // What was inserted is not looked up: it was created, whatever has become of it since.
+      // An inserted plant is not looked up: its write created it, whatever has become of the plant since.
       const others = writes.filter(({ id, adds }) => !(adds && inserted.delete(id)));
       const changed = later(others, change(others, call));
       return writes.map((write) => changed.get(write) ?? created(write));
@@ -76,7 +76,7 @@ export function plantWriter(
       const found = known ?? (await run(lane, () => lookUp(writes.map(({ id }) => id)), { until, mayRepeat }));
       // If an INSERT was lost, whoever holds the id may have replaced the very plant that it stored.
       const isLost = ({ id, adds, target }: Write) =>
-        adds && call.isUncertain && found.has(id) && !isSame(found.get(id)?.stored, target);
+        adds && call.isUncertain && found.has(id) && !isSameState(found.get(id)?.stored, target);
       const { outcomes, rows } = planChanges(
         writes.filter((write) => !isLost(write)),
         found,
@@ -86,17 +86,19 @@ export function plantWriter(
       if (rows.length > 1 && isOnCitus) return split(writes, 1, (one) => change(one, call, found));
       const updating = new Set(rows.map(({ before }) => before.id));
       let isSplit = false;
-      const updated = await run(lane, () => update(rows, isOnCitus), {
-        until,
-        mayRepeat(error) {
-          if (isOutcomeUnknown(error)) return false;
-          isSplit = !mayRepeat(error);
-          return !isSplit;
-        },
-      }).catch((error: Error) => {
-        if (isSplit) throw error;
-        return error;
-      });
+      const updateAll = () =>
+        run(lane, () => update(rows, isOnCitus), {
+          until,
+          mayRepeat(error) {
+            if (isOutcomeUnknown(error)) return false;
+            isSplit = !mayRepeat(error);
+            return !isSplit;
+          },
+        }).catch((error: Error) => {
+          if (isSplit) throw error;
+          return error;
+        });
+      const updated = rows.length > 0 ? await updateAll() : updating;
       if (rows.length > 0) onUpdate();
       const isLate = ({ id }: Write) => !(updated instanceof Error) && updating.has(id) && !updated.has(id);
       const late = writes.filter((write) => isLate(write) && !isLost(write));
@@ -149,5 +151,6 @@ function notStored(id: bigint): MissingRowError {
 
 /** The outcome of each write, once there are any. */
 function later(writes: readonly Write[], outcomes: Promise<Outcomes<Written>>): Map<Write, Promise<Written>> {
-  return new Map(writes.map((write, index) => [write, outcomes.then((all) => all[index] as Written)]));
+  const each = eachOf(writes, outcomes);
+  return new Map(writes.map((write, index) => [write, each[index] as Promise<Written>]));
 }

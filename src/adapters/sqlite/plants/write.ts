@@ -1,5 +1,5 @@
 import type { PlantStore, Write, Written } from '../../../application/ports.ts';
-import { isSamePlant, type NewPlant, type Stored, textLength } from '../../../domain/plant.ts';
+import { isSameState, textLength } from '../../../domain/plant.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { type PlantRow, storedIn } from './columns.ts';
@@ -26,7 +26,8 @@ export function plantWriter(
     }
     const row = select.get(id);
     const before = row && storedIn(row);
-    if (typeof before !== 'object' || !replaces(before) || isSame(before, target)) return { before, after: before };
+    if (typeof before !== 'object' || !replaces(before) || isSameState(before, target))
+      return { before, after: before };
     // A deleted plant leaves a row without content, which keeps its id taken.
     const { name, tag = null } = target === 'deleted' ? { name: '' } : target;
     update.run(name, tag, target === 'deleted' ? Date.now() : null, id);
@@ -38,12 +39,8 @@ export function plantWriter(
     return writes.map(async (one) => {
       const size = one.target === 'deleted' ? 0 : textLength(one.target);
       const written = await write(() => writeNow(one), { size, until: one.until ?? last, isBackground });
-      if (!isSame(written.before, written.after)) onWrite(written);
+      if (!isSameState(written.before, written.after)) onWrite(written);
       return written;
     });
   };
-}
-
-function isSame(a: Stored, b: NewPlant | 'deleted' | undefined): boolean {
-  return typeof a === 'object' && typeof b === 'object' ? isSamePlant(a, b) : a === b;
 }
