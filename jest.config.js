@@ -14,8 +14,6 @@ const equipped = {
   ...base,
   globalSetup: '<rootDir>/test/support/jest/start-database.ts',
   globalTeardown: '<rootDir>/test/support/jest/stop-database.ts',
-  // How often test/faults/disk does each of its faults; others see by TEST_PROJECT which project they run in.
-  globals: { faultRounds: 1 },
 };
 
 /** Their tests run in memory: no database, no other process. */
@@ -58,7 +56,6 @@ export default {
       ...equipped,
       displayName: 'faults',
       testMatch: ['<rootDir>/test/faults/**/*.{full,faults}.ts'],
-      globals: { faultRounds: Number(process.env.FAULT_ROUNDS ?? 5) },
     },
     { ...equipped, displayName: 'browser', testMatch: ['<rootDir>/test/**/*.browser.ts'] },
     {

@@ -36,7 +36,7 @@ export function openPostgresStore(
     positions: webhookPositions(database, run, names, ensureRegistered),
     endpointStates: sharedRun(webhookEndpoints(database, run).states),
     measures: {
-      connections: () => connectionUse?.() ?? {},
+      connections: connectionUse,
       diskFailures: disk.failures,
       // A scrape does not wait for them for long, and the next one must not begin them again.
       changesLag: sharedRun(changesLag),

@@ -17,20 +17,20 @@ export interface Tables {
   kysely_migration: { name: string; timestamp: string };
 }
 
-/** An open database. */
+/** An open database of Postgres. */
 export interface Database {
   readonly sql: Kysely<Tables>;
   /** How many statements it can run at once. */
   readonly connections: number;
   /** Whether Citus has distributed the table `plants` over several servers. Once known, it stays the same. */
   readonly isDistributed: () => Promise<boolean>;
-  /** Its connections by state; undefined if it has none. */
-  readonly connectionUse?: () => { readonly busy: number; readonly idle: number; readonly unused: number };
+  /** Its connections by state. */
+  readonly connectionUse: () => { readonly busy: number; readonly idle: number; readonly unused: number };
   /**
    * Rejects, saying what to do, while it responds but must not be used to store plants. Resolves to what is wrong though it
    * can be, if anything is.
    */
-  readonly verify?: () => Promise<string | undefined>;
+  readonly verify: () => Promise<string | undefined>;
   /** Which database this is, in words, without its password. */
   readonly description: string;
   close(): Promise<void>;

@@ -47,7 +47,7 @@ export function readiness(
       const [problem, found, setting] = await Promise.all([
         tableProblem(database, endpoints.length > 0),
         dangers(database),
-        database.verify?.(),
+        database.verify(),
         database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING)),
       ]);
       const first =

@@ -5,6 +5,7 @@ import type { Model } from '../../support/disk/lossy-disk.ts';
 import { entriesOf, type Loss, powerLosses } from '../../support/disk/power-losses.ts';
 import { type TracedWork, tracedWork, wrongStates } from '../../support/disk/traced-work.ts';
 import { embeddedPlants, openEmbedded, plantsInFile } from '../../support/embedded-store.ts';
+import { ROUNDS } from '../../support/faults/crash-rounds.ts';
 import { readToEnd } from '../../support/plants/changes.ts';
 import { temporaryFolder } from '../../support/service-process.ts';
 
@@ -13,8 +14,8 @@ import { temporaryFolder } from '../../support/service-process.ts';
  * a WAL that wraps, and the folder is made as it may be after a loss at many moments.
  */
 
-const isLong = faultRounds > 1;
-const MOMENTS = 100 * faultRounds;
+const isLong = ROUNDS > 1;
+const MOMENTS = 100 * ROUNDS;
 
 jest.setTimeout(30 * 60_000);
 

@@ -19,11 +19,6 @@ import { type Service, startService, temporaryFolder } from '../service-process.
 
 /* Kills at random moments under load, and holds every answer that was ever given against the table. */
 
-declare global {
-  /** The same for test/faults/disk, from jest.config.js. */
-  var faultRounds: number;
-}
-
 const { TEST_PROJECT = '', FAULT_ROUNDS } = process.env;
 const usualRounds = TEST_PROJECT === 'faults' ? 5 : 1;
 

@@ -115,5 +115,5 @@ test.each([
   const connected = connect(url);
   const { rows } = await sql<{ synchronous_commit: string }>`show synchronous_commit`.execute(connected.sql);
   expect(rows).toEqual([{ synchronous_commit: own }]);
-  await expect(connected.verify?.()).resolves.toBeUndefined();
+  await expect(connected.verify()).resolves.toBeUndefined();
 });

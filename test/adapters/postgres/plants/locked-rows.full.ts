@@ -24,10 +24,10 @@ test('delays nobody but a locked row behind a pooler that drops the limits, and 
   // By whatever name the service goes.
   const unlimited = connect(`${pooler.url}?application_name=garden`, { statementTimeout: STATEMENT_TIMEOUT, poolSize });
   await lockRows(server.url, [1n]);
-  await expect(unlimited.verify?.()).rejects.toThrow(
+  await expect(unlimited.verify()).rejects.toThrow(
     /^lock_timeout is 0 ms and statement_timeout is 0 ms for this role .*: run ALTER ROLE postgres SET lock_timeout = '150ms'/,
   );
-  await expect(database.verify?.()).resolves.toBeUndefined();
+  await expect(database.verify()).resolves.toBeUndefined();
   const plants = plantsIn(unlimited, { timeout: 5_000 });
   // The first leaves alone. Of the others the locked row comes last, so that what is repeated first is another one. The
   // statement that cannot be stopped holds what it inserted before it came to the locked row: nothing here.
