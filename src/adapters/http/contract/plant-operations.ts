@@ -2,13 +2,13 @@ import { conditionNotMet } from '../../../application/change-plant.ts';
 import type { Condition } from '../../../application/ports.ts';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import { jsonEncoder } from '../../../wire/json-encoder.ts';
 import { parsePlantId, plantIdRule } from '../../../wire/plant-id.ts';
+import { plantJson } from '../../../wire/plant-json.ts';
 import { ChangedPlant, NewPlant, Plant, PlantId, sameIdRule } from '../../../wire/schemas.ts';
 import { etagOf, type Preconditions } from './etag.ts';
 import { jsonBody, noBody, type Operation, operation } from './operation.ts';
 import type { Parameter } from './parameters.ts';
-import { emptyResponse, jsonResponse, jsonWithETag } from './responses.ts';
+import { emptyResponse, jsonResponse, plantWithETag } from './responses.ts';
 
 export const plantsGroup = { name: 'Plants', description: 'What the store keeps.' };
 
@@ -48,7 +48,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       parameters: { id: plantId },
       query: {},
       body: noBody,
-      response: jsonWithETag(NewPlant, true),
+      response: plantWithETag(NewPlant, true),
       errors: ['plant_not_found', 'plant_deleted'],
       handle: ({ path: { id } }) => findPlant(id),
     }),
@@ -67,7 +67,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       query: {},
       isConditional: true,
       body: jsonBody(ChangedPlant),
-      response: jsonWithETag(NewPlant),
+      response: plantWithETag(NewPlant),
       errors: ['plant_not_found', 'plant_deleted', 'plant_differs'],
       async handle({ path: { id }, body, preconditions }) {
         const wanted = { ...body, id };
@@ -78,7 +78,7 @@ export function plantOperations(cases: UseCases): Operation[] {
         if (condition === undefined) return changePlant(wanted);
         let isExcluded = false;
         const plant = await changePlant(wanted, (stored) => {
-          isExcluded = preconditions?.exclude(etagOf(encode(stored))) === true;
+          isExcluded = preconditions?.exclude(etagOf(plantJson(stored))) === true;
           return condition(stored);
         });
         // Equal content meets any If-Match (RFC 9110 section 13.1.1), but section 13.1.2 has no such exception.
@@ -107,9 +107,7 @@ export function plantOperations(cases: UseCases): Operation[] {
   ];
 }
 
-const encode = jsonEncoder(NewPlant);
-
 /** The condition that the entity tag with which a plant is read meets the preconditions. */
 function conditionOf(preconditions: Preconditions | undefined): Condition | undefined {
-  return preconditions && ((plant) => preconditions.allow(etagOf(encode(plant))));
+  return preconditions && ((plant) => preconditions.allow(etagOf(plantJson(plant))));
 }

@@ -41,20 +41,16 @@ export function jsonResponse<Schema extends TObject>(schema: Schema): ResponseKi
 
 const ETAG = 'identifies this version of the record; send it as If-Match to change or delete no other';
 
-/** A JSON value with its ETag. @param isCacheable whether a client may keep it as long as its ETag is the same */
-export function jsonWithETag<Schema extends TObject>(
-  schema: Schema,
-  isCacheable = false,
-): ResponseKind<Static<Schema>> {
-  const encode = jsonEncoder(schema);
+/** A plant with its ETag. @param isCacheable whether a client may keep it as long as its ETag is the same */
+export function plantWithETag(schema: TSchema, isCacheable = false): ResponseKind<NewPlant> {
   const caching = { 'Cache-Control': 'private, no-cache' };
   return {
     content: { [JSON_TYPE]: schema },
     headers: isCacheable
       ? { ETag: `${ETAG}, or as If-None-Match to get 304 while it is the same`, ...caching }
       : { ETag: ETAG },
-    reply(value) {
-      const body = encode(value);
+    reply(plant) {
+      const body = plantJson(plant);
       return { headers: { ETag: etagOf(body), ...(isCacheable && caching) }, body };
     },
   };
