@@ -62,7 +62,7 @@ export function listPlants(store: ScanPlants, now = () => performance.now()): Li
     }
     const signal = leaving?.();
     if (name !== undefined) return { first: [], others: batches(store, range, limit, signal), next: undefined };
-    // As a page is read: those that are refused then, since too many are streamed, do not hold up the others.
+    // In the foreground, as a page: a list that is refused then, since too many are streamed, holds up no stream.
     const { plants, lastId: last, isLast } = await store.scan(range, Math.min(limit, PAGE));
     const isOver = isLast || plants.length === limit;
     const others = isOver ? undefined : batches(store, rangeAfter(range, last), limit - plants.length, signal);

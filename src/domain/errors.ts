@@ -35,3 +35,8 @@ export class PlantStoreError extends Error {
     this.code = code;
   }
 }
+
+/** A failure of the store that ends by itself. @param why in words, without their full stop */
+export function storeUnavailable(why: string, options?: ErrorOptions): PlantStoreError {
+  return new PlantStoreError('store_unavailable', `${why}; sending the same request again is safe`, options);
+}

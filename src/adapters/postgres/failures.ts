@@ -1,4 +1,4 @@
-import { PlantStoreError } from '../../domain/errors.ts';
+import { PlantStoreError, storeUnavailable } from '../../domain/errors.ts';
 import {
   ConnectionError,
   DeadlineError,
@@ -134,7 +134,5 @@ export function outcomeUnknown(): PlantStoreError {
 
 function unavailable(cause: unknown): PlantStoreError {
   const why = isDiskFull(cause) ? 'has no room left, so its operators must make some' : 'is unavailable';
-  return new PlantStoreError('store_unavailable', `the store ${why}; sending the same request again is safe`, {
-    cause,
-  });
+  return storeUnavailable(`the store ${why}`, { cause });
 }

@@ -2,9 +2,9 @@
 export type Lane = <T>(work: () => Promise<T>, isWanted: () => boolean) => Promise<T>;
 
 /**
- * Lets so many do their work at once, first come, first served.
+ * Lets `limit` pieces of work run at once, first come, first served.
  *
- * @param closed what those reject with who are not wanted any more when their turn comes
+ * @param closed the error of work that is not wanted any more when its turn comes
  */
 export function lane(limit: number, closed: Error): Lane {
   const waiting: { readonly isWanted: () => boolean; readonly turn: PromiseWithResolvers<void> }[] = [];

@@ -1,7 +1,7 @@
 import { CompiledQuery, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { MISSING_ROW } from '../feed/known-endpoint.ts';
+import { endpointsProblem } from '../feed/known-endpoint.ts';
 import { sharedRun } from '../feed/shared-run.ts';
 import { MAY_NAME } from './changes/change-epoch.ts';
 import { requireChangeFeed } from './changes/change-feed-check.ts';
@@ -54,7 +54,7 @@ export function readiness(
         problem ??
         (await nodesProblem()) ??
         (await unlessMissing('change_feed', feedProblem(database))) ??
-        (await unlessMissing('webhooks', endpointsProblem(database, endpoints)));
+        (await unlessMissing('webhooks', problemOfEndpoints(database, endpoints)));
       const problems = [disk?.problem(), first, setting, ...found];
       const all = problems.filter((one) => one !== undefined).join('; ');
       if (all !== '' && all !== logged) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
@@ -67,20 +67,17 @@ export function readiness(
 }
 
 /** Which of these endpoints get nothing until somebody acts. */
-async function endpointsProblem(
+async function problemOfEndpoints(
   { sql: database }: Database,
   endpoints: readonly string[],
 ): Promise<string | undefined> {
   if (endpoints.length === 0) return undefined;
   const rows = await database
     .selectFrom('webhooks')
-    .select(['endpoint', 'reason', 'parked'])
+    .select(['endpoint', 'reason', 'parked as isParked'])
     .where('endpoint', 'in', endpoints)
     .execute();
-  const missing = endpoints.filter((name) => !rows.some(({ endpoint }) => endpoint === name));
-  if (missing.length > 0) return `the webhook of ${missing.join(', ')} gets nothing: ${MISSING_ROW}`;
-  const list = rows.flatMap(({ endpoint, reason, parked }) => (parked ? `${endpoint} (${reason})` : [])).join(', ');
-  return list === '' ? undefined : `the webhook of ${list} is parked: see npm run webhooks -- status`;
+  return endpointsProblem(endpoints, rows);
 }
 
 /**

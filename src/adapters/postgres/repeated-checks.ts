@@ -16,8 +16,8 @@ export function untilPassed(check: () => Promise<void>): () => Promise<void> | u
 }
 
 /**
- * Makes a check again when so many milliseconds have passed since the last one. Callers wait for it while it has not passed,
- * or if the last one was twice as long ago; one that cannot be made changes nothing.
+ * Repeats a check once `milliseconds` have passed since the last one. Callers wait for the check while it has not
+ * passed, or if the last one was twice as long ago; a check that cannot be made changes nothing.
  *
  * @returns a function that returns undefined while it has passed
  */

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { MISSING_ROW } from '../feed/known-endpoint.ts';
+import { endpointsProblem } from '../feed/known-endpoint.ts';
 import { sharedRun } from '../feed/shared-run.ts';
 import { statement } from './file/connection.ts';
 import type { DatabaseFile } from './file/database-file.ts';
@@ -10,23 +10,11 @@ const LARGE_WAL = 256 * 1024 ** 2;
 
 /** As `readiness` of Postgres. @param endpoints those of webhooks */
 export function readiness(file: DatabaseFile, endpoints: readonly string[], log: Pick<Logger, 'warn'>) {
-  const parked = statement<{ endpoint: string; reason: string | null; parked: bigint }>(
+  const known = statement<{ endpoint: string; reason: string | null; parked: bigint }>(
     file.sql,
     'select endpoint, reason, parked from webhooks',
   );
   let logged: string | undefined;
-
-  function endpointsProblem(): string | undefined {
-    const rows = parked.all();
-    const missing = endpoints.filter((name) => !rows.some(({ endpoint }) => endpoint === name));
-    if (missing.length > 0) return `the webhook of ${missing.join(', ')} gets nothing: ${MISSING_ROW}`;
-    const list = rows
-      .filter(({ endpoint, parked }) => parked !== 0n && endpoints.includes(endpoint))
-      .map(({ endpoint, reason }) => `${endpoint} (${reason})`);
-    return list.length === 0
-      ? undefined
-      : `the webhook of ${list.join(', ')} is parked: see npm run webhooks -- status`;
-  }
 
   return sharedRun(async () => {
     try {
@@ -42,7 +30,12 @@ export function readiness(file: DatabaseFile, endpoints: readonly string[], log:
       wal >= LARGE_WAL
         ? `the WAL has ${Math.round(wal / 1024 ** 2)} MB that a reader keeps from the file: end the backup or program that has it open`
         : undefined,
-      await file.read(endpointsProblem),
+      await file.read(() =>
+        endpointsProblem(
+          endpoints,
+          known.all().map(({ parked, ...row }) => ({ ...row, isParked: parked !== 0n })),
+        ),
+      ),
     ];
     const all = problems.filter((one) => one !== undefined).join('; ');
     if (all !== '' && all !== logged) log.warn({ problem: all }, 'ready, but something is wrong with the database');

@@ -1,7 +1,7 @@
 import { Kysely } from 'kysely';
 import { type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
 import type { Logger } from 'pino';
-import { PlantStoreError } from '../../../domain/errors.ts';
+import { storeUnavailable } from '../../../domain/errors.ts';
 import { distribution } from '../citus.ts';
 import type { Database, Tables } from '../database.ts';
 import { connectionError } from '../errors.ts';
@@ -29,7 +29,7 @@ export interface PostgresOptions {
   readonly idleTimeout: number;
 }
 
-const STOPPING = 'the service is stopping; sending the same request again is safe';
+const STOPPING = 'the service is stopping';
 
 /** Milliseconds of silence until the first TCP keep-alive probe. */
 const KEEP_ALIVE = 10_000;
@@ -93,7 +93,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     for (;;) {
       if (pool.idleCount === 0) await failed.pause();
       // What is repeated, or goes on for a client that was cut off, may come later than the end.
-      if (isClosed) throw new PlantStoreError('store_unavailable', STOPPING);
+      if (isClosed) throw storeUnavailable(STOPPING);
       const client = await connect();
       const connection = connections.get(client);
       if (connection !== undefined && connection.openedAt >= validSince) return connection;

@@ -1,4 +1,4 @@
-import { PlantStoreError } from '../../../domain/errors.ts';
+import { PlantStoreError, storeUnavailable } from '../../../domain/errors.ts';
 
 /** SQLite's result codes (https://sqlite.org/rescode.html); the lower octet of an extended one is the primary one. */
 const BUSY = 5;
@@ -76,16 +76,10 @@ export function problemOf(error: unknown): string | undefined {
 export function toPortError(error: unknown): unknown {
   if (error instanceof PlantStoreError || problemOf(error) === undefined) return error;
   const why = isDiskFull(error) ? 'has no room left, so its operators must make some' : 'is unavailable';
-  return new PlantStoreError('store_unavailable', `the store ${why}; sending the same request again is safe`, {
-    cause: error,
-  });
+  return storeUnavailable(`the store ${why}`, { cause: error });
 }
 
 /** Work that nobody waits for any more. */
 export function tooLate(cause?: unknown): PlantStoreError {
-  return new PlantStoreError(
-    'store_unavailable',
-    'the store has not responded in time; sending the same request again is safe',
-    { cause },
-  );
+  return storeUnavailable('the store has not responded in time', { cause });
 }
