@@ -7,8 +7,10 @@ interface Connection {
   response: ServerResponse | undefined;
   /** Whether no request has an effect: the response in progress is the last, or the last one was a refusal by the parser. */
   isEnding: boolean;
-  /** How many bytes are read of it; the others stay with the kernel. */
+  /** How many bytes are read of it. */
   readUntil: number;
+  /** Whether what comes stays with the kernel. */
+  isUnread: boolean;
 }
 
 /**
@@ -38,7 +40,7 @@ export function connections(
   return {
     /** A connection has opened. */
     add(socket: Socket): void {
-      open.set(socket, { response: undefined, isEnding: false, readUntil: Number.POSITIVE_INFINITY });
+      open.set(socket, { response: undefined, isEnding: false, readUntil: Number.POSITIVE_INFINITY, isUnread: false });
       socket.once('close', () => open.delete(socket));
     },
 
@@ -50,7 +52,7 @@ export function connections(
       if (!connection.isEnding && connection.response?.closed === false) endAfter(connection, connection.response);
       if (connection.isEnding) {
         request.resume();
-        if (socket.bytesRead > connection.readUntil) stopReading(socket);
+        if (socket.bytesRead > connection.readUntil) stopReading(connection, socket);
         return;
       }
       connection.response = response;
@@ -66,18 +68,24 @@ export function connections(
     /** The parser could not read what has come, or its time is up. */
     fail(error: ParserError, socket: Socket): void {
       const connection = open.get(socket);
-      if (connection === undefined || connection.isEnding) return;
+      if (connection === undefined) return;
+      if (connection.isEnding) {
+        stopReading(connection, socket);
+        return;
+      }
       const { response } = connection;
-      const isUnread = response?.req.complete === false;
+      const isIncomplete = response?.req.complete === false;
       // The client has left, or the request had its response before its body came.
-      if (error.code === 'ECONNRESET' || !socket.writable || (isUnread && response.closed)) socket.destroy();
+      if (error.code === 'ECONNRESET' || !socket.writable || (isIncomplete && response.closed)) socket.destroy();
       else if (response === undefined || response.closed) {
         connection.isEnding = true;
         refuse(error, socket);
       } else {
         endAfter(connection, response);
+        // No request can follow, and each byte that is read puts off the time limit of a client that reads nothing.
+        stopReading(connection, socket);
         // For the middleware, which may wait for the body. If the request has begun without it, its response goes on.
-        if (isUnread) response.req.emit('error', refusalOf(error));
+        if (isIncomplete) response.req.emit('error', refusalOf(error));
       }
     },
 
@@ -118,7 +126,9 @@ function endLate(socket: Socket): void {
   socket.once('close', () => clearTimeout(timer));
 }
 
-function stopReading(socket: Socket): void {
+function stopReading(connection: Connection, socket: Socket): void {
+  if (connection.isUnread) return;
+  connection.isUnread = true;
   socket.pause();
   // Node resumes a socket itself when a request has been read or a response has been sent.
   socket.on('resume', () => socket.pause());
