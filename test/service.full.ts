@@ -22,7 +22,7 @@ test('shows a curl command that works as it is, and says that its database is go
 
   await rm(join(folder, 'data/plants.db'));
   expect((await startService(folder)).stderr()).toMatch(
-    /^Warning: \.\/data was in use before, since it has plant-store\.db and access-token, but .* EMPTY one .*\n/,
+    /^Warning: \.\/data was in use before, since it has lock\.db and access-token, but .* EMPTY one .*\n/,
   );
 });
 
