@@ -27,7 +27,7 @@ export interface ScanKind {
   readonly order: Order;
   readonly isTagged: boolean;
   readonly isSearch: boolean;
-  /** Whether the statement has any number of ranges, or one. Citus takes one. */
+  /** Whether the statement has any number of ranges, or one, whose rows come without being sorted first. */
   readonly isShared: boolean;
   readonly isOnCitus: boolean;
 }
@@ -45,10 +45,10 @@ interface ScanValues {
  * Creates the statement that looks at the first rows of ranges, in the order of their ids.
  *
  * Where statistics are missing, or a tag is more frequent than the planner thinks, it would sort all rows if it knew how many
- * are wanted, so that number comes from a table. The index of tags has their hashes only, since a text may be longer than a
- * btree allows (migration 0002). The tag itself is not compared in the condition: the planner would multiply the
- * selectivities of both comparisons, and sort all plants of a frequent tag. So a plant with another tag of the same hash is
- * passed over like a deleted one.
+ * are wanted, so that number comes from a table or a subquery; Citus cannot run either. The index of tags has their hashes
+ * only, since a text may be longer than a btree allows (migration 0002). The tag itself is not compared in the condition: the
+ * planner would multiply the selectivities of both comparisons, and sort all plants of a frequent tag. So a plant with another
+ * tag of the same hash is passed over like a deleted one.
  *
  * @returns a function from ranges, and the bytes that a plant may have to be read, to the statement
  */
@@ -60,7 +60,8 @@ export function selectRows(tables: Kysely<Tables>, kind: ScanKind) {
 
   const select = statement<ScanValues, ScannedRow>((parameter) => {
     const wanted = (column: (typeof columns)[number]) =>
-      isOnCitus ? sql`${parameter(column)}::${sql.raw(types[column])}` : sql.ref(`wanted.${column}`);
+      isShared ? sql.ref(`wanted.${column}`) : sql`${parameter(column)}::${sql.raw(types[column])}`;
+    const most = isShared || isOnCitus ? wanted('most') : sql`(select ${wanted('most')})`;
     const isThere = isTagged ? sql`deleted is null and plants.tag = ${wanted('tag')}` : sql`deleted is null`;
     const isSmall = sql`${SIZE} <= ${parameter('maxSize')}`;
     // Of what is small only: `lower` takes 10 ms for a megabyte.
@@ -71,17 +72,16 @@ export function selectRows(tables: Kysely<Tables>, kind: ScanKind) {
         case when ${isThere} and not ${isSmall} then ${SIZE} end as size ${isSearch ? sql`, null::int as looked_at` : sql``}
       from plants where id between ${wanted('low')} and ${wanted('high')} and ${FAIL_ON_STANDBY}
         ${isTagged ? sql`and hashtextextended(plants.tag, 0) = hashtextextended(${wanted('tag')}, 0)` : sql``}
-      ${byId} limit ${wanted('most')}`;
+      ${byId} limit ${most}`;
     const last = order === 'asc' ? sql`max(id)` : sql`min(id)`;
     const page = !isSearch
       ? scanned
       : sql`with scanned as materialized (${scanned})
         select * from scanned where name is not null or size is not null
         union all select ${last}, null, null, null, count(*)::int from scanned having count(*) > 0`;
-    if (isOnCitus) return sql<ScannedRow>`select * from (${page}) as page ${byId}`.compile(tables);
+    if (!isShared) return sql<ScannedRow>`select * from (${page}) as page ${byId}`.compile(tables);
     const lists = sql.join(columns.map((column) => sql`${parameter(column)}::${sql.raw(types[column])}[]`));
-    // The columns of a row cost most of what this process does for a list.
-    return sql<ScannedRow>`select ${isShared ? sql`number::int,` : sql``} page.*
+    return sql<ScannedRow>`select number::int, page.*
       from unnest(${lists}) with ordinality as wanted (low, high, most, tag, name, number), lateral (${page}) as page
       order by number, ${order === 'asc' ? sql`id` : sql`id desc`}`.compile(tables);
   });
@@ -89,7 +89,7 @@ export function selectRows(tables: Kysely<Tables>, kind: ScanKind) {
   return (scans: readonly RangeScan[], maxSize: number) => {
     const list = <T extends bigint | number | string>(of: (scan: RangeScan) => T) => {
       const values = scans.map(of);
-      return isOnCitus ? `${values[0]}` : arrayOf(values);
+      return isShared ? arrayOf(values) : `${values[0]}`;
     };
     return select({
       low: list(({ from }) => from),
