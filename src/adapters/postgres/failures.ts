@@ -38,6 +38,12 @@ const CLOSED = /^(57P|25P04)/;
 const OUTCOME_UNKNOWN = /^(08|57P|25P04)/;
 /** A server's report of its own connection to another server. */
 const CONNECTION_FAILURE = '08006';
+/**
+ * No prepared statement has the name, or one has it already: a pooler passes statements on to several sessions. The
+ * function says that a plan is out of date, since an operator has changed the type of a column.
+ */
+const PREPARED_ELSEWHERE = /^(26000|42P05)/;
+const CHECKS_PLAN = 'RevalidateCachedQuery';
 /** No such table, column, database or role, a wrong password, no privilege: only an operator can help. */
 const NOT_SET_UP = /^(42P01|42703|42501|3D|28)/;
 
@@ -59,6 +65,7 @@ export function classify(error: unknown): FailureClass {
   if (error instanceof MissingRowError) return 'blocked';
   const state = sqlState(error) ?? '';
   if (NOT_SET_UP.test(state) || routineOf(error) === ASSIGNS_IDS || isDiskFull(error)) return 'unavailable';
+  if (isPreparedElsewhere(error)) return 'transient';
   // Whatever a server or a pooler says before there is a statement, no statement is at fault.
   if (error instanceof ConnectionError || TRANSIENT.test(state) || state === STATEMENT_TIMEOUT) return 'transient';
   if (LOCK_TIMEOUT.test(state)) return 'blocked';
@@ -96,7 +103,12 @@ function isLostNode(error: unknown): boolean {
 export function breaksConnection(error: unknown): boolean {
   if (isUnknown(error, 'unconfirmed', 'lost_node')) return false;
   const state = sqlState(error);
-  return state === undefined || READ_ONLY.test(state) || CLOSED.test(state);
+  return state === undefined || READ_ONLY.test(state) || CLOSED.test(state) || isPreparedElsewhere(error);
+}
+
+/** Whether a prepared statement could not be used on this connection. It was not done, and is prepared anew on another. */
+export function isPreparedElsewhere(error: unknown): boolean {
+  return PREPARED_ELSEWHERE.test(sqlState(error) ?? '') || routineOf(error) === CHECKS_PLAN;
 }
 
 /** Whether this error suggests that connections opened before it are dead, too, or lead to the wrong server. */

@@ -1,5 +1,10 @@
 import { CompiledQuery, type RawBuilder, sql } from 'kysely';
 
+/** A query that a connection parses and plans once, if it has a name. */
+export interface NamedQuery extends CompiledQuery {
+  readonly name?: string | undefined;
+}
+
 /** Stands in a statement for a value that differs from run to run. */
 export type Parameters<Values> = <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>;
 
@@ -7,10 +12,12 @@ export type Parameters<Values> = <Name extends keyof Values>(name: Name) => RawB
  * Compiles a statement once: for short ones Kysely takes longer to compile it than Postgres to run it.
  *
  * @param build builds and compiles it, with a parameter wherever a value belongs
+ * @param name for connections to prepare it. Its plan then lasts, whatever the values are and however the table grows
  * @returns a function that puts values in
  */
 export function statement<Values extends object, Row>(
   build: (parameter: Parameters<Values>) => CompiledQuery<Row>,
+  name?: string,
 ): (values: Values) => CompiledQuery<Row> {
   const names = new Map<unknown, keyof Values>();
   const { sql: text, parameters } = build((name) => {
@@ -19,25 +26,10 @@ export function statement<Values extends object, Row>(
     return sql.val(marker) as RawBuilder<unknown> as RawBuilder<Values[typeof name]>;
   });
   const sources = parameters.map((parameter) => ({ name: names.get(parameter), constant: parameter }));
-  return (values) =>
-    CompiledQuery.raw(
-      text,
-      sources.map(({ name, constant }) => (name === undefined ? constant : values[name])),
-    ) as CompiledQuery<Row>;
-}
-
-/**
- * Compiles a statement over a list of records once for each length of the list.
- *
- * @param build builds and compiles it; its parameters are the values of the records, in their order
- */
-export function statementOfList<Values extends readonly unknown[], Row>(
-  build: (list: readonly Values[]) => CompiledQuery<Row>,
-): (list: readonly Values[]) => CompiledQuery<Row> {
-  const texts: string[] = [];
-  return (list) => {
-    texts[list.length] ??= build(list).sql;
-    return CompiledQuery.raw(texts[list.length] as string, list.flat()) as CompiledQuery<Row>;
+  return (values) => {
+    const parameters = sources.map(({ name, constant }) => (name === undefined ? constant : values[name]));
+    const query: NamedQuery = { ...CompiledQuery.raw(text, parameters), name };
+    return query as CompiledQuery<Row>;
   };
 }
 

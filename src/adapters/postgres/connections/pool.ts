@@ -64,10 +64,11 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     max: poolSize,
     idleTimeoutMillis: idleTimeout,
     async onConnect(client) {
-      const backend = await beginSession(client, connectTimeout);
+      const session = await beginSession(client, connectTimeout);
+      const { backend } = session;
       backends.add(backend);
       client.on('end', () => backends.delete(backend));
-      connections.set(client, supervised(client, backend, supervisor));
+      connections.set(client, supervised(client, session, supervisor));
     },
   });
   pool.on('error', () => {});
@@ -83,6 +84,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
   const supervisor = {
     deadline: statementTimeout * 2,
     tryAbandon: abandoned.tryAdd,
+    mayPrepare: true,
     invalidateOpenedBefore(time: number) {
       validSince = Math.max(validSince, time);
       failed.note();

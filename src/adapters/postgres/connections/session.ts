@@ -13,22 +13,26 @@ import { lockTimeout } from './server-limits.ts';
  * JIT compilation does not pay for statements as short as these, but on large tables the planner would choose it: it takes
  * a limit that it does not know for a tenth of the rows. Behind PgBouncer, the role's own settings apply (docs/postgres.md).
  */
-const BEGIN = `select pg_backend_pid() as backend, set_config('jit', 'off', false),
+const BEGIN = `select pg_backend_pid() as backend,
+  (select source = 'client' from pg_settings where name = 'statement_timeout') as "isDirect", set_config('jit', 'off', false),
   set_config('row_security', 'off', false),
   case when current_setting('synchronous_commit') in ('off', 'local')
     then set_config('synchronous_commit', 'on', false) end`;
 
-/**
- * Sets what each session needs.
- *
- * @param timeout milliseconds to wait for the response
- * @returns the process id of its backend, which behind PgBouncer may differ from statement to statement
- */
-export async function beginSession(client: ClientBase, timeout: number): Promise<number> {
+/** What a connection leads to. */
+export interface Session {
+  /** The process id of its backend, which behind PgBouncer may differ from statement to statement. */
+  readonly backend: number;
+  /** Whether a start-up parameter has arrived: then there is no pooler, and a statement that is prepared stays so. */
+  readonly isDirect: boolean;
+}
+
+/** Sets what each session needs. @param timeout milliseconds to wait for the response */
+export async function beginSession(client: ClientBase, timeout: number): Promise<Session> {
   // pg's types have no timeout for a single query.
   const query: QueryConfig & ClientConfig = { text: BEGIN, query_timeout: timeout };
-  const { rows } = await client.query<{ backend: number }>(query);
-  return Number(rows[0]?.backend);
+  const { rows } = await client.query<Session>(query);
+  return rows[0] as Session;
 }
 
 /**

@@ -1,10 +1,12 @@
-import type { CompiledQuery, QueryResult as KyselyResult } from 'kysely';
-import type { ClientBase, PoolClient, QueryResult } from 'pg';
+import type { QueryResult as KyselyResult } from 'kysely';
+import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg';
 import { explainInternalError } from '../citus.ts';
 import { sqlState, UnknownOutcomeError } from '../errors.ts';
-import { breaksConnection, invalidatesOlderConnections } from '../failures.ts';
+import { breaksConnection, invalidatesOlderConnections, isPreparedElsewhere } from '../failures.ts';
+import type { NamedQuery } from '../statement.ts';
 import type { abandonedStatements } from './abandoned-statements.ts';
 import type { PooledConnection } from './kysely-dialect.ts';
+import type { Session } from './session.ts';
 
 /** A connection of the pool, as Kysely uses it. */
 export interface SupervisedClient extends PooledConnection {
@@ -20,6 +22,8 @@ export interface Supervisor {
   readonly tryAbandon: ReturnType<typeof abandonedStatements>['tryAdd'];
   /** Stops the use of connections opened before this time. */
   invalidateOpenedBefore(time: number): void;
+  /** Whether named statements are prepared on direct connections: no longer, once a pooler has passed for the server. */
+  mayPrepare: boolean;
 }
 
 /**
@@ -35,10 +39,9 @@ const UNCONFIRMED = 'Postgres warned that the commit may not be on the synchrono
  *
  * It never sends a cancel request: a commit that waits for its synchronous standby would then report success. The
  * server's own limits cancel statements; the deadline here only stops waiting and closes the connection.
- *
- * @param backend the process id of its backend
  */
-export function supervised(client: ClientBase, backend: number, supervisor: Supervisor): SupervisedClient {
+export function supervised(client: ClientBase, session: Session, supervisor: Supervisor): SupervisedClient {
+  const { backend, isDirect } = session;
   const openedAt = performance.now();
   let isBroken = false;
   /** Whether the commit of the last statement may not be on the synchronous standby. */
@@ -48,19 +51,21 @@ export function supervised(client: ClientBase, backend: number, supervisor: Supe
     if (routine === SYNC_WAIT) isUnconfirmed = true;
   });
 
-  const send = (sql: string, parameters: readonly unknown[] = []): Promise<QueryResult> =>
-    withinDeadline(queried(client, sql, parameters), backend, supervisor);
+  const send = (query: QueryConfig): Promise<QueryResult> =>
+    withinDeadline(queried(client, query), backend, supervisor);
 
-  async function executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<KyselyResult<Row>> {
+  async function executeQuery<Row>({ sql: text, parameters, name }: NamedQuery): Promise<KyselyResult<Row>> {
     const sent = performance.now();
     isUnconfirmed = false;
     try {
-      const { rows } = await send(sql, parameters);
+      const prepared = isDirect && supervisor.mayPrepare ? name : undefined;
+      const { rows } = await send({ text, values: parameters as unknown[], name: prepared });
       if (isUnconfirmed) throw new UnknownOutcomeError('unconfirmed', UNCONFIRMED);
       return { rows };
     } catch (thrown) {
       const error = await explained(thrown);
       if (breaksConnection(error)) isBroken = true;
+      if (isPreparedElsewhere(error)) supervisor.mayPrepare = false;
       if (invalidatesOlderConnections(error)) supervisor.invalidateOpenedBefore(sent);
       throw error;
     }
@@ -69,7 +74,7 @@ export function supervised(client: ClientBase, backend: number, supervisor: Supe
   /** The error with its cause, where the driver's or the server's own is ambiguous. */
   async function explained(thrown: unknown): Promise<unknown> {
     if (thrown instanceof UnknownOutcomeError) return thrown;
-    if (sqlState(thrown) !== undefined) return explainInternalError(thrown, send);
+    if (sqlState(thrown) !== undefined) return explainInternalError(thrown, (text) => send({ text }));
     // A value that pg cannot encode, for example.
     if (thrown instanceof TypeError) return thrown;
     // An error that is not Postgres's own is pg's, of a connection that is lost or breaks the protocol.
@@ -93,9 +98,9 @@ export function supervised(client: ClientBase, backend: number, supervisor: Supe
  * Sends by pg's callback: with the promises that pg makes itself, the statement and its result outlive the next collection of
  * V8's young generation (docs/performance.md).
  */
-function queried(client: ClientBase, sql: string, parameters: readonly unknown[]): Promise<QueryResult> {
+function queried(client: ClientBase, query: QueryConfig): Promise<QueryResult> {
   return new Promise((resolve, reject) => {
-    client.query(sql, parameters as unknown[], (error, result) => (error ? reject(error) : resolve(result)));
+    client.query(query, (error, result) => (error ? reject(error) : resolve(result)));
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Write, Written } from '../../../application/ports.ts';
 import { isSameState, type NewPlant } from '../../../domain/plant.ts';
-import type { FoundPlant, RowChange } from './write-statements.ts';
+import type { FoundPlant, RowChange } from './update-statements.ts';
 
 interface Plan {
   /** What is stored before and after each write, once the rows are updated; undefined for those that are given up. */

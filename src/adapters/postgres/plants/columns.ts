@@ -19,6 +19,10 @@ export function plantIn({ id, name, tag }: Omit<PlantRow, 'is_deleted'>): NewPla
   return tag === null ? { id, name } : { id, name, tag };
 }
 
+export function idsOf(rows: readonly { readonly id: bigint }[]): Set<bigint> {
+  return new Set(rows.map(({ id }) => id));
+}
+
 export const isDeleted = ({ eb }: { readonly eb: ExpressionBuilder<Tables, 'plants'> }) =>
   eb('deleted', 'is not', null).$castTo<boolean>().as('is_deleted');
 

@@ -7,7 +7,8 @@ import { isOutcomeUnknown, outcomeUnknown, toPortError } from '../failures.ts';
 import { eachOf, inParts, split } from '../in-parts.ts';
 import type { LaneName, Run } from '../run.ts';
 import { planChanges } from './change-plan.ts';
-import { type FoundPlant, writeStatements } from './write-statements.ts';
+import { plantInserter } from './insert.ts';
+import { type FoundPlant, updateStatements } from './update-statements.ts';
 
 interface WriteOptions {
   /** Milliseconds until writes are given up that have no time of their own. */
@@ -45,7 +46,8 @@ export function plantWriter(
   run: Run,
   { timeout, onInsert, onUpdate }: WriteOptions,
 ): PlantStore['write'] {
-  const { insert, lookUp, update } = writeStatements(database);
+  const insert = plantInserter(database);
+  const { lookUp, update } = updateStatements(database);
 
   const add = (list: readonly Write[], call: Call): Promise<Outcomes<Written>> =>
     inParts(list, async (writes, mayRepeat) => {

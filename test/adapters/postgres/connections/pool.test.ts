@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, sql } from 'kysely';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
@@ -116,4 +116,32 @@ test.each([
   const { rows } = await sql<{ synchronous_commit: string }>`show synchronous_commit`.execute(connected.sql);
   expect(rows).toEqual([{ synchronous_commit: own }]);
   await expect(connected.verify()).resolves.toBeUndefined();
+});
+
+describe('creates of any number share a prepared statement', () => {
+  const prepared = async ({ sql }: ReturnType<typeof connect>) =>
+    (await sql.executeQuery(CompiledQuery.raw('select name from pg_prepared_statements'))).rows;
+
+  test('on a direct connection', async () => {
+    const small = connect(network.url, { poolSize: 1 });
+    const plants = plantsIn(small);
+    for (const count of [1, 2, 5]) {
+      const adding = Array.from({ length: count }, (_, n) => plants.add({ id: BigInt(10 * count + n), name: 'plant' }));
+      expect(await Promise.all(adding)).toEqual(adding.map(() => 'created'));
+    }
+    expect(await prepared(small)).toEqual([{ name: 'insert_plants' }]);
+  });
+
+  test.each([
+    ['is not there', 'deallocate all', true],
+    ['is there already', 'prepare insert_plants as select 1', false],
+  ])('until it %s, as behind a pooler that passes for the server', async (_, statement, isLater) => {
+    const small = connect(network.url, { poolSize: 1 });
+    const plants = plantsIn(small);
+    if (isLater) await plants.add({ id: 1n, name: 'before' });
+    await small.sql.executeQuery(CompiledQuery.raw(statement));
+    expect(await plants.add({ id: 2n, name: 'after' })).toBe('created');
+    expect(await plants.add({ id: 3n, name: 'after' })).toBe('created');
+    expect(await prepared(small)).toEqual([]);
+  });
 });

@@ -17,20 +17,25 @@ function slowStatement() {
   let questions = 0;
   let abandoned = 0;
   const client = Object.assign(new EventEmitter(), {
-    query: (_text: string, _values: unknown[], done: (error: unknown, result?: QueryResult) => void) =>
+    query: (_query: unknown, done: (error: unknown, result?: QueryResult) => void) =>
       response.promise.then((result) => done(null, result), done),
   }) as unknown as ClientBase;
-  const statement = supervised(client, 1, {
-    deadline: DEADLINE,
-    async tryAbandon(_backend, isWaiting) {
-      questions++;
-      asked.resolve(isWaiting);
-      await verdict.promise;
-      if (isWaiting()) abandoned++;
-      return isWaiting();
+  const statement = supervised(
+    client,
+    { backend: 1, isDirect: true },
+    {
+      mayPrepare: true,
+      deadline: DEADLINE,
+      async tryAbandon(_backend, isWaiting) {
+        questions++;
+        asked.resolve(isWaiting);
+        await verdict.promise;
+        if (isWaiting()) abandoned++;
+        return isWaiting();
+      },
+      invalidateOpenedBefore() {},
     },
-    invalidateOpenedBefore() {},
-  }).executeQuery(CompiledQuery.raw('select'));
+  ).executeQuery(CompiledQuery.raw('select'));
   return {
     statement,
     asked: asked.promise,

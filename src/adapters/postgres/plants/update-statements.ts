@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
-import { arrayOf, statement, statementOfList } from '../statement.ts';
-import { FAIL_ON_STANDBY, isDeleted, type PlantRow, storedIn } from './columns.ts';
+import { arrayOf, statement } from '../statement.ts';
+import { FAIL_ON_STANDBY, idsOf, isDeleted, type PlantRow, storedIn } from './columns.ts';
 
 /** The content of a row, and its version: the transaction that wrote it last, another one after every change. */
 export interface FoundPlant {
@@ -26,18 +26,8 @@ const AWAIT_STANDBY = sql`(
   select pg_logical_emit_message(true, '', '') where current_setting('synchronous_standby_names') <> ''
 )`;
 
-/** The statements that write plants, and the look-up before them. Each update returns the ids of the rows it has changed. */
-export function writeStatements({ sql: tables }: Database) {
-  const insertRows = statementOfList<readonly [id: bigint, name: string, tag: string | null], { readonly id: bigint }>(
-    (rows) =>
-      tables
-        .insertInto('plants')
-        .values(rows.map(([id, name, tag]) => ({ id, name, tag })))
-        .onConflict((conflict) => conflict.column('id').doNothing())
-        .returning('id')
-        .compile(),
-  );
-
+/** The statements that change plants, and the look-up before them. Each update returns the ids of the rows it has changed. */
+export function updateStatements({ sql: tables }: Database) {
   const selectFound = statement<{ ids: string }, PlantRow & { readonly changed: bigint }>((parameter) =>
     tables
       .selectFrom('plants')
@@ -118,14 +108,6 @@ export function writeStatements({ sql: tables }: Database) {
   }
 
   return {
-    /** Inserts the plants whose ids are free. @returns the ids of these */
-    async insert(plants: readonly NewPlant[]): Promise<Set<bigint>> {
-      // In a fixed order: two statements that insert the same ids in different orders would deadlock.
-      const sorted = plants.length === 1 ? plants : [...plants].sort((a, b) => (a.id < b.id ? -1 : 1));
-      const { rows } = await tables.executeQuery(insertRows(sorted.map(({ id, name, tag = null }) => [id, name, tag])));
-      return idsOf(rows);
-    },
-
     /**
      * Finds the rows with some ids. The snapshot is later than every statement before it, and what is found is durable. Ids
      * that are free are left out.
@@ -145,8 +127,4 @@ export function writeStatements({ sql: tables }: Database) {
 /** A deleted plant leaves a row without content, which keeps its id taken. */
 function contentAfter({ after }: RowChange): { readonly name: string; readonly tag: string | null } {
   return after === 'deleted' ? { name: '', tag: null } : { name: after.name, tag: after.tag ?? null };
-}
-
-function idsOf(rows: readonly { readonly id: bigint }[]): Set<bigint> {
-  return new Set(rows.map(({ id }) => id));
 }
