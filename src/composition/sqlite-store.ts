@@ -34,6 +34,7 @@ export async function openSqliteStore(
       positions: webhookPositions(file, names),
       endpointStates: webhookEndpoints(file).states,
       measures: {
+        waiting: file.waiting,
         connections: () => ({}),
         diskFailures: file.failure.fullDisks,
         changesLag: async () => 0,

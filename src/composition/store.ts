@@ -19,6 +19,8 @@ export interface Store extends PlantStore, ChangeFeed, ReadEntries {
   readonly endpointStates: () => Promise<readonly EndpointState[]>;
   /** What metrics show of it; each may reject, or take long. */
   readonly measures: {
+    /** Writes that wait, if the store collects them itself. */
+    readonly waiting?: () => number;
     readonly connections: () => Readonly<Record<string, number>>;
     readonly diskFailures: () => number;
     readonly changesLag: () => Promise<number>;

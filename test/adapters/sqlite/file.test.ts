@@ -100,10 +100,11 @@ test('writes that arrive together share a commit, and one that fails leaves the 
 });
 
 test('while another program writes, writes wait for it, up to their time, and are done at most once', async () => {
-  const { folder, plants } = await opened(300);
+  const { file, folder, plants } = await opened(300);
   const other = connectionTo(folder);
   other.exec('begin immediate');
   const [waiting, late] = [plants.add(plant(1n)), plants.add(plant(2n))];
+  expect(file.waiting()).toBe(2);
   await expect(late).rejects.toMatchObject({ code: 'store_unavailable' });
   await expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' });
   expect(await plants.find(1n)).toBeUndefined();
