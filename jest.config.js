@@ -19,14 +19,6 @@ const equipped = {
 /** Their tests run in memory: no database, no other process. */
 const quick = ['domain', 'application', 'wire', 'config', 'adapters/http'].map((name) => `<rootDir>/test/${name}/`);
 
-/** Tests of what happens at a certain moment or under much load, which another file beside them would disturb. */
-const alone = [
-  'adapters/http/request/overload',
-  'adapters/http/sockets/connection-limits',
-  'adapters/http/sockets/flood',
-  'hostile/hostile',
-].map((name) => `<rootDir>/test/${name}.test.ts`);
-
 /** @type {import('jest').Config} */
 export default {
   // A busy machine can take many seconds to start a process.
@@ -36,19 +28,18 @@ export default {
       ...base,
       displayName: 'quick',
       testMatch: quick.map((folder) => `${folder}**/*.test.ts`),
-      testPathIgnorePatterns: alone,
     },
     {
       ...equipped,
       displayName: 'rest',
       testMatch: ['<rootDir>/test/**/*.test.ts'],
-      testPathIgnorePatterns: [...quick, ...alone],
+      testPathIgnorePatterns: quick,
     },
     {
       ...base,
       displayName: 'alone',
-      testMatch: alone,
-      // One file at a time, also beside other projects.
+      // What happens at a certain moment or under much load, which another file beside it would disturb.
+      testMatch: ['<rootDir>/test/**/*.alone.ts'],
       runner: '<rootDir>/test/support/jest/serial-runner.js',
     },
     { ...equipped, displayName: 'full', testMatch: ['<rootDir>/test/**/*.full.ts'] },

@@ -109,7 +109,7 @@ function documentedDefaults(): [name: string, value: string][] {
 }
 
 const tests = globSync('test/**/*.{test,full,faults}.ts', { cwd: projectFile('') }).map((path) =>
-  path.replace(/(\.test|\.full)?\.ts$/, ''),
+  path.replace(/(\.test|\.alone|\.full)?\.ts$/, ''),
 );
 
 /** The tests that a document names: in brackets, and in the last column of tables that is headed so. */
