@@ -108,7 +108,7 @@ function documentedDefaults(): [name: string, value: string][] {
   });
 }
 
-const tests = globSync('test/**/*.{test,full,faults}.ts', { cwd: projectFile('') }).map((path) =>
+const tests = globSync('test/**/*.{test,alone,full,faults}.ts', { cwd: projectFile('') }).map((path) =>
   path.replace(/(\.test|\.alone|\.full)?\.ts$/, ''),
 );
 
