@@ -114,10 +114,16 @@ export function listOf<T>(value: string, parse: (item: string) => T | undefined,
 }
 
 /** What a signed token says of itself: it would say none of a list. */
-export function claim(noun: string): Rule<string> {
+export const issuer: Rule<string> = {
+  mustBe: 'one issuer, not a list, so without commas and spaces',
+  parse: (value) => (/[\s,]/.test(value) ? undefined : value),
+};
+
+/** Not as JSON, whose brackets would be parts of the first and the last one. */
+export function names(noun: string): Rule<readonly string[]> {
   return {
-    mustBe: `one ${noun}, not a list, so without commas and spaces`,
-    parse: (value) => (/[\s,]/.test(value) ? undefined : value),
+    mustBe: `one ${noun} or more, separated by commas or line ends, without spaces, quotation marks and brackets`,
+    parse: (value) => listOf(value, (name) => (/[\s"'[\]]/.test(name) ? undefined : name)),
   };
 }
 

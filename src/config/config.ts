@@ -3,6 +3,7 @@ import { postgresUrlProblem } from '../adapters/postgres/connections/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
 import { namedToken } from '../adapters/tokens/static-tokens.ts';
 import { checked, type Environment, type Reader, type Values } from './config-reader.ts';
+import { httpsOrLoopbackUrl } from './config-rules.ts';
 import { environment } from './environment.ts';
 import { misspelled } from './misspelled.ts';
 import { VARIABLES } from './variables.ts';
@@ -84,11 +85,14 @@ function tokenLists(values: Values<typeof VARIABLES.tokens>, { problem }: Reader
 }
 
 function jwtConfig(values: Values<typeof VARIABLES.jwt>, { isSet, problem }: Reader): JwtOptions | undefined {
-  const { jwksUrl, issuer, audience } = values;
-  if (jwksUrl && issuer && audience) return { ...values, jwksUrl, issuer, audience };
-  const { readScope, writeScope, ...required } = VARIABLES.jwt;
-  const present = Object.values(VARIABLES.jwt).find(isSet);
-  const missing = Object.values(required).filter((variable) => present && !isSet(variable));
+  const { jwksUrl, issuer, audiences, allowHttp } = values;
+  if (jwksUrl && !allowHttp && httpsOrLoopbackUrl.parse(jwksUrl) === undefined) {
+    problem(`JWT_JWKS_URL must be ${httpsOrLoopbackUrl.mustBe}: JWT_ALLOW_HTTP=true permits private addresses, too`);
+  }
+  if (jwksUrl && issuer && audiences) return { ...values, jwksUrl, issuer, audiences };
+  const required = [VARIABLES.jwt.jwksUrl, VARIABLES.jwt.issuer, VARIABLES.jwt.audiences];
+  const present = [...required, VARIABLES.jwt.readScope, VARIABLES.jwt.writeScope].find(isSet);
+  const missing = required.filter((variable) => present && !isSet(variable));
   for (const { name } of missing) problem(`${name} must be set too, since ${present?.name} is`);
   return undefined;
 }
@@ -96,9 +100,9 @@ function jwtConfig(values: Values<typeof VARIABLES.jwt>, { isSet, problem }: Rea
 /** Notes which variables contradict each other. */
 function checkTogether(config: Config, { isSet, problem }: Reader): void {
   const { api, management, database, bodyLimit, limits, shutdownDelay, shutdownTimeout } = config;
-  const { jwksUrl, issuer, audience } = VARIABLES.jwt;
+  const { jwksUrl, issuer, audiences } = VARIABLES.jwt;
   const tokens = [...Object.values(VARIABLES.tokens), jwksUrl];
-  if (isSet(VARIABLES.database.url) && ![...tokens, issuer, audience].some(isSet)) {
+  if (isSet(VARIABLES.database.url) && ![...tokens, issuer, audiences].some(isSet)) {
     const names = tokens.map(({ name }) => name).join(', ');
     problem(`one of ${names} must be set when DATABASE_URL is: openssl rand -hex 32 makes a token`);
   }

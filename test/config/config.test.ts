@@ -85,7 +85,7 @@ test.each<[names: string, rule: string, ...values: string[]]>([
   ['CORS_ORIGINS', 'origins', 'a.example', 'ftp://a.example', 'null', 'https://A.example', 'https://*.example'],
   ['CORS_ORIGINS', 'origins', 'http://a/', 'http://a/path', 'https://a:443', 'http://a,', 'http://a,*'],
   ['REUSE_PORT PAGES', 'one of on, off', 'true', 'ON'],
-  ['WEBHOOK_ALLOW_HTTP', 'one of true, false', 'yes'],
+  ['WEBHOOK_ALLOW_HTTP JWT_ALLOW_HTTP', 'one of true, false', 'yes'],
   ['LOG_LEVEL', 'one of trace, debug, info', 'loud', 'INFO'],
   ['POOL_SIZE', 'a number of connections from 1 to 1000,', '0', '1001', '-1', 'ten'],
   ['BATCH_ROWS', 'a number of rows from 1 to 1000,', '0', '1001'],
@@ -99,8 +99,9 @@ test.each<[names: string, rule: string, ...values: string[]]>([
   ['SHUTDOWN_TIMEOUT', 'a time of 1 day at most', '0s', '10', '1h', '1e3ms', 's', '35792m'],
   ['SHUTDOWN_DELAY', '0 or a time of 1 day at most', '-1'],
   ['JWT_READ_SCOPE JWT_WRITE_SCOPE', 'one scope', 'a b', ' a', 'a,b', 'pl\u00E4nts', 'a"b', 'a\\b', 'a\n'],
-  ['JWT_ISSUER JWT_AUDIENCE', 'not a list', 'a,b', 'a b', '["a"],', 'a\n'],
-  ['JWT_JWKS_URL', 'https:// URL, or', 'http://a.example/', 'http://localhost.example/', 'http://127.example/', 'keys'],
+  ['JWT_ISSUER', 'not a list', 'a,b', 'a b', '["a"],', 'a\n'],
+  ['JWT_AUDIENCE JWT_SCOPE_CLAIM', 'without spaces, quotation marks and brackets', 'a b', '["a","b"]', ','],
+  ['JWT_JWKS_URL', 'https:// URL', 'http://a.example/', 'http://localhost.example/', 'http://127.example/', 'keys'],
   ['DATABASE_URL', 'URL like postgres://user:password@host:5432/database', 'db.example', 'mysql://user:secret@a,b/x'],
   [
     'ACCESS_TOKENS READ_TOKENS',
@@ -118,7 +119,7 @@ test.each<[names: string, rule: string, ...values: string[]]>([
     const [line, ...others] = mistakes({ ACCESS_TOKENS: TOKEN, ...JWT, [name]: value });
     expect([line, ...others]).toEqual([expect.stringMatching(new RegExp(`^${name} must be .*${RegExp.escape(rule)}`))]);
     // The others could be a token, or have one in them.
-    if (/URL|TOKENS|JWT/.test(name)) expect(line).not.toMatch(/token-for|in-quotes|fifteen|example|secret/);
+    if (/URL|TOKENS|JWT_(?!ALLOW)/.test(name)) expect(line).not.toMatch(/token-for|in-quotes|fifteen|example|secret/);
     else expect(line).toContain(`, not ${JSON.stringify(value)}`);
   }
 });
@@ -366,15 +367,25 @@ describe('tokens of an identity provider', () => {
     expect(mistakes({ JWT_READ_SCOPE: 'plants' })).toEqual(Object.keys(JWT).map(missing));
     const scopes = { JWT_READ_SCOPE: 'https://plants.example/read', JWT_WRITE_SCOPE: '!#[]~' };
     expect(readConfig({ DATABASE_URL, ...JWT, ...scopes }).jwt).toEqual({
-      ...{ jwksUrl: JWT.JWT_JWKS_URL, issuer: 'login', audience: 'plants' },
-      ...{ readScope: scopes.JWT_READ_SCOPE, writeScope: scopes.JWT_WRITE_SCOPE },
+      ...{ jwksUrl: JWT.JWT_JWKS_URL, allowHttp: false, issuer: 'login', audiences: ['plants'] },
+      ...{ scopeClaims: ['scope', 'scp'], readScope: scopes.JWT_READ_SCOPE, writeScope: scopes.JWT_WRITE_SCOPE },
     });
   });
 
-  test('have their keys at an https:// URL, or at an http:// one of this machine', () => {
+  test('have their keys at an https:// URL, at an http:// one of this machine, or, if that is permitted, at any', () => {
     for (const JWT_JWKS_URL of ['http://localhost:8080/keys', 'http://[::1]:8080/', 'https://login.example:8443/']) {
       expect(readConfig({ ...JWT, JWT_JWKS_URL }).jwt?.jwksUrl).toBe(JWT_JWKS_URL);
     }
+    const given = { ...JWT, JWT_JWKS_URL: 'http://keycloak:8080/keys', JWT_ALLOW_HTTP: 'true' };
+    expect(readConfig(given).jwt).toMatchObject({ jwksUrl: given.JWT_JWKS_URL, allowHttp: true });
+  });
+
+  test('can be for several audiences, and have their scopes in other claims', () => {
+    const given = { JWT_AUDIENCE: 'api://plants, 7ukk3r', JWT_SCOPE_CLAIM: 'roles,https://plants.example/roles' };
+    expect(readConfig({ ...JWT, ...given }).jwt).toMatchObject({
+      audiences: ['api://plants', '7ukk3r'],
+      scopeClaims: ['roles', 'https://plants.example/roles'],
+    });
   });
 });
 

@@ -3,13 +3,20 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
 import type { Access, Permission, Permissions, TokenVerifier } from '../../application/permissions.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
+import { isFor, scopesIn, senderOf } from './claims.ts';
+import { keySetFetcher } from './key-set.ts';
 import { providerKeys } from './provider-keys.ts';
 
 export interface JwtOptions {
-  /** Where the identity provider publishes its keys. */
+  /** Where the identity provider publishes its keys, or the discovery document that names that. */
   readonly jwksUrl: string;
+  /** Whether plain HTTP may lead to private addresses. */
+  readonly allowHttp: boolean;
   readonly issuer: string;
-  readonly audience: string;
+  /** Whom tokens are for: one of these. */
+  readonly audiences: readonly string[];
+  /** The claims that have scopes. */
+  readonly scopeClaims: readonly string[];
   /**
    * The scopes that permit reading and writing. Without a read scope, every accepted token may read. Without a write
    * scope, every accepted token may create plants, and none may change or delete them.
@@ -25,7 +32,10 @@ interface Verified {
 }
 
 /** Asymmetric only: `none` proves nothing, and with HMAC the public key could sign tokens. */
-const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
+const ALGORITHMS = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
 
 /** Milliseconds after which a refusal for the same reason is logged again. */
 const LOG_INTERVAL = 60_000;
@@ -42,13 +52,13 @@ const CLOCK_TOLERANCE = 30;
  * @returns a verifier that rejects with PlantStoreError `token_unverifiable` if it cannot know
  */
 export function jwtTokens(
-  { jwksUrl, issuer, audience, readScope, writeScope }: JwtOptions,
+  { jwksUrl, allowHttp, issuer, audiences, scopeClaims, readScope, writeScope }: JwtOptions,
   log: Logger,
   { timeout = 3_000, memory = 10_000 } = {},
 ): TokenVerifier {
   /** By digest; the oldest first. */
   let remembered = new Map<string, Verified>();
-  const keys = providerKeys(jwksUrl, timeout, log, () => {
+  const keys = providerKeys(keySetFetcher(jwksUrl, allowHttp, timeout), log, () => {
     // A new map: verifications still running with the old keys write into the old one.
     remembered = new Map();
   });
@@ -57,7 +67,6 @@ export function jwtTokens(
   const options = {
     algorithms: ALGORITHMS,
     issuer,
-    audience,
     clockTolerance: CLOCK_TOLERANCE,
     requiredClaims: ['exp'],
   };
@@ -67,6 +76,7 @@ export function jwtTokens(
     if (!hasCanonicalSignature(token)) return undefined;
     try {
       const { payload } = await jwtVerify(token, keys.keyOf, options);
+      if (!isFor(audiences, payload)) throw new errors.JWTClaimValidationFailed('', payload, 'aud');
       const [oldest] = verified.keys();
       if (oldest !== undefined && verified.size >= memory) verified.delete(oldest);
       const access = { permissions: permissionsOf(payload), ...senderOf(payload) };
@@ -90,7 +100,7 @@ export function jwtTokens(
   }
 
   function permissionsOf(payload: JWTPayload): Permissions {
-    const scopes = scopesOf(payload);
+    const scopes = scopesIn(scopeClaims, payload);
     const permits = (scope: string | undefined) => scope === undefined || scopes.includes(scope);
     const permissions: Permission[] = [];
     if (permits(readScope)) permissions.push('read');
@@ -106,17 +116,6 @@ export function jwtTokens(
     const known = remembered.get(digest);
     return known !== undefined && Date.now() < known.expires ? known.access : verify(token, digest);
   };
-}
-
-/** RFC 9068 section 2.2: its subject, and the client that asked for it. Longer ones than OpenID Connect has are cut. */
-function senderOf({ sub, client_id: client }: JWTPayload): Omit<Access, 'permissions'> {
-  const text = (claim: unknown) => (typeof claim === 'string' ? claim.slice(0, 255) : undefined);
-  return { who: text(sub), clientId: text(client) };
-}
-
-/** RFC 8693 section 4.2: `scope` has them separated by spaces; some providers send `scp`, as that or as a list. */
-function scopesOf({ scope, scp }: JWTPayload): string[] {
-  return [scope, scp].flat().flatMap((part) => (typeof part === 'string' ? part.split(' ') : []));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../domain/errors.ts';
 
@@ -9,15 +9,15 @@ const COOLDOWN = 5_000;
 const REFRESH = 5 * 60_000;
 
 /**
- * Fetches a JSON Web Key Set and caches it for as long as the provider is down. Fetches are paced here and not by jose,
- * which would delay every token when its cache expires, and send a provider that is down one request for each token.
+ * Fetches a JSON Web Key Set and caches it for as long as the provider is down. Fetches are paced here, so that a
+ * provider that is down gets no request for each token.
  *
- * @param timeout milliseconds that a fetch may take
  * @param changed called when the keys differ from those before
  */
-export function providerKeys(url: string, timeout: number, log: Logger, changed: () => void) {
-  const joseNeverRefetches = { cacheMaxAge: Number.POSITIVE_INFINITY, cooldownDuration: Number.POSITIVE_INFINITY };
-  const keys = createRemoteJWKSet(new URL(url), { ...joseNeverRefetches, timeoutDuration: timeout });
+export function providerKeys(fetchKeySet: () => Promise<JSONWebKeySet>, log: Logger, changed: () => void) {
+  let keys: JWTVerifyGetKey = () => {
+    throw new errors.JWKSNoMatchingKey();
+  };
   let known = '';
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let fetching: Promise<void> | undefined;
@@ -27,11 +27,14 @@ export function providerKeys(url: string, timeout: number, log: Logger, changed:
   async function fetchKeys(): Promise<void> {
     fetchedAt = Date.now();
     try {
-      await keys.reload();
-      failure = undefined;
-      const fetched = JSON.stringify(keys.jwks());
-      if (fetched !== known) changed();
+      const set = await fetchKeySet();
+      const fetched = JSON.stringify(set);
+      if (fetched !== known) {
+        keys = createLocalJWKSet(set);
+        changed();
+      }
       known = fetched;
+      failure = undefined;
     } catch (error) {
       failure = error;
       log.warn({ err: error }, 'the keys of JWT_JWKS_URL could not be fetched; those fetched before stay valid');
@@ -53,7 +56,7 @@ export function providerKeys(url: string, timeout: number, log: Logger, changed:
    */
   const keyOf: JWTVerifyGetKey = async (header, token) => {
     try {
-      if (known !== '') return await keys(header, token);
+      return await keys(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
     }

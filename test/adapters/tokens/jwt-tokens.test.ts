@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { jwtTokens } from '../../../src/adapters/tokens/jwt-tokens.ts';
+import { type JwtOptions, jwtTokens } from '../../../src/adapters/tokens/jwt-tokens.ts';
 import type { TokenVerifier } from '../../../src/application/permissions.ts';
 import { eventually } from '../../support/eventually.ts';
 import { atEnd, forEachTest } from '../../support/lifetimes.ts';
@@ -51,13 +52,11 @@ function pass(milliseconds: number): void {
   jest.setSystemTime(Date.now() + milliseconds);
 }
 
-function verifier(
-  options: Parameters<typeof jwtTokens>[2] = {},
-  scopes: { readonly readScope?: string; readonly writeScope?: string } = {},
-): TokenVerifier {
+function verifier(options: Parameters<typeof jwtTokens>[2] = {}, configured: Partial<JwtOptions> = {}): TokenVerifier {
   const log = pino({}, { write: (line: string) => logged.push(line) });
-  const known = { jwksUrl: provider.url, issuer: ISSUER, audience: AUDIENCE };
-  return jwtTokens({ ...known, readScope: undefined, writeScope: undefined, ...scopes }, log, options);
+  const known = { jwksUrl: provider.url, allowHttp: false, issuer: ISSUER, audiences: ['woods', AUDIENCE] };
+  const scopes = { scopeClaims: ['scope', 'scp'], readScope: undefined, writeScope: undefined };
+  return jwtTokens({ ...known, ...scopes, ...configured }, log, options);
 }
 
 /** What a request with this token is answered. */
@@ -83,6 +82,11 @@ test.each<[string, 'accepted' | 'refused', () => Record<string, unknown>]>([
   ['of another issuer', 'refused', () => ({ iss: `${ISSUER}/` })],
   ['for another audience', 'refused', () => ({ aud: 'trees' })],
   ['for several audiences', 'accepted', () => ({ aud: ['trees', AUDIENCE] })],
+  ['for the first of ours', 'accepted', () => ({ aud: 'woods' })],
+  ['without an audience, but for this client', 'accepted', () => ({ aud: undefined, client_id: AUDIENCE })],
+  ['without an audience, for another client', 'refused', () => ({ aud: undefined, client_id: 'trees' })],
+  ['without either', 'refused', () => ({ aud: undefined })],
+  ['for another audience, of this client', 'refused', () => ({ aud: 'trees', client_id: AUDIENCE })],
   ['that has just expired, by a clock a little off', 'accepted', () => ({ exp: now() - 25 })],
   ['that never expires', 'refused', () => ({ exp: undefined })],
   ['that is not valid yet', 'refused', () => ({ nbf: now() + 60 })],
@@ -123,7 +127,9 @@ test('refuses a token that is forged with what everybody knows, or that is none'
   for (const token of forged) expect([token, await outcome(verify, token)]).toEqual([token, 'refused']);
 });
 
-test.each(['RS256', 'ES256', 'EdDSA'])('accepts a signature by %s, and no other spelling of it', async (alg) => {
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA'];
+
+test.each(ALGORITHMS)('accepts a signature by %s, and no other spelling of it', async (alg) => {
   const signer = await signingKey('key', alg);
   provider.publish(otherKey, signer);
   const verify = verifier();
@@ -142,13 +148,33 @@ test.each(['RS256', 'ES256', 'EdDSA'])('accepts a signature by %s, and no other 
 const READ = { readScope: 'plants:read' };
 const WRITE = { writeScope: 'plants:write' };
 
-test.each<[Parameters<typeof verifier>[1], Record<string, unknown>, string]>([
-  [{ ...READ, ...WRITE }, { scope: 'openid plants:read' }, 'read'],
-  [{ ...READ, ...WRITE }, { scope: 'plants:write' }, 'create change'],
-  [{ ...READ, ...WRITE }, { scp: 'plants:read plants:write' }, 'read create change'],
-  [{ ...READ, ...WRITE }, { scope: 'plants:read', scp: ['plants:write'] }, 'read create change'],
-  [{ ...READ, ...WRITE }, { scope: 'plants:reader Plants:read plants' }, ''],
-  [{ ...READ, ...WRITE }, { scope: 1, scp: [['plants:read'], 1, null, { scope: 'plants:read' }] }, ''],
+const BOTH = { ...READ, ...WRITE };
+/** Tokens as these providers make them. */
+const ENTRA = { ...BOTH, scopeClaims: ['roles', 'scp'] };
+const AUTH0 = { ...BOTH, scopeClaims: ['permissions', 'https://plants.example/roles'] };
+const KEYCLOAK = { ...BOTH, scopeClaims: ['realm_access.roles', 'resource_access.plants.roles'] };
+const COGNITO = { token_use: 'access', aud: undefined, client_id: AUDIENCE };
+
+test.each<[Partial<JwtOptions>, Record<string, unknown>, string]>([
+  [BOTH, { scope: 'openid plants:read' }, 'read'],
+  [BOTH, { scope: 'plants:write' }, 'create change'],
+  [BOTH, { scp: 'plants:read plants:write' }, 'read create change'],
+  [BOTH, { scope: 'plants:read', scp: ['plants:write'] }, 'read create change'],
+  [BOTH, { scope: 'plants:reader Plants:read plants' }, ''],
+  [BOTH, { scope: 1, scp: [['plants:read'], 1, null, { scope: 'plants:read' }] }, ''],
+  [BOTH, { ...COGNITO, scope: 'openid plants:read' }, 'read'],
+  [
+    { ...WRITE, scopeClaims: ['cognito:groups'] },
+    { ...COGNITO, 'cognito:groups': ['plants:write'] },
+    'read create change',
+  ],
+  [ENTRA, { idtyp: 'app', roles: ['plants:write'], azp: 'shop' }, 'create change'],
+  [ENTRA, { scp: 'plants:read', azp: 'shop' }, 'read'],
+  [AUTH0, { scope: 'openid plants:write', permissions: ['plants:read'], gty: 'password' }, 'read'],
+  [AUTH0, { 'https://plants.example/roles': ['plants:write'] }, 'create change'],
+  [KEYCLOAK, { scope: 'email', realm_access: { roles: ['offline_access', 'plants:write'] } }, 'create change'],
+  [KEYCLOAK, { resource_access: { account: { roles: ['plants:write'] }, plants: { roles: ['plants:read'] } } }, 'read'],
+  [KEYCLOAK, { realm_access: 'plants:read', resource_access: { plants: null } }, ''],
   [{}, { scope: 'plants:read' }, 'read create'],
   [READ, {}, 'create'],
   [WRITE, { scope: 'plants:read' }, 'read'],
@@ -266,6 +292,23 @@ test.each<[string, () => unknown]>([
     expect(await outcome(verify, await tokenOf(otherKey))).toBe('unavailable');
     expect(await outcome(verify, await tokenOf(key, { jti: 'newer' }))).toBe('accepted');
   }
+});
+
+test.each([
+  ['10.1.2.3', 'unavailable', 'accepted'],
+  ['fd12:3456::1', 'unavailable', 'accepted'],
+  ['::ffff:192.168.1.2', 'unavailable', 'accepted'],
+  ['::1', 'accepted', 'accepted'],
+  ['203.0.113.7', 'unavailable', 'unavailable'],
+  ['2001:db8::1', 'unavailable', 'unavailable'],
+])('asks a provider at %s over plain HTTP: %s, and %s with JWT_ALLOW_HTTP', async (address, own, allowed) => {
+  const resolve = (message: unknown) =>
+    Object.defineProperty((message as { socket: object }).socket, 'remoteAddress', { value: address });
+  subscribe('net.client.socket', resolve);
+  atEnd(() => unsubscribe('net.client.socket', resolve));
+  expect(await outcome(verifier(), await tokenOf(key))).toBe(own);
+  expect(await outcome(verifier({}, { allowHttp: true }), await tokenOf(key))).toBe(allowed);
+  expect(provider.asked()).toBe([own, allowed].filter((one) => one === 'accepted').length);
 });
 
 test('starts while the provider is down, refuses what no key could make good, and recovers by itself', async () => {
