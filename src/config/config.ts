@@ -1,5 +1,5 @@
 import type { PostgresOptions } from '../adapters/postgres/connections/pool.ts';
-import { postgresUrlProblem } from '../adapters/postgres/connections/url.ts';
+import { connectTimeoutIn, postgresUrlProblem } from '../adapters/postgres/connections/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
 import { namedToken } from '../adapters/tokens/static-tokens.ts';
 import { checked, type Environment, type Reader, type Values } from './config-reader.ts';
@@ -63,13 +63,15 @@ export function readDatabaseConfig(source: Environment = environment()): Databas
 
 function databaseConfig(
   values: Values<typeof VARIABLES.database>,
-  { problem }: Reader,
+  { isSet, problem }: Reader,
   key: 'url' | 'migrationUrl' = 'url',
 ): DatabaseConfig {
-  const { [key]: url, dataDir, poolSize, connectTimeout, statementTimeout, idleTimeout } = values;
+  const { [key]: url, dataDir, poolSize, statementTimeout, idleTimeout } = values;
   if (url === undefined) return { kind: 'embedded', dataDir };
   const wrong = postgresUrlProblem(url);
   if (wrong !== undefined) problem(`${VARIABLES.database[key].name} ${wrong}`);
+  const ofUrl = isSet(VARIABLES.database.connectTimeout) ? undefined : connectTimeoutIn(url);
+  const connectTimeout = ofUrl ?? values.connectTimeout;
   return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };
 }
 

@@ -133,12 +133,20 @@ test.each<[rule: string, ...urls: string[]]>([
   ['name one host', 'one:1,two:2/x', 'one,two:port/x', 'user:se,cret@[::1],two/x', ',two/x', 'one%2Ctwo/x'],
   ['name one host', 'one/x?host=one,two', 'one/x?host=one&host=two', 'one/x?port=1,2', 'one/x?target_session_attrs='],
   ['have an sslmode of disable, ', 'db/x?sslmode=verify_full', 'db/x?sslmode=disable&sslmode='],
+  [
+    'have an sslmode of verify-full where',
+    'db/x?sslrootcert=system&sslmode=disable',
+    'db/x?sslmode=no-verify&sslrootcert=system',
+  ],
+  ['have a channel_binding of disable, ', 'db/x?channel_binding=yes', 'db/x?channel_binding='],
+  ['have a connect_timeout of whole seconds', 'db/x?connect_timeout=0', 'me:secret@/x?connect_timeout=2s'],
   ['as its sslrootcert: /no/file does not exist', 'db/x?sslrootcert=/no/file'],
   ['as its sslkey: / is a folder', 'db/x?sslkey=/'],
   ['have a PEM certificate as its sslcert', `db/x?sslcert=${THIS}`, `db/x?sslkey=${THIS}`],
   ['have a PEM certificate as its sslrootcert', 'db/x?sslrootcert=/dev/null', `db/x?sslrootcert=${THIS}`],
   ['not have the parameter query_timeout: only host, port', 'db/x?query_timeout=1'],
   ['not have the parameter SSLMODE', 'db/x?SSLMODE=disable'],
+  ['not have the parameter pgbouncer', 'me:secret@db/x?pgbouncer=true'],
 ])('refuses a bad DATABASE_URL, without repeating it, which must %s', (rule, ...urls) => {
   for (const url of urls) {
     const refusal = new RegExp(`^DATABASE_URL must (?!.*cret).*${RegExp.escape(rule)}`);
@@ -244,9 +252,23 @@ test.each([
   'postgres:///plants?host=/var/run/postgresql',
   'postgres://user:pa,ss@one:5432/plants?sslmode=verify-full',
   'postgresql://user@[::1]:5432/plants?port=5433',
+  // Of Neon, Supabase, Cloud SQL and libpq.
+  'postgresql://owner:npg_x@ep-one-pooler.eu-central-1.aws.neon.tech/neondb?sslmode=require&channel_binding=require',
+  'postgres://owner:npg_x@ep-one.neon.tech/neondb?options=endpoint%3Dep-one&application_name=plants&connect_timeout=10',
+  'postgresql://postgres.abcdefgh:secret@aws-0-eu-central-1.pooler.supabase.com:6543/postgres',
+  'postgres://user:pass@/plants?host=/cloudsql/project:region:instance',
+  'postgres://user:pass@%2Fcloudsql%2Fproject%3Aregion%3Ainstance/plants',
+  'postgres://db.example/plants?sslrootcert=system',
 ])('takes %s for a DATABASE_URL, of the service and of migrations', (url) => {
   expect(readConfig({ DATABASE_URL: url, ACCESS_TOKENS: TOKEN })).toMatchObject({ database: { url } });
   expect(readDatabaseConfig({ MIGRATION_DATABASE_URL: url })).toMatchObject({ url });
+});
+
+test('takes the connect_timeout of the URL for a CONNECT_TIMEOUT that is not set', () => {
+  const url = 'postgres://user:pass@/plants?host=/cloudsql/one&connect_timeout=10';
+  const environment = { DATABASE_URL: url, ACCESS_TOKENS: TOKEN };
+  expect(readConfig(environment)).toMatchObject({ database: { connectTimeout: 10_000 } });
+  expect(readConfig({ ...environment, CONNECT_TIMEOUT: '3s' })).toMatchObject({ database: { connectTimeout: 3_000 } });
 });
 
 test('takes require, prefer and verify-ca for verify-full without a warning of the driver', () => {

@@ -12,7 +12,7 @@ import { reconnection } from './reconnection.ts';
 import { serverLimits } from './server-limits.ts';
 import { beginSession, requireSafeSettings } from './session.ts';
 import { type SupervisedClient, supervised } from './supervised-client.ts';
-import { describe, urlForDriver } from './url.ts';
+import { describe, driverConfig } from './url.ts';
 
 export interface PostgresOptions {
   /** Without a problem (`postgresUrlProblem`). */
@@ -54,7 +54,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     keepAliveInitialDelayMillis: KEEP_ALIVE,
     types: withExactIntegers,
   };
-  const current = (): ClientConfig => ({ connectionString: urlForDriver(url), ...limits.config() });
+  const current = (): ClientConfig => ({ ...driverConfig(url), ...limits.config() });
   const connections = new WeakMap<ClientBase, SupervisedClient>();
   /** Of the open connections. */
   const backends = new Set<number>();

@@ -1,10 +1,15 @@
 import type { ClientConfig } from 'pg';
 import { sqlState } from '../errors.ts';
 
-/** Milliseconds until a server behind PgBouncer is again asked for limits that it has refused. */
+/** Milliseconds until a pooler is again asked for limits that it has refused. */
 const ASK_AGAIN = 60_000;
 
-const PROTOCOL_VIOLATION = '08P01';
+/**
+ * What poolers refuse a start-up parameter with: PgBouncer (unless ignore_startup_parameters names it) and RDS Proxy. They
+ * have these for other errors, too, whose messages name no parameter.
+ */
+const REFUSALS = ['08P01', '0A000'];
+const PARAMETER = /startup parameter|statement_timeout|lock_timeout/;
 
 /**
  * The limit of waits for a lock beside that of statements, in milliseconds. A wait begins after its statement: if they
@@ -28,11 +33,9 @@ export function serverLimits(statementTimeout: number) {
       const limit = areOmitted() ? 0 : statementTimeout;
       return { statement_timeout: limit, lock_timeout: lockTimeout(limit) };
     },
-    /** If PgBouncer has refused them: leaves them out for a while, so that the role's own apply. @returns whether */
+    /** If a pooler has refused them: leaves them out for a while, so that the role's own apply. @returns whether */
     omitIfRefused(error: unknown): boolean {
-      // PgBouncer has this SQLSTATE for other errors, too. It refuses what ignore_startup_parameters does not name.
-      const isRefusal =
-        sqlState(error) === PROTOCOL_VIOLATION && (error as Error).message.includes('startup parameter');
+      const isRefusal = REFUSALS.includes(sqlState(error) ?? '') && PARAMETER.test((error as Error).message);
       if (!isRefusal || areOmitted()) return false;
       omitUntil = performance.now() + ASK_AGAIN;
       return true;

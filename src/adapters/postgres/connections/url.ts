@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
-import { Client } from 'pg';
+import { Client, type ClientConfig } from 'pg';
 
 /** As pg reads them, all but `disable` and `no-verify` check the certificate and the host name. */
 const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
@@ -18,19 +18,49 @@ const UNREADABLE: Readonly<Record<string, string>> = {
 
 /** The query parameters that pg or this adapter reads from a URL and that this service does not set itself. */
 const PARAMETERS = [
-  ...['host', 'port', 'user', 'password', 'application_name', 'options'],
+  ...['host', 'port', 'user', 'password', 'application_name', 'options', 'connect_timeout', 'channel_binding'],
   ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'],
 ];
 
-/** The URL for pg, which warns at each `require`, `prefer` and `verify-ca` that it takes them for `verify-full`. */
-export function urlForDriver(url: string): string {
-  return url.replace(/(?<=[?&]sslmode=)(require|prefer|verify-ca)(?=&|$)/g, 'verify-full');
+/** What each of these must be, where pg itself does not check it. */
+const VALUES: Readonly<Record<string, [pattern: RegExp, mustBe: string]>> = {
+  sslmode: [new RegExp(`^(${SSL_MODES.join('|')})$`), `an sslmode of ${SSL_MODES.join(', ')}`],
+  channel_binding: [/^(disable|prefer|require)$/, 'a channel_binding of disable, prefer, require'],
+  connect_timeout: [/^[1-9]\d{0,4}$/, 'a connect_timeout of whole seconds, from 1 to 99999'],
+};
+
+/**
+ * What pg needs to connect to a URL. It warns at each `require`, `prefer` and `verify-ca` that it takes them for
+ * `verify-full`; would read a file called `system`, which is libpq's name for the usual authorities; and has no parameter
+ * for the binding of SCRAM to the TLS channel.
+ */
+export function driverConfig(url: string): ClientConfig {
+  const connectionString = url
+    .replace(/(?<=[?&])sslrootcert=system(?=&|$)/g, 'sslmode=verify-full')
+    .replace(/(?<=[?&]sslmode=)(require|prefer|verify-ca)(?=&|$)/g, 'verify-full');
+  const binding = parameters(url).get('channel_binding') ?? 'disable';
+  return { connectionString, enableChannelBinding: binding !== 'disable' };
+}
+
+/** @returns the milliseconds of libpq's parameter; undefined if it is not given */
+export function connectTimeoutIn(url: string): number | undefined {
+  const seconds = parameters(url).get('connect_timeout');
+  return seconds ? Number(seconds) * 1_000 : undefined;
+}
+
+function parameters(url: string): URLSearchParams {
+  return parse(url)?.searchParams ?? new URLSearchParams();
+}
+
+/** libpq and pg also take a user without a host, whose address is then the parameter `host`. */
+function parse(url: string): URL | null {
+  return URL.parse(url) ?? URL.parse(url.replace('@/', '@host/'));
 }
 
 /** Which database it is, without the password. */
 export function describe(url: string): string {
   // As pg parses it: a socket's folder, for example, is in its query.
-  const { host, port, database } = new Client({ connectionString: urlForDriver(url) });
+  const { host, port, database } = new Client(driverConfig(url));
   return `Postgres at ${host}:${port}/${database}`;
 }
 
@@ -58,7 +88,7 @@ const UNENCODED = /^\w+:\/\/([^?]*[@/][^?]*@|.*#)/s;
  * @returns the problem, in words that complete "<variable> ..." and never contain the password
  */
 export function postgresUrlProblem(url: string): string | undefined {
-  const { searchParams } = URL.parse(url) ?? {};
+  const { searchParams } = parse(url) ?? {};
   // URL.parse also takes a URL without slashes, or with a space before it.
   if (!/^postgres(ql)?:\/\//i.test(url)) return EXAMPLE;
   if (/%00|\0/.test(url)) return 'must not have %00, which ends a text for Postgres';
@@ -72,10 +102,17 @@ export function postgresUrlProblem(url: string): string | undefined {
     return `must not have the parameter ${unknown}: only ${PARAMETERS.join(', ')} are known`;
   }
   // As in pg, the last value counts.
-  const { sslmode, ...parameters } = Object.fromEntries(searchParams);
-  if (sslmode !== undefined && !SSL_MODES.includes(sslmode)) return `must have an sslmode of ${SSL_MODES.join(', ')}`;
+  const given = Object.fromEntries(searchParams);
+  for (const [name, value] of Object.entries(given)) {
+    const [pattern, mustBe] = VALUES[name] ?? [/^/, ''];
+    if (!pattern.test(value)) return `must have ${mustBe}`;
+  }
+  const { sslmode = '', sslrootcert } = given;
+  if (sslrootcert === 'system' && /^(disable|no-verify)$/.test(sslmode)) {
+    return 'must have an sslmode of verify-full where sslrootcert is system, or none';
+  }
   try {
-    const { host, ssl } = new Client({ connectionString: urlForDriver(url) }) as {
+    const { host, ssl } = new Client(driverConfig(url)) as {
       readonly host: string;
       readonly ssl?: boolean | ConnectionOptions;
     };
@@ -90,7 +127,7 @@ export function postgresUrlProblem(url: string): string | undefined {
   } catch (error) {
     if (error instanceof URIError) return ENCODED;
     const { code, message } = error as NodeJS.ErrnoException;
-    const unreadable = FILES.map((name) => unreadableFile(name, parameters[name])).find((problem) => problem);
+    const unreadable = FILES.map((name) => unreadableFile(name, given[name])).find((problem) => problem);
     if (unreadable !== undefined) return unreadable;
     if (code?.startsWith('ERR_OSSL')) return 'must have a PEM certificate as its sslcert, and its PEM key as sslkey';
     return `cannot be used: ${message}`;

@@ -36,6 +36,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   '53300': 'lower POOL_SIZE of the instances, or raise max_connections',
 };
 
+/** What Postgres (before 14, and since), PgBouncer, Azure and Neon say of a connection without TLS. */
+const WITHOUT_TLS = /SSL off|no encryption|SSL required|SSL connection is required|connection is insecure/;
+const NEEDS_TLS = "add ?sslmode=require to the database's URL, since the server may demand TLS";
+
 const NOT_REACHED = "is Postgres running there? Otherwise fix the database's URL";
 const AUTHORITY = "name the PEM file of the server's certificate authority as sslrootcert in the database's URL";
 
@@ -61,7 +65,9 @@ const CONNECTION_ADVICE: readonly [message: RegExp, advice: string][] = [
 export function withAdvice(error: unknown): unknown {
   const state = sqlState(error);
   if (routineOf(error) === CHECKS_ROW_SECURITY) return advised(error, ROW_SECURITY);
-  return advised(error, state === undefined ? connectionAdvice(error) : ADVICE[state]);
+  if (state === undefined) return advised(error, connectionAdvice(error));
+  const isWithoutTls = WITHOUT_TLS.test((error as Error).message);
+  return advised(error, isWithoutTls ? [NEEDS_TLS, ADVICE[state]].filter(Boolean).join('; otherwise ') : ADVICE[state]);
 }
 
 /**

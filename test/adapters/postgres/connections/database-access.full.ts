@@ -1,6 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates, TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { migrationStatus } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import { execute } from '../../../../tooling/execute.ts';
@@ -8,6 +9,7 @@ import type { PostgresServer } from '../../../../tooling/postgres-server.ts';
 import { apiClient } from '../../../support/api-client.ts';
 import { post, TOKEN } from '../../../support/api-server.ts';
 import { sqlStatements } from '../../../support/documents/markdown.ts';
+import { atEnd } from '../../../support/lifetimes.ts';
 import { runMigrate } from '../../../support/migrations.ts';
 import { selfSignedCertificate } from '../../../support/servers/certificate.ts';
 import { listening } from '../../../support/servers/local-server.ts';
@@ -29,21 +31,30 @@ import { connect } from '../../../support/test-database.ts';
 const HBA = `
 host    all postgres 127.0.0.1/32 trust
 hostssl all all      127.0.0.1/32 scram-sha-256
+local   all all                   scram-sha-256
 `;
 
 let folder: string;
 let server: PostgresServer;
+let certificate: { readonly cert: string; readonly key: string };
+/** Where it has its socket, as Cloud SQL calls it. */
+let socketFolder: string;
 /** The statements of the page: for a superuser before the first migration, and for the tables' owner after it. */
 let setUp: string[] = [];
 let grants: string[] = [];
 
 beforeAll(async () => {
   folder = await temporaryFolder();
-  const { certificate, key } = selfSignedCertificate('localhost');
-  await writeFile(join(folder, 'trusted.pem'), certificate);
+  const { certificate: cert, key } = selfSignedCertificate('localhost');
+  certificate = { cert, key };
+  await writeFile(join(folder, 'trusted.pem'), cert);
   await writeFile(join(folder, 'other.pem'), selfSignedCertificate('localhost').certificate);
-  const tlsFiles = { 'pg_hba.conf': HBA, 'server.crt': certificate, 'server.key': key };
-  server = await ownPostgres(['ssl=on', 'fsync=off'], tlsFiles);
+  const tlsFiles = { 'pg_hba.conf': HBA, 'server.crt': cert, 'server.key': key };
+  socketFolder = join(folder, 'project:region:instance');
+  await mkdir(socketFolder);
+  await chmod(folder, 0o755);
+  await chmod(socketFolder, 0o777);
+  server = await ownPostgres(['ssl=on', 'fsync=off', `unix_socket_directories=${socketFolder}`], tlsFiles);
 
   [setUp = [], grants = []] = sqlStatements(await readFile(projectFile('docs/postgres.md'), 'utf8'));
   await executeAll(server.url, setUp);
@@ -60,7 +71,7 @@ const VERIFIED = 'sslmode=verify-full&sslrootcert=trusted.pem';
 
 function urlOf(role: string, query = VERIFIED, { host = 'localhost', port = new URL(server.url).port } = {}): string {
   const password = encodeURIComponent(passwordOf(role));
-  const absolute = query.replace('sslrootcert=', `sslrootcert=${folder}/`);
+  const absolute = query.replace(/sslrootcert=(?!system)/, `sslrootcert=${folder}/`);
   return `postgres://${role}:${password}@${host}:${port}/plants?${absolute}`;
 }
 
@@ -154,6 +165,51 @@ describe('TLS to Postgres', () => {
     for (const query of ['', 'sslmode=disable']) await expect(reached(query)).rejects.toThrow(/no encryption/);
   });
 
+  test.each([
+    ['channel_binding=require', 'SCRAM-SHA-256-PLUS'],
+    ['channel_binding=prefer', 'SCRAM-SHA-256-PLUS'],
+    ['channel_binding=disable', 'SCRAM-SHA-256\0'],
+    ['', 'SCRAM-SHA-256\0'],
+  ])('with the parameter %j takes the method %j of a server that has both', async (query, method) => {
+    const methods = Buffer.from('SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0');
+    const offer = Buffer.concat([Buffer.of(0x52, 0, 0, 0, 8 + methods.length, 0, 0, 0, 10), methods]);
+    const chosen = Promise.withResolvers<string>();
+    const server = createServer((socket) => {
+      socket.once('data', () => {
+        socket.write('S');
+        const tls = new TLSSocket(socket, { isServer: true, ...certificate });
+        tls
+          .on('error', () => {})
+          .once('data', () => {
+            tls.write(offer);
+            tls.once('data', (answer) => {
+              chosen.resolve(`${answer}`);
+              tls.destroy();
+            });
+          });
+      });
+    });
+    const port = `${await listening(server)}`;
+    await expect(reached(`${VERIFIED}&${query}`, { port })).rejects.toThrow();
+    expect(await chosen.promise).toContain(method);
+    if (query !== '') expect(await reached(`${VERIFIED}&${query}`)).toBe(true);
+  });
+
+  test('trusts the authorities of the system with sslrootcert=system', async () => {
+    await expect(reached('sslrootcert=system')).rejects.toMatchObject(otherAuthority);
+    const authorities = getCACertificates();
+    setDefaultCACertificates([...authorities, certificate.cert]);
+    atEnd(() => setDefaultCACertificates(authorities));
+    expect(await reached('sslrootcert=system')).toBe(true);
+  });
+
+  test('is not needed at a socket, whose folder is the parameter host', async () => {
+    const { port } = new URL(server.url);
+    const url = `postgres://plants_service:${encodeURIComponent(passwordOf('plants_service'))}@/plants`;
+    const { pending } = await migrationStatus(connect(`${url}?host=${socketFolder}&port=${port}`));
+    expect(pending).toEqual([]);
+  });
+
   test.each(CHECKED)('with %s tells nothing to a server that has none', async (mode) => {
     let received = Buffer.alloc(0);
     const plain = createServer((socket) => {
@@ -181,6 +237,7 @@ describe('the password of the database is told to nobody', () => {
     ['it is right', 200, (url) => url, 'ok'],
     ['it is wrong', 503, (url) => url.replace('plants_service', 'plants_migrator'), 'fix the user and the password'],
     ['the authority is wrong', 503, (url) => url.replace('trusted', 'other'), 'as sslrootcert'],
+    ['TLS is missing', 503, (url) => url.replace(/\?.*/, ''), 'add ?sslmode=require'],
     ['the host name is wrong', 503, (url) => url.replace('localhost', '127.0.0.1'), 'name a host of'],
   ])('if %s', async (_name, status, changed, check) => {
     const service = await startService(folder, {

@@ -1,3 +1,4 @@
+import { connect as connectTo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, sql } from 'kysely';
@@ -6,6 +7,7 @@ import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forEachTest } from '../../../support/lifetimes.ts';
 import { many } from '../../../support/plants/plant-lines.ts';
+import { listening } from '../../../support/servers/local-server.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
 
@@ -93,9 +95,35 @@ test('opens few connections to a server that takes no writes, however many reque
   expect(await sessions()).toBeLessThan((8 * (performance.now() - start)) / 1_000);
 });
 
+test('leaves out the start-up parameters that RDS Proxy refuses, and says what its role lacks then', async () => {
+  const server = new URL((await migratedDatabase()).url);
+  const refusal = (option: string) => {
+    const message = `Feature not supported: RDS Proxy currently doesn't support the option ${option}.`;
+    const fields = Buffer.from(`SFATAL\0C0A000\0M${message}\0\0`);
+    return Buffer.concat([Buffer.of(0x45, 0, 0, 0, 4 + fields.length), fields]);
+  };
+  const proxy = createServer((client) => {
+    client.once('data', (startup) => {
+      const refused = ['statement_timeout', 'lock_timeout'].find((name) => startup.includes(name));
+      if (refused !== undefined) {
+        client.end(refusal(refused));
+        return;
+      }
+      const forwarded = connectTo(Number(server.port), server.hostname);
+      for (const socket of [client, forwarded]) socket.on('error', () => forwarded.destroy());
+      forwarded.write(startup);
+      client.pipe(forwarded).pipe(client);
+    });
+  });
+  const proxied = connect(Object.assign(new URL(server), { host: `127.0.0.1:${await listening(proxy)}` }).href);
+  expect(await storedPlants(proxied)).toEqual([]);
+  await expect(proxied.verify()).rejects.toThrow(/^lock_timeout is 0 ms and statement_timeout is 0 ms for this role/);
+});
+
 test.each([
   ['postgres://plants:secret@db.example/plants', 'db.example:5432/plants'],
   ['postgres:///plants?host=/run/postgresql', '/run/postgresql:5432/plants'],
+  ['postgres://plants:secret@/plants?host=/cloudsql/project:region:one', '/cloudsql/project:region:one:5432/plants'],
 ])('says of %s which database it is, without the password', (url, address) => {
   expect(connect(url).description).toBe(`Postgres at ${address}`);
 });
