@@ -2,9 +2,11 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { post, TOKEN } from './support/api-server.ts';
+import { startForwardProxy } from './support/servers/forward-proxy.ts';
 import { AUDIENCE, ISSUER, signingKey, startIdentityProvider, tokenOf } from './support/servers/identity-provider.ts';
 import { run, type Service, startService, temporaryFolder } from './support/service-process.ts';
 import { migratedDatabase } from './support/test-database.ts';
+import { webhooksTo } from './support/webhooks/webhook-receiver.ts';
 
 /* The whole service as its own process: its first start, which takes long, and what takes several starts. */
 
@@ -48,4 +50,21 @@ test('accepts tokens of an identity provider, beside its own or alone', async ()
   expect(refused.headers.get('Retry-After')).toBe('1');
   expect((await create(fresh, TOKEN)).status).toBe(200);
   expect(alone.stdout()).not.toContain(token);
+});
+
+test('asks the proxy for keys and for the receivers of webhooks, and keeps idle connections as long as it is told', async () => {
+  const proxy = await startForwardProxy();
+  const keys = { JWT_JWKS_URL: 'https://login.invalid/keys', JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE };
+  const service = await startService(await temporaryFolder(), {
+    ...keys,
+    ...webhooksTo('https://hooks.invalid:8443/plants'),
+    HTTPS_PROXY: proxy.url,
+    KEEP_ALIVE_TIMEOUT: '11m',
+    ACCESS_TOKENS: TOKEN,
+  });
+  expect((await create(service, TOKEN)).status).toBe(200);
+  expect((await fetch(`${service.apiUrl}/openapi.json`)).headers.get('Keep-Alive')).toBe('timeout=660');
+  await service.until(() => new Set(proxy.asked).size === 2);
+  expect(proxy.asked).toEqual(expect.arrayContaining(['login.invalid:443', 'hooks.invalid:8443']));
+  expect(service.stdout() + service.stderr()).not.toMatch(/p%40ss|p@ss/);
 });

@@ -57,9 +57,9 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
 
   // Driving side: the management server and the public API.
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
-  const stopWebhooks = await startWebhooks(config.webhooks, store, log, metrics);
+  const stopWebhooks = await startWebhooks(config, store, log, metrics);
   opened.defer(stopWebhooks);
-  const { bodyLimit, limits, maxStreams, maxFollowers, maxConnections } = config;
+  const { bodyLimit, limits, maxStreams, maxFollowers, maxConnections, keepAliveTimeout } = config;
   const { host, port, reusePort, baseUrl, corsOrigins, pages } = config.api;
   const app = api({
     bodyLimit,
@@ -87,7 +87,8 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
   const listening = serve(managementApp, operators.host, operators.port, log);
   const managementServer = await orPortProblem('MANAGEMENT_', operators.port, listening);
   opened.defer(() => managementServer.close(0));
-  const apiServer = await orPortProblem('', port, serve(app, host, port, log, { maxConnections }, reusePort));
+  const serving = serve(app, host, port, log, { maxConnections, keepAliveTimeout }, reusePort);
+  const apiServer = await orPortProblem('', port, serving);
   // The remaining time is for closing the database.
   opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9, acceptFor));
   state = 'serving';

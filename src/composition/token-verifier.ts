@@ -15,12 +15,12 @@ import { followTokens } from './follow-tokens.ts';
  * @param interval milliseconds between two readings of the tokens files
  */
 export async function tokenVerifier(
-  config: Pick<Config, 'database' | 'tokens' | 'tokenFiles' | 'readTokens' | 'jwt'>,
+  config: Pick<Config, 'database' | 'tokens' | 'tokenFiles' | 'readTokens' | 'jwt' | 'proxy'>,
   log: Logger,
   opened: AsyncDisposableStack,
   interval?: number,
 ): Promise<{ verifyToken: TokenVerifier; ownToken: string | undefined }> {
-  const { tokens, jwt } = config;
+  const { tokens, jwt, proxy } = config;
   const folder = ownTokenFolder(config);
   if (folder !== undefined) {
     const own = await ownToken(folder);
@@ -31,6 +31,6 @@ export async function tokenVerifier(
     verify = staticTokens(changed);
   };
   opened.defer(followTokens(config, log, apply, interval));
-  const signed = jwt && jwtTokens(jwt, log);
+  const signed = jwt && jwtTokens(jwt, log, { proxy });
   return { verifyToken: (token) => verify(token) ?? signed?.(token), ownToken: undefined };
 }

@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { MISSING_ROW } from '../adapters/feed/known-endpoint.ts';
 import type { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
-import { type WebhookEndpoint, webhookSender } from '../adapters/webhooks/webhook-sender.ts';
+import { webhookSender } from '../adapters/webhooks/webhook-sender.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
 import type { DeliveryObserver } from '../application/webhooks/ports.ts';
 import { WAVE } from '../application/webhooks/send-page.ts';
+import type { Config } from '../config/config.ts';
 import { ownVersion } from '../process/own-version.ts';
 import type { Store } from './store.ts';
 
@@ -22,7 +23,7 @@ const END_TIMEOUT = 500;
  * @throws Error, saying what to do, if the database has no feed of changes
  */
 export async function startWebhooks(
-  endpoints: readonly WebhookEndpoint[],
+  { webhooks: endpoints, proxy }: Pick<Config, 'webhooks' | 'proxy'>,
   store: Store,
   log: Logger,
   metrics: Pick<ReturnType<typeof prometheusMetrics>, 'webhooks'>,
@@ -36,7 +37,8 @@ export async function startWebhooks(
   }
   const names = endpoints.map(({ name }) => name);
   const counters = metrics.webhooks(names, store.endpointStates);
-  const { send, close } = webhookSender(endpoints, { connections: WAVE, userAgent: `plant-store/${ownVersion()}` });
+  const userAgent = `plant-store/${ownVersion()}`;
+  const { send, close } = webhookSender(endpoints, { connections: WAVE, userAgent, proxy });
   const deliver = deliverWebhooks({
     feed: store,
     positions: store.positions,

@@ -40,8 +40,11 @@ const BYTES = { b: 1, kb: 1024, mb: 1024 ** 2 };
 /** A body is decoded to one string before it is parsed, and V8's longest has just under 2^29 characters. */
 export const bodySize = quantity('a size of 511mb at most', BYTES, 511 * BYTES.mb);
 export const totalSize = quantity('a size of 1024mb at most', BYTES, 1024 * BYTES.mb);
+const TIMES = { ms: 1, s: 1_000, m: 60_000 };
+
 /** A few of them together are no longer than a timer of Node.js can wait: 2^31 - 1 ms, which is 24 days. */
-export const time = quantity('a time of 1 day at most', { ms: 1, s: 1_000, m: 60_000 }, 24 * 60 * 60_000);
+export const time = quantity('a time of 1 day at most', TIMES, 24 * 60 * TIMES.m);
+export const idleTime = quantity('a time of 1 hour at most', TIMES, 60 * TIMES.m);
 export const durationOrZero: Rule<number> = {
   ...time,
   mustBe: `0 or ${time.mustBe}`,
@@ -65,6 +68,11 @@ export const httpUrl: Rule<string> = {
     const { protocol = '', username, password } = URL.parse(value) ?? {};
     return /^https?:$/.test(protocol) && username === '' && password === '' ? value : undefined;
   },
+};
+/** May have a user and a password. */
+export const proxyUrl: Rule<string> = {
+  mustBe: 'the http:// or https:// URL of a proxy',
+  parse: (value) => (/^https?:$/.test(URL.parse(value)?.protocol ?? '') ? value : undefined),
 };
 /** Whoever can tamper with keys or plants in transit can forge them, so plain HTTP is for this machine only. */
 export const httpsOrLoopbackUrl: Rule<string> = {

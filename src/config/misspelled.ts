@@ -10,8 +10,8 @@ const MAX_EDITS = 2;
 /** Ours, with those that only the import reads (commands/service-address.ts). */
 const OURS = [...NAMES, 'PLANT_STORE_URL', 'PLANT_STORE_TOKEN'];
 
-/** The same, and those of other programs, here libpq, that are near one of ours by chance. */
-const KNOWN = [...OURS, 'PGCONNECT_TIMEOUT'];
+/** The same, and those of other programs (libpq, curl) that are near one of ours. */
+const KNOWN = [...OURS, 'PGCONNECT_TIMEOUT', 'HTTP_PROXY', 'http_proxy'];
 
 /** A variable of earlier versions. */
 const REMOVED = 'PROCESSES';
@@ -38,7 +38,9 @@ export function misspelled(environment: Readonly<Record<string, string | undefin
     const line = `${name} is not a variable of Plant Store`;
     if (DECISIVE.test(meant))
       problems.push(`${line}: did you mean ${meant}? If another program needs it, unset it here`);
-    else warnings.push(`${line} and has no effect: did you mean ${meant}?`);
+    // Containers often have the variables of proxies in both cases.
+    else if (environment[name] !== environment[meant])
+      warnings.push(`${line} and has no effect: did you mean ${meant}?`);
   }
   return { problems, warnings };
 }

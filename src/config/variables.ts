@@ -74,6 +74,11 @@ export const VARIABLES = {
     file: variable('WEBHOOKS_FILE', listFile(webhookLines), []),
     allowHttp: variable('WEBHOOK_ALLOW_HTTP', rules.flag('true', 'false'), false),
   },
+  /** Through which https:// URLs are requested, of webhooks and of keys; the names are EnvHttpProxyAgent's. */
+  proxy: {
+    httpsProxy: variable('HTTPS_PROXY', rules.proxyUrl, ''),
+    noProxy: variable('NO_PROXY', rules.text, ''),
+  },
   bodyLimit: variable('BODY_LIMIT', rules.bodySize, 1024 ** 2),
   /** Plants in a statement, at most. */
   batchRows: variable('BATCH_ROWS', rules.integer('a number of rows', 1, 1_000), 256),
@@ -87,6 +92,8 @@ export const VARIABLES = {
   maxFollowers: variable('MAX_FOLLOWERS', rules.integer('a number of requests', 1, 1_000_000), 5_000),
   /** Connections to the API that may be open at once. */
   maxConnections: variable('MAX_CONNECTIONS', rules.integer('a number of connections', 1, 1_000_000), 10_000),
+  /** How long a connection to the API may be idle. */
+  keepAliveTimeout: variable('KEEP_ALIVE_TIMEOUT', rules.idleTime, 75_000),
   logLevel: variable('LOG_LEVEL', rules.oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
   /** How long a stopping service still accepts connections; the remaining time is for requests in flight. */
   shutdownDelay: optional('SHUTDOWN_DELAY', rules.durationOrZero),

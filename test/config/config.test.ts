@@ -27,6 +27,7 @@ const defaults = {
   readTokens: expect.any(Function),
   jwt: undefined,
   webhooks: [],
+  proxy: { httpsProxy: '', noProxy: '' },
   warnings: [],
   bodyLimit: 1024 ** 2,
   batchRows: 256,
@@ -35,6 +36,7 @@ const defaults = {
   maxStreams: 4,
   maxFollowers: 5_000,
   maxConnections: 10_000,
+  keepAliveTimeout: 75_000,
   logLevel: 'info',
   shutdownDelay: 5_000,
   shutdownTimeout: 10_000,
@@ -63,6 +65,11 @@ test.each<[Record<string, string>, Partial<Record<keyof typeof defaults, unknown
   [{ MAX_STREAMS: '7' }, { maxStreams: 7 }],
   [{ MAX_FOLLOWERS: '70' }, { maxFollowers: 70 }],
   [{ MAX_CONNECTIONS: '30' }, { maxConnections: 30 }],
+  [{ KEEP_ALIVE_TIMEOUT: '60m' }, { keepAliveTimeout: 3_600_000 }],
+  [
+    { HTTPS_PROXY: 'http://user:p%40ss@proxy:3128', NO_PROXY: '.internal, 10.0.0.1' },
+    { proxy: { httpsProxy: 'http://user:p%40ss@proxy:3128', noProxy: '.internal, 10.0.0.1' } },
+  ],
   [{ STORE_TIMEOUT: '3s' }, { storeTimeout: 3_000 }],
   [{ LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
   [{ SHUTDOWN_TIMEOUT: '2m' }, { shutdownTimeout: 120_000 }],
@@ -97,6 +104,8 @@ test.each<[names: string, rule: string, ...values: string[]]>([
   ['CONNECT_TIMEOUT STATEMENT_TIMEOUT IDLE_TIMEOUT STORE_TIMEOUT', 'a time of 1 day at most', '0s', 'forever'],
   // The last one is longer than a timer can wait.
   ['SHUTDOWN_TIMEOUT', 'a time of 1 day at most', '0s', '10', '1h', '1e3ms', 's', '35792m'],
+  ['KEEP_ALIVE_TIMEOUT', 'a time of 1 hour at most', '0s', '61m', '75'],
+  ['HTTPS_PROXY', 'URL of a proxy', 'proxy.example:3128', 'socks5://user:secret@proxy.example', '//proxy.example'],
   ['SHUTDOWN_DELAY', '0 or a time of 1 day at most', '-1'],
   ['JWT_READ_SCOPE JWT_WRITE_SCOPE', 'one scope', 'a b', ' a', 'a,b', 'pl\u00E4nts', 'a"b', 'a\\b', 'a\n'],
   ['JWT_ISSUER', 'not a list', 'a,b', 'a b', '["a"],', 'a\n'],
@@ -119,7 +128,8 @@ test.each<[names: string, rule: string, ...values: string[]]>([
     const [line, ...others] = mistakes({ ACCESS_TOKENS: TOKEN, ...JWT, [name]: value });
     expect([line, ...others]).toEqual([expect.stringMatching(new RegExp(`^${name} must be .*${RegExp.escape(rule)}`))]);
     // The others could be a token, or have one in them.
-    if (/URL|TOKENS|JWT_(?!ALLOW)/.test(name)) expect(line).not.toMatch(/token-for|in-quotes|fifteen|example|secret/);
+    if (/URL|TOKENS|PROXY|JWT_(?!ALLOW)/.test(name))
+      expect(line).not.toMatch(/token-for|in-quotes|fifteen|example|secret/);
     else expect(line).toContain(`, not ${JSON.stringify(value)}`);
   }
 });
@@ -195,12 +205,19 @@ describe('a variable that is nearly one of ours', () => {
     ['SHUTDOWN_TIMEOUT', 'SHUTDOWN_TIMEOUTS', 'SHUTDOWN_TIMOUT'],
     ['PORT', 'Port', 'PROT'],
     ['PAGES', 'PAGE'],
+    ['HTTPS_PROXY', 'https_proxy'],
   ])('is a warning otherwise, since it may be for another program: %s', (ours, ...names) => {
     for (const name of names) {
       const line = expect.stringMatching(`^${name} .* has no effect: did you mean ${ours}\\?$`);
       expect(readConfig({ [name]: 'x' }).warnings).toEqual([line]);
       expect(() => readDatabaseConfig({ [name]: 'x' })).not.toThrow();
     }
+  });
+
+  test('is no warning if the other one has the same value', () => {
+    const both = { no_proxy: 'a.example', NO_PROXY: 'a.example' };
+    expect(readConfig(both).warnings).toEqual([]);
+    expect(readConfig({ ...both, NO_PROXY: 'b.example' }).warnings).toHaveLength(1);
   });
 
   test('is none of those that other programs set', () => {

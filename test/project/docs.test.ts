@@ -181,7 +181,7 @@ test('docs/security.md has the limits that hold', () => {
     'time for the headers': seconds(serverLimits.headersTimeout),
     'time for a request': seconds(serverLimits.requestTimeout),
     'a response that the client does not read': `${serverLimits.responseTimeout / 1_000} to ${seconds(2 * serverLimits.responseTimeout)}`,
-    'an idle connection': seconds(serverLimits.keepAliveTimeout),
+    'an idle connection': `KEEP_ALIVE_TIMEOUT, ${seconds(serverLimits.keepAliveTimeout)}`,
     connections: `MAX_CONNECTIONS, ${serverLimits.maxConnections.toLocaleString('en')}`,
   });
 });

@@ -26,7 +26,7 @@ export const serverLimits = {
    * once the client has read a good part of the socket's buffers: a very slow reader is cut off, a faster one never is.
    */
   responseTimeout: 30_000,
-  /** Longer than the 60 s of common proxies, which would otherwise send a request on a connection just closed. */
+  /** Longer than the 60 s of common proxies: one that keeps it longer may send a request on a connection just closed. */
   keepAliveTimeout: 75_000,
   maxConnections: 10_000,
 };

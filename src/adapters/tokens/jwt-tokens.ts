@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Access, Permission, Permissions, TokenVerifier } from '../../application/permissions.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { isFor, scopesIn, senderOf } from './claims.ts';
-import { keySetFetcher } from './key-set.ts';
+import { keySetFetcher, type ProxyOptions } from './key-set.ts';
 import { providerKeys } from './provider-keys.ts';
 
 export interface JwtOptions {
@@ -49,16 +49,17 @@ const CLOCK_TOLERANCE = 30;
  *
  * @param timeout milliseconds that the provider may take to give its keys
  * @param memory how many tokens are remembered
+ * @param proxy through which keys are fetched by https, if it is given
  * @returns a verifier that rejects with PlantStoreError `token_unverifiable` if it cannot know
  */
 export function jwtTokens(
   { jwksUrl, allowHttp, issuer, audiences, scopeClaims, readScope, writeScope }: JwtOptions,
   log: Logger,
-  { timeout = 3_000, memory = 10_000 } = {},
+  { timeout = 3_000, memory = 10_000, proxy = {} }: { timeout?: number; memory?: number; proxy?: ProxyOptions } = {},
 ): TokenVerifier {
   /** By digest; the oldest first. */
   let remembered = new Map<string, Verified>();
-  const keys = providerKeys(keySetFetcher(jwksUrl, allowHttp, timeout), log, () => {
+  const keys = providerKeys(keySetFetcher(jwksUrl, allowHttp, timeout, proxy), log, () => {
     // A new map: verifications still running with the old keys write into the old one.
     remembered = new Map();
   });

@@ -1,6 +1,9 @@
 import { BlockList, isIPv6 } from 'node:net';
 import type { JSONWebKeySet } from 'jose';
-import { Agent, buildConnector, request } from 'undici';
+import { buildConnector, EnvHttpProxyAgent, request } from 'undici';
+
+/** Without one, requests go directly. */
+export type ProxyOptions = Pick<EnvHttpProxyAgent.Options, 'httpsProxy' | 'noProxy'>;
 
 /** This machine. */
 const OWN = new BlockList();
@@ -25,8 +28,15 @@ PRIVATE.addSubnet('fc00::', 7, 'ipv6');
  *
  * @param timeout milliseconds for both
  */
-export function keySetFetcher(url: string, allowHttp: boolean, timeout: number): () => Promise<JSONWebKeySet> {
-  const dispatcher = new Agent({ connect: privateConnector(allowHttp, timeout) });
+export function keySetFetcher(
+  url: string,
+  allowHttp: boolean,
+  timeout: number,
+  { httpsProxy = '', noProxy = '' }: ProxyOptions,
+): () => Promise<JSONWebKeySet> {
+  // Plain HTTP never goes through the proxy, which could connect to any address.
+  const proxy = { httpProxy: '', httpsProxy, noProxy };
+  const dispatcher = new EnvHttpProxyAgent({ ...proxy, connect: privateConnector(allowHttp, timeout) });
 
   async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
     const headers = { accept: 'application/json, application/jwk-set+json' };

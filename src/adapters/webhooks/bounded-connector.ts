@@ -1,15 +1,13 @@
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
 
 /** Bytes that a socket hands to the parser of HTTP without a request in between, and once more what is read at a time. */
 const MAX_READ = 64 * 1024;
 
 /**
- * Connects as undici does, and destroys a socket that is sent too much: undici's parser limits neither the framing of
- * chunks nor informational responses.
+ * Connects as the other connector does, and destroys a socket that is sent too much: undici's parser limits neither the
+ * framing of chunks nor informational responses.
  */
-export function boundedConnector(timeout: number): buildConnector.connector {
-  // HTTP/2 would share one connection, whose limits the receiver sets.
-  const connect = buildConnector({ timeout, allowH2: false });
+export function boundedConnector(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...result) => {
       const [, socket] = result;

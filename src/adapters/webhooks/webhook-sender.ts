@@ -1,5 +1,5 @@
 import { createHmac, hash } from 'node:crypto';
-import { type Dispatcher, Pool } from 'undici';
+import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import type { Failure, Message, Send } from '../../application/webhooks/ports.ts';
 import { plantJson } from '../../wire/plant-json.ts';
 import { boundedConnector } from './bounded-connector.ts';
@@ -18,6 +18,8 @@ interface SenderOptions {
   readonly connections: number;
   /** Firewalls refuse requests that name no software. */
   readonly userAgent: string;
+  /** Through which https:// URLs are requested. */
+  readonly proxy?: Pick<EnvHttpProxyAgent.Options, 'httpsProxy' | 'noProxy'>;
   /** Milliseconds that a request may take, from the connection to the headers of the response. */
   readonly timeout?: number;
 }
@@ -36,9 +38,15 @@ const MAX_HEADERS = 16 * 1024;
  */
 export function webhookSender(
   endpoints: readonly WebhookEndpoint[],
-  { connections, userAgent, timeout = 15_000 }: SenderOptions,
+  { connections, userAgent, proxy = {}, timeout = 15_000 }: SenderOptions,
 ) {
-  const targets = new Map(endpoints.map((endpoint) => [endpoint.name, targetOf(endpoint, connections, timeout)]));
+  const targetOf = ({ name, url, secrets }: WebhookEndpoint) => {
+    const { origin, pathname, search } = new URL(url);
+    const keys = secrets.map((secret) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64'));
+    const dispatcher = dispatcherTo(connections, timeout, proxy);
+    return [name, { dispatcher, origin, path: pathname + search, secrets: keys }] as const;
+  };
+  const targets = new Map(endpoints.map(targetOf));
 
   const send: Send = async (endpoint, message) => {
     const target = targets.get(endpoint);
@@ -47,11 +55,11 @@ export function webhookSender(
     const abort = () => overdue.abort(new Error(`no response within ${timeout / 1_000} s`));
     let timer = setTimeout(abort, timeout);
     try {
-      const { origin, path, secrets } = target;
+      const { dispatcher, origin, path, secrets } = target;
       const body = plantJson(message.plant);
       const headers = { 'user-agent': userAgent, ...signedHeaders(message, body, secrets) };
       const { signal } = overdue;
-      const response = await origin.request({ method: 'POST', path, headers, body, signal });
+      const response = await dispatcher.request({ method: 'POST', origin, path, headers, body, signal });
       clearTimeout(timer);
       timer = setTimeout(abort, DUMP.time);
       // What it says is of no interest, and neither is whether that comes to its end.
@@ -65,16 +73,31 @@ export function webhookSender(
   };
 
   const close = async () => {
-    await Promise.all([...targets.values()].map(({ origin }) => origin.destroy()));
+    await Promise.all([...targets.values()].map(({ dispatcher }) => dispatcher.destroy()));
   };
   return { send, close };
 }
 
-function targetOf({ url, secrets }: WebhookEndpoint, connections: number, timeout: number) {
-  const { origin, pathname, search } = new URL(url);
-  const options = { connections, maxHeaderSize: MAX_HEADERS, connect: boundedConnector(timeout) };
-  const keys = secrets.map((secret) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64'));
-  return { origin: new Pool(origin, options), path: pathname + search, secrets: keys };
+/** What connects to one endpoint. A proxy is asked for a tunnel, so it never sees more than the host and the port. */
+function dispatcherTo(
+  connections: number,
+  timeout: number,
+  { httpsProxy = '', noProxy = '' }: SenderOptions['proxy'] & object,
+) {
+  // HTTP/2 would share one connection, whose limits the receiver sets.
+  const tls = { timeout, allowH2: false };
+  return new EnvHttpProxyAgent({
+    ...{ httpProxy: '', httpsProxy, noProxy },
+    connect: buildConnector(tls),
+    requestTls: tls,
+    proxyTls: tls,
+    factory(origin, options) {
+      const { connect } = options as { readonly connect: buildConnector.connector };
+      return new Pool(origin, { connections, maxHeaderSize: MAX_HEADERS, connect: boundedConnector(connect) });
+    },
+    // Otherwise a proxy that does not respond would hold connections for minutes.
+    clientFactory: (proxy, options) => new Pool(proxy, { ...options, headersTimeout: timeout }),
+  });
 }
 
 /** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */

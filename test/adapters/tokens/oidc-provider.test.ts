@@ -1,21 +1,24 @@
 import { createServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { expect, jest, test } from '@jest/globals';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type AsymmetricSigningAlgorithm, type JWK } from 'oidc-provider';
 import { pino } from 'pino';
 import { jwtTokens } from '../../../src/adapters/tokens/jwt-tokens.ts';
+import { trustedCertificate } from '../../support/servers/certificate.ts';
+import { startForwardProxy } from '../../support/servers/forward-proxy.ts';
 import { listening } from '../../support/servers/local-server.ts';
 
 const RESOURCE = 'https://plants.example/api';
 const CLIENT = { client_id: 'shop', client_secret: 'secret-of-the-shop' };
 
 /** Starts a certified provider, until the end of the test. */
-async function startProvider(alg: AsymmetricSigningAlgorithm) {
+async function startProvider(alg: AsymmetricSigningAlgorithm, isSecure = false) {
   // It says that its store is for development.
   jest.spyOn(console, 'warn').mockImplementation(() => {});
   const { privateKey } = await generateKeyPair(alg, { extractable: true });
-  const server = createServer();
-  const issuer = `http://127.0.0.1:${await listening(server)}`;
+  const server = isSecure ? createHttpsServer(trustedCertificate()) : createServer();
+  const issuer = `${isSecure ? 'https' : 'http'}://localhost:${await listening(server)}`;
   const jwt = { sign: { alg } };
   const provider = new Provider(issuer, {
     clients: [{ ...CLIENT, grant_types: ['client_credentials'], redirect_uris: [], response_types: [] }],
@@ -48,24 +51,30 @@ async function startProvider(alg: AsymmetricSigningAlgorithm) {
   };
 }
 
-test.each<[AsymmetricSigningAlgorithm, string]>([
-  ['RS256', '/jwks'],
-  ['PS256', '/.well-known/openid-configuration'],
-  ['ES256', '/.well-known/openid-configuration'],
-  ['EdDSA', '/.well-known/oauth-authorization-server'],
-])('accepts the tokens of a real provider, signed with %s, by the keys at %s', async (alg, path) => {
-  const { issuer, token } = await startProvider(alg);
-  const verify = jwtTokens(
-    {
-      ...{ jwksUrl: `${issuer}${path}`, allowHttp: false, issuer, audiences: ['plants'], scopeClaims: ['scope'] },
-      ...{ readScope: 'plants:read', writeScope: 'plants:write' },
-    },
-    pino({ level: 'silent' }),
-  );
-  const read = { permissions: new Set(['read']), who: 'shop', clientId: 'shop' };
-  expect(await verify(await token('plants:read'))).toEqual(read);
-  expect(await verify(await token('plants:read plants:write'))).toEqual({
-    ...read,
-    permissions: new Set(['read', 'create', 'change']),
-  });
-});
+test.each<[AsymmetricSigningAlgorithm, string, boolean]>([
+  ['RS256', '/jwks', false],
+  ['PS256', '/.well-known/openid-configuration', false],
+  ['ES256', '/.well-known/openid-configuration', true],
+  ['EdDSA', '/.well-known/oauth-authorization-server', true],
+])(
+  'accepts the tokens of a real provider, signed with %s, by the keys at %s; by https: %s',
+  async (alg, path, isSecure) => {
+    const proxy = await startForwardProxy();
+    const { issuer, token } = await startProvider(alg, isSecure);
+    const verify = jwtTokens(
+      {
+        ...{ jwksUrl: `${issuer}${path}`, allowHttp: false, issuer, audiences: ['plants'], scopeClaims: ['scope'] },
+        ...{ readScope: 'plants:read', writeScope: 'plants:write' },
+      },
+      pino({ level: 'silent' }),
+      { proxy: { httpsProxy: proxy.url } },
+    );
+    const read = { permissions: new Set(['read']), who: 'shop', clientId: 'shop' };
+    expect(await verify(await token('plants:read'))).toEqual(read);
+    expect(await verify(await token('plants:read plants:write'))).toEqual({
+      ...read,
+      permissions: new Set(['read', 'create', 'change']),
+    });
+    expect(new Set(proxy.asked)).toEqual(new Set(isSecure ? [new URL(issuer).host] : []));
+  },
+);

@@ -1,14 +1,17 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { webhookSender } from '../../../src/adapters/webhooks/webhook-sender.ts';
 import type { Failure, Message } from '../../../src/application/webhooks/ports.ts';
 import { drip } from '../../../tooling/webhook-troubles.ts';
+import { eventually } from '../../support/eventually.ts';
 import { atEnd } from '../../support/lifetimes.ts';
-import { selfSignedCertificate } from '../../support/servers/certificate.ts';
+import { trustedCertificate } from '../../support/servers/certificate.ts';
+import { startForwardProxy } from '../../support/servers/forward-proxy.ts';
 import { closed, listening } from '../../support/servers/local-server.ts';
 
 const secret = (letter: string) => `whsec_${Buffer.alloc(32, letter).toString('base64')}`;
@@ -34,10 +37,11 @@ async function tcpReceiver(handle: (socket: Socket) => void): Promise<string> {
   return `http://127.0.0.1:${await listening(server)}`;
 }
 
-function sender(url: string, { connections = 4, secrets = [secret('a')], timeout = TIMEOUT } = {}) {
+function sender(url: string, { connections = 4, secrets = [secret('a')], timeout = TIMEOUT, proxy = {} } = {}) {
   const { send, close } = webhookSender([{ name: 'endpoint', url, secrets }], {
     connections,
     timeout,
+    proxy,
     userAgent: 'plants/1',
   });
   atEnd(close);
@@ -221,19 +225,21 @@ describe('a receiver that floods the service', () => {
     expect(await taken.promise).toBeLessThan(MOST_TAKEN);
   });
 
-  test('behind TLS is cut off, too', async () => {
-    const { certificate, key } = selfSignedCertificate('localhost');
-    const authorities = getCACertificates();
-    setDefaultCACertificates([...authorities, certificate]);
-    atEnd(() => setDefaultCACertificates(authorities));
-    const taken = Promise.withResolvers<number>();
-    const server = createTlsServer({ cert: certificate, key }, (socket) => {
-      socket.on('error', () => {}).once('data', () => taken.resolve(flooded(socket, `${CHUNKED}1;x=`, 'x')));
-    });
-    const url = `https://localhost:${await listening(server)}`;
-    expect(await sender(url, { timeout: 60_000 }).send()).toBeUndefined();
-    expect(await taken.promise).toBeLessThan(MOST_TAKEN);
-  });
+  test.each(['', 'localhost'])(
+    'behind TLS is cut off, too, and behind a proxy unless NO_PROXY is %j',
+    async (noProxy) => {
+      const proxy = await startForwardProxy();
+      const taken = Promise.withResolvers<number>();
+      const server = createTlsServer(trustedCertificate(), (socket) => {
+        socket.on('error', () => {}).once('data', () => taken.resolve(flooded(socket, `${CHUNKED}1;x=`, 'x')));
+      });
+      const url = `https://localhost:${await listening(server)}`;
+      const proxied = { httpsProxy: proxy.url, noProxy };
+      expect(await sender(url, { timeout: 60_000, proxy: proxied }).send()).toBeUndefined();
+      expect(await taken.promise).toBeLessThan(MOST_TAKEN);
+      expect(proxy.asked).toHaveLength(noProxy === '' ? 1 : 0);
+    },
+  );
 
   test('has a second after a 2xx', async () => {
     const url = await tcpReceiver((socket) =>
@@ -253,6 +259,47 @@ describe('a receiver that floods the service', () => {
     const { send } = sender(url, { connections: 1, timeout: 60_000 });
     for (let n = 0; n < 10; n++) expect(await send()).toBeUndefined();
     expect(sockets.size).toBe(1);
+  });
+});
+
+describe('a proxy', () => {
+  async function proxied(path = '/') {
+    const proxy = await startForwardProxy();
+    const server = createHttpsServer(trustedCertificate(), (_, response) => response.end());
+    const host = `localhost:${await listening(server)}`;
+    return { proxy, host, ...sender(`https://${host}${path}`, { proxy: { httpsProxy: proxy.url } }) };
+  }
+
+  test('sees the host and the port of a receiver, and nothing else', async () => {
+    const { proxy, host, send } = await proxied('/secret-path');
+    for (let n = 0; n < 3; n++) expect(await send()).toBeUndefined();
+    expect(new Set(proxy.asked)).toEqual(new Set([host]));
+    expect(proxy.credentials).toEqual(new Set([`Basic ${Buffer.from('user:p@ss').toString('base64')}`]));
+    expect(proxy.seen().length).toBeGreaterThan(1_000);
+    expect(proxy.seen()).not.toMatch(/secret-path|webhook-|Pinus|proxy-/i);
+  });
+
+  test('that does not respond fails a message within its time, and is asked again', async () => {
+    const { proxy, send } = await proxied();
+    proxy.respond(false);
+    for (let n = 0; n < 6; n++) expect(await send()).toEqual({ reason: expect.any(String) });
+    proxy.respond(true);
+    await eventually(async () => (await send()) === undefined);
+  });
+
+  test('that refuses, or is not there, is the reason', async () => {
+    const proxy = await startForwardProxy();
+    const refused = sender('https://127.0.0.1:1/', { proxy: { httpsProxy: proxy.url } });
+    expect(await refused.send()).toEqual({ reason: expect.stringMatching(/^Proxy response \(502\)/) });
+    const missing = sender('https://127.0.0.1:1/', { proxy: { httpsProxy: 'http://user:secret@127.0.0.1:9' } });
+    expect(await missing.send()).toEqual({ reason: 'connect ECONNREFUSED 127.0.0.1:9' });
+  });
+
+  test('is not asked for plain HTTP', async () => {
+    const { proxy } = await proxied();
+    const url = await receiver((_, response) => response.end());
+    expect(await sender(url, { proxy: { httpsProxy: proxy.url } }).send()).toBeUndefined();
+    expect(proxy.asked).toEqual([]);
   });
 });
 

@@ -1,4 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { atEnd } from '../lifetimes.ts';
 
 /**
  * Makes a certificate for a host name that is its own authority, and its private key, both as PEM. Node.js cannot, and
@@ -24,6 +26,19 @@ export function selfSignedCertificate(host: string): { certificate: string; key:
     certificate: `-----BEGIN CERTIFICATE-----\n${base64.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   };
+}
+
+/** Makes one for localhost that this process trusts until the end of the test, as options of a server. */
+export function trustedCertificate(): { cert: string; key: string } {
+  const { certificate: cert, key } = selfSignedCertificate('localhost');
+  trustUntilTheEnd(cert);
+  return { cert, key };
+}
+
+export function trustUntilTheEnd(authority: string): void {
+  const authorities = getCACertificates();
+  setDefaultCACertificates([...authorities, authority]);
+  atEnd(() => setDefaultCACertificates(authorities));
 }
 
 const VERSION_3 = 2;

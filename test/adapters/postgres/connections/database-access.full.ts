@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { getCACertificates, setDefaultCACertificates, TLSSocket } from 'node:tls';
+import { TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { migrationStatus } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import { execute } from '../../../../tooling/execute.ts';
@@ -9,9 +9,8 @@ import type { PostgresServer } from '../../../../tooling/postgres-server.ts';
 import { apiClient } from '../../../support/api-client.ts';
 import { post, TOKEN } from '../../../support/api-server.ts';
 import { sqlStatements } from '../../../support/documents/markdown.ts';
-import { atEnd } from '../../../support/lifetimes.ts';
 import { runMigrate } from '../../../support/migrations.ts';
-import { selfSignedCertificate } from '../../../support/servers/certificate.ts';
+import { selfSignedCertificate, trustUntilTheEnd } from '../../../support/servers/certificate.ts';
 import { listening } from '../../../support/servers/local-server.ts';
 import { ownPostgres } from '../../../support/servers/own-postgres.ts';
 import {
@@ -197,9 +196,7 @@ describe('TLS to Postgres', () => {
 
   test('trusts the authorities of the system with sslrootcert=system', async () => {
     await expect(reached('sslrootcert=system')).rejects.toMatchObject(otherAuthority);
-    const authorities = getCACertificates();
-    setDefaultCACertificates([...authorities, certificate.cert]);
-    atEnd(() => setDefaultCACertificates(authorities));
+    trustUntilTheEnd(certificate.cert);
     expect(await reached('sslrootcert=system')).toBe(true);
   });
 
