@@ -38,13 +38,13 @@ export type ListPlants = (query: ListQuery) => Promise<PlantList>;
 const PAGE = 1_000;
 
 /** Characters after which a page ends. Its last batch may be as long as a batch is: some mebibytes in all. */
-const PAGE_TEXT = 1024 ** 2;
+export const PAGE_TEXT = 1024 ** 2;
 
 /** Milliseconds after which a page ends, though it has fewer plants: a search or many deleted plants take long. */
-const PAGE_TIME = 1_000;
+export const PAGE_TIME = 1_000;
 
 /** Plants in one batch. */
-const BATCH = 2_000;
+export const BATCH = 2_000;
 
 /** What the store does for lists. */
 type ScanPlants = Pick<PlantStore, 'scan'>;

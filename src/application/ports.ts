@@ -104,6 +104,19 @@ export interface PlantBatch {
   readonly isLast: boolean;
 }
 
+export interface Tags {
+  readonly tags: readonly { readonly tag: string; readonly count: number; readonly isExact: boolean }[];
+  readonly next: string | undefined;
+}
+
+export interface ReadTags {
+  /**
+   * Reads the tags after a place in an index, as many as one short statement can, looking at 1,000 plants of each. MUST also
+   * reject with PlantStoreError `invalid_plant` if the place is not its own, `tags_unavailable` if there is no such index.
+   */
+  readTags(after: string | undefined, count: number): Promise<Tags>;
+}
+
 /** A place in the feed of changes: just after the row that this transaction wrote, with this id. */
 export interface Position {
   readonly changed: bigint;

@@ -1,13 +1,15 @@
 import { changePlant } from './change-plant.ts';
+import { countPlants } from './count-plants.ts';
 import { createPlant } from './create-plant.ts';
 import { deletePlant } from './delete-plant.ts';
 import { findPlant } from './find-plant.ts';
 import { importPlants } from './import-plants.ts';
 import { listPlants } from './list-plants.ts';
-import type { AddPlant, ChangeFeed, LoadPlant, PlantStore, UpdatePlant } from './ports.ts';
+import { listTags } from './list-tags.ts';
+import type { AddPlant, ChangeFeed, LoadPlant, PlantStore, ReadTags, UpdatePlant } from './ports.ts';
 
 /** Everything the use cases need from driven adapters. */
-export type Ports = AddPlant & LoadPlant & UpdatePlant & Pick<PlantStore, 'write' | 'scan'> & ChangeFeed;
+export type Ports = AddPlant & LoadPlant & UpdatePlant & Pick<PlantStore, 'write' | 'scan'> & ReadTags & ChangeFeed;
 
 /** Everything the application does, for the driving adapters. */
 export function useCases(plants: Ports) {
@@ -18,6 +20,8 @@ export function useCases(plants: Ports) {
     deletePlant: deletePlant(plants),
     importPlants: importPlants(plants),
     listPlants: listPlants(plants),
+    countPlants: countPlants(plants),
+    listTags: listTags(plants),
     readChanges: plants.readChanges,
   };
 }

@@ -8,6 +8,7 @@
  * - `plant_differs`: the plant is not as the client expects, and is unchanged.
  * - `cursor_expired`: changes after this position may be missing: a consumer has to start again.
  * - `changes_unavailable`: the order of this store's changes is not known.
+ * - `tags_unavailable`: this store has no order of its tags.
  * - `malformed_json`: a record is not in valid UTF-8, or not JSON where it must be.
  * - `store_unavailable`: the store cannot respond now; the outcome is unknown until the operation is tried again.
  * - `token_unverifiable`: whether a token is accepted cannot be determined now.
@@ -21,6 +22,7 @@ export type ErrorCode =
   | 'plant_differs'
   | 'cursor_expired'
   | 'changes_unavailable'
+  | 'tags_unavailable'
   | 'malformed_json'
   | 'store_unavailable'
   | 'token_unverifiable';

@@ -76,6 +76,33 @@ export const Changes = Type.Object(
 const Count = (description: string, example: number) =>
   Type.Integer({ format: 'int32', minimum: 0, description, examples: [example] });
 
+export const PlantCount = Type.Object(
+  {
+    count: Count('how many plants were found', 9999),
+    isExact: Type.Boolean({ description: 'whether there are no more', examples: [true] }),
+  },
+  { title: 'PlantCount', description: 'how many plants there are, if not very many' },
+);
+
+const TagCount = Type.Object(
+  {
+    tag: Type.String({ description: fieldRules.tag, examples: ['fern'] }),
+    count: Count('how many plants have it, if not more than 1000', 12),
+    isExact: Type.Boolean({ description: 'whether there are no more', examples: [true] }),
+  },
+  { title: 'TagCount', description: 'a tag, and how many plants have it' },
+);
+
+export const TagList = Type.Object(
+  {
+    tags: Type.Array(TagCount, { description: 'the tags, in an order of the database' }),
+    next: Type.Optional(
+      Type.String({ description: 'where they go on: send it as `after`; left out at the end', examples: ['ImZlcm4i'] }),
+    ),
+  },
+  { title: 'TagList', description: 'a part of the tags that plants have' },
+);
+
 const Refusal = Type.Object(
   {
     line: Count('the first line of the record in this body, from 1', 7),

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { rangeAfter } from '../../src/application/list-plants.ts';
-import type { Order, PlantRange } from '../../src/application/ports.ts';
+import type { Order, PlantRange, Tags } from '../../src/application/ports.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { contentOf } from '../support/plants/plant-lines.ts';
@@ -36,7 +36,7 @@ const anyText = fc
   // No text of Postgres has this character.
   .map((parts) => parts.join('').replaceAll('\0', ''));
 
-describe.each(implementations)('on %s', (_name, open) => {
+describe.each(implementations)('on %s', (name, open) => {
   const subject = forAllTests(open);
   const plants = forAllTests(async () => subject.instances[0]);
 
@@ -229,6 +229,43 @@ describe.each(implementations)('on %s', (_name, open) => {
         expect((await walk({ ...everything, tag }, count, store)).flat()).toEqual(tagged);
       }
     });
+  });
+
+  test('gives each tag once, with the number of its plants up to 1,000, in parts of any size', async () => {
+    const [store] = (await open()).instances;
+    if (name === 'Citus') {
+      await expect(store.readTags(undefined, 1)).rejects.toMatchObject({ code: 'tags_unavailable' });
+      return;
+    }
+    const counts: Record<string, number> = { '': 2, ...Object.fromEntries([...odd, ...long].map((tag) => [tag, 1])) };
+    Object.assign(counts, { frequent: 1_001, thousand: 1_000, gone: 0 });
+    for (let n = 0; n < 40; n++) counts[`small ${n}`] = 1 + (n % 3);
+    let id = 0n;
+    const all = Object.entries(counts).flatMap(([tag, count]) =>
+      Array.from({ length: count }, () => ({ id: id++, name: 'tagged', tag })),
+    );
+    await Promise.all(all.map((each) => store.add(each)));
+    await store.add({ id: id++, name: 'without a tag' });
+    await store.add({ id, name: 'deleted', tag: 'gone' });
+    await store.remove(id);
+    const expected = Object.entries(counts)
+      .filter(([, count]) => count > 0)
+      .map(([tag, count]) => ({ tag, count: Math.min(count, 1_000), isExact: count <= 1_000 }));
+    for (const count of [1, 7, 1_000]) {
+      const found: Tags['tags'][number][] = [];
+      for (let after: string | undefined; ; ) {
+        const { tags, next } = await store.readTags(after, count);
+        expect(tags.length).toBeLessThanOrEqual(count);
+        found.push(...tags);
+        if (next === undefined) break;
+        after = next;
+      }
+      const byTag = (a: { tag: string }, b: { tag: string }) => (a.tag < b.tag ? -1 : 1);
+      expect(found.sort(byTag)).toEqual(expected.sort(byTag));
+    }
+    for (const after of ['', '"', '01', '9223372036854775808', 'AA==']) {
+      await expect(store.readTags(after, 1)).rejects.toMatchObject({ code: 'invalid_plant' });
+    }
   });
 
   test('finds each of 300 plants at once, large ones among them, and none for an id that none has', async () => {

@@ -68,6 +68,20 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
       const plants = fitting(all.slice(0, count));
       return batchOf(plants, plants.length === all.length);
     },
+    async readTags(after, count) {
+      const place = after && Buffer.from(after, 'base64url').toString();
+      if (place !== undefined && !/^".*"$/s.test(place)) throw new PlantStoreError('invalid_plant', 'no such place');
+      const tags = [...stored.values()].flatMap((plant) => (plant === 'deleted' ? [] : (plant.tag ?? [])));
+      const byTag = Object.entries(Object.groupBy(tags, (tag) => `"${tag}"`)).sort(([a], [b]) => (a < b ? -1 : 1));
+      const rest = byTag.filter(([key]) => place === undefined || key > place);
+      const [last] = rest[count - 1] ?? [];
+      return {
+        tags: rest.slice(0, count).map(([key, all = []]) => {
+          return { tag: key.slice(1, -1), count: Math.min(all.length, 1_000), isExact: all.length <= 1_000 };
+        }),
+        next: last === undefined || rest.length === count ? undefined : Buffer.from(last).toString('base64url'),
+      };
+    },
     async readChanges({ after = '0', limit, wait, signal }) {
       if (after === 'now') return { changes: [], next: `${changes.length}`, atEnd: true };
       if (!/^(0|[1-9]\d*)$/.test(after)) throw new PlantStoreError('invalid_plant', 'after must be a number');

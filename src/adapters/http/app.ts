@@ -5,8 +5,9 @@ import type { TokenVerifier } from '../../application/permissions.ts';
 import type { UseCases } from '../../application/use-cases.ts';
 import { changeOperations } from './contract/change-operations.ts';
 import { importOperation } from './contract/import-operation.ts';
-import { listOperation } from './contract/list-operation.ts';
+import { listOperation, searchLimit } from './contract/list-operation.ts';
 import { openApiDocument } from './contract/openapi.ts';
+import { overviewOperations } from './contract/overview-operations.ts';
 import { plantOperations } from './contract/plant-operations.ts';
 import { JSON_TYPE } from './contract/responses.ts';
 import { docsRoutes } from './docs/docs-page.ts';
@@ -52,8 +53,11 @@ const LIST_WEIGHT = 16;
 export function api(options: ApiOptions) {
   const { cases, verifyToken, bodyLimit, limits, maxStreams, maxFollowers } = options;
   const { baseUrl, corsOrigins = [], pages, log, observer } = options;
+  const searches = searchLimit();
   const operations = [
-    listOperation(cases),
+    listOperation(cases, searches),
+    // Before that of `/plants/{id}`.
+    ...overviewOperations(cases, searches),
     ...plantOperations(cases),
     importOperation(cases),
     ...changeOperations(cases),

@@ -58,6 +58,7 @@ export const errorKinds = {
   headers_too_large: kind(43100, 'the headers must not exceed 16 KiB or 200 fields'),
   unexpected: kind(50000, 'unexpected error; its details are in the log under X-Request-Id'),
   changes_unavailable: kind(50100, 'there is no feed of changes: the table is distributed by Citus'),
+  tags_unavailable: kind(50100, 'tags cannot be listed: the table is distributed by Citus'),
   store_unavailable: kind(50300, `the store is unavailable; ${SAFE}`, RETRY_SOON),
   overloaded: kind(50300, `the service is overloaded; ${SAFE}`, RETRY_SOON),
   too_many_alike: kind(50300, `too many requests of this kind are in progress; ${SAFE}`, RETRY_SOON),

@@ -1,4 +1,4 @@
-import type { ChangeFeed, PlantStore } from '../../application/ports.ts';
+import type { ChangeFeed, PlantStore, ReadTags } from '../../application/ports.ts';
 import type { ReadEntries } from '../../application/webhooks/ports.ts';
 import { changeFeed } from '../feed/change-feed.ts';
 import { webhookEntries } from '../feed/webhook-entries.ts';
@@ -7,6 +7,7 @@ import { feedReader } from './changes/feed-reader.ts';
 import type { Database } from './database.ts';
 import { plantFinder } from './plants/find.ts';
 import { plantScanner } from './plants/scan.ts';
+import { tagReader } from './plants/tags.ts';
 import { plantWriter } from './plants/write.ts';
 import type { Run } from './run.ts';
 
@@ -18,7 +19,7 @@ interface StoreOptions {
   readonly onInsert?: (plants: number) => void;
 }
 
-export interface PostgresStore extends PlantStore, ChangeFeed, ReadEntries {
+export interface PostgresStore extends PlantStore, ReadTags, ChangeFeed, ReadEntries {
   /** Ends every wait for changes, and begins no more, for shutdown. */
   stopWaiting(): void;
   /** Seconds for which a transaction that is still open has held back the feed of changes. */
@@ -43,6 +44,7 @@ export function postgresStore(database: Database, { run, timeout, onInsert }: St
     }),
     find: plantFinder(database, run),
     scan: plantScanner(database, run, timeout),
+    readTags: tagReader(database, run),
     readChanges: feed.readChanges,
     ...webhookEntries({ part: (...range) => run('backgroundReads', () => part(...range)) }, feed.awaitEntries),
     stopWaiting: feed.stopWaiting,

@@ -1,4 +1,4 @@
-import type { ChangeFeed, PlantStore } from '../../application/ports.ts';
+import type { ChangeFeed, PlantStore, ReadTags } from '../../application/ports.ts';
 import type { ReadEntries } from '../../application/webhooks/ports.ts';
 import { changeFeed } from '../feed/change-feed.ts';
 import { webhookEntries } from '../feed/webhook-entries.ts';
@@ -6,13 +6,14 @@ import { feedReader } from './changes/feed-reader.ts';
 import type { DatabaseFile } from './file/database-file.ts';
 import { plantFinder } from './plants/find.ts';
 import { plantScanner } from './plants/scan.ts';
+import { tagReader } from './plants/tags.ts';
 import { plantWriter } from './plants/write.ts';
 
 /** Plants in a file of SQLite. @param onInsert called with the number of plants in each INSERT */
 export function sqliteStore(
   file: DatabaseFile,
   onInsert: (plants: number) => void = () => {},
-): PlantStore & ChangeFeed & ReadEntries & { stopWaiting(): void } {
+): PlantStore & ReadTags & ChangeFeed & ReadEntries & { stopWaiting(): void } {
   const reader = feedReader(file);
   const feed = changeFeed(reader);
   let inserted = 0;
@@ -30,6 +31,7 @@ export function sqliteStore(
     }),
     find: plantFinder(file),
     scan: plantScanner(file),
+    readTags: tagReader(file),
     readChanges: feed.readChanges,
     ...webhookEntries(reader, feed.awaitEntries),
     stopWaiting: feed.stopWaiting,

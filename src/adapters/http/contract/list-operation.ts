@@ -1,8 +1,7 @@
 import Type from 'typebox';
-import type { ListPlants } from '../../../application/list-plants.ts';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import { isStorableText, type NewPlant } from '../../../domain/plant.ts';
+import { isStorableText } from '../../../domain/plant.ts';
 import { separators } from '../../../wire/lists/csv-cells.ts';
 import { PlantList } from '../../../wire/schemas.ts';
 import { HttpError } from '../http-errors.ts';
@@ -15,7 +14,7 @@ const afterId: Parameter<bigint> = {
   ...idParameter,
   description: 'only plants with larger ids than this, or smaller ones with `order=desc`',
 };
-const tagFilter: Parameter<string> = {
+export const tagFilter: Parameter<string> = {
   description: 'only plants with exactly this tag, which may be empty',
   mustBe: 'a string without U+0000',
   schema: Type.String(),
@@ -28,7 +27,7 @@ const tagFilter: Parameter<string> = {
  */
 const MAX_TEXT_LENGTH = 100;
 
-const nameFilter: Parameter<string> = {
+export const nameFilter: Parameter<string> = {
   description:
     'only plants whose names contain this text, letters of either case alike: `rosa` is in `Primrosa` and in `Rosa ' +
     'canina`. There is no index, so a page that has been searched for a second ends early, perhaps empty, with a Link',
@@ -51,26 +50,23 @@ const NEEDS_CHUNKS =
 /** Searches at once: they take turns at the store. A stream that goes on when its client has read is always let in. */
 const MAX_SEARCHES = 4;
 
-type Plants = readonly NewPlant[];
-
-/** The operation that lists plants. */
-export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Operation {
+/** Counts searches: lists by name, counts and lists of tags. */
+export function searchLimit() {
   let searches = 0;
 
-  /** Counts a search while its first part is searched for. @throws HttpError `too_many_alike` if there are too many */
-  const search: ListPlants = async (query) => {
+  /** Counts a search while it goes on. @throws HttpError `too_many_alike` if there are too many */
+  async function search<T>(work: () => Promise<T>): Promise<T> {
     if (searches >= MAX_SEARCHES) throw new HttpError('too_many_alike');
     searches++;
     try {
-      const { others, ...list } = await listPlants(query);
-      return { ...list, others: others && counted(others) };
+      return await work();
     } finally {
       searches--;
     }
-  };
+  }
 
   /** Counts it while another part is searched for, and not while the client reads what was found. */
-  async function* counted(parts: AsyncIterable<Plants>): AsyncIterable<Plants> {
+  async function* counted<T>(parts: AsyncIterable<T>): AsyncIterable<T> {
     searches++;
     try {
       for await (const part of parts) {
@@ -86,6 +82,16 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Ope
     }
   }
 
+  return { search, counted };
+}
+
+export type SearchLimit = ReturnType<typeof searchLimit>;
+
+/** The operation that lists plants. */
+export function listOperation(
+  { listPlants }: Pick<UseCases, 'listPlants'>,
+  { search, counted }: SearchLimit,
+): Operation {
   return operation({
     operationId: 'listPlants',
     method: 'GET',
@@ -115,15 +121,15 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Ope
       if (separator !== undefined && type !== CSV_TYPE) {
         throw new PlantStoreError('invalid_plant', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
       }
-      const list = name === undefined ? listPlants : search;
-      const { first, others, next } = await list({ ...query, name, leaving: signal });
+      const list = () => listPlants({ ...query, name, leaving: signal });
+      const { first, others, next } = await (name === undefined ? list() : search(list));
       if (others !== undefined && type !== JSON_TYPE && httpVersion === '1.0') {
         throw new HttpError('not_acceptable', NEEDS_CHUNKS);
       }
       const same =
         parameter('order', order) + parameter('tag', tag) + parameter('name', name) + parameter('separator', separator);
       const nextUrl = next === undefined ? undefined : `?limit=${limit}&after=${next}${same}`;
-      return { first, others, nextUrl, separator: separator ?? ',' };
+      return { first, others: name && others ? counted(others) : others, nextUrl, separator: separator ?? ',' };
     },
   });
 }

@@ -46,6 +46,8 @@ test.each([
   ['/plants/1', TOKEN, 'HEAD, GET'],
   ['/plants/1', 'a-token-that-changes', 'HEAD, GET, PUT, DELETE'],
   ['/changes', 'a-token-that-changes', 'HEAD, GET'],
+  ['/plants/count', 'a-token-that-changes', 'HEAD, GET'],
+  ['/tags', 'a-token-that-changes', 'HEAD, GET'],
 ])('a read of %s says to %s that it may do %s there', async (path, token, allow) => {
   const headers = { Authorization: `Bearer ${token}` };
   const response = await read(path, headers);
@@ -96,6 +98,26 @@ describe('a plant', () => {
 test.each(['%FF', '%4'])('a path with %s, which is not UTF-8, means nothing else', async (id) => {
   const rule = 'the path must be percent-encoded UTF-8';
   expect(await refusal(read(`/plants/${id}`))).toEqual([400, 40022, rule]);
+});
+
+test.each([
+  ['/plants/count', '{"count":6,"isExact":true}'],
+  ['/plants/count?tag=&name=ZERO', '{"count":1,"isExact":true}'],
+  ['/tags?limit=1', '{"tags":[{"tag":"","count":1,"isExact":true}],"next":"IiI"}'],
+  [
+    '/tags?after=IiI',
+    '{"tags":[{"tag":"Zimmerpflanze\uFEFF","count":1,"isExact":true},{"tag":"tree","count":1,"isExact":true}]}',
+  ],
+])('%s gives %s', async (path, body) => {
+  const response = await read(path);
+  expect([response.status, Buffer.from(await response.arrayBuffer()).toString()]).toEqual([200, body]);
+});
+
+test.each([
+  ['/plants/count?after=1', '"after" is unknown: the query may have only tag, name'],
+  ['/tags?limit=1001', 'limit must be an integer from 1 to 1000 in decimal digits'],
+])('%s gets 400 / 40022', async (path, message) => {
+  expect(await refusal(read(path))).toEqual([400, 40022, message]);
 });
 
 describe('an ETag', () => {

@@ -183,6 +183,9 @@ describe('a statement for a range or several', () => {
       expect([first, next]).toEqual([tagged.slice(0, limit), limit < 700 ? tagged[limit - 1]?.id : undefined]);
     }
     expect(await list({ limit: 1, tag: 'tag 7' })).toMatchObject({ first: [], next: undefined });
+    const { tags } = await plants.readTags(undefined, 1);
+    expect(tags.map(({ tag }) => tag).sort()).toEqual(Array.from({ length: 7 }, (_, n) => `tag ${n}`));
+    for (const { count, isExact } of tags) expect([count > 140, isExact]).toEqual([true, false]);
   });
 
   test('returns about a mebibyte for all of them together', async () => {

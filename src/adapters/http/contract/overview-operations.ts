@@ -1,0 +1,66 @@
+import Type from 'typebox';
+import type { UseCases } from '../../../application/use-cases.ts';
+import { PlantCount, TagList } from '../../../wire/schemas.ts';
+import { nameFilter, type SearchLimit, tagFilter } from './list-operation.ts';
+import { noBody, type Operation, operation } from './operation.ts';
+import { decimal, type Parameter } from './parameters.ts';
+import { plantsGroup } from './plant-operations.ts';
+import { jsonResponse } from './responses.ts';
+
+const DEFAULT_LIMIT = 100;
+
+const limit = decimal(
+  { description: `how many tags to send; ${DEFAULT_LIMIT} if it is not given`, example: DEFAULT_LIMIT },
+  1,
+  1_000,
+);
+
+const after: Parameter<string> = {
+  description: 'the `next` of the last response; without it, the tags from the first on',
+  mustBe: 'the "next" of an earlier response',
+  schema: Type.String(),
+  parse: (text) => text,
+};
+
+/** The operations that say what there is, in bounds, without the plants themselves. */
+export function overviewOperations(
+  { countPlants, listTags }: Pick<UseCases, 'countPlants' | 'listTags'>,
+  { search }: SearchLimit,
+): Operation[] {
+  return [
+    operation({
+      operationId: 'countPlants',
+      method: 'GET',
+      path: '/plants/count',
+      permission: 'read',
+      group: plantsGroup,
+      summary: 'Count plants',
+      description: 'It stops at 10,000 plants, after 50,000 that were looked at, or after a second: see `isExact`.',
+      query: { tag: tagFilter, name: nameFilter },
+      body: noBody,
+      response: jsonResponse(PlantCount),
+      errors: [],
+      handle: ({ query: { tag, name }, signal }) =>
+        search(() => countPlants({ tag, name: name || undefined, leaving: signal })),
+    }),
+    operation({
+      operationId: 'listTags',
+      method: 'GET',
+      path: '/tags',
+      permission: 'read',
+      group: plantsGroup,
+      summary: 'List tags',
+      description:
+        'The tags that plants have, in an order of the database, each with the number of its plants up to 1,000. Go on ' +
+        'with `next` until there is none; a page ends early once it is large, or has taken a second.',
+      query: { limit, after },
+      body: noBody,
+      response: jsonResponse(TagList),
+      errors: ['tags_unavailable'],
+      async handle({ query: { limit = DEFAULT_LIMIT, after }, signal }) {
+        const { tags, next } = await search(() => listTags({ after, limit, leaving: signal }));
+        return { tags: [...tags], ...(next !== undefined && { next }) };
+      },
+    }),
+  ];
+}

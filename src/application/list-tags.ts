@@ -1,0 +1,36 @@
+import { PAGE_TEXT, PAGE_TIME } from './list-plants.ts';
+import type { ReadTags, Tags } from './ports.ts';
+
+interface TagsQuery {
+  /** The `next` of the part before. */
+  readonly after: string | undefined;
+  readonly limit: number;
+  /** Called for the signal that aborts when nobody wants the result any more. */
+  readonly leaving: () => AbortSignal;
+}
+
+/**
+ * Lists the tags that plants have, each once: `limit` of them, unless the page ends early since it is large, or has taken a
+ * second. It may have more than `limit` where the index has several in one place.
+ *
+ * @throws PlantStoreError as the port does
+ */
+export type ListTags = (query: TagsQuery) => Promise<Tags>;
+
+/** @param now the time in milliseconds */
+export function listTags({ readTags }: ReadTags, now = () => performance.now()): ListTags {
+  return async ({ after, limit, leaving }) => {
+    const signal = leaving();
+    const end = now() + PAGE_TIME;
+    const found: Tags['tags'][number][] = [];
+    let length = 0;
+    for (let from = after; ; ) {
+      const { tags, next } = await readTags(from, limit - found.length);
+      found.push(...tags);
+      for (const { tag } of tags) length += tag.length;
+      const isOver = found.length >= limit || length >= PAGE_TEXT || now() >= end || signal.aborted;
+      if (next === undefined || isOver) return { tags: found, next };
+      from = next;
+    }
+  };
+}
