@@ -392,6 +392,7 @@ test('offers only what the token permits, and no list takes the place of an edit
   await page.keyboard.press('Escape');
   permissions.delete('create');
   await page.reload();
+  await press(page, 'Show all');
   await row(page, 0).waitFor();
   expect(await page.getByRole('button', { name: 'Import' }).isVisible()).toBe(false);
   await dropList();

@@ -138,7 +138,7 @@ test('asks for a token above the editor when it is revoked, and saves with the n
   expect(stored.get(1n)).toEqual({ id: 1n, name: 'Ficus carica' });
 });
 
-test('proposes the id after the highest and the deleted ones behind it, and another if somebody else has taken it', async () => {
+test('proposes the id after the highest, and takes one after it if that belongs to another plant or to a deleted one', async () => {
   const { stored, page } = await openWith({ id: 1n, name: 'Ficus', tag: 'tree' }, { id: 7n, name: 'Pinus' });
   const proposes = (id: string) => showsForm(page, { Id: id });
   await row(page, 1).getByRole('button').click();
@@ -150,19 +150,39 @@ test('proposes the id after the highest and the deleted ones behind it, and anot
   for (const id of [9n, 10n, 11n]) stored.set(id, 'deleted');
   await fillIn(page, { Name: 'mine', Tag: 'tree' });
   await press(page, 'Save');
-  await says(page, 'Another plant has this id (40009: id 8 belongs to a different plant). Save again to use 12.');
-  await showsForm(page, { Id: '12', Name: 'mine', Tag: 'tree' });
-  await press(page, 'Save');
-  await row(page, 12).getByText('mine').waitFor();
-  expect(stored.get(12n)).toEqual({ id: 12n, name: 'mine', tag: 'tree' });
+  await row(page, 15).getByText('mine').waitFor();
+  expect(stored.get(15n)).toEqual({ id: 15n, name: 'mine', tag: 'tree' });
 
   // An id of the user's is not replaced.
   await press(page, 'Add plant');
-  await proposes('13');
+  await proposes('16');
   await fillIn(page, { Id: '9', Name: 'mine' });
   await press(page, 'Save');
   await says(page, '40010: id 9 belongs to a deleted plant');
   await proposes('9');
+});
+
+test('shows a plant that was added, though the table had others, and adds one after another', async () => {
+  const { page } = await openWith({ id: 1n, name: 'Ficus', tag: 'tree' }, { id: 2n, name: 'Salvia', tag: 'herb' });
+  await row(page, 1).getByRole('button').click();
+  await row(page, 2).waitFor({ state: 'detached' });
+  await press(page, 'Add plant');
+  await fillIn(page, { Name: 'Sphagnum', Tag: 'moss' });
+  await showsForm(page, { Id: '3' });
+  await press(page, 'Save');
+  await eventually(async () => (await row(page, 3).getAttribute('aria-selected')) === 'true');
+  await says(page, 'Added 3 Sphagnum');
+
+  await press(page, 'Add plant');
+  await fillIn(page, { Name: 'Mnium', Tag: 'moss' });
+  await showsForm(page, { Id: '4' });
+  await press(page, 'Add another');
+  await dialog(page).getByText('Added 4 Mnium').waitFor();
+  await showsForm(page, { Id: '5', Name: '', Tag: 'moss' });
+  await page.keyboard.type('Hypnum');
+  await page.keyboard.press('Enter');
+  await row(page, 5).getByText('moss').waitFor();
+  await row(page, 4).waitFor();
 });
 
 test('proposes the time as an id where the last id is taken', async () => {

@@ -108,6 +108,7 @@ test('shows every text as it is stored, and leaves it so', async () => {
     await press(page, 'Keep it');
     await press(page, 'Close');
   }
+  await page.locator('#plants').press('Home');
   for (const [n, name] of names.entries()) {
     expect(await cells(page, n + 1)).toEqual([`${n + 1}`, name || 'empty', name || 'empty']);
   }
@@ -218,7 +219,7 @@ test('shows no buttons that a token for reading may not use', async () => {
   await showsForm(page, { Id: '1', Name: 'Ficus', Tag: 'tree' });
   expect(await dialog(page).getByLabel('Name').isEditable()).toBe(false);
   const buttons = await page.locator('button:visible').allTextContents();
-  expect(buttons.sort()).toEqual(['Close', 'Download', 'Forget token', 'tree']);
+  expect(buttons.sort()).toEqual(['Close', 'Download', 'Forget token', 'tree', 'tree']);
 });
 
 test('goes on by itself after the service was killed and started again', async () => {
@@ -292,12 +293,46 @@ test('keeps 50,000 of 80,000 plants that others add, and goes on with the next o
   for (let id = 1n; id <= 80_000n; id++) await plants.add({ id, name: 'Ficus' });
   await says(page, '50,000 plants, more below');
   await row(page, 1).waitFor();
-  await page.locator('#plants').press('End');
+  await page.evaluate('document.getElementById("plants").scrollTop = 1e9');
   await says(page, '25,500 plants, more below');
   expect(await page.getByLabel('From id').getAttribute('placeholder')).toBe('25001');
   await page.locator('#plants').press('Home');
   await row(page, 25_001).waitFor();
   await eventually(async () => (await row(page, 25_001).getAttribute('aria-selected')) === 'true');
+});
+
+test('says how many plants there are, leaps to their end, and has the highest ids first, also after a reload', async () => {
+  const { plants, page } = await openInMemory();
+  for (let id = 1n; id <= 1_200n; id++) await plants.add({ id, name: 'Ficus', tag: `tag ${id % 2n}` });
+  await page.reload();
+  await says(page, '500 of 1,200 plants');
+  const isActive = (id: number) =>
+    eventually(async () => (await row(page, id).getAttribute('aria-selected')) === 'true');
+  const grid = page.locator('#plants');
+  await grid.press('End');
+  await isActive(1_200);
+  await says(page, '500 of 1,200 plants');
+  await grid.press('Home');
+  await isActive(701);
+  await grid.press('Home');
+  await row(page, 1).waitFor();
+
+  await page.getByLabel('Highest ids first').check();
+  await says(page, '500 of 1,200 plants');
+  await row(page, 1_200).getByRole('button').click();
+  await says(page, '500 of 600 plants');
+  await plants.add({ id: 1_202n, name: 'others add it', tag: 'tag 0' });
+  await row(page, 1_202).waitFor();
+  await says(page, '501 of 601 plants');
+  expect(new URL(page.url()).hash).toBe('#tag=tag+0&order=desc');
+  await page.reload();
+  await row(page, 1_202).waitFor();
+  await grid.press('ArrowDown');
+  await isActive(1_202);
+  await grid.press('End');
+  await isActive(2);
+  await page.evaluate("void (location.hash = 'name=others')");
+  await says(page, '1 plant');
 });
 
 /** By hand more: PLANTS=1000000 npm run test:browser -- plants-page.browser */

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startApiServer } from '../../../support/api-server.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { fillIn, openPlants, press, row, says, showsForm } from '../../../support/programs/plants-page.ts';
 
@@ -99,4 +100,32 @@ test('says that plants have changed, and searches again only when asked to', asy
   await row(page, 5).waitFor({ state: 'detached' });
   await plants.replace({ id: 8n, name: 'Salvia' }, () => true);
   await row(page, 8).waitFor({ state: 'detached' });
+});
+
+test('offers the tags in use to click and while one types, in the table and in the editor, and those that come later', async () => {
+  const { plants, page } = await openSearch();
+  const offered = (where: string) => page.locator(`#${where} button`).allTextContents();
+  await eventually(async () => `${await offered('tags')}` === 'herb,shrub,tree');
+  await page.locator('#tags').getByText('shrub').click();
+  await page.getByText('1 plant', { exact: true }).waitFor();
+  expect([await ids(page), await offered('tags')]).toEqual([[5], []]);
+  await press(page, 'Show all');
+  await plants.add({ id: 7n, name: 'Salix', tag: 'tree' });
+  await plants.add({ id: 8n, name: 'Bellis', tag: 'herbs' });
+  await eventually(async () => `${await offered('tags')}` === 'tree,herb,herbs,shrub');
+  const proposed = await page
+    .locator('#tag-proposals option')
+    .evaluateAll((all) => all.map((one) => one.getAttribute('value')));
+  expect(proposed).toEqual(['tree', 'herb', 'herbs', 'shrub']);
+  await page.getByLabel('Tag', { exact: true }).first().fill('HER');
+  expect(await offered('tags')).toEqual(['herb', 'herbs']);
+
+  await row(page, 1).click();
+  await showsForm(page, { Tag: 'tree' });
+  await fillIn(page, { Tag: 'shr' });
+  expect(await offered('plant-tags')).toEqual(['shrub']);
+  await page.locator('#plant-tags').getByText('shrub').click();
+  await showsForm(page, { Tag: 'shrub' });
+  await press(page, 'Save');
+  await row(page, 1).getByText('shrub').waitFor();
 });

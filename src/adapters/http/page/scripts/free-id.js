@@ -13,18 +13,23 @@ export async function highestPlant(/** @type {Request} */ request) {
   }
 }
 
-/**
- * An id that no plant has or had: after the highest and the deleted ones that follow it, or the time in milliseconds if
- * there is none. The steps over deleted ids double, so that a million of them take 20 requests.
- */
-export async function freeId(/** @type {Request} */ request) {
+/** The id after the highest, or the time in milliseconds if there is none. A deleted plant may have it. */
+export async function proposedId(/** @type {Request} */ request) {
   const highest = (await highestPlant(request))?.id ?? 0n;
-  let id = after(highest > 0n ? highest : 0n, 1n);
-  for (let step = 1n; await isTaken(id, request); step *= 2n) id = after(id, step);
-  return id;
+  return nextId(highest > 0n ? highest : 0n, 1n);
 }
 
-const after = (/** @type {bigint} */ id, /** @type {bigint} */ step) => asId(id + step) ?? BigInt(Date.now());
+export const nextId = (/** @type {bigint} */ id, /** @type {bigint} */ step) => asId(id + step) ?? BigInt(Date.now());
+
+/**
+ * An id that no plant has or had, and probably none of those after it. The steps over deleted ids double, so that a million
+ * of them take 20 requests.
+ */
+export async function freeId(/** @type {Request} */ request) {
+  let id = await proposedId(request);
+  for (let step = 1n; await isTaken(id, request); step *= 2n) id = nextId(id, step);
+  return id;
+}
 
 async function isTaken(/** @type {bigint} */ id, /** @type {Request} */ request) {
   try {

@@ -1,41 +1,65 @@
-/** @import { View } from './types.d.ts' */
-import { send } from './api.js';
+/** @import { Change } from './types.d.ts' */
 import { byId, write } from './dom.js';
 import { plantEditor } from './editor/editor.js';
 import { follow } from './follow.js';
-import { idOf, NOT_AN_ID } from './ids.js';
 import { downloadDialog } from './lists/download-dialog.js';
 import { importDialog } from './lists/import-dialog.js';
-import { plantList } from './plants.js';
-import { plantTable } from './table.js';
+import { viewFields } from './table/fields.js';
+import { viewIn } from './table/fragment.js';
+import { contains, plantList } from './table/plants.js';
+import { plantTable } from './table/table.js';
+import { plantTotal } from './table/total.js';
+import { tagChoices } from './tag-choices.js';
+import { cut, nodesOf } from './texts.js';
 import { forgetToken, takeToken } from './token.js';
 
-const [from, tag] = [byId('from', HTMLInputElement), byId('tag', HTMLInputElement)];
-const name = byId('name', HTMLInputElement);
 const { classList } = document.body;
-const typedName = () => name.value || undefined;
 const trouble = (problem = '') => write('trouble', problem);
-let [fallbackTimer, typing, leaving, leavingView] = [0, 0, new AbortController(), new AbortController()];
-const list = plantList({ updated, permitted, failed, trouble });
-const editor = plantEditor({ done: (change) => list.apply([change]), failed });
+let [fallbackTimer, changeTimer, leaving] = [0, 0, new AbortController()];
+takeToken();
+const list = plantList({ updated, permitted, failed, trouble }, viewIn(location.hash));
+const choices = tagChoices();
+const fields = viewFields(list, choices, { shown: () => clearTimeout(fallbackTimer), failed, trouble });
+const total = plantTotal(list, updated);
+const editor = plantEditor({ done, failed, choices });
 importDialog({ plants: list, failed });
-// The name counts at once, also where it was typed just before.
-downloadDialog({ view: () => ({ ...list.view(), name: typedName() }), failed });
-const drawTable = plantTable(list, { open: editor.open, filterBy: (tag) => show({ tag, name: typedName() }) });
+downloadDialog({ view: fields.view, failed });
+const table = plantTable(list, { open: editor.open, show: (tag) => fields.show({ ...fields.view(), ...tag }) });
 
 function updated() {
-  drawTable();
-  const [view, count, canGrow] = [list.view(), list.rows().length, list.canGrow()];
-  from.placeholder = `${view.from ?? 'first'}`;
-  tag.placeholder = view.tag === '' ? 'the empty one' : 'any';
-  const isLimited = Object.values(view).some((limit) => limit !== undefined);
+  table.update();
+  const count = list.rows().length;
+  const isLimited = fields.update();
   classList.toggle('limited', isLimited);
   classList.toggle('outdated', list.isOutdated());
   classList.toggle('empty', count === 0 && (!list.hasMore() || list.isSearching()));
   const hint = classList.contains('may-create') ? ' Add one, or drop a list on this page.' : '';
   write('none', list.isSearching() ? 'Searching …' : isLimited ? 'No plants match.' : `No plants yet.${hint}`);
-  const more = list.isSearching() ? ', searching …' : canGrow ? ', more below' : '';
-  write('count', `${count.toLocaleString('en')} ${count === 1 ? 'plant' : 'plants'}${more}`);
+  write('count', total.text());
+}
+
+function apply(/** @type {readonly Change[]} */ changes) {
+  list.apply(changes);
+  // They may come many times a second.
+  if (changeTimer !== 0) return;
+  changeTimer = setTimeout(() => {
+    changeTimer = 0;
+    total.recount();
+    choices.load();
+  }, 2_000);
+}
+
+/** Says what the editor has done, and shows a new plant, though the table would not have it. */
+function done(/** @type {Change} */ change, /** @type {boolean} */ isNew) {
+  const { id } = change;
+  apply([change]);
+  if ('deleted' in change) return write('done', `Deleted ${id}`);
+  write('done', `${isNew ? 'Added' : 'Changed'} ${id} `, ...nodesOf(cut(change.name)));
+  if (!isNew) return;
+  const { tag, name, order } = fields.view();
+  const fits = (tag === undefined || tag === change.tag) && (name === undefined || contains(change.name, name));
+  if (list.rows()[list.indexOf(id)]?.id !== id) fields.show({ ...(fits && { tag, name }), order, from: id });
+  table.choose(id);
 }
 
 /** Takes the buttons away that a token may not use. */
@@ -48,34 +72,6 @@ function failed(/** @type {Error} */ { message, cause: number }, where = 'proble
   if (number === 40300) permitted('');
 }
 
-function show(/** @type {View} */ view) {
-  leavingView.abort();
-  leavingView = new AbortController();
-  clearTimeout(fallbackTimer);
-  clearTimeout(typing);
-  write('problem');
-  [from.value, tag.value, name.value] = [`${view.from ?? ''}`, view.tag ?? '', view.name ?? ''];
-  list.show(view);
-}
-
-/** Shows what the fields say, unless the id is none; of a tag that its field cannot hold as it is, that it was not changed. */
-function showFields() {
-  const id = idOf(from.value);
-  if (id === undefined && from.value.trim() !== '') return write('problem', NOT_AN_ID);
-  const shown = list.view().tag;
-  const isSame = tag.value === shown?.replace(/[\r\n]/g, '');
-  show({ from: id, tag: isSame ? shown : tag.value || undefined, name: typedName() });
-}
-
-/** Shows the plants from an id on, and says if there is none with that id. */
-async function showFrom() {
-  showFields();
-  const id = idOf(from.value);
-  if (id === undefined) return;
-  const { signal } = leavingView;
-  await send('GET', `plants/${id}`, { signal, trouble }).catch((error) => signal.aborted || failed(error));
-}
-
 /** Shows the plants with the token that there is now, and follows their changes. */
 function start() {
   leaving.abort();
@@ -85,13 +81,14 @@ function start() {
     clearTimeout(fallbackTimer);
     write('live', state);
     list.show(list.view());
+    choices.load();
   };
   // If the feed takes longer, the list is there before it, and then once more.
   clearTimeout(fallbackTimer);
   fallbackTimer = setTimeout(() => list.show(list.view()), 1_000);
   const events = {
     started: () => begin('Live'),
-    apply: list.apply,
+    apply,
     trouble(problem = '') {
       trouble(problem);
       classList.toggle('away', problem !== '');
@@ -104,19 +101,16 @@ function start() {
   });
 }
 
-byId('limits', HTMLFormElement).onsubmit = () => void showFrom();
-name.oninput = () => {
-  clearTimeout(typing);
-  typing = setTimeout(showFields, 300);
-};
 byId('sign-in', HTMLDialogElement).onclose = start;
 byId('forget', HTMLElement).onclick = forgetToken;
-byId('show-all', HTMLElement).onclick = () => show({});
 byId('search-again', HTMLElement).onclick = () => {
   list.show(list.view());
   byId('plants', HTMLElement).focus();
 };
 byId('add', HTMLElement).onclick = editor.add;
-addEventListener('hashchange', () => takeToken() && start());
-takeToken();
+addEventListener('hashchange', () => {
+  const hasOther = takeToken();
+  fields.showAddress();
+  if (hasOther) start();
+});
 start();

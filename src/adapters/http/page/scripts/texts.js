@@ -20,7 +20,9 @@ export function cut(/** @type {string} */ text, most = 200) {
   return { start: Array.from(text.slice(0, most)).join('').toWellFormed(), length: Array.from(text).length };
 }
 
-export const charactersOf = (/** @type {number} */ count) => `${count.toLocaleString('en')} characters`;
+export const numberOf = (/** @type {number} */ count) => count.toLocaleString('en');
+export const charactersOf = (/** @type {number} */ count) => `${numberOf(count)} characters`;
+export const plantsOf = (/** @type {number} */ count) => `${numberOf(count)} ${count === 1 ? 'plant' : 'plants'}`;
 
 /** What shows a text in one line, with signs for what nobody would see. @returns {Node[]} */
 export function nodesOf(/** @type {Shown} */ shown) {

@@ -15,7 +15,8 @@ export const currentToken = () => sessionStorage.getItem(KEY) ?? '';
 export function takeToken() {
   const [, given] = /[#&]token=([^&]+)/.exec(location.hash) ?? [];
   if (given === undefined) return false;
-  history.replaceState(null, '', location.pathname + location.search);
+  const others = location.hash.replace(/(?<=[#&])token=[^&]*&?/g, '').replace(/[#&]$/, '');
+  history.replaceState(null, '', location.pathname + location.search + others);
   const [token, former] = [given.replace(/%[2-7][\da-f]/gi, decodeURIComponent), currentToken()];
   const question = 'Use the access token of this link instead of the one that this tab has?';
   // While the page asks for a token, the former one is not accepted.

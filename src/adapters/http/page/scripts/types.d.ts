@@ -33,12 +33,28 @@ export interface Row {
   isFresh?: boolean;
 }
 
-/** Which plants a list has: those with this tag whose names contain this text, from this id on. */
+/** Which plants a list has: those with this tag whose names contain this text, from this id on, in this order of ids. */
 export interface View {
+  order?: 'desc' | undefined;
   tag?: string | undefined;
   name?: string | undefined;
   from?: bigint | undefined;
 }
+
+export interface TagCount {
+  tag: string;
+  count: number;
+}
+
+/** Tags that are offered in a place of the page, for a field. */
+export interface TagChoice {
+  place: string;
+  field: HTMLInputElement | HTMLTextAreaElement;
+  isChoice(tag: string): boolean;
+  choose(tag: string): void;
+}
+
+export type TagChoices = ReturnType<typeof import('./tag-choices.js').tagChoices>;
 
 /** Gets what keeps a response away, in words, and undefined once there is one. */
 export type Trouble = (problem?: string) => void;
@@ -91,31 +107,21 @@ export interface PlantList {
   isSearching(): boolean;
   /** Whether plants have changed that a search may have missed. */
   isOutdated(): boolean;
-  /** The index of the first row with this id or a larger one. */
-  indexOf(id: bigint): number;
+  /** The index of the row with this id, or else of the next one; with `isBehind`, of the next one in any case. */
+  indexOf(id: bigint, isBehind?: boolean): number;
   /** Begins again, with this view. */
   show(view: View): void;
+  /** Begins again, with the last plants of the view: `from` is the first of them, unless they are all. */
+  showEnd(): Promise<void>;
   /** Loads what follows, unless it is loading or nothing does. */
   loadMore(): Promise<void>;
   apply(changes: readonly Change[]): void;
 }
 
-export interface ListEvents {
-  updated(): void;
-  /** Gets the methods that the token may use on the list: its `Allow`. */
-  permitted(methods: string): void;
-  failed(error: unknown): void;
-  trouble: Trouble;
-}
-
-export interface RowActions {
-  open(id: bigint): void;
-  filterBy(tag: string): void;
-}
-
 export interface EditorEvents {
   /** Gets what the service has confirmed. */
-  done(change: Change): void;
+  done(change: Change, isNew: boolean): void;
+  choices: TagChoices;
   failed(error: unknown, where?: string): void;
 }
 

@@ -1,36 +1,40 @@
 /** @import { Change, EditorEvents, Plant, Request } from '../types.d.ts' */
 import { send } from '../api.js';
 import { byId, write } from '../dom.js';
-import { freeId } from '../free-id.js';
 import { idOf, NOT_AN_ID } from '../ids.js';
+import { cut, nodesOf } from '../texts.js';
+import { newPlants } from './new-plant.js';
 import { confirmDeletion, keepEdits } from './questions.js';
-import { textField } from './text-field.js';
+import { saveByEnter, textField } from './text-field.js';
 
 /** The dialogs that add, change and delete a plant. */
-export function plantEditor(/** @type {EditorEvents} */ { done, failed }) {
+export function plantEditor(/** @type {EditorEvents} */ { done, failed, choices }) {
   const [dialog, takeTheirs] = [byId('editor', HTMLDialogElement), byId('take-theirs', HTMLButtonElement)];
   const [form, save] = [byId('plant', HTMLFormElement), byId('save', HTMLButtonElement)];
   const [id, emptyTag] = [byId('plant-id', HTMLInputElement), byId('plant-empty-tag', HTMLInputElement)];
   const [name, tag] = [textField('plant-name'), textField('plant-tag')];
+  const offerTags = choices.toClick(tag.choice('plant-tags'));
   /** The plant as it was last read; undefined while a plant is added. */
   let stored = /** @type {Plant | undefined} */ (undefined);
   let etag = '';
   let maySave = true;
-  let proposed = '';
   let leaving = new AbortController();
+  const news = newPlants(id);
   const say = (problem = '') => write('editor-problem', problem);
 
-  function show(/** @type {Plant | undefined} */ plant) {
+  function show(/** @type {Plant | undefined} */ plant, firstTag = plant?.tag) {
     say();
+    write('editor-done');
     stored = plant;
-    dialog.className = plant?.tag === '' ? 'has-empty-tag' : '';
+    dialog.className = plant === undefined ? 'adding' : plant.tag === '' ? 'has-empty-tag' : '';
     write('editor-title', plant ? `${maySave ? 'Change plant' : 'Plant'} ${plant.id}` : 'Add a plant');
     id.value = `${plant?.id ?? ''}`;
     emptyTag.checked = plant?.tag === '';
     name.fill(plant?.name, maySave);
     // An emptied name is probably a mistake. A plant whose name is already empty may keep it.
     byId('plant-name', HTMLTextAreaElement).required = plant?.name !== '';
-    tag.fill(plant?.tag, maySave);
+    tag.fill(firstTag, maySave);
+    offerTags();
     lock(false);
     showButtons();
     if (dialog.open) name.focus();
@@ -56,13 +60,9 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed }) {
     return /** @type {Plant} */ (body);
   }
 
-  /** What follows a missing permission, a proposed id that is taken, and a plant that somebody else has changed. */
+  /** What follows a missing permission, and a plant that somebody else has changed. */
   async function react(/** @type {Error} */ error, /** @type {Request} */ request) {
     if (error.cause === 40300) maySave = false;
-    if ((error.cause === 40009 || error.cause === 40010) && id.value === proposed) {
-      await propose(request);
-      error.message += ` Save again to use ${proposed}.`;
-    }
     if (error.cause === 41200 && stored) {
       stored = await read(stored.id, request);
       name.compare(stored.name);
@@ -74,7 +74,10 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed }) {
   }
 
   /** Does one thing, in place of what is not finished, and says how it fails. */
-  async function attempt(/** @type {(request: Request) => Promise<Change | void>} */ work) {
+  async function attempt(
+    /** @type {(request: Request) => Promise<Change | void>} */ work,
+    /** @type {(change: Change) => void} */ finish = () => dialog.close(),
+  ) {
     leaving.abort();
     leaving = new AbortController();
     const request = { signal: leaving.signal, trouble: say };
@@ -83,8 +86,8 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed }) {
     try {
       const change = await work(request).catch((error) => react(error, request));
       if (change === undefined) return;
-      done(change);
-      dialog.close();
+      done(change, stored === undefined);
+      finish(change);
     } catch (error) {
       if (request.signal.aborted) return;
       lock(false);
@@ -92,32 +95,31 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed }) {
     }
   }
 
-  /** Proposes an id for a new plant, unless one is typed meanwhile. */
-  async function propose(/** @type {Request} */ request) {
-    const former = id.value;
-    const free = `${await freeId(request)}`;
-    if (id.value === former) [id.value, proposed] = [free, free];
+  function submit(/** @type {(change: Change) => void} */ finish) {
+    attempt(async (request) => {
+      const texts = { name: name.text() ?? '', tag: tag.text() || (emptyTag.checked ? '' : undefined) };
+      const [wanted, body] = [stored?.id ?? idOf(id.value), JSON.stringify(texts)];
+      if (wanted === undefined) throw new Error(NOT_AN_ID);
+      if (!stored) return { id: await news.add(wanted, body.slice(1, -1), request), ...texts };
+      await send('PUT', `plants/${wanted}`, { ...request, body, ifMatch: etag });
+      return { id: wanted, ...texts };
+    }, finish);
   }
 
-  form.onsubmit = (event) =>
-    attempt(async (request) => {
-      event.preventDefault();
-      const texts = { name: name.text() ?? '', tag: tag.text() || (emptyTag.checked ? '' : undefined) };
-      const [newId, body] = [stored?.id ?? idOf(id.value), JSON.stringify(texts)];
-      if (newId === undefined) throw new Error(NOT_AN_ID);
-      if (stored) await send('PUT', `plants/${newId}`, { ...request, body, ifMatch: etag });
-      else await send('POST', 'plants', { ...request, body: `{"id":${newId},${body.slice(1)}` });
-      return { id: newId, ...texts };
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    submit(() => dialog.close());
+  };
+  byId('another', HTMLElement).onclick = () => {
+    if (!form.reportValidity()) return;
+    submit((change) => {
+      add(tag.text() || undefined);
+      if ('name' in change) write('editor-done', `Added ${change.id} `, ...nodesOf(cut(change.name)));
     });
+  };
   form.oninput = () => {
     dialog.classList.add('edited');
     if (dialog.matches('.comparing')) for (const field of [name, tag]) field.markDifferences();
-  };
-  form.onkeydown = ({ key, shiftKey, isComposing, repeat, target }) => {
-    const isSave = key === 'Enter' && !shiftKey && !isComposing && target instanceof HTMLTextAreaElement;
-    // A key that is held down may be the one that opened the plant.
-    if (isSave && !repeat && !target.readOnly) form.requestSubmit();
-    return !isSave;
   };
 
   const remove = (/** @type {bigint} */ id) =>
@@ -131,19 +133,23 @@ export function plantEditor(/** @type {EditorEvents} */ { done, failed }) {
   };
   takeTheirs.onclick = () => show(stored);
 
+  saveByEnter(form);
   keepEdits(dialog);
   // The close event comes so late that it would meet the request of a plant that is opened next.
   dialog.onbeforetoggle = () => leaving.abort();
 
+  /** @param firstTag the one of the plant that was added before */
+  function add(/** @type {string | undefined} */ firstTag) {
+    maySave = true;
+    show(undefined, firstTag);
+    leaving = new AbortController();
+    const { signal } = leaving;
+    news.propose({ signal, trouble: say }).catch((error) => signal.aborted || failed(error, 'editor-problem'));
+    name.focus();
+  }
+
   return {
-    add() {
-      maySave = true;
-      show(undefined);
-      leaving = new AbortController();
-      const { signal } = leaving;
-      propose({ signal, trouble: say }).catch((error) => signal.aborted || failed(error, 'editor-problem'));
-      name.focus();
-    },
+    add: () => add(undefined),
     open(/** @type {bigint} */ id) {
       show(undefined);
       dialog.className = 'loading';

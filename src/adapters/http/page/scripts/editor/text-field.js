@@ -1,3 +1,4 @@
+/** @import { TagChoice } from '../types.d.ts' */
 import { byId, make, write } from '../dom.js';
 import { charactersOf, cut, differenceOf, nodesOf } from '../texts.js';
 
@@ -47,6 +48,17 @@ export function textField(/** @type {string} */ id) {
     fill,
     lock,
     markDifferences,
+    /** Offers tags in this place, until one is there. @returns {TagChoice} */
+    choice: (/** @type {string} */ place) => ({
+      place,
+      field,
+      isChoice: (tag) => tag !== '' && tag !== field.value,
+      choose(tag) {
+        field.value = tag;
+        field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+        field.focus();
+      },
+    }),
     focus: () => field.focus(),
     isReadOnly: () => !mayType,
     /** The text as it is to be stored. */
@@ -57,5 +69,15 @@ export function textField(/** @type {string} */ id) {
       else fill(text);
       markDifferences();
     },
+  };
+}
+
+/** Enter in a text saves, and begins a line with the shift key. */
+export function saveByEnter(/** @type {HTMLFormElement} */ form) {
+  form.onkeydown = ({ key, shiftKey, isComposing, repeat, target }) => {
+    const isSave = key === 'Enter' && !shiftKey && !isComposing && target instanceof HTMLTextAreaElement;
+    // A key that is held down may be the one that opened the plant.
+    if (isSave && !repeat && !target.readOnly) form.requestSubmit();
+    return !isSave;
   };
 }

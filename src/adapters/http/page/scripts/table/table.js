@@ -1,17 +1,18 @@
-/** @import { PlantList, Row, RowActions } from './types.d.ts' */
-import { byId, make } from './dom.js';
-import { nodesOf } from './texts.js';
+/** @import { PlantList, Row } from '../types.d.ts' */
+/** @import { RowActions } from './types.d.ts' */
+import { byId, make } from '../dom.js';
+import { nodesOf } from '../texts.js';
 
 /** Rows around the visible ones that are in the document, too, and rows below them at which more are loaded. */
 const [MARGIN, AHEAD] = [6, 300];
 
 /** Shows a list in the grid: only the rows in view are in the document. The focus stays on the grid, on its active row. */
-export function plantTable(/** @type {PlantList} */ list, /** @type {RowActions} */ { open, filterBy }) {
+export function plantTable(/** @type {PlantList} */ list, /** @type {RowActions} */ { open, show }) {
   const [grid, body] = [byId('plants', HTMLElement), byId('rows', HTMLElement)];
   let drawn = /** @type {Map<Row, HTMLElement>} */ (new Map());
   let active = /** @type {bigint | undefined} */ (undefined);
-  /** What is at the upper edge, so that it stays there when rows above it come or go. */
-  let top = { id: 0n, offset: 0 };
+  /** What was drawn at the upper edge, so that it stays there when rows above it come or go. */
+  let top = { id: 0n, offset: 0, scrollTop: 0 };
   let [height, room] = [1, 1];
 
   function draw() {
@@ -35,7 +36,7 @@ export function plantTable(/** @type {PlantList} */ list, /** @type {RowActions}
     grid.style.setProperty('--digits', `${digits}`);
     grid.ariaRowCount = list.hasMore() ? '-1' : `${rows.length + 1}`;
     grid.setAttribute('aria-activedescendant', visible.some(({ id }) => id === active) ? `plant-${active}` : '');
-    top = { id: rows[first]?.id ?? 0n, offset: scrollTop - first * height };
+    top = { id: rows[first]?.id ?? 0n, offset: scrollTop - first * height, scrollTop };
   }
 
   function elementOf(/** @type {Row} */ row) {
@@ -46,7 +47,8 @@ export function plantTable(/** @type {PlantList} */ list, /** @type {RowActions}
     row.isFresh = false;
     element.onclick = ({ target }) => {
       activate(list.indexOf(id));
-      if (typeof tag === 'string' && target instanceof Element && target.closest('.tag')) filterBy(tag);
+      if (typeof tag === 'string' && target instanceof Element && target.closest('.tag'))
+        show({ tag, from: undefined });
       else open(id);
     };
     return element;
@@ -65,16 +67,21 @@ export function plantTable(/** @type {PlantList} */ list, /** @type {RowActions}
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     const step = new Map(Object.entries(steps)).get(event.key) ?? 0;
     // Of the last plant before, if the chosen one has gone, and of the next one on the way up.
-    const index = active === undefined ? -1 : step > 0 ? list.indexOf(active + 1n) - 1 : list.indexOf(active);
+    const index = active === undefined ? -1 : step > 0 ? list.indexOf(active, true) - 1 : list.indexOf(active);
     if (event.target !== grid || event.altKey || event.ctrlKey || event.metaKey) return;
-    if (step !== 0) activate(index + step);
+    if (step === Infinity && list.hasMore()) list.showEnd().then(() => activate(Infinity));
+    // At the first row of a part, another Home shows what is before it.
+    else if (step === -Infinity && index === 0 && list.view().from !== undefined) show({ from: undefined });
+    else if (step !== 0) activate(index + step);
     if (event.key === 'Enter' && active !== undefined) open(active);
     if (step !== 0 || event.key === 'Enter') event.preventDefault();
   });
 
   function update() {
+    const { scrollTop } = grid;
     body.style.height = `${list.rows().length * height}px`;
-    if (grid.scrollTop > 0) grid.scrollTop = list.indexOf(top.id) * height + top.offset;
+    // It may have been scrolled since it was drawn.
+    if (scrollTop > 0) grid.scrollTop = list.indexOf(top.id) * height + top.offset + scrollTop - top.scrollTop;
     draw();
   }
 
@@ -84,5 +91,14 @@ export function plantTable(/** @type {PlantList} */ list, /** @type {RowActions}
     room = grid.clientHeight - body.offsetTop;
     update();
   }).observe(grid);
-  return update;
+
+  return {
+    update,
+    /** Marks a row, and goes to it; if it is still being loaded, once it is there. */
+    choose(/** @type {bigint} */ id) {
+      const index = list.indexOf(id);
+      if (list.rows()[index]?.id === id) activate(index);
+      else active = id;
+    },
+  };
 }

@@ -1,16 +1,18 @@
-/** @import { Change, ListEvents, Plant, PlantList, Row, View } from './types.d.ts' */
-import { nextAfter, send } from './api.js';
-import { asId } from './ids.js';
-import { cut } from './texts.js';
+/** @import { Change, Plant, PlantList, Row, View } from '../types.d.ts' */
+/** @import { ListEvents } from './types.d.ts' */
+import { nextAfter, send } from '../api.js';
+import { asId } from '../ids.js';
+import { cut } from '../texts.js';
+import { queryOf } from './fragment.js';
 
 const PAGE = 500;
 /** Rows in memory. Browsers limit heights, too. */
 const MAX_ROWS = 50_000;
 
-/** The plants of a view in ascending order of id: a part without gaps, which grows at its end. @returns {PlantList} */
-export function plantList(/** @type {ListEvents} */ { updated, permitted, failed, trouble }) {
+/** The plants of a view in its order: a part without gaps, which grows at its end. @returns {PlantList} */
+export function plantList(/** @type {ListEvents} */ { updated, permitted, failed, trouble }, first = viewOfAll) {
   let rows = /** @type {Row[]} */ ([]);
-  let view = /** @type {View} */ ({});
+  let view = first;
   /** The id that the rows reach to; undefined before the first plant. */
   let end = /** @type {bigint | undefined} */ (undefined);
   /** After a failure nothing more is loaded until `show`, so that scrolling does not repeat the request. */
@@ -24,22 +26,38 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
   /** What came while a page was on its way, which may be older. */
   let held = /** @type {Change[]} */ ([]);
 
-  async function loadMore() {
+  const isBefore = (/** @type {bigint} */ a, /** @type {bigint} */ b) => (view.order === 'desc' ? a > b : a < b);
+
+  /** What follows the rows, or the last part of the view, read backwards. */
+  async function readPage(isFromEnd = false) {
+    const backwards = view.order === 'desc' ? undefined : /** @type {const} */ ('desc');
+    for (let after = end; ; ) {
+      const order = isFromEnd ? backwards : view.order;
+      const paging = [['limit', `${PAGE}`], ...(after === undefined ? [] : [['after', `${after}`]])];
+      const query = new URLSearchParams([...paging, ...queryOf({ ...view, from: undefined, order })]);
+      const { body, headers } = await send('GET', `plants?${query}`, {
+        signal: leaving.signal,
+        trouble,
+        has: 'length',
+      });
+      const [plants, next] = [/** @type {Plant[]} */ (body), nextAfter(headers)];
+      permitted(headers.get('Allow') ?? '');
+      if (plants.length > 0 || next === undefined || !isFromEnd) return { plants, next };
+      after = next;
+    }
+  }
+
+  async function load(isFromEnd = false) {
     if (state !== 'partial') return;
     state = 'loading';
     const { signal } = leaving;
-    const query = new URLSearchParams({ limit: `${PAGE}` });
-    if (end !== undefined) query.set('after', `${end}`);
-    if (view.tag !== undefined) query.set('tag', view.tag);
-    if (view.name !== undefined) query.set('name', view.name);
     try {
-      const page = await send('GET', `plants?${query}`, { signal, trouble, has: 'length' });
-      for (const plant of /** @type {Plant[]} */ (page.body)) rows.push(rowOf(plant));
+      const { plants, next } = await readPage(isFromEnd);
+      rows.push(...(isFromEnd ? plants.toReversed() : plants).map(rowOf));
       // A search may have looked further than its last plant.
-      const next = nextAfter(page.headers);
-      state = next === undefined ? 'complete' : 'partial';
-      end = next ?? rows.at(-1)?.id;
-      permitted(page.headers.get('Allow') ?? '');
+      state = next === undefined || isFromEnd ? 'complete' : 'partial';
+      end = isFromEnd ? rows.at(-1)?.id : (next ?? rows.at(-1)?.id);
+      if (isFromEnd && next !== undefined) view = { ...view, from: rows[0]?.id };
     } catch (error) {
       if (signal.aborted) return;
       failed(error);
@@ -53,11 +71,12 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     apply(held.splice(0));
   }
 
-  function indexOf(/** @type {bigint} */ id) {
+  function indexOf(/** @type {bigint} */ id, isBehind = false) {
     let [low, high] = [0, rows.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((rows[middle]?.id ?? id) < id) low = middle + 1;
+      const found = rows[middle]?.id ?? id;
+      if (isBefore(found, id) || (isBehind && found === id)) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -70,7 +89,7 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
       const index = indexOf(id);
       const known = rows[index]?.id === id ? 1 : 0;
       const isGone = 'deleted' in change || (view.tag !== undefined && change.tag !== view.tag);
-      const isLoaded = id >= (view.from ?? id) && (!hasMore() || (end !== undefined && id <= end));
+      const isLoaded = !isBefore(id, view.from ?? id) && (!hasMore() || (end !== undefined && !isBefore(end, id)));
       const mayMatch = view.name === undefined || (known && !isGone && contains(change.name, view.name));
       if (isGone || !mayMatch) rows.splice(index, known);
       else if (isLoaded) rows.splice(index, known, { ...rowOf(change), isFresh: true });
@@ -85,12 +104,13 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     updated();
   }
 
-  function show(/** @type {View} */ wanted) {
+  /** @param wanted the view to begin again with */
+  function begin(/** @type {View} */ wanted) {
     leaving.abort();
     leaving = new AbortController();
     [view, rows, held, state, isOutdated] = [wanted, [], [], 'partial', false];
-    end = wanted.from === undefined ? undefined : asId(wanted.from - 1n);
-    updated();
+    const step = wanted.order === 'desc' ? 1n : -1n;
+    end = wanted.from === undefined ? undefined : asId(wanted.from + step);
   }
 
   return {
@@ -101,13 +121,24 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     isSearching,
     isOutdated: () => isOutdated,
     indexOf,
-    show,
-    loadMore,
+    show(wanted) {
+      begin(wanted);
+      updated();
+    },
+    async showEnd() {
+      begin({ ...view, from: undefined });
+      const loading = load(true);
+      updated();
+      await loading;
+    },
+    loadMore: load,
     apply,
   };
 }
 
-const contains = (/** @type {string} */ name, /** @type {string} */ text) =>
+const viewOfAll = /** @type {View} */ ({});
+
+export const contains = (/** @type {string} */ name, /** @type {string} */ text) =>
   name.toLowerCase().includes(text.toLowerCase());
 
 function rowOf(/** @type {Plant} */ { id, name, tag }) {
