@@ -52,6 +52,10 @@ export async function signIn(page: Page, token: string): Promise<void> {
 /** The row of a plant. */
 export const row = (page: Page, id: bigint | number): Locator => page.locator(`[id="plant-${id}"]`);
 
+/** Waits until this is the row that the keys are for. */
+export const isActive = (page: Page, id: bigint | number): Promise<void> =>
+  page.locator(`#plants[aria-activedescendant="plant-${id}"]`).waitFor();
+
 /** The texts of a row: id, name and tag. */
 export async function cells(page: Page, id: bigint | number): Promise<string[]> {
   return row(page, id).getByRole('gridcell').allTextContents();

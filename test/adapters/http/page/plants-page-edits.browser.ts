@@ -5,7 +5,16 @@ import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
-import { dialog, fillIn, openPlants, press, row, says, showsForm } from '../../../support/programs/plants-page.ts';
+import {
+  dialog,
+  fillIn,
+  isActive,
+  openPlants,
+  press,
+  row,
+  says,
+  showsForm,
+} from '../../../support/programs/plants-page.ts';
 
 /* That what somebody types on the page is not lost, and which ids it proposes. */
 
@@ -170,7 +179,7 @@ test('shows a plant that was added, though the table had others, and adds one af
   await fillIn(page, { Name: 'Sphagnum', Tag: 'moss' });
   await showsForm(page, { Id: '3' });
   await press(page, 'Save');
-  await eventually(async () => (await row(page, 3).getAttribute('aria-selected')) === 'true');
+  await isActive(page, 3);
   await says(page, 'Added 3 Sphagnum');
 
   await press(page, 'Add plant');
@@ -274,8 +283,6 @@ test('offers no Save where neither text can be edited, and marks what somebody e
 
 test('chooses by a click, goes on beside a plant that has gone, and saves by Enter', async () => {
   const { stored, page } = await openWith(...[4n, 5n, 6n, 7n, 8n].map((id) => ({ id, name: 'Ficus' })));
-  const isActive = async (id: number) =>
-    expect(await page.locator('#plants').getAttribute('aria-activedescendant')).toBe(`plant-${id}`);
   const editsName = () =>
     eventually(async () => page.evaluate<boolean>("document.activeElement.matches('#plant-name')"));
   for (const [key, id, next] of [
@@ -284,12 +291,12 @@ test('chooses by a click, goes on beside a plant that has gone, and saves by Ent
   ] as const) {
     await row(page, id).click();
     await editsName();
-    await isActive(id);
+    await isActive(page, id);
     await press(page, 'Delete …');
     await press(page, 'Delete for good');
     await row(page, id).waitFor({ state: 'detached' });
     await page.locator('#plants').press(key);
-    await isActive(next);
+    await isActive(page, next);
   }
   await page.keyboard.press('Enter');
   await showsForm(page, { Name: 'Ficus' });

@@ -92,6 +92,17 @@ test.each([
       await page.setViewportSize(look.viewport);
     }
     await isFine();
+    await row(page, 2).getByRole('checkbox').check();
+    await isFine('1 selected');
+    await page.locator('#tag-selected').click();
+    await isFine('Set the tag of 1 plant');
+    await press(page, 'Close');
+    stored.set(2n, { id: 2n, name: 'theirs' });
+    await page.locator('#delete-selected').click();
+    await press(page, 'Delete for good');
+    await isFine('1 refused');
+    await press(page, 'Close');
+    await page.locator('#select-none').click();
     await page.locator('#add').click();
     await isFine();
     await press(page, 'Close');
@@ -269,6 +280,16 @@ test('needs nothing but the keyboard', async () => {
   expect(await page.evaluate('document.activeElement.id')).toBe('plants');
   await page.keyboard.press('Home');
   expect(await active(page)).toBe('plant-1');
+
+  await page.keyboard.press('Space');
+  await page.keyboard.press('Shift+ArrowDown');
+  await says(page, '2 selected');
+  await focusOn('tag-selected');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('by keys');
+  await page.keyboard.press('Enter');
+  await dialog(page).waitFor({ state: 'hidden' });
+  expect([1n, 2n, 3n].map((id) => stored.get(id)?.tag)).toEqual(['by keys', 'by keys', 'tree']);
 });
 
 test('opens a plant in the moment in which the editor of another one closes', async () => {

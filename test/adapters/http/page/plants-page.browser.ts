@@ -10,6 +10,7 @@ import {
   databases,
   dialog,
   fillIn,
+  isActive,
   onPostgres,
   openPlants,
   press,
@@ -220,6 +221,52 @@ test('shows no buttons that a token for reading may not use', async () => {
   expect(await dialog(page).getByLabel('Name').isEditable()).toBe(false);
   const buttons = await page.locator('button:visible').allTextContents();
   expect(buttons.sort()).toEqual(['Close', 'Download', 'Forget token', 'tree', 'tree']);
+  expect(await page.getByRole('checkbox', { name: 'Select 1' }).isVisible()).toBe(false);
+});
+
+test('gives several plants a tag, and deletes them, unless somebody else has changed one', async () => {
+  const { url, create, change, stored } = await startShared();
+  for (let id = 1; id <= 6; id++) await create(id, `plant ${id}`, 'old');
+  const { page } = await openPlants(url);
+  const box = (id: number) => row(page, id).getByRole('checkbox');
+  const selected = (count: number) => says(page, `${count} selected`);
+  await box(2).click();
+  await box(4).click({ modifiers: ['Shift'] });
+  await row(page, 6).click({ modifiers: ['ControlOrMeta'] });
+  await selected(4);
+  await box(3).click();
+  await selected(3);
+  await press(page, 'Set tag …');
+  await dialog(page).getByLabel('Tag', { exact: true }).fill('new');
+  await press(page, 'Set the tag');
+  await says(page, '3 of 3 plants changed');
+  for (const id of [2, 4, 6]) await row(page, id).getByText('new').waitFor();
+  expect(await stored(2)).toBe('{"id":2,"name":"plant 2","tag":"new"}');
+  expect(await stored(3)).toBe('{"id":3,"name":"plant 3","tag":"old"}');
+
+  await box(1).click();
+  await press(page, 'All shown');
+  await selected(6);
+  await press(page, 'Delete …');
+  await page.route('**/plants/5', async (route) => {
+    await change(5, 'theirs');
+    await route.continue();
+  });
+  await change(1, 'theirs, too');
+  await row(page, 1).getByText('theirs').waitFor();
+  await press(page, 'Delete for good');
+  await says(page, '4 of 6 plants deleted, 2 refused.');
+  const refused = await dialog(page).getByLabel('Refused').inputValue();
+  expect(refused.split('\n').sort()).toEqual([
+    '',
+    '1: Somebody else has changed this plant.',
+    '5: Somebody else has changed this plant.',
+  ]);
+  await dialog(page).getByRole('button', { name: 'Close' }).click();
+  await selected(2);
+  expect(await page.getByRole('row').allTextContents()).toEqual(['IdNameTag', '1theirs, too', '5theirs']);
+  await page.locator('#plants').press('Escape');
+  await page.getByText('2 selected').waitFor({ state: 'hidden' });
 });
 
 test('goes on by itself after the service was killed and started again', async () => {
@@ -298,7 +345,7 @@ test('keeps 50,000 of 80,000 plants that others add, and goes on with the next o
   expect(await page.getByLabel('From id').getAttribute('placeholder')).toBe('25001');
   await page.locator('#plants').press('Home');
   await row(page, 25_001).waitFor();
-  await eventually(async () => (await row(page, 25_001).getAttribute('aria-selected')) === 'true');
+  await isActive(page, 25_001);
 });
 
 test('says how many plants there are, leaps to their end, and has the highest ids first, also after a reload', async () => {
@@ -306,14 +353,12 @@ test('says how many plants there are, leaps to their end, and has the highest id
   for (let id = 1n; id <= 1_200n; id++) await plants.add({ id, name: 'Ficus', tag: `tag ${id % 2n}` });
   await page.reload();
   await says(page, '500 of 1,200 plants');
-  const isActive = (id: number) =>
-    eventually(async () => (await row(page, id).getAttribute('aria-selected')) === 'true');
   const grid = page.locator('#plants');
   await grid.press('End');
-  await isActive(1_200);
+  await isActive(page, 1_200);
   await says(page, '500 of 1,200 plants');
   await grid.press('Home');
-  await isActive(701);
+  await isActive(page, 701);
   await grid.press('Home');
   await row(page, 1).waitFor();
 
@@ -328,9 +373,9 @@ test('says how many plants there are, leaps to their end, and has the highest id
   await page.reload();
   await row(page, 1_202).waitFor();
   await grid.press('ArrowDown');
-  await isActive(1_202);
+  await isActive(page, 1_202);
   await grid.press('End');
-  await isActive(2);
+  await isActive(page, 2);
   await page.evaluate("void (location.hash = 'name=others')");
   await says(page, '1 plant');
 });

@@ -1,34 +1,45 @@
 /** @import { Change } from './types.d.ts' */
+import { send } from './api.js';
 import { byId, write } from './dom.js';
 import { plantEditor } from './editor/editor.js';
+import { severalPlants } from './editor/several.js';
 import { follow } from './follow.js';
 import { downloadDialog } from './lists/download-dialog.js';
 import { importDialog } from './lists/import-dialog.js';
 import { viewFields } from './table/fields.js';
 import { viewIn } from './table/fragment.js';
 import { contains, plantList } from './table/plants.js';
+import { rowSelection } from './table/selection.js';
 import { plantTable } from './table/table.js';
 import { plantTotal } from './table/total.js';
 import { tagChoices } from './tag-choices.js';
-import { cut, nodesOf } from './texts.js';
+import { cut, nodesOf, numberOf } from './texts.js';
 import { forgetToken, takeToken } from './token.js';
 
 const { classList } = document.body;
 const trouble = (problem = '') => write('trouble', problem);
-let [fallbackTimer, changeTimer, leaving] = [0, 0, new AbortController()];
+let [fallbackTimer, changeTimer, hasAsked, leaving] = [0, 0, false, new AbortController()];
 takeToken();
 const list = plantList({ updated, permitted, failed, trouble }, viewIn(location.hash));
 const choices = tagChoices();
-const fields = viewFields(list, choices, { shown: () => clearTimeout(fallbackTimer), failed, trouble });
+const selection = rowSelection(list, updated);
+const fields = viewFields(list, choices, { shown, failed, trouble });
 const total = plantTotal(list, updated);
 const editor = plantEditor({ done, failed, choices });
+severalPlants({ selection, choices, apply, failed, announce: (text) => write('done', text) });
 importDialog({ plants: list, failed });
 downloadDialog({ view: fields.view, failed });
-const table = plantTable(list, { open: editor.open, show: (tag) => fields.show({ ...fields.view(), ...tag }) });
+const table = plantTable(list, selection, {
+  open: editor.open,
+  show: (tag) => fields.show({ ...fields.view(), ...tag }),
+});
 
 function updated() {
   table.update();
-  const count = list.rows().length;
+  const [count, selected] = [list.rows().length, selection.rows().length];
+  if (count > 0 && !hasAsked) void askPermission();
+  classList.toggle('selecting', selected > 0);
+  write('selected', `${numberOf(selected)} selected`);
   const isLimited = fields.update();
   classList.toggle('limited', isLimited);
   classList.toggle('outdated', list.isOutdated());
@@ -62,6 +73,24 @@ function done(/** @type {Change} */ change, /** @type {boolean} */ isNew) {
   table.choose(id);
 }
 
+/** Who may change the first plant may change several. */
+async function askPermission() {
+  hasAsked = true;
+  const { signal } = leaving;
+  try {
+    const { headers } = await send('GET', `plants/${list.rows()[0]?.id}`, { signal });
+    classList.toggle('may-change', headers.get('Allow')?.includes('PUT'));
+  } catch {
+    hasAsked = false;
+  }
+}
+
+/** Another view has other rows. */
+function shown() {
+  clearTimeout(fallbackTimer);
+  selection.clear();
+}
+
 /** Takes the buttons away that a token may not use. */
 function permitted(/** @type {string} */ methods) {
   classList.toggle('may-create', methods.includes('POST'));
@@ -69,13 +98,16 @@ function permitted(/** @type {string} */ methods) {
 
 function failed(/** @type {Error} */ { message, cause: number }, where = 'problem') {
   write(where, message);
-  if (number === 40300) permitted('');
+  if (number !== 40300) return;
+  permitted('');
+  classList.remove('may-change');
 }
 
 /** Shows the plants with the token that there is now, and follows their changes. */
 function start() {
   leaving.abort();
   leaving = new AbortController();
+  hasAsked = false;
   const { signal } = leaving;
   const begin = (/** @type {string} */ state) => {
     clearTimeout(fallbackTimer);
@@ -107,6 +139,8 @@ byId('search-again', HTMLElement).onclick = () => {
   list.show(list.view());
   byId('plants', HTMLElement).focus();
 };
+byId('select-all', HTMLElement).onclick = selection.all;
+byId('select-none', HTMLElement).onclick = selection.clear;
 byId('add', HTMLElement).onclick = editor.add;
 addEventListener('hashchange', () => {
   const hasOther = takeToken();

@@ -141,6 +141,6 @@ const viewOfAll = /** @type {View} */ ({});
 export const contains = (/** @type {string} */ name, /** @type {string} */ text) =>
   name.toLowerCase().includes(text.toLowerCase());
 
-function rowOf(/** @type {Plant} */ { id, name, tag }) {
+export function rowOf(/** @type {Plant} */ { id, name, tag }) {
   return { id, name: cut(name), tag: tag === undefined ? undefined : cut(tag) };
 }

@@ -1,5 +1,5 @@
 /** @import { PlantList, Row } from '../types.d.ts' */
-/** @import { RowActions } from './types.d.ts' */
+/** @import { RowActions, Selection } from './types.d.ts' */
 import { byId, make } from '../dom.js';
 import { nodesOf } from '../texts.js';
 
@@ -7,7 +7,11 @@ import { nodesOf } from '../texts.js';
 const [MARGIN, AHEAD] = [6, 300];
 
 /** Shows a list in the grid: only the rows in view are in the document. The focus stays on the grid, on its active row. */
-export function plantTable(/** @type {PlantList} */ list, /** @type {RowActions} */ { open, show }) {
+export function plantTable(
+  /** @type {PlantList} */ list,
+  /** @type {Selection} */ selection,
+  /** @type {RowActions} */ { open, show },
+) {
   const [grid, body] = [byId('plants', HTMLElement), byId('rows', HTMLElement)];
   let drawn = /** @type {Map<Row, HTMLElement>} */ (new Map());
   let active = /** @type {bigint | undefined} */ (undefined);
@@ -29,7 +33,10 @@ export function plantTable(/** @type {PlantList} */ list, /** @type {RowActions}
       else body.insertBefore(element, place);
       element.style.transform = `translateY(${index * height}px)`;
       element.ariaRowIndex = `${++index + 1}`;
-      element.ariaSelected = `${row.id === active}`;
+      element.classList.toggle('active', row.id === active);
+      element.ariaSelected = `${selection.has(row.id)}`;
+      const box = element.querySelector('input');
+      if (box) box.checked = selection.has(row.id);
     }
     drawn = next;
     const digits = Math.max(2, ...visible.map(({ id }) => `${id}`.length));
@@ -42,16 +49,40 @@ export function plantTable(/** @type {PlantList} */ list, /** @type {RowActions}
   function elementOf(/** @type {Row} */ row) {
     const { id, name, tag } = row;
     const tags = tag === undefined ? [] : [make('button', { className: 'tag', tabIndex: -1 }, ...nodesOf(tag))];
-    const cells = [[`${id}`], nodesOf(name), tags].map((parts) => make('td', { role: 'gridcell' }, ...parts));
+    const box = make('input', { type: 'checkbox', tabIndex: -1, ariaLabel: `Select ${id}` });
+    const cells = [[make('label', { className: 'select' }, box), `${id}`], nodesOf(name), tags].map((parts) =>
+      make('td', { role: 'gridcell' }, ...parts),
+    );
     const element = make('tr', { id: `plant-${id}`, className: row.isFresh ? 'fresh' : '', role: 'row' }, ...cells);
     row.isFresh = false;
-    element.onclick = ({ target }) => {
+    // So that no text is selected, and the keys stay with the grid.
+    element.onmousedown = (event) => {
+      if (!event.shiftKey && !(event.target instanceof Element && event.target.closest('.select'))) return;
+      event.preventDefault();
+      grid.focus();
+    };
+    element.onclick = ({ target, shiftKey, ctrlKey, metaKey }) => {
+      // A click on its label clicks the box, too.
+      const isOnLabel = target instanceof Element && target.closest('.select') && target !== box;
+      if (isOnLabel) return;
       activate(list.indexOf(id));
-      if (typeof tag === 'string' && target instanceof Element && target.closest('.tag'))
+      if (target === box || shiftKey || ctrlKey || metaKey) {
+        select(shiftKey);
+      } else if (typeof tag === 'string' && target instanceof Element && target.closest('.tag'))
         show({ tag, from: undefined });
       else open(id);
     };
     return element;
+  }
+
+  /** Whether the token permits what one can do with a selection. */
+  const maySelect = () => document.body.matches('.may-change');
+
+  /** Selects the active row or not, or all from the last one to it. */
+  function select(/** @type {boolean} */ isRange) {
+    if (active === undefined || !maySelect()) return;
+    if (isRange) selection.extend(active);
+    else selection.toggle(active);
   }
 
   function activate(/** @type {number} */ index) {
@@ -68,13 +99,23 @@ export function plantTable(/** @type {PlantList} */ list, /** @type {RowActions}
     const step = new Map(Object.entries(steps)).get(event.key) ?? 0;
     // Of the last plant before, if the chosen one has gone, and of the next one on the way up.
     const index = active === undefined ? -1 : step > 0 ? list.indexOf(active, true) - 1 : list.indexOf(active);
-    if (event.target !== grid || event.altKey || event.ctrlKey || event.metaKey) return;
-    if (step === Infinity && list.hasMore()) list.showEnd().then(() => activate(Infinity));
+    const { key, shiftKey, ctrlKey, metaKey, altKey, target } = event;
+    if (target !== grid || altKey) return;
+    if (ctrlKey || metaKey) {
+      if (key !== 'a' || !maySelect()) return;
+      selection.all();
+    } else if (step === Infinity && list.hasMore()) list.showEnd().then(() => activate(Infinity));
     // At the first row of a part, another Home shows what is before it.
     else if (step === -Infinity && index === 0 && list.view().from !== undefined) show({ from: undefined });
-    else if (step !== 0) activate(index + step);
-    if (event.key === 'Enter' && active !== undefined) open(active);
-    if (step !== 0 || event.key === 'Enter') event.preventDefault();
+    else if (step !== 0) {
+      if (shiftKey) select(true);
+      activate(index + step);
+      if (shiftKey) select(true);
+    } else if (key === ' ') select(shiftKey);
+    else if (key === 'Escape') selection.clear();
+    else if (key === 'Enter' && active !== undefined) open(active);
+    else return;
+    event.preventDefault();
   });
 
   function update() {

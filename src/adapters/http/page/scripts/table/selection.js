@@ -1,0 +1,41 @@
+/** @import { PlantList } from '../types.d.ts' */
+/** @import { Selection } from './types.d.ts' */
+
+/** The rows of a list that are selected: those that have gone are not, and are again if they come back. @returns {Selection} */
+export function rowSelection(/** @type {PlantList} */ list, /** @type {() => void} */ updated) {
+  const ids = /** @type {Set<bigint>} */ (new Set());
+  /** Where a range of rows begins. */
+  let first = /** @type {bigint | undefined} */ (undefined);
+
+  function add(/** @type {number} */ from, /** @type {number} */ to) {
+    for (const { id } of list.rows().slice(from, to + 1)) ids.add(id);
+  }
+
+  return {
+    has: (id) => ids.has(id),
+    rows: () => (ids.size === 0 ? [] : list.rows().filter(({ id }) => ids.has(id))),
+    toggle(id) {
+      if (!ids.delete(id)) ids.add(id);
+      first = id;
+      updated();
+    },
+    extend(id) {
+      const ends = [list.indexOf(first ?? id), list.indexOf(id)];
+      add(Math.min(...ends), Math.max(...ends));
+      first ??= id;
+      updated();
+    },
+    all() {
+      add(0, list.rows().length);
+      updated();
+    },
+    remove(id) {
+      ids.delete(id);
+    },
+    clear() {
+      ids.clear();
+      first = undefined;
+      updated();
+    },
+  };
+}
