@@ -49,9 +49,12 @@ test('is signed in by the link of the start message, and keeps the token where n
   const other = await page.context().newPage();
   await other.goto(service.apiUrl);
   await other.getByLabel('Token', { exact: true }).waitFor();
+  await press(page, 'Stay signed in');
+  await other.reload();
+  await row(other, 1).waitFor();
   await press(page, 'Forget token');
   await page.getByLabel('Token', { exact: true }).waitFor();
-  expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain(token);
+  expect(await page.evaluate('JSON.stringify([sessionStorage, localStorage])')).not.toContain(token);
 });
 
 /** The page of a service in memory that has a plant, as it asks for a token or has one. */
@@ -70,8 +73,11 @@ test('asks for a token, says why one is not accepted, and asks again when it is 
   );
   await signIn(page, 'a-token-of-another-service');
   await says(page, '40101: the access token is not accepted');
-  await signIn(page, accepted);
+  expect(await page.locator('#count').textContent()).toBe('');
+  await page.getByLabel('Stay signed in').check();
+  await signIn(page, `https://plants.example/#token=${accepted}&tag=tree`);
   await row(page, 1).waitFor();
+  expect(await page.evaluate('[sessionStorage.length, localStorage.length]')).toEqual([0, 1]);
   accepted = 'a-token-that-is-new';
   await row(page, 1).click();
   await says(page, '40101: the access token is not accepted');

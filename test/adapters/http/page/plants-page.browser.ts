@@ -220,7 +220,7 @@ test('shows no buttons that a token for reading may not use', async () => {
   await showsForm(page, { Id: '1', Name: 'Ficus', Tag: 'tree' });
   expect(await dialog(page).getByLabel('Name').isEditable()).toBe(false);
   const buttons = await page.locator('button:visible').allTextContents();
-  expect(buttons.sort()).toEqual(['Close', 'Download', 'Forget token', 'tree', 'tree']);
+  expect(buttons.sort()).toEqual(['Close', 'Download', 'Forget token', 'Stay signed in', 'tree', 'tree']);
   expect(await page.getByRole('checkbox', { name: 'Select 1' }).isVisible()).toBe(false);
 });
 

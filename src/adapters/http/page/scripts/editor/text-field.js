@@ -1,6 +1,6 @@
 /** @import { TagChoice } from '../types.d.ts' */
 import { byId, make, write } from '../dom.js';
-import { charactersOf, cut, differenceOf, nodesOf } from '../texts.js';
+import { charactersOf, cut, differenceOf, nodesOf, numberOf } from '../texts.js';
 
 /** The maximum number of characters that a field shows, and of a text that it can edit. */
 const MAX_LENGTH = 10_000;
@@ -18,7 +18,10 @@ export function textField(/** @type {string} */ id) {
     const { length } = text;
     // A field makes line feeds of carriage returns.
     const isEditable = length <= MAX_LENGTH && !text.includes('\r');
-    const why = length > MAX_LENGTH ? `The beginning of ${charactersOf(length)}` : 'This text has carriage returns';
+    const why =
+      length > MAX_LENGTH
+        ? `This is the beginning of ${charactersOf(length)}, and up to ${numberOf(MAX_LENGTH)} can be edited here`
+        : 'This text has carriage returns (\\r), which a browser would change';
     field.value = isEditable ? text : text.slice(0, MAX_LENGTH).toWellFormed();
     mayType = isEditable && mayEdit;
     lock(false);
