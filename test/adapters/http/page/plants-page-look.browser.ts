@@ -290,6 +290,7 @@ test('needs nothing but the keyboard', async () => {
   await page.keyboard.press('Enter');
   await dialog(page).waitFor({ state: 'hidden' });
   expect([1n, 2n, 3n].map((id) => stored.get(id)?.tag)).toEqual(['by keys', 'by keys', 'tree']);
+  expect(await page.evaluate('document.activeElement.id')).toBe('plants');
 });
 
 test('opens a plant in the moment in which the editor of another one closes', async () => {

@@ -65,12 +65,12 @@ function done(/** @type {Change} */ change, /** @type {boolean} */ isNew) {
   const { id } = change;
   apply([change]);
   if ('deleted' in change) return write('done', `Deleted ${id}`);
-  write('done', `${isNew ? 'Added' : 'Changed'} ${id} `, ...nodesOf(cut(change.name)));
-  if (!isNew) return;
   const { tag, name, order } = fields.view();
   const fits = (tag === undefined || tag === change.tag) && (name === undefined || contains(change.name, name));
-  if (list.rows()[list.indexOf(id)]?.id !== id) fields.show({ ...(fits && { tag, name }), order, from: id });
-  table.choose(id);
+  const isThere = list.rows()[list.indexOf(id)]?.id === id;
+  if (isNew && !isThere) fields.show({ ...(fits && { tag, name }), order, from: id });
+  if (isNew) table.choose(id);
+  write('done', `${isNew ? 'Added' : 'Changed'} ${id} `, ...nodesOf(cut(change.name)));
 }
 
 /** Who may change the first plant may change several. */
@@ -88,6 +88,7 @@ async function askPermission() {
 /** Another view has other rows. */
 function shown() {
   clearTimeout(fallbackTimer);
+  write('done');
   selection.clear();
 }
 
@@ -140,7 +141,10 @@ byId('search-again', HTMLElement).onclick = () => {
   byId('plants', HTMLElement).focus();
 };
 byId('select-all', HTMLElement).onclick = selection.all;
-byId('select-none', HTMLElement).onclick = selection.clear;
+byId('select-none', HTMLElement).onclick = () => {
+  selection.clear();
+  byId('plants', HTMLElement).focus();
+};
 byId('add', HTMLElement).onclick = editor.add;
 addEventListener('hashchange', () => {
   const hasOther = takeToken();

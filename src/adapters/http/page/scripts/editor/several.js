@@ -109,6 +109,8 @@ export function severalPlants(/** @type {SeveralEvents} */ { selection, apply, f
   saveByEnter(form);
   byId('several-stop', HTMLElement).onclick = () => leaving.abort();
   byId('several-close', HTMLElement).onclick = () => dialog.close();
+  // The button that opened it goes with the selection.
+  dialog.onclose = () => byId('plants', HTMLElement).focus();
   byId('delete-selected', HTMLElement).onclick = () => ask('deleting');
   byId('tag-selected', HTMLElement).onclick = () => ask('tagging');
   addEventListener('beforeunload', (event) => dialog.matches('.running[open]') && event.preventDefault());
