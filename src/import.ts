@@ -1,28 +1,30 @@
-import { createReadStream, fstatSync, openSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { addAbortSignal, type Readable } from 'node:stream';
 import { parseArgs } from 'node:util';
+import { listSource } from './commands/list-source.ts';
 import { partSender, RUN_AGAIN } from './commands/part-sender.ts';
 import { showProgress, summary } from './commands/progress.ts';
 import { rejectedFile } from './commands/rejected-file.ts';
 import { runCommand } from './commands/run-command.ts';
-import { sendList } from './commands/send-list.ts';
 import { serviceAddress } from './commands/service-address.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
+import { listParts } from './wire/lists/parts.js';
 import { parsePlantId, plantIdRule } from './wire/plant-id.ts';
 
 /* npm run import: sends a list of plants to the service (docs/import.md). */
 
-const USAGE = `Usage: npm run import -- FILE [--format csv|ndjson] [--replace] [--ids-from N] [--check]
+const USAGE = `Usage: npm run import -- FILE [OPTIONS]
 
 Sends the plants in FILE to the service of PLANT_STORE_URL, with PLANT_STORE_TOKEN. Without both, to the one that this
 folder's configuration starts, with its token. You can interrupt an import and run it again.
 
-  FILE             the plants, in UTF-8; - for standard input
+  FILE             the plants; - for standard input
   --format FORMAT  csv or ndjson; needed unless FILE ends with .csv, .ndjson or .jsonl
   --replace        changes plants that exist and differ; without it, they stay as they are, and the record is refused
   --ids-from N     numbers a list without ids, from N on; not together with --replace
+  --columns LIST   what the columns of CSV are, as in id,name,,tag: whatever they are called, or if no line names them
+  --header N       the line that names them, if that is not the first with a name and an id
+  --separator S    what separates the cells, if that line does not show it
   --check          stores nothing, and only says what would be refused by its form
   --version        show the version
   -h, --help       show this help
@@ -45,38 +47,50 @@ await runCommand('import', USAGE, importArguments, run);
 /** @throws Error, saying what is wrong with the command line */
 function importArguments(args: string[]) {
   const [text, flag] = [{ type: 'string' }, { type: 'boolean', default: false }] as const;
-  const options = { format: text, replace: flag, 'ids-from': text, check: flag };
+  const layout = { columns: text, header: text, separator: text };
+  const options = { format: text, replace: flag, 'ids-from': text, check: flag, ...layout };
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
   const [path] = positionals;
   if (path === undefined || positionals.length > 1) throw new Error('name one list: a file, or - for standard input');
   const type = TYPES.get((values.format ?? /\.(\w+)$/.exec(path)?.[1] ?? '').toLowerCase());
   if (type === undefined && values.format !== undefined) throw new Error('--format must be csv or ndjson');
   if (type === undefined) throw new Error(`nothing says what ${path} is: add --format csv or --format ndjson`);
-  const idsFrom = values['ids-from'];
+  const { columns, header, separator, 'ids-from': idsFrom } = values;
   if (idsFrom !== undefined && parsePlantId(idsFrom) === undefined)
     throw new Error(`--ids-from must be ${plantIdRule}`);
   if (values.replace && idsFrom !== undefined)
     throw new Error('--replace is for lists with ids: the numbers of --ids-from could be those of any other plants');
   const existing = values.replace ? 'replace' : 'keep';
-  return { path, type, query: { existing, check: `${values.check}`, ...(idsFrom && { idsFrom }) } };
+  const query: Record<string, string> = { existing, check: `${values.check}` };
+  for (const [name, value] of Object.entries({ idsFrom, columns, header, separator })) if (value) query[name] = value;
+  return { path, type, query };
 }
 
 /** @returns the exit code */
 async function run({ path, type, query }: ReturnType<typeof importArguments>): Promise<number> {
   const isCsv = type !== NDJSON;
   const rejectedPath = `${path === '-' ? 'stdin' : path}.rejected.${isCsv ? 'csv' : 'ndjson'}`;
-  const { stream, octets, size } = source(path);
   const send = partSender(serviceAddress(), type, stop);
-  const rejected = query.check === 'true' ? undefined : rejectedFile(inOwnFolder(rejectedPath), 'idsFrom' in query);
+  // Reading fails once it is aborted.
+  const source = await listSource(path, inOwnFolder(path), isCsv, stop).catch((error) => {
+    if (!stop.aborted) throw error;
+  });
+  if (source === undefined) return stop.reason;
+  const { list, size, encoding, close } = source;
+  const form = { encoding, isNamed: !('columns' in query), isNumbered: 'idsFrom' in query };
+  const rejected = query.check === 'true' ? undefined : rejectedFile(inOwnFolder(rejectedPath), form);
+  const next = listParts(list, { isCsv, encoding, query }, send);
   const counts = { created: 0, changed: 0, unchanged: 0, refused: 0 };
   const ignored = new Set<string>();
   const start = performance.now();
   let plants = 0;
   let bytes = 0;
+  let parts = 0;
   let unwritten: unknown;
   const hideProgress = showProgress(() => ({ plants, part: size && Math.min(bytes / size, 1) }), process.stderr);
   try {
-    for await (const part of sendList(octets, isCsv, query, send)) {
+    for (let part = await next(); part !== undefined; part = await next()) {
+      for (const { column, name } of part.guessed ?? []) say(`${name} is the ${column}: --columns changes that`);
       for (const name of new Set(part.ignored).difference(ignored)) say(`ignored: ${name}`);
       for (const name of part.ignored) ignored.add(name);
       for (const { line, lastLine, message } of part.refused.slice(0, Math.max(SHOWN - counts.refused, 0))) {
@@ -86,7 +100,8 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
       for (const name of ['created', 'changed', 'unchanged'] as const) counts[name] += part[name];
       counts.refused += part.refused.length;
       plants += part.records;
-      bytes += part.bytes.length;
+      bytes += part.consumed;
+      parts++;
       try {
         rejected?.add(part);
       } catch (error) {
@@ -95,15 +110,15 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
       if (stop.aborted || unwritten !== undefined) break;
     }
   } catch (error) {
-    // Reading fails once it is aborted.
     if (!stop.aborted) throw error;
   } finally {
     hideProgress();
-    stream.destroy();
+    close();
     console.log(summary(plants, counts, (performance.now() - start) / 1_000));
     if (rejected?.close()) console.log(`Refused records are in ${rejectedPath}. Correct them, and import that file.`);
   }
   if (unwritten !== undefined) throw unwritten;
+  if (parts === 0 && !stop.aborted) throw new Error('the list is empty');
   if (plants === 0 && !stop.aborted) say('The list has no records.');
   if (stop.aborted) say(`Interrupted. ${RUN_AGAIN}`);
   return stop.aborted ? stop.reason : counts.refused > 0 ? 2 : 0;
@@ -113,27 +128,4 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
 function inOwnFolder(path: string): string {
   const { npm_lifecycle_event: script, INIT_CWD: folder = '' } = process.env;
   return script === 'import' ? resolve(folder, path) : path;
-}
-
-/** A file, or standard input for `-`. @throws Error if there is no file of that name */
-function source(path: string) {
-  const isStdin = path === '-';
-  const file = inOwnFolder(path);
-  // Opening a pipe would wait for its writer.
-  if (!isStdin && !statSync(file).isFile()) throw new Error(`${path} is not a file: name one, or - for standard input`);
-  const fd = isStdin ? 0 : openSync(file, 'r');
-  const own = { fd, autoClose: false, highWaterMark: 1024 ** 2 };
-  const stream: Readable = isStdin ? process.stdin : createReadStream('', own);
-  addAbortSignal(stop, stream);
-  const before = fstatSync(fd);
-
-  /** @throws Error at the end of a file that has changed since its beginning was read: its last record may be half of one */
-  async function* octets(): AsyncGenerator<Buffer> {
-    for await (const chunk of stream) yield chunk;
-    const { size, mtimeMs } = fstatSync(fd);
-    if (!before.isFile() || (size === before.size && mtimeMs === before.mtimeMs)) return;
-    const sizes = `it had ${before.size} bytes, and now it has ${size}`;
-    throw new Error(`${path} has changed while it was read (${sizes}), and was not imported to its end. ${RUN_AGAIN}`);
-  }
-  return { stream, octets: octets(), size: before.isFile() ? before.size : undefined };
 }

@@ -165,6 +165,13 @@ export interface components {
             ignored: string[];
             columns?: ("id" | "name" | "tag" | "")[];
             separator?: string;
+            header?: number;
+            guessed?: {
+                column: "id" | "name" | "tag";
+                name: string;
+            }[];
+            names?: string[];
+            encoding: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
             records: number;
             consumed: number;
             sample?: components["schemas"]["NewPlant"][];
@@ -320,7 +327,7 @@ export interface operations {
                 order?: "asc" | "desc";
                 tag?: string;
                 name?: string;
-                separator?: "," | ";" | "\t";
+                separator?: "," | ";" | "\t" | "|";
             };
             header?: never;
             path?: never;
@@ -633,8 +640,10 @@ export interface operations {
                 idsFrom?: bigint;
                 continued?: boolean;
                 more?: boolean;
+                encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
                 columns?: string;
-                separator?: "," | ";" | "\t";
+                header?: number;
+                separator?: "," | ";" | "\t" | "|";
                 check?: boolean;
             };
             header?: never;
@@ -644,7 +653,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/x-ndjson": Blob;
+                "application/jsonl": Blob;
                 "text/csv": Blob;
+                "text/tab-separated-values": Blob;
             };
         };
         responses: {

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Static } from 'typebox';
 import { say } from '../process/say.ts';
 import type { ErrorBody, ImportResult } from '../wire/schemas.ts';
-import type { Send } from './send-list.ts';
 import type { serviceAddress } from './service-address.ts';
 
 /** Milliseconds for which a part is sent again. */
@@ -16,6 +15,15 @@ const TOO_SLOW = 408;
 
 /** A slow connection carries a part of so many bytes in time. */
 const SMALL = 16 * 1_024;
+
+export type Result = Static<typeof ImportResult>;
+
+/**
+ * Sends a part; resolves to undefined if it is too large, also for a slow connection.
+ *
+ * @throws Error, naming the line in it, if it is refused
+ */
+type Send = (query: Readonly<Record<string, string>>, part: Uint8Array<ArrayBuffer>) => Promise<Result | undefined>;
 
 export const RUN_AGAIN = 'Run the same command again to import the remaining plants.';
 
@@ -54,7 +62,6 @@ export function partSender({ url, token }: ReturnType<typeof serviceAddress>, ty
   };
 }
 
-type Result = Static<typeof ImportResult>;
 type ResponseBody = Partial<Result & Static<typeof ErrorBody>>;
 
 /** What the service says; nothing if the text is not JSON, as that of a proxy may be. */

@@ -1,19 +1,29 @@
 import { closeSync, lstatSync, openSync, renameSync, writeFileSync } from 'node:fs';
-import type { SentPart } from './send-list.ts';
+import type { Encoding } from '../wire/lists/encoding-finder.js';
+import { refusedRecord, type SentPart } from '../wire/lists/parts.js';
+import type { Result } from './part-sender.ts';
 
 /** Bytes of each record that an error shows. */
 const SHOWN = 1024 ** 2;
 
-const END_OF_OBJECT = 0x7d;
+const MARK = Buffer.from('\uFEFF');
+
+interface RejectedList {
+  readonly isNumbered: boolean;
+  readonly encoding: Encoding;
+  /** Whether the columns mean what the list's own names say. */
+  readonly isNamed: boolean;
+}
 
 /**
  * The records that were refused, as they were, behind the line of names, and with their ids in front if the import has
- * numbered them. The file is created at the first refusal. An earlier one, which may have been corrected since, becomes
- * `.old` then, or `.old.2` and so on. A record may be larger than the longest string.
+ * numbered them. Those of a list in another encoding are in UTF-8. The file is created at the first refusal. An earlier one,
+ * which may have been corrected since, becomes `.old` then, or `.old.2` and so on. A record may be larger than the longest
+ * string.
  */
-export function rejectedFile(path: string, isNumbered: boolean) {
+export function rejectedFile(path: string, { isNumbered, encoding, isNamed }: RejectedList) {
   let file: number | undefined;
-  let names: Buffer | undefined;
+  let names: Uint8Array[] | undefined;
 
   function open(): number {
     if (exists(path)) renameSync(path, freeName(`${path}.old`));
@@ -21,23 +31,29 @@ export function rejectedFile(path: string, isNumbered: boolean) {
     return openSync(path, 'wx');
   }
 
+  /** The line of names, of the part that has it. */
+  function namesIn({ lines, columns = [], separator = '', header = 0 }: SentPart<Result>): Uint8Array[] {
+    const isMarked = MARK.equals(lines[0]?.subarray(0, MARK.length) ?? MARK);
+    const own = Buffer.from(lines[header - 1] ?? []);
+    const line = header === 1 && isMarked ? own.subarray(MARK.length) : own;
+    const mark = isMarked || encoding !== 'utf-8' ? [MARK] : [];
+    const all = isNamed ? line : Buffer.from(`${columns.join(separator)}\r\n`);
+    return [...mark, Buffer.from(isNumbered ? `id${separator}` : ''), all];
+  }
+
   return {
     /** @throws Error if they cannot be written; it shows them */
-    add({ bytes, refused, separator }: SentPart): void {
-      const lines = linesIn(bytes);
-      if (separator !== undefined) names ??= namesIn(lines, isNumbered ? `id${separator}` : '');
+    add(part: SentPart<Result>): void {
+      const { refused, separator } = part;
+      if (separator !== undefined) names ??= namesIn(part);
       if (refused.length === 0) return;
-      const isFirst = file === undefined;
-      const pieces = refused.flatMap(({ line, lastLine, id }) => {
-        const record = lines.slice(line - 1, lastLine);
-        return isNumbered ? withId(record, id, separator) : record;
-      });
-      if (isFirst && names !== undefined) pieces.unshift(names);
+      const pieces = refused.flatMap((refusal) => refusedRecord(part, refusal, isNumbered));
+      if (file === undefined) pieces.unshift(...((names ?? []) as typeof pieces));
       try {
         file ??= open();
         for (const piece of pieces) writeFileSync(file, piece);
       } catch (error) {
-        const text = pieces.map((piece) => piece.toString('utf8', 0, SHOWN)).join('');
+        const text = pieces.map((piece) => Buffer.from(piece.subarray(0, SHOWN)).toString()).join('');
         throw new Error(`These refused records cannot be written (${(error as Error).message}):\n${text}`);
       }
     },
@@ -49,23 +65,6 @@ export function rejectedFile(path: string, isNumbered: boolean) {
   };
 }
 
-/** With their ends. */
-function linesIn(bytes: Buffer): Buffer[] {
-  const lines: Buffer[] = [];
-  for (let start = 0, end = 0; start < bytes.length; start = end) {
-    end = bytes.indexOf('\n', start) + 1;
-    lines.push(bytes.subarray(start, end));
-  }
-  return lines;
-}
-
-/** The line that names the columns, with another in front, but behind a byte order mark, as latin1 shows it. */
-function namesIn(lines: readonly Buffer[], another: string): Buffer {
-  const texts = lines.values().map((line) => line.toString('latin1'));
-  const names = texts.find((text) => /\w/.test(text)) ?? '';
-  return Buffer.from(names.replace(/^(\xef\xbb\xbf)?/, `$&${another}`), 'latin1');
-}
-
 const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
 /** The name, or the first of NAME.2, NAME.3 and so on that no file has. */
@@ -74,16 +73,4 @@ function freeName(name: string): string {
     if (!exists(free)) return free;
     free = `${name}.${n}`;
   }
-}
-
-/** Only an object of JSON can have an id, and an id beyond int64 is none. */
-function withId(record: readonly Buffer[], id: bigint | undefined, separator: string | undefined): readonly Buffer[] {
-  if (separator !== undefined) return [Buffer.from(`${id ?? ''}${separator}`), ...record];
-  const [line = Buffer.alloc(0)] = record;
-  const start = line.indexOf('{') + 1;
-  const before = line.subarray(0, start);
-  if (id === undefined || start === 0 || before.includes('"') || before.includes('[')) return record;
-  const behind = line.subarray(start);
-  const isEmpty = behind.find((byte) => byte > 0x20) === END_OF_OBJECT;
-  return [before, Buffer.from(`"id":${id}${isEmpty ? '' : ','}`), behind];
 }

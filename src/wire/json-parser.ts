@@ -81,7 +81,7 @@ function membersOf(text: string, names: readonly string[], subject: string): Ret
   }
 }
 
-/** No member of the wire contract is an object or an array: both become null, which no schema accepts either. */
+/** No member of the wire contract is an object or an array: both become an object, which no schema accepts either. */
 function scalar(source: string): unknown {
-  return source.startsWith('{') || source.startsWith('[') ? null : JSON.parse(source);
+  return source.startsWith('{') || source.startsWith('[') ? {} : JSON.parse(source);
 }

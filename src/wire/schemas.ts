@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { fieldRules } from '../domain/plant.ts';
-import type { Column } from './lists/csv.ts';
+import type { Column } from './lists/csv-layout.ts';
+import type { Encoding } from './lists/encoding-finder.js';
 
 /*
  * The wire contract, written once: these schemas validate requests, type the handlers and are the components of the
@@ -117,6 +118,8 @@ const Refusal = Type.Object(
   { title: 'Refusal', description: 'a record of a list that was refused' },
 );
 
+const ColumnName = Type.Unsafe<Exclude<Column, ''>>({ type: 'string', enum: ['id', 'name', 'tag'], examples: ['id'] });
+
 export const ImportResult = Type.Object(
   {
     created: Count('how many plants are new', 2),
@@ -134,6 +137,25 @@ export const ImportResult = Type.Object(
       }),
     ),
     separator: Type.Optional(Type.String({ description: 'what separates the cells of CSV', examples: [';'] })),
+    header: Type.Optional(Count('the line of CSV in this body that names the columns, from 1', 1)),
+    guessed: Type.Optional(
+      Type.Array(Type.Object({ column: ColumnName, name: Type.String({ examples: ['Nr'] }) }), {
+        description: 'the columns that were guessed by their names',
+        examples: [[{ column: 'id', name: 'Nr' }]],
+      }),
+    ),
+    names: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'with `check`, what all columns are called',
+        examples: [['Nr', 'name', 'colour', 'tag']],
+      }),
+    ),
+    encoding: Type.Unsafe<Encoding>({
+      type: 'string',
+      enum: ['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'],
+      description: 'how the list is encoded: send it with its other parts',
+      examples: ['utf-8'],
+    }),
     records: Count('how many records were read', 4),
     consumed: Count('where the last complete record, blank line or line of names ends in this body, in bytes', 120),
     sample: Type.Optional(

@@ -6,6 +6,7 @@ import type { Ports } from '../../src/application/use-cases.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { type ApiServer, startApiServer, TOKEN } from '../support/api-server.ts';
 import { fakePlants } from '../support/fake-plants.ts';
+import { collectorsLists, inWords } from '../support/plants/collectors-lists.ts';
 import { counts, runImport, startImport } from '../support/programs/import-process.ts';
 import { makePipe } from '../support/programs/named-pipe.ts';
 import { listening } from '../support/servers/local-server.ts';
@@ -150,6 +151,42 @@ describe('of a list', () => {
     const table = await list('plants.csv', 'name;tag\n;x\nb;y\n');
     await run(table, '--ids-from', last);
     expect(await rejected(table)).toBe(`id;name;tag\n${last};;x\n;b;y\n`);
+  });
+
+  test('of a collector, reads what others read, and keeps what is refused so that it can be imported as it is', async () => {
+    await serve(100);
+    for (const { list: bytes, query = {}, plants, refused = [], problem, name } of collectorsLists) {
+      stored.clear();
+      const file = await list('list.csv', bytes);
+      const options = Object.entries(query).map(([option, value]) => `--${option}=${value}`);
+      const { code, stderr } = await run(file, ...options);
+      if (problem !== undefined) {
+        expect([name, code, stderr]).toEqual([name, 1, expect.stringContaining(problem)]);
+        continue;
+      }
+      const found = [...stored.values()].map((plant) => plant !== 'deleted' && inWords(plant));
+      expect([name, found, code]).toEqual([name, plants, refused.length > 0 ? 2 : 0]);
+      for (const [line, why] of refused) expect(stderr).toMatch(new RegExp(`line ${line}: .*${RegExp.escape(why)}`));
+      if (refused.length === 0) continue;
+      stored.clear();
+      const again = await run('list.csv.rejected.csv', '--check');
+      expect([name, counts(again.stdout)]).toMatchObject([name, { refused: refused.length }]);
+      for (const [, why] of refused) expect(again.stderr).toContain(why);
+    }
+  });
+
+  test('in another encoding, keeps what is refused in UTF-8, with the names that it has, or with ours', async () => {
+    const text = 'Preise\r\nNr;Pflanze;Gattung\r\n1;;gr\xfcn\r\n';
+    const file = await list('latin.csv', Buffer.from(text, 'latin1'));
+    expect((await run(file)).stderr).toMatch(
+      /^Nr is the id: --columns changes that\nPflanze is the name: .*\nGattung is the tag: /,
+    );
+    expect(await rejected(file)).toBe('\uFEFFNr;Pflanze;Gattung\r\n1;;grün\r\n');
+    await run(file, '--columns', ',name', '--header', '2', '--ids-from', '7');
+    expect(await rejected(file)).toBe('\uFEFFid;;name;\r\n7;1;;grün\r\n');
+    const names = await list('names.csv', '\uFEFFNr;Pflanze\r\nP-1;Rosa\r\n');
+    await run(names);
+    expect(await rejected(names)).toBe('\uFEFFNr;Pflanze\r\nP-1;Rosa\r\n');
   });
 
   test('that is empty, or cannot be read as a whole, says so', async () => {

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { TokenVerifier } from '../../application/permissions.ts';
 import type { UseCases } from '../../application/use-cases.ts';
 import { changeOperations } from './contract/change-operations.ts';
-import { importOperation } from './contract/import-operation.ts';
+import { importOperation } from './contract/import/import-operation.ts';
 import { listOperation, searchLimit } from './contract/list-operation.ts';
 import { openApiDocument } from './contract/openapi.ts';
 import { overviewOperations } from './contract/overview-operations.ts';

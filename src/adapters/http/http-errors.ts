@@ -23,8 +23,8 @@ const TOKEN = 'a token is a secret text that those who run this service give out
 const SAFE = 'sending the same request again is safe';
 
 /** The rule for the Content-Type of an operation whose body may be of these media types. */
-export function mediaTypeRule(types: readonly string[]): string {
-  return `Content-Type must be ${types.join(' or ')} in utf-8, without a Content-Encoding`;
+export function mediaTypeRule(types: readonly string[], charsets: readonly string[] = ['utf-8']): string {
+  return `Content-Type must be ${types.join(' or ')} in ${charsets.join(' or ')}, without a Content-Encoding`;
 }
 
 /** Every error response. A code of the domain without a row does not compile; the others are those of HTTP itself. */

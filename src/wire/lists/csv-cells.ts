@@ -6,7 +6,7 @@ import { IN_EXCEL } from './lines.ts';
 export type Cell = string | undefined;
 
 /** What separates the cells: spreadsheets write semicolons where a comma is the decimal sign, and tabs in "text". */
-export const separators = [',', ';', '\t'] as const;
+export const separators = [',', ';', '\t', '|'] as const;
 
 export type Separator = (typeof separators)[number];
 
@@ -28,8 +28,8 @@ export function cellsOf(record: Buffer, separator: Separator, most: number): Cel
   const cells: Cell[] = [];
   for (let start = 0; cells.length < most; ) {
     const isQuoted = record[start] === QUOTE;
-    const end = isQuoted ? quotedEnd(record, start) : plainEnd(record, start, separating);
-    if (end < record.length && record[end] !== separating) throw notCell(record[end]);
+    const end = isQuoted ? quotedEnd(record, start, separator) : plainEnd(record, start, separating);
+    if (end < record.length && record[end] !== separating) throw notCell(record[end], separator);
     if (isQuoted) cells.push(unquoted(record.subarray(start + 1, end - 1)));
     else cells.push(end > start ? record.toString('utf8', start, end) : undefined);
     if (end === record.length) return cells;
@@ -48,13 +48,13 @@ function plainEnd(record: Buffer, start: number, separating: number): number {
 }
 
 /** The position behind the closing quote; quotes within the cell are doubled. */
-function quotedEnd(record: Buffer, start: number): number {
+function quotedEnd(record: Buffer, start: number, separator: Separator): number {
   for (let at = start + 1; at < record.length; at++) {
     if (record[at] !== QUOTE) continue;
     if (record[at + 1] !== QUOTE) return at + 1;
     at++;
   }
-  throw notCell(QUOTE);
+  throw notCell(QUOTE, separator);
 }
 
 function unquoted(cell: Buffer): string {
@@ -69,10 +69,14 @@ function unquoted(cell: Buffer): string {
   return bytes.toString('utf8', 0, length);
 }
 
-function notCell(found: number | undefined): PlantStoreError {
+/** What to do about quotes of programs that do not write tab-separated files as RFC 4180 would. */
+export const quotesMeanThemselves = (separator: Separator | undefined) =>
+  separator === '\t' ? '; if quotes mean themselves in this list, double them and put quotes around their cells' : '';
+
+function notCell(found: number | undefined, separator: Separator): PlantStoreError {
   const message =
     found === CARRIAGE_RETURN
       ? `lines must end with LF or CR LF, not with CR alone; ${IN_EXCEL}`
-      : 'quotes must enclose a whole cell, and be doubled within it';
+      : `quotes must enclose a whole cell, and be doubled within it${quotesMeanThemselves(separator)}`;
   return new PlantStoreError('invalid_plant', message);
 }

@@ -1,6 +1,6 @@
 import type { NewPlant } from '../../domain/plant.ts';
-import { columnNames } from './csv.ts';
 import type { Separator } from './csv-cells.ts';
+import { columnNames } from './csv-layout.ts';
 
 /** The line that names the columns. */
 export function csvHeader(separator: Separator): string {

@@ -1,4 +1,3 @@
-import { PlantStoreError } from '../../domain/errors.ts';
 import type { Plant } from '../../domain/plant.ts';
 
 /** A line of a list, or several lines that a quoted cell of CSV joins. */
@@ -30,20 +29,14 @@ export const IN_EXCEL = 'in Excel, save the list as "CSV UTF-8"';
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const QUOTE = 0x22;
-const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /**
- * Splits a list into lines, in one pass over its bytes. A byte order mark at the beginning is left out.
+ * Splits a list in UTF-8 into lines, in one pass over its bytes.
  *
- * @param isContinued whether the list has begun before this body, where nothing is recognized by the first bytes
  * @param joinsLines asked before each line: whether an open quote joins it with the lines that follow
- * @throws PlantStoreError `invalid_plant` if the list seems to be in UTF-16
  */
-export function* linesOf(body: Buffer, isContinued: boolean, joinsLines: () => boolean): Generator<Line> {
-  if (!isContinued) refuseUtf16(body);
-  const isMarked = !isContinued && body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-  let start = isMarked ? BYTE_ORDER_MARK.length : 0;
-  for (let number = 1; start < body.length; ) {
+export function* linesOf(body: Buffer, joinsLines: () => boolean): Generator<Line> {
+  for (let number = 1, start = 0; start < body.length; ) {
     const countsQuotes = joinsLines();
     let lastNumber = number;
     let isOpen = false;
@@ -63,15 +56,6 @@ export function* linesOf(body: Buffer, isContinued: boolean, joinsLines: () => b
     number = lastNumber + 1;
     start = end;
   }
-}
-
-/** A byte order mark of UTF-16, or two ASCII characters in it. */
-const UTF_16 = /^(\xff\xfe|\xfe\xff|[^\0]\0[^\0]\0|\0[^\0]\0[^\0])/;
-
-function refuseUtf16(body: Buffer): void {
-  if (!UTF_16.test(body.toString('latin1', 0, 4))) return;
-  const message = `line 1: the list must be in UTF-8, but it is in UTF-16; ${IN_EXCEL}`;
-  throw new PlantStoreError('invalid_plant', message);
 }
 
 /** Whether there is nothing but white space. */

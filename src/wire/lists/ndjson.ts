@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { PlantStoreError } from '../../domain/errors.ts';
+import { fieldRules } from '../../domain/plant.ts';
 import { exactInteger } from '../json-integer.ts';
 import { jsonMembers } from '../json-members.ts';
 import { jsonParser } from '../json-parser.ts';
@@ -20,9 +21,15 @@ export function ndjsonReader(
 ): RecordReader {
   const { properties } = isNumbered ? Plant : NewPlant;
   const description = `an object with ${isNumbered ? '' : 'an id, '}a name and an optional tag`;
-  const schema = Type.Object(properties, { description, ...(replaces && { additionalProperties: false }) });
+  // As many programs write a column without a value.
+  const tag = Type.Optional(Type.Union([properties.tag, Type.Null()], { description: fieldRules.tag }));
+  const options = { description, ...(replaces && { additionalProperties: false }) };
+  const parse = jsonParser(Type.Object({ ...properties, tag }, options), 'the line', ignore);
   return {
-    plantIn: jsonParser(schema, 'the line', ignore),
+    plantIn(record) {
+      const { tag, ...plant } = parse(record);
+      return typeof tag === 'string' ? { ...plant, tag } : plant;
+    },
     idIn: (line) => exactInteger(idSource(line) ?? ''),
   };
 }

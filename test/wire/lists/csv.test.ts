@@ -6,12 +6,11 @@ import { readList, recordsOf } from '../../support/plants/lists.ts';
 const ID_RULE = 'id must be a whole number';
 const NO_ID = ': leave the line out if it is no plant, or leave the ids out and let the import number the list';
 
-const SAVE = 'save the list as "CSV UTF-8"';
-
 test.each([
   ['Id;"NAME";tag\r\n1;"a;b";\r\n2;c,d;e\r\n'],
   ['\uFEFFid\tName\tTAG\r\n1\ta;b\t\r\n2\t"c,d"\te\r\n'],
   ['colour,tag,name,ID\r\nred,,a;b,1\r\n,e,"c,d",2'],
+  ['name| Id |tag \na;b|1|\n"c,d"|2|e\n'],
 ])('recognizes the separators in %j, and the columns by their names, in any order and case', async (list) => {
   expect(await recordsOf(list)).toEqual([
     [2, { id: 1n, name: 'a;b' }],
@@ -30,6 +29,49 @@ test('says what the columns are, what separates them, and which mean nothing', a
   expect(ignored).toEqual([`${'x'.repeat(100)}…`]);
   const numbered = Array.from({ length: 500 }, (_, n) => `column ${n}`);
   expect((await readList(`id,name,${numbered}\n`)).ignored).toEqual(numbered.slice(0, 20));
+});
+
+test.each<[guessed: Record<string, string>, ignored: string[], names: string]>([
+  [{ id: 'Nr', name: ' Botanischer  Name', tag: 'GATTUNG' }, ['Preis'], 'Nr; Botanischer  Name;Preis;GATTUNG'],
+  [{ id: 'NO', tag: 'type' }, ['Key', 'species', 'Family'], 'Key,NO,species,Family,type,Name'],
+  [{ name: 'title' }, ['number'], 'number,id,title,tag'],
+])('guesses the columns %j, and ignores %j', async (guessed, ignored, names) => {
+  expect(await readList(`${names}\n`)).toMatchObject({
+    layout: { guessed: Object.entries(guessed).map(([column, name]) => ({ column, name })), header: 1 },
+    ignored,
+  });
+});
+
+test('guesses no id of a list that is numbered, and no tag of one that replaces plants', async () => {
+  const list = 'Nr,Name,Type\n';
+  expect(await readList(list, { idsFrom: 1n })).toMatchObject({
+    layout: { columns: ['', 'name', 'tag'] },
+    ignored: ['Nr'],
+  });
+  await expect(readList(list, { replaces: true })).rejects.toThrow(
+    'since there is no column tag; if "Type" is the tag, say so: columns=id,name,tag',
+  );
+});
+
+test('finds the names below titles, among the first twenty lines that are not blank, or in the line that is given', async () => {
+  const titles = (count: number) => 'Plants, 2026\n\n'.repeat(count);
+  expect(await recordsOf(`${titles(19)}id,name\n1,a\n`)).toEqual([[40, { id: 1n, name: 'a' }]]);
+  expect(await recordsOf(`${titles(30)}id,name\n1,a\n`, { header: 61 })).toEqual([[62, { id: 1n, name: 'a' }]]);
+  expect(await recordsOf('id;name\nnr;plant\n1;a\n', { header: 2 })).toEqual([[3, { id: 1n, name: 'a' }]]);
+  const columns = ['name', 'id'] as const;
+  const given = await readList('id;name;x\na;1\n', { header: 1, columns });
+  expect(given).toMatchObject({ layout: { columns: ['name', 'id', ''], names: ['id', 'name', 'x'] }, ignored: ['x'] });
+  const reading = (list: string, header?: number) => expect(readList(list, { header })).rejects;
+  await reading(`${titles(20)}id,name\n`).toThrow('line 1: there is no column id and no column name');
+  await reading('Plants\nName,Price\n').toThrow('line 2: there is no column id; it must name');
+  await reading('id,name\n', 3).toThrow('there is no line that names the columns');
+});
+
+test('leaves titles for the next part until the names have come', async () => {
+  for (const list of ['Plants\n', 'Plants\n\n\n', 'id,na']) {
+    expect(await readList(`\n${list}`, { more: true })).toMatchObject({ consumed: 1 });
+  }
+  expect(await readList('sep=;\n', { more: true })).toMatchObject({ consumed: 0 });
 });
 
 test('takes the columns and the separator that are given in place of a line of names', async () => {
@@ -69,7 +111,6 @@ test.each([
   ['9223372036854775808,a', `${ID_RULE} from -${2n ** 63n} to ${2n ** 63n - 1n}, not "9223372036854775808"`],
   [`${'x'.repeat(5_000)},a`, `${ID_RULE}, not "${'x'.repeat(100)}…"${NO_ID}`],
   ['1,"\0"', 'name must be a string without U+0000 and without lone surrogates'],
-  [Buffer.from([0x31, 0x2c, 0xff]), `the line must be valid UTF-8; in Excel, ${SAVE}`],
 ])('refuses the record %.20s only', async (record, message) => {
   const list = Buffer.concat([Buffer.from('id,name\n'), Buffer.from(record), Buffer.from('\n2,b\n')]);
   expect(await recordsOf(list)).toEqual([
@@ -98,11 +139,6 @@ test.each<[code: string, message: string, list: string | Buffer]>([
   ['invalid_plant', `line 3: there is no column name${naming('"id"')}`, '\n\nid\n'],
   ['invalid_plant', `line 1: there is no column id${naming('"title;Name"')}`, 'title;Name\n'],
   ['invalid_plant', 'line 1: the column tag is there twice', 'id,name,tag,Tag\n'],
-  [
-    'malformed_json',
-    `line 1: the line must be valid UTF-8; in Excel, ${SAVE}`,
-    Buffer.from('id,name,größe\n', 'latin1'),
-  ],
   ['invalid_plant', `line 1: ${NO_CELL}${naming('"id,\\"name"')}`, 'id,"name\n1,a"\n'],
   ['invalid_plant', 'line 1: lines must end with LF or CR LF, not with CR alone; in Excel, ', 'id,name\r1,a\r'],
   ['invalid_plant', `which there are 1000${naming(`"id,name${','.repeat(93)}…"`)}`, `id,name${','.repeat(1_000)}\n`],
@@ -146,19 +182,22 @@ test('a list of names alone has no records', async () => {
  */
 function cell(text: string | undefined, quoted: boolean): string {
   if (text === undefined) return '';
-  return quoted || text === '' || /^\uFEFF|[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return quoted || text === '' || /^\uFEFF|[",;|\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 test('reads every plant that RFC 4180 can write exactly, and gives its lines, with the names or without', async () => {
   const text = fc
     .oneof(
       fc.string({ unit: 'binary' }),
-      fc.string({ unit: fc.constantFrom(...'",;\t\r\nx') }),
+      fc.string({ unit: fc.constantFrom(...'",;|\t\r\nx') }),
       fc.string({ unit: 'binary' }).map((end) => `\uFEFF${end}`),
     )
     .filter((text) => !text.includes('\0'));
   const row = fc.record({ id: int64, name: text, tag: fc.option(text, { nil: undefined }), quoted: fc.boolean() });
-  const format = { separator: fc.constantFrom(...([',', ';', '\t'] as const)), end: fc.constantFrom('\n', '\r\n') };
+  const format = {
+    separator: fc.constantFrom(...([',', ';', '\t', '|'] as const)),
+    end: fc.constantFrom('\n', '\r\n'),
+  };
   const order = fc.shuffledSubarray(['id', 'name', 'tag'] as const, { minLength: 3 });
   const list = fc.record({ rows: fc.array(row), order, ...format });
   await fc.assert(

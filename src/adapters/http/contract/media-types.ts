@@ -1,22 +1,44 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { MIMEType } from 'node:util';
-import { HttpError, mediaTypeRule } from '../http-errors.ts';
+import { HttpError } from '../http-errors.ts';
 
-/** The media type of a body, which must be among these. @throws HttpError `unsupported_media_type` */
-export function sentType(headers: IncomingHttpHeaders, types: readonly string[]): string {
-  const type = utf8Type(headers['content-type']);
-  if (types.includes(type) && headers['content-encoding'] === undefined) return type;
-  throw new HttpError('unsupported_media_type', mediaTypeRule(types));
+/** What Content-Type says of a body. */
+export interface MediaType {
+  /** Without its parameters. */
+  readonly type: string;
+  /** One of those that the body may have; undefined if none is given. */
+  readonly charset: string | undefined;
 }
 
-/** The media type without its parameters; empty if it is malformed or its charset is not UTF-8. */
-function utf8Type(contentType = ''): string {
-  if (contentType === 'application/json') return contentType;
+/**
+ * The media type of a body.
+ *
+ * @param types those that it may have
+ * @param charsets likewise, as TextDecoder calls them
+ * @param rule the message if it has another
+ * @throws HttpError `unsupported_media_type`
+ */
+export function sentType(
+  { 'content-type': sent = '', 'content-encoding': coding }: IncomingHttpHeaders,
+  types: readonly string[],
+  charsets: readonly string[],
+  rule: string,
+): MediaType {
+  const known = sent === 'application/json' ? { type: sent, charset: undefined } : parsed(sent);
+  const { type = '', charset = charsets[0] ?? '' } = known;
+  if (types.includes(type) && charsets.includes(charset) && coding === undefined)
+    return { type, charset: known.charset };
+  throw new HttpError('unsupported_media_type', rule);
+}
+
+/** Nothing if it is malformed, or its charset is unknown. */
+function parsed(contentType: string): Partial<MediaType> & Pick<MediaType, 'charset'> {
   try {
     const { essence, params } = new MIMEType(contentType);
-    return (params.get('charset') ?? 'utf-8').toLowerCase() === 'utf-8' ? essence : '';
+    const charset = params.get('charset') ?? undefined;
+    return { type: essence, charset: charset && new TextDecoder(charset).encoding };
   } catch {
-    return '';
+    return { charset: undefined };
   }
 }
 

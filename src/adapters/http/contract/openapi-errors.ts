@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
-import { type AnyErrorCode, errorKinds, mediaTypeRule } from '../http-errors.ts';
+import { type AnyErrorCode, errorKinds } from '../http-errors.ts';
 import type { Operation } from './operation.ts';
 
 /** The errors of every request, of every request with a body, and of every read. */
@@ -76,7 +76,7 @@ function sharedResponse(status: number, response: object, shared: Record<string,
 
 function ownMessage(code: AnyErrorCode, operation: Operation): string | undefined {
   const types = Object.keys(operation.requestContent);
-  if (code === 'unsupported_media_type') return mediaTypeRule(types);
+  if (code === 'unsupported_media_type') return operation.mediaTypeRule;
   if (code === 'malformed_json' && !types.includes('application/json')) return 'the list is empty';
   return code === 'invalid_plant' ? firstRule(operation) : undefined;
 }

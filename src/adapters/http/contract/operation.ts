@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Permission, Permissions } from '../../../application/permissions.ts';
 import { jsonParser } from '../../../wire/json-parser.ts';
-import { type AnyErrorCode, HttpError } from '../http-errors.ts';
+import { type AnyErrorCode, HttpError, mediaTypeRule } from '../http-errors.ts';
 import { type Preconditions, preconditionsOf } from './etag.ts';
-import { preferredType, sentType } from './media-types.ts';
+import { type MediaType, preferredType, sentType } from './media-types.ts';
 import { decodeQuery, type Parameters, parseParameters, type Values } from './parameters.ts';
 import type { Reply, ResponseKind } from './responses.ts';
 
@@ -45,6 +45,8 @@ interface RequestHead {
 export interface Operation extends Description {
   /** The schema of each media type that its body may have; none if it takes no body. */
   readonly requestContent: Readonly<Record<string, TSchema>>;
+  /** The message of 40015. */
+  readonly mediaTypeRule: string;
   readonly response: Pick<ResponseKind<unknown>, 'content' | 'headers'>;
   /**
    * Checks parameters and headers, before the body is read.
@@ -58,8 +60,8 @@ export interface Operation extends Description {
 
 interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> extends Pick<RequestHead, 'signal'> {
   readonly body: Body;
-  /** The media type of the body; empty if the operation takes none. */
-  readonly bodyType: string;
+  /** What Content-Type says of the body; of the empty type if the operation takes none. */
+  readonly mediaType: MediaType;
   readonly httpVersion: string;
   readonly path: Values<Path>;
   readonly query: Partial<Values<Query>>;
@@ -72,6 +74,10 @@ interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> 
 /** The body that an operation takes: its documentation and its parser. */
 interface RequestBody<Body> {
   readonly content: Readonly<Record<string, TSchema>>;
+  /** UTF-8 only if they are not given. */
+  readonly charsets?: readonly string[];
+  /** What to do about another media type. */
+  readonly advice?: string;
   readonly parse: (bytes: Buffer) => Body;
 }
 
@@ -83,9 +89,11 @@ export function jsonBody<Schema extends TObject>(schema: Schema): RequestBody<St
 /** For operations without a body: if a client sends a body nevertheless, it is ignored. */
 export const noBody: RequestBody<undefined> = { content: {}, parse: () => undefined };
 
+const NO_TYPE: MediaType = { type: '', charset: undefined };
+
 /** Creates an operation from its handler, whose types must match the schemas. */
 export function operation<Body, Result, Path extends Parameters, Query extends Parameters>({
-  body: { content, parse },
+  body: { content, charsets = ['utf-8'], advice = '', parse },
   response,
   check,
   handle,
@@ -98,15 +106,17 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
    *
    * @throws PlantStoreError `invalid_plant`, HttpError `insufficient_scope`
    */
-  readonly check?: (query: Partial<Values<Query>>, bodyType: string, permissions: Permissions) => void;
+  readonly check?: (query: Partial<Values<Query>>, mediaType: MediaType, permissions: Permissions) => void;
   readonly handle: (input: HandlerInput<Body, Path, Query>) => Promise<Result>;
 }): Operation {
   const { method, parameters, query: known, isConditional } = description;
   const types = Object.keys(response.content);
   const bodyTypes = Object.keys(content);
+  const rule = mediaTypeRule(bodyTypes, charsets) + advice;
   return {
     ...description,
     requestContent: content,
+    mediaTypeRule: rule,
     response,
     prepare({ path: texts, query: encoded, request: { headers, httpVersion }, permissions, signal }) {
       const path = parseParameters(parameters, texts);
@@ -116,9 +126,9 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
       if (method === 'GET' && type === undefined) {
         throw new HttpError('not_acceptable', `Accept must allow ${types.join(' or ')}`);
       }
-      const bodyType = bodyTypes.length > 0 ? sentType(headers, bodyTypes) : '';
-      check?.(query, bodyType, permissions);
-      const input = { path, query, preconditions, type, bodyType, httpVersion, signal };
+      const mediaType = bodyTypes.length > 0 ? sentType(headers, bodyTypes, charsets, rule) : NO_TYPE;
+      check?.(query, mediaType, permissions);
+      const input = { path, query, preconditions, type, mediaType, httpVersion, signal };
       return async (bytes) => response.reply(await handle({ body: parse(bytes), ...input }), type);
     },
   };

@@ -28,11 +28,14 @@ const scripts = [
   'editor/several',
   'editor/text-field',
   'lists/download-dialog',
+  'lists/encoding-finder',
   'lists/import-dialog',
   'lists/import-form',
   'lists/import-report',
   'lists/list-file',
+  'lists/list-layout',
   'lists/list-sender',
+  'lists/parts',
   'lists/rejected-list',
 ];
 

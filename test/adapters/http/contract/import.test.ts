@@ -74,7 +74,7 @@ describe('responds with', () => {
         '{"line":4,"lastLine":5,"id":9007199254740993,"error":40009,' +
         '"message":"id 9007199254740993 belongs to a different plant"},' +
         '{"line":6,"lastLine":6,"id":2,"error":40010,"message":"id 2 belongs to a deleted plant"}],' +
-        '"ignored":["colour"],"columns":["id","name","","tag"],"separator":";","records":5,"consumed":75}',
+        '"ignored":["colour"],"columns":["id","name","","tag"],"separator":";","header":1,"encoding":"utf-8","records":5,"consumed":75}',
     );
     expect(stored.get(1n)).toEqual({ id: 1n, name: 'a' });
   });
@@ -82,7 +82,7 @@ describe('responds with', () => {
   test('no columns for NDJSON, and numbers for what is no JSON', async () => {
     expect(await result('', '{"id":1,"name":"a","tags":""}\nno\n', `${NDJSON};charset=UTF-8`)).toBe(
       '{"created":1,"changed":0,"unchanged":0,"refused":[{"line":2,"lastLine":2,"error":40000,' +
-        '"message":"the line must be valid JSON"}],"ignored":["tags"],"records":2,"consumed":33}',
+        '"message":"the line must be valid JSON"}],"ignored":["tags"],"encoding":"utf-8","records":2,"consumed":33}',
     );
   });
 
@@ -137,6 +137,31 @@ test('reads a body that continues a list as if more of it came before', async ()
   expect(JSON.parse(await result('?continued=true', '\n', NDJSON))).toMatchObject({ records: 0, consumed: 1 });
 });
 
+test('takes other media types, and the charset that they say', async () => {
+  const latin = Buffer.from('id\tname\n1\tb\xe4\n2\t\xc3\xa4\n', 'latin1');
+  const list = JSON.parse(await result('', latin, 'text/tab-separated-values; charset=ISO-8859-1'));
+  expect(list).toMatchObject({ created: 2, separator: '\t', encoding: 'windows-1252', consumed: latin.length });
+  expect(JSON.parse(await result('', '{"id":3,"name":"c","tag":null}\n', 'application/jsonl'))).toMatchObject({
+    created: 1,
+  });
+  expect([...stored.values()]).toEqual([
+    { id: 1n, name: 'bä' },
+    { id: 2n, name: 'Ã¤' },
+    { id: 3n, name: 'c' },
+  ]);
+});
+
+test('says what was guessed, and what all columns are called if it is only to check', async () => {
+  const list = 'Plants\nNr;Plant;Price\n1;Rosa;2\n';
+  const guessed = [
+    { column: 'id', name: 'Nr' },
+    { column: 'name', name: 'Plant' },
+  ];
+  const whole = JSON.parse(await result('?check=true', list));
+  expect(whole).toMatchObject({ header: 2, guessed, names: ['Nr', 'Plant', 'Price'], ignored: ['Price'] });
+  expect(JSON.parse(await result('', list))).not.toHaveProperty('names');
+});
+
 describe('refuses', () => {
   test.each<[string, string, string, number, string]>([
     ['?exsting=keep', '', CSV, 40022, '"exsting" is unknown: the query may have only existing, idsFrom, continued, '],
@@ -146,8 +171,9 @@ describe('refuses', () => {
     ['?columns=id,Name', '', CSV, 40022, 'columns must be id, name and tag, each at most once, or nothing'],
     ['?columns=id,name,id', '', CSV, 40022, 'columns must be id, name and tag, each at most once, or nothing'],
     [`?columns=id,name${','.repeat(999)}`, '', CSV, 40022, 'separated by commas, at most 1000 of them'],
-    ['', 'id,name\n', `${CSV};charset=latin1`, 40015, 'must be application/x-ndjson or text/csv in utf-8'],
-    ['', '', 'application/json', 40015, 'must be application/x-ndjson or text/csv in utf-8'],
+    ['', 'id,name\n', `${CSV};charset=koi8-r`, 40015, ' in utf-8 or utf-16le or utf-16be or windows-1252, '],
+    ['', '', 'application/json', 40015, 'must be application/x-ndjson or application/jsonl or text/csv or text/tab'],
+    ['', '--x', 'multipart/form-data; boundary=x', 40015, "-H 'Content-Type: text/csv' --data-binary @plants.csv"],
     ['', '', CSV, 40000, 'a body is required'],
     ['', `id,name\n${'1,a\n'.repeat(20_001)}`, CSV, 40013, 'the list must not have more than 20000 records'],
     ['?more=true', 'x'.repeat(100_001), CSV, 40013, 'the body must not be larger than 100000 bytes'],
@@ -165,8 +191,14 @@ describe('refuses', () => {
     ['?columns=id,name&idsFrom=1', CSV, 'there is a column id, but idsFrom is for lists without ids'],
     ['?columns=id,name&existing=replace', CSV, 'existing=replace would delete tags, since there is no column tag'],
     ['?idsFrom=1&existing=replace', NDJSON, NUMBERED],
-    ['?columns=id,name', NDJSON, 'columns and separator are for text/csv only'],
-    ['?separator=%09', NDJSON, 'columns and separator are for text/csv only'],
+    ['?columns=id,name', NDJSON, 'columns, separator and header are for CSV only'],
+    ['?header=1', NDJSON, 'columns, separator and header are for CSV only'],
+    [
+      '?separator=;',
+      'text/tab-separated-values',
+      'separator must be a tab, or left out, with text/tab-separated-values',
+    ],
+    ['?encoding=utf-16le', `${CSV};charset=latin1`, 'encoding must be left out, or windows-1252, as Content-Type says'],
   ])('the query %j of %s before its body has come', async (query, type, message) => {
     expect(await head(server.url, query, TOKEN, type)).toContain(`{"error":40022,"message":"${message}"}`);
   });

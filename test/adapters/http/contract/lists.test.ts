@@ -217,7 +217,7 @@ describe('CSV', () => {
   });
 
   test.each([
-    ['text/csv', '?separator=|', 'separator must be , or ; or a tab'],
+    ['text/csv', '?separator=:', 'separator must be , or ; or a tab or |'],
     ['application/json', '?separator=;', 'separator must be left out unless Accept prefers text/csv'],
     ['application/x-ndjson', '?separator=;', 'separator must be left out unless Accept prefers text/csv'],
   ])('of %s refuses %s', async (Accept, query, message) => {

@@ -70,7 +70,13 @@ const contradicted = {
   // A list can be a stream of lines.
   'request-mime-type': {
     severity: 'error',
-    allowedValues: ['application/json', 'application/x-ndjson', 'text/csv'],
+    allowedValues: [
+      'application/json',
+      'application/x-ndjson',
+      'application/jsonl',
+      'text/csv',
+      'text/tab-separated-values',
+    ],
   },
   // An import is one, a count too, and its flags read like those of commands.
   'path-segment-plural': { severity: 'error', exceptions: ['import', 'count'] },
@@ -109,7 +115,7 @@ test('has an example of each id in a path, and none of one in a query, which for
 
 test('has octets as the body of an import, so that no client sends a string of JSON', () => {
   const { content = {} } = document.paths['/import']?.post?.requestBody ?? {};
-  expect(Object.values(content).map(({ schema }) => schema)).toMatchObject(Array(2).fill({ format: 'binary' }));
+  expect(Object.values(content).map(({ schema }) => schema)).toMatchObject(Array(4).fill({ format: 'binary' }));
 });
 
 test('warns at every id of clients that round it', () => {

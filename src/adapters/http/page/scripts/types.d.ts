@@ -57,7 +57,7 @@ export interface TagChoice {
 export type TagChoices = ReturnType<typeof import('./tag-choices.js').tagChoices>;
 
 /** Gets what keeps a response away, in words, and undefined once there is one. */
-export type Trouble = (problem?: string) => void;
+type Trouble = (problem?: string) => void;
 
 export interface Request {
   body?: string | Uint8Array<ArrayBuffer> | null;
@@ -77,7 +77,7 @@ export interface Request {
   ends?(status: number, number: number): boolean;
 }
 
-export interface Result {
+interface Result {
   body: unknown;
   headers: Headers;
 }

@@ -1,5 +1,5 @@
 /** @import { Request } from '../types.d.ts' */
-/** @import { ImportEvents, List } from './types.d.ts' */
+/** @import { ImportEvents, Layout, List } from './types.d.ts' */
 import { send } from '../api.js';
 import { byId, make, write } from '../dom.js';
 import { freeId, highestPlant } from '../free-id.js';
@@ -8,11 +8,9 @@ import { save, sizeOf } from './download-dialog.js';
 import { fillForm, readForm } from './import-form.js';
 import { importReport } from './import-report.js';
 import { readBeginning } from './list-file.js';
+import { LOOK, readLayout } from './list-layout.js';
 import { listSender } from './list-sender.js';
 import { rejectedList } from './rejected-list.js';
-
-/** Octets of a list that are looked at before anything is stored. */
-const LOOK = 64 * 1024;
 
 /**
  * The key of the first id of a list that was numbered: again, its plants must get the same ids. By its name alone, since
@@ -30,6 +28,7 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
   const [dialog, form] = [byId('import', HTMLDialogElement), byId('import-form', HTMLFormElement)];
   const [chosen, bar] = [byId('import-file', HTMLInputElement), byId('import-progress', HTMLProgressElement)];
   let list = /** @type {List | undefined} */ (undefined);
+  let layout = /** @type {Layout} */ ({ columns: [], names: [], separator: ',', header: undefined, guessed: [] });
   /** Imports what is left of the list. */
   let proceed = /** @type {((request: Request) => Promise<void>) | undefined} */ (undefined);
   let leaving = new AbortController();
@@ -63,16 +62,19 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
       show('choosing');
       if (file === undefined) return;
       if (others.length > 0) throw new Error('Import one list after the other.');
-      const beginning = await readBeginning(file);
+      const beginning = await readBeginning(file, request);
       const [plant, free] = [await highestPlant(request), await freeId(request)];
       // Who may change a plant may replace those that a list has.
       const read = plant && (await send('GET', `plants/${plant.id}`, request).catch(() => undefined));
+      const former = firstIdOf(file);
+      const found = beginning.isCsv
+        ? await readLayout(beginning, former ?? free, request)
+        : { columns: beginning.hasIds ? ['id'] : [''], names: ['id'], separator: ',', header: undefined, guessed: [] };
       request.signal?.throwIfAborted();
-      list = beginning;
+      [list, layout] = [beginning, found];
       write('import-what', ...nodesOf(cut(file.name)), `, ${sizeOf(file.size)}`);
       form.className = read?.headers.get('Allow')?.includes('PUT') ? 'may-replace' : '';
-      const former = firstIdOf(file);
-      fillForm(list, former ?? free);
+      fillForm(list, layout, former ?? free);
       write(
         'import-former',
         former === undefined
@@ -88,10 +90,12 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
     attempt(async (request) => {
       write('import-plants');
       if (list === undefined) return;
-      const how = readForm(list);
-      const report = importReport(how);
+      const how = readForm(list, layout);
+      const report = importReport();
       if (!form.reportValidity()) return;
-      const part = await listSender({ ...how, query: { ...how.query, check: 'true' } }, LOOK).next(request);
+      const sender = listSender({ ...how, query: { ...how.query, check: 'true' } }, LOOK);
+      let part = await sender.next(request);
+      while (part?.records === 0) part = await sender.next(request);
       if (part === undefined) throw new Error('This list has no plants.');
       report(part);
       const rows = (part.sample ?? []).map(({ id, name, tag }) => {
@@ -103,8 +107,8 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
 
   function importOf(/** @type {List} */ list) {
     const { name } = list.file;
-    const how = readForm(list);
-    const [sender, report, rejected] = [listSender(how), importReport(how), rejectedList(how)];
+    const how = readForm(list, layout);
+    const [sender, report, rejected] = [listSender(how), importReport(), rejectedList(how)];
     if (how.idsFrom !== undefined) sessionStorage.setItem(keyOf(list.file), `${how.idsFrom}`);
     byId('import-rejected', HTMLElement).onclick = () =>
       save(rejected.blob(), `${name}.rejected.${list.isCsv ? 'csv' : 'ndjson'}`);

@@ -1,4 +1,4 @@
-/** @import { Reading, SentPart } from './types.d.ts' */
+/** @import { SentPart } from './types.d.ts' */
 import { byId, write } from '../dom.js';
 
 /** Refusals that are shown. */
@@ -7,9 +7,9 @@ const MAX_SHOWN = 300;
 const count = (/** @type {number} */ value) => value.toLocaleString('en');
 
 /** Shows what becomes of a list, part by part: what is ignored, what was refused, and sums. */
-export function importReport(/** @type {Reading} */ { names }) {
+export function importReport() {
   const sums = { read: 0, new: 0, replaced: 0, 'there already': 0, refused: 0 };
-  const ignored = new Set(names.filter((name) => !/^(id|name|tag|)$/.test(name)));
+  const ignored = new Set();
   const refusals = byId('import-refused', HTMLTextAreaElement);
   refusals.value = '';
 

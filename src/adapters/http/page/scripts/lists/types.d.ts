@@ -1,58 +1,60 @@
 /* The types of what the page does with lists. */
 
 import type { Plant, PlantList, Request, View } from '../types.d.ts';
+import type { Encoding } from './encoding-finder.js';
+import type { PartResult, SentPart as Sent } from './parts.js';
 
-/** A list that was dropped or chosen, and what its first line says. */
+/** A list that was dropped or chosen, and how it begins. */
 export interface List {
   file: File;
+  isCsv: boolean;
+  encoding: Encoding;
   /** Whether it begins with a byte order mark. */
   hasMark: boolean;
-  isCsv: boolean;
-  /** Between the cells of CSV. */
-  separator: string;
-  /** The cells of the first line of CSV, as they are; of lines of JSON, `id` if a record at its beginning has one. */
-  names: string[];
-  /** Where the first line and the second one begin. */
-  firstLine: Place;
-  secondLine: Place;
+  /** Of lines of JSON: whether a record at its beginning has an id. */
+  hasIds: boolean;
+  /** The first line that is not blank, from 1. */
+  firstLine: number;
 }
 
-/** What is before a line. */
-export interface Place {
-  octets: number;
-  lines: number;
+/** What the columns of a list are. */
+export interface Layout {
+  columns: string[];
+  /** What they are called. */
+  names: string[];
+  separator: string;
+  /** The line that names them, from 1; undefined if none does: then `names` are the cells of the first. */
+  header: number | undefined;
+  guessed: { column: string; name: string }[];
 }
 
 /** How a list is to be read. */
 export interface Reading {
   list: List;
   query: Record<string, string>;
+  /** Between the cells of CSV. */
+  separator: string;
   /** The id of the first record; undefined if the list has ids. */
-  idsFrom: bigint | undefined;
-  begin: Place;
+  idsFrom?: bigint | undefined;
   /** What the columns are to be called so that they are read in the same way again. */
   names: string[];
 }
 
 /** A response of the import. */
-export interface ImportResult {
+export interface ImportResult extends PartResult {
   created: number;
   changed: number;
   unchanged: number;
-  refused: { line: number; lastLine: number; id?: bigint; message: string }[];
   ignored: string[];
-  records: number;
-  consumed: number;
-  /** The first plants, if they are only looked at. */
+  /** With the columns of CSV. */
+  header?: number;
+  guessed?: Layout['guessed'];
+  /** If it is only checked: what the columns are called, and the first plants. */
+  names?: string[];
   sample?: Plant[];
 }
 
-export interface SentPart extends ImportResult {
-  /** Lines of the list before it, to which those of its refusals are to be added. */
-  linesBefore: number;
-  /** These lines of it, from 1 on. */
-  bytesOf(line: number, lastLine: number): Uint8Array<ArrayBuffer>;
-}
+export type SentPart = Sent<ImportResult>;
 
 export interface ListSender {
   /**

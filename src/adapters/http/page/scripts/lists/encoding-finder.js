@@ -1,0 +1,1 @@
+../../../../../wire/lists/encoding-finder.js

@@ -1,0 +1,114 @@
+import { describe, expect, test } from '@jest/globals';
+import { type Encoding, encodingOf } from '../../../src/wire/lists/encoding-finder.js';
+import { utf8Of } from '../../../src/wire/lists/parts.js';
+import { collectorsLists, inWords } from '../../support/plants/collectors-lists.ts';
+import { readList, recordsOf } from '../../support/plants/lists.ts';
+
+/** The options that a query says. */
+const optionsOf = ({ columns, header }: Readonly<Record<string, string>> = {}) => ({
+  ...(columns && { columns: columns.split(',') as ('id' | 'name' | 'tag')[] }),
+  ...(header && { header: Number(header) }),
+});
+
+describe.each(collectorsLists)('of $name', ({ list, query, plants, refused = [], problem }) => {
+  test(problem === undefined ? 'reads the plants, and refuses the others' : 'refuses all', async () => {
+    const reading = readList(list, optionsOf(query));
+    if (problem !== undefined) return expect(reading).rejects.toThrow(problem);
+    const { records, consumed } = await reading;
+    expect(records.flatMap(({ plant }) => (plant ? [inWords(plant)] : []))).toEqual(plants);
+    const reasons = records.flatMap(({ line, refusal }) => (refusal ? [[line, refusal.message]] : []));
+    expect(reasons).toEqual(refused.map(([line, why]) => [line, expect.stringContaining(why)]));
+    expect(consumed).toBe(list.length);
+  });
+});
+
+/** Reads a list in two parts as clients do, which know its encoding. */
+async function inParts(list: Buffer, cut: number, encoding: Encoding, query?: Readonly<Record<string, string>>) {
+  const whole = () => readList(list, { encoding, ...optionsOf(query) });
+  const first = await readList(list.subarray(0, cut), { encoding, more: true, ...optionsOf(query) });
+  const { consumed, layout } = first;
+  if (consumed === 0) return (await whole()).records;
+  const before = Buffer.from(utf8Of(Uint8Array.from(list.subarray(0, consumed)), encoding));
+  const linesBefore = before.toString().split('\n').length - 1;
+  const { records } = await readList(list.subarray(consumed), {
+    encoding,
+    continued: true,
+    ...layout,
+    header: undefined,
+  });
+  const moved = records.map(({ line, lastLine, ...record }) => ({
+    ...record,
+    line: line + linesBefore,
+    lastLine: lastLine + linesBefore,
+  }));
+  return [...first.records, ...moved];
+}
+
+test.each(collectorsLists.filter(({ problem }) => problem === undefined))(
+  'gives the same plants and lines at whichever octet a part ends: $name',
+  async ({ list, query }) => {
+    const encoding = await encodingOf([list]);
+    const { records } = await readList(list, optionsOf(query));
+    for (let cut = 0; cut <= list.length; cut++) expect(await inParts(list, cut, encoding, query)).toEqual(records);
+  },
+);
+
+test('says the encoding, which a client finds by the same rule, in whichever chunks the list comes', async () => {
+  for (const { list, query, problem } of collectorsLists) {
+    const each = [...list].map((octet) => Uint8Array.of(octet));
+    const found = await encodingOf(list.length > 3 ? [list.subarray(0, 4), ...each.slice(4)] : [list]).catch(String);
+    if (problem === undefined) expect((await readList(list, optionsOf(query))).encoding).toBe(found);
+  }
+});
+
+const latin = (text: string) => Buffer.from(text, 'latin1');
+
+test.each<[what: string, list: Buffer, encoding: Encoding]>([
+  ['without characters outside ASCII', latin('id,name\n'), 'utf-8'],
+  ['with an overlong form', latin('id,name\n1,\xc0\xaf\n'), 'windows-1252'],
+  ['with half a surrogate', latin('id,name\n1,\xed\xa0\x80\n'), 'windows-1252'],
+  ['beyond Unicode', latin('id,name\n1,\xf4\x90\x80\x80\n'), 'windows-1252'],
+  ['that ends in a character that is not complete', latin('id,name\n1,\xe2\x82'), 'windows-1252'],
+])('takes a list %s for %s', async (_what, list, encoding) => {
+  expect(await readList(list)).toMatchObject({ encoding });
+  expect(await encodingOf([list])).toBe(encoding);
+});
+
+test('leaves a character that is not complete for the next part', async () => {
+  const part = latin('id,name\n1,\xe2\x82\xac\n2,\xe2\x82');
+  expect(await readList(part, { more: true })).toMatchObject({ encoding: 'utf-8', consumed: 14 });
+  expect(await encodingOf([part], false)).toBe('utf-8');
+});
+
+test('reads the signs of Windows-1252 that Latin-1 has not', async () => {
+  expect(await recordsOf(latin('id,name\n1,\x80\x96\xfc\n'))).toEqual([[2, { id: 1n, name: '€–ü' }]]);
+});
+
+test.each<[message: string, list: Buffer, options: Parameters<typeof readList>[1]]>([
+  ['begins with the byte order mark of utf-16le, and not of utf-8', latin('\xff\xfei\0'), { encoding: 'utf-8' }],
+  ['NDJSON must be in utf-8, not in utf-16le', latin('\xff\xfe{\0'), { isCsv: false }],
+  [
+    'line 2: a character of utf-16le is cut in half',
+    Buffer.from('id,name\n1,\ud83d\n', 'utf16le'),
+    { encoding: 'utf-16le' },
+  ],
+  ['line 1: a character of utf-16be is cut in half', latin('\xfe\xff\0i\0'), {}],
+  ['line 1: the list is in UTF-16, without a byte order mark', Buffer.from('id,name\n', 'utf16le'), {}],
+  [
+    'line 1: the list is in UTF-16, without a byte order mark',
+    Buffer.from('{"id":1}', 'utf16le').swap16(),
+    { isCsv: false },
+  ],
+])('refuses a list as a whole: %s', async (message, list, options) => {
+  await expect(readList(list, options)).rejects.toMatchObject({
+    code: 'invalid_plant',
+    message: expect.stringContaining(message),
+  });
+});
+
+test('of a list whose encoding is said, refuses only the lines that are invalid', async () => {
+  expect(await recordsOf(latin('id,name\n1,\xe4\n2,\xc3\xa4\n'), { encoding: 'utf-8' })).toEqual([
+    [2, 'the line must be valid UTF-8; in Excel, save the list as "CSV UTF-8"'],
+    [3, { id: 2n, name: 'ä' }],
+  ]);
+});
