@@ -22,6 +22,7 @@ folder's configuration starts, with its token. You can interrupt an import and r
   --format FORMAT  csv or ndjson; needed unless FILE ends with .csv, .ndjson or .jsonl
   --replace        changes plants that exist and differ; without it, they stay as they are, and the record is refused
   --ids-from N     numbers a list without ids, from N on; not together with --replace
+  --same-name S    skip or add: what becomes of plants of such a list whose names are stored already; skip without it
   --columns LIST   what the columns of CSV are, as in id,name,,tag: whatever they are called, or if no line names them
   --header N       the line that names them, if that is not the first with a name and an id
   --separator S    what separates the cells, if that line does not show it
@@ -47,7 +48,7 @@ await runCommand('import', USAGE, importArguments, run);
 /** @throws Error, saying what is wrong with the command line */
 function importArguments(args: string[]) {
   const [text, flag] = [{ type: 'string' }, { type: 'boolean', default: false }] as const;
-  const layout = { columns: text, header: text, separator: text };
+  const layout = { 'same-name': text, columns: text, header: text, separator: text };
   const options = { format: text, replace: flag, 'ids-from': text, check: flag, ...layout };
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
   const [path] = positionals;
@@ -55,14 +56,16 @@ function importArguments(args: string[]) {
   const type = TYPES.get((values.format ?? /\.(\w+)$/.exec(path)?.[1] ?? '').toLowerCase());
   if (type === undefined && values.format !== undefined) throw new Error('--format must be csv or ndjson');
   if (type === undefined) throw new Error(`nothing says what ${path} is: add --format csv or --format ndjson`);
-  const { columns, header, separator, 'ids-from': idsFrom } = values;
+  const { columns, header, separator, 'ids-from': idsFrom, 'same-name': same } = values;
   if (idsFrom !== undefined && parsePlantId(idsFrom) === undefined)
     throw new Error(`--ids-from must be ${plantIdRule}`);
   if (values.replace && idsFrom !== undefined)
     throw new Error('--replace is for lists with ids: the numbers of --ids-from could be those of any other plants');
   const existing = values.replace ? 'replace' : 'keep';
   const query: Record<string, string> = { existing, check: `${values.check}` };
-  for (const [name, value] of Object.entries({ idsFrom, columns, header, separator })) if (value) query[name] = value;
+  const sameName = same ?? (idsFrom && 'skip');
+  for (const [name, value] of Object.entries({ idsFrom, sameName, columns, header, separator }))
+    if (value) query[name] = value;
   return { path, type, query };
 }
 
@@ -81,6 +84,7 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
   const rejected = query.check === 'true' ? undefined : rejectedFile(inOwnFolder(rejectedPath), form);
   const next = listParts(list, { isCsv, encoding, query }, send);
   const counts = { created: 0, changed: 0, unchanged: 0, refused: 0 };
+  const among = { sameName: 0, repeated: 0 };
   const ignored = new Set<string>();
   const start = performance.now();
   let plants = 0;
@@ -99,6 +103,8 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
       }
       for (const name of ['created', 'changed', 'unchanged'] as const) counts[name] += part[name];
       counts.refused += part.refused.length;
+      among.sameName += part.sameName ?? 0;
+      among.repeated += part.repeated;
       plants += part.records;
       bytes += part.consumed;
       parts++;
@@ -115,6 +121,8 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
     hideProgress();
     close();
     console.log(summary(plants, counts, (performance.now() - start) / 1_000));
+    if (among.sameName > 0) console.log(`Names that are stored already: ${among.sameName}. --same-name add adds them.`);
+    if (among.repeated > 0) console.log(`Twice in the list: ${among.repeated}.`);
     if (rejected?.close()) console.log(`Refused records are in ${rejectedPath}. Correct them, and import that file.`);
   }
   if (unwritten !== undefined) throw unwritten;

@@ -161,6 +161,9 @@ export interface components {
             created: number;
             changed: number;
             unchanged: number;
+            repeated: number;
+            sameName?: number;
+            compared?: boolean;
             refused: components["schemas"]["Refusal"][];
             ignored: string[];
             columns?: ("id" | "name" | "tag" | "")[];
@@ -638,6 +641,7 @@ export interface operations {
             query?: {
                 existing?: "keep" | "replace";
                 idsFrom?: bigint;
+                sameName?: "add" | "skip";
                 continued?: boolean;
                 more?: boolean;
                 encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";

@@ -124,7 +124,17 @@ export const ImportResult = Type.Object(
   {
     created: Count('how many plants are new', 2),
     changed: Count('how many were replaced', 0),
-    unchanged: Count('how many were there already', 1),
+    unchanged: Count('how many were there already, or were left out', 1),
+    repeated: Count('how many of these are the same as a record before them in this body', 0),
+    sameName: Type.Optional(
+      Count('with `sameName=skip`, how many of these have the name of a plant with another id', 0),
+    ),
+    compared: Type.Optional(
+      Type.Boolean({
+        description: 'with `sameName=skip`, whether names were compared; if not, the import is refused',
+        examples: [true],
+      }),
+    ),
     refused: Type.Array(Refusal, { description: 'the records that were refused, in their order' }),
     ignored: Type.Array(Type.String(), {
       description: 'the first names of columns or members that mean nothing',

@@ -84,7 +84,7 @@ describe('of a list', () => {
     const file = await list('plants.csv', '\uFEFFid;name;colour\r\n1;a;\r\n1;"b\n""c""";red\r\n1,5;d\r\n2;e');
     const { code, stdout, stderr } = await run(file);
     expect([code, counts(stdout)]).toEqual([2, { created: 2, changed: 0, unchanged: 0, refused: 2 }]);
-    expect(stderr).toMatch(/^ignored: colour\nlines 3 to 4: id 1 belongs to a different plant\nline 5: id must be /);
+    expect(stderr).toMatch(/^ignored: colour\nlines 3 to 4: id 1 belongs to a different plant: .*\nline 5: id must be /);
     expect(stdout).toContain('Refused records are in plants.csv.rejected.csv. Correct them, and import that file.\n');
     expect(await rejected(file)).toBe('\uFEFFid;name;colour\r\n1;"b\n""c""";red\r\n1,5;d\r\n');
 
@@ -140,6 +140,15 @@ describe('of a list', () => {
     expect(counts((await run(lines, '--ids-from=-5')).stdout)).toMatchObject({ created: 1, refused: 2 });
     expect(stored.get(-3n)).toMatchObject({ name: 'b' });
     expect(await rejected(lines)).toBe('{"id":-5,"tag":"x"}\nno\n');
+  });
+
+  test('without ids leaves out plants whose names are stored, unless it is told otherwise', async () => {
+    stored.set(1n, { id: 1n, name: 'Ficus' });
+    const file = await list('plants.csv', 'name\nFicus\nSalvia\nSalvia\n');
+    const first = await run(file, '--ids-from', '7');
+    expect([first.code, counts(first.stdout)]).toMatchObject([0, { created: 1, unchanged: 2 }]);
+    expect(first.stdout).toMatch(/^Names that are stored already: 1\. --same-name add .*\nTwice in the list: 1\.$/m);
+    expect(counts((await run(file, '--ids-from', '7', '--same-name', 'add')).stdout)).toMatchObject({ created: 2 });
   });
 
   test('numbers only what can have an id, and leaves the place of an id free that would be too large', async () => {

@@ -21,7 +21,11 @@ const server = forEachTest(() => {
   own = {};
   const { write, ...plants } = fakePlants(stored);
   return startApiServer({
-    plants: { ...plants, write: (...list) => (own.write ?? write)(...list) },
+    plants: {
+      ...plants,
+      write: (...list) => (own.write ?? write)(...list),
+      scan: (...range) => (own.scan ?? plants.scan)(...range),
+    },
     bodyLimit: 100_000,
   });
 });
@@ -69,7 +73,7 @@ describe('responds with', () => {
     const list = 'id;name;colour;tag\r\n1,5;d\r\n1;a;red;\r\n9007199254740993;"b\nc";;\r\n2;c\r\n\r\n1;a\r\n';
     const invalid = 'id must be a whole number, not \\"1,5\\"';
     expect(await result('', list)).toBe(
-      '{"created":1,"changed":0,"unchanged":1,"refused":[' +
+      '{"created":1,"changed":0,"unchanged":1,"repeated":1,"refused":[' +
         `{"line":2,"lastLine":2,"error":40022,"message":"${invalid}: write digits only, without a separator"},` +
         '{"line":4,"lastLine":5,"id":9007199254740993,"error":40009,' +
         '"message":"id 9007199254740993 belongs to a different plant"},' +
@@ -81,7 +85,7 @@ describe('responds with', () => {
 
   test('no columns for NDJSON, and numbers for what is no JSON', async () => {
     expect(await result('', '{"id":1,"name":"a","tags":""}\nno\n', `${NDJSON};charset=UTF-8`)).toBe(
-      '{"created":1,"changed":0,"unchanged":0,"refused":[{"line":2,"lastLine":2,"error":40000,' +
+      '{"created":1,"changed":0,"unchanged":0,"repeated":0,"refused":[{"line":2,"lastLine":2,"error":40000,' +
         '"message":"the line must be valid JSON"}],"ignored":["tags"],"encoding":"utf-8","records":2,"consumed":33}',
     );
   });
@@ -162,9 +166,56 @@ test('says what was guessed, and what all columns are called if it is only to ch
   expect(JSON.parse(await result('', list))).not.toHaveProperty('names');
 });
 
+describe('of a list without ids that was imported before', () => {
+  const LIST = 'name,tag\nRosa,\nSalvia,\n,x\nRosa,y\nFicus,\n';
+
+  test('leaves out plants whose names are stored, and stores the same ones if it is sent again', async () => {
+    stored.set(1n, { id: 1n, name: 'Salvia', tag: 'of somebody' });
+    for (const [created, there] of [
+      [2, 0],
+      [0, 2],
+    ] as const) {
+      const { refused, ...counts } = JSON.parse(await result('?idsFrom=7&sameName=skip', LIST));
+      expect(refused).toMatchObject([{ line: 4, id: 9 }]);
+      expect(counts).toMatchObject({
+        created,
+        unchanged: there + 2,
+        sameName: 1,
+        repeated: 1,
+        compared: true,
+        records: 5,
+      });
+    }
+    expect([...stored.values()].slice(1)).toEqual([
+      { id: 7n, name: 'Rosa' },
+      { id: 11n, name: 'Ficus' },
+    ]);
+    expect(JSON.parse(await result('?idsFrom=20&sameName=skip&check=true', LIST))).toMatchObject({
+      sameName: 3,
+      created: 0,
+    });
+    expect(JSON.parse(await result('?idsFrom=20', LIST))).toMatchObject({ created: 4, unchanged: 0 });
+  });
+
+  test('stores nothing if there are too many plants to compare their names, and says so when it only checks', async () => {
+    own.scan = async () => ({ plants: Array(200_000).fill({ id: 1n, name: 'a' }), lastId: 1n, isLast: false });
+    const message = expect.stringContaining('too many plants to compare their names');
+    expect(await refusal('?idsFrom=7&sameName=skip', LIST)).toEqual([400, 40022, message]);
+    expect(stored.size).toBe(0);
+    const checked = JSON.parse(await result('?idsFrom=7&sameName=skip&check=true', LIST));
+    expect(checked).toMatchObject({ compared: false, sameName: 0 });
+  });
+});
+
+test('says of what is refused that a line before has its id', async () => {
+  const { refused } = JSON.parse(await result('', 'id,name\n1,Rosa\n1,Salvia\n'));
+  const message = 'id 1 belongs to a different plant: a line before has this id, too';
+  expect(refused).toEqual([{ line: 3, lastLine: 3, id: 1, error: 40009, message }]);
+});
+
 describe('refuses', () => {
   test.each<[string, string, string, number, string]>([
-    ['?exsting=keep', '', CSV, 40022, '"exsting" is unknown: the query may have only existing, idsFrom, continued, '],
+    ['?exsting=keep', '', CSV, 40022, '"exsting" is unknown: the query may have only existing, idsFrom, sameName, '],
     ['?existing=', '', CSV, 40022, 'existing must be keep or replace'],
     ['?more=yes', '', CSV, 40022, 'more must be false or true'],
     ['?idsFrom=01', '', CSV, 40022, 'idsFrom must be an integer from'],
@@ -192,6 +243,7 @@ describe('refuses', () => {
     ['?columns=id,name&existing=replace', CSV, 'existing=replace would delete tags, since there is no column tag'],
     ['?idsFrom=1&existing=replace', NDJSON, NUMBERED],
     ['?columns=id,name', NDJSON, 'columns, separator and header are for CSV only'],
+    ['?sameName=skip', CSV, 'sameName must be left out without idsFrom: plants that have ids are known by these'],
     ['?header=1', NDJSON, 'columns, separator and header are for CSV only'],
     [
       '?separator=;',

@@ -298,6 +298,20 @@ test('goes on behind a line of JSON that is too large, and keeps it among what w
   expect([...stored.keys()]).toEqual([1n, 3n, 4n]);
 });
 
+test('leaves out plants of a list without ids whose names are stored, unless it is told otherwise', async () => {
+  const stored: Stored = new Map([[1n, { id: 1n, name: 'Ficus' }]]);
+  const page = await openPage(stored);
+  await choose(page, 'list.csv', 'name\nFicus\nSalvia\nSalvia', '2Ficus');
+  await says(page, '3 read, 1 whose names are there already, 1 twice in this list');
+  await button(page, 'Import').click();
+  expect(await sums(page)).toBe('3 read, 1 new, 1 whose names are there already, 1 twice in this list');
+  expect(stored.get(3n)).toEqual({ id: 3n, name: 'Salvia' });
+  await choose(page, 'others.csv', 'name\nFicus', '4Ficus');
+  await dialog(page).getByLabel('Leave out plants whose names are stored').uncheck();
+  await button(page, 'Import').click();
+  expect(await sums(page)).toBe('1 read, 1 new');
+});
+
 test('says so when a list is none', async () => {
   const page = await openPage();
   for (const [_what, content, message] of [

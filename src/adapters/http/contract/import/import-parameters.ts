@@ -1,8 +1,12 @@
 import Type from 'typebox';
+import type { Permissions } from '../../../../application/permissions.ts';
+import { PlantStoreError } from '../../../../domain/errors.ts';
 import { separators } from '../../../../wire/lists/csv-cells.ts';
-import { type Column, MAX_COLUMNS } from '../../../../wire/lists/csv-layout.ts';
+import { type Column, checkColumns, MAX_COLUMNS } from '../../../../wire/lists/csv-layout.ts';
 import { encodings } from '../../../../wire/lists/encodings.ts';
-import { choice, decimal, flag, type Parameter } from '../parameters.ts';
+import { HttpError } from '../../http-errors.ts';
+import type { MediaType } from '../media-types.ts';
+import { choice, decimal, flag, type Parameter, type Values } from '../parameters.ts';
 import { idParameter } from '../plant-operations.ts';
 import { CSV_TYPE } from '../responses.ts';
 
@@ -56,6 +60,11 @@ export const importQuery = {
     'replace',
   ]),
   idsFrom: { ...idParameter, description: 'for a list without ids: the id of its first record; the others follow it' },
+  sameName: choice(
+    'of a list without ids, which was perhaps imported before: whether a plant is added, or left out, if one with its ' +
+      'name is stored under another id, or comes before it in this body',
+    ['add', 'skip'],
+  ),
   continued: flag(
     'whether the list began before this body, as for each part after the first: then its first bytes mean what they ' +
       'mean elsewhere in a list, where no byte order mark is left out and no encoding recognized',
@@ -74,3 +83,34 @@ export const importQuery = {
   ),
   check: flag('whether to store nothing, and only say what is refused by its form'),
 };
+
+const NAMES_NUMBERED = 'sameName must be left out without idsFrom: plants that have ids are known by these';
+
+const NUMBERS_REPLACE =
+  'idsFrom must be left out with existing=replace: numbers that a list is given could be those of any other plants';
+
+/**
+ * Checks what no parameter shows alone.
+ *
+ * @throws PlantStoreError `invalid_plant`, HttpError `insufficient_scope`
+ */
+export function checkImport(
+  { existing, idsFrom, sameName, columns, separator, header, encoding }: Partial<Values<typeof importQuery>>,
+  { type, charset }: MediaType,
+  permissions: Permissions,
+): void {
+  const replaces = existing === 'replace';
+  if (replaces && !permissions.has('change')) throw new HttpError('insufficient_scope');
+  if (replaces && idsFrom !== undefined) throw new PlantStoreError('invalid_plant', NUMBERS_REPLACE);
+  if (sameName === 'skip' && idsFrom === undefined) throw new PlantStoreError('invalid_plant', NAMES_NUMBERED);
+  if (!isTable(type) && (columns ?? separator ?? header) !== undefined) {
+    throw new PlantStoreError('invalid_plant', 'columns, separator and header are for CSV only');
+  }
+  if (type === TSV_TYPE && (separator ?? '\t') !== '\t') {
+    throw new PlantStoreError('invalid_plant', `separator must be a tab, or left out, with ${TSV_TYPE}`);
+  }
+  if (charset !== undefined && encoding !== undefined && charset !== encoding) {
+    throw new PlantStoreError('invalid_plant', `encoding must be left out, or ${charset}, as Content-Type says`);
+  }
+  if (columns !== undefined) checkColumns(columns, idsFrom !== undefined, replaces);
+}

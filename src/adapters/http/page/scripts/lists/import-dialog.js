@@ -5,7 +5,7 @@ import { byId, make, write } from '../dom.js';
 import { freeId, highestPlant } from '../free-id.js';
 import { cut, nodesOf } from '../texts.js';
 import { save, sizeOf } from './download-dialog.js';
-import { fillForm, readForm } from './import-form.js';
+import { addSameNames, fillForm, readForm } from './import-form.js';
 import { importReport } from './import-report.js';
 import { readBeginning } from './list-file.js';
 import { LOOK, readLayout } from './list-layout.js';
@@ -97,6 +97,7 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
       let part = await sender.next(request);
       while (part?.records === 0) part = await sender.next(request);
       if (part === undefined) throw new Error('This list has no plants.');
+      if (part.compared === false) addSameNames();
       report(part);
       const rows = (part.sample ?? []).map(({ id, name, tag }) => {
         const cells = [[`${id}`], nodesOf(cut(name)), tag === undefined ? [] : nodesOf(cut(tag))];

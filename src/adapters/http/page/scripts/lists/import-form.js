@@ -8,13 +8,15 @@ const FIELDS = Object.keys(NONE);
 const [form, from] = [byId('import-form', HTMLFormElement), byId('import-from', HTMLInputElement)];
 const existing = byId('import-existing', HTMLFieldSetElement);
 const column = (/** @type {string} */ field) => byId(`import-${field}`, HTMLSelectElement);
-const named = byId('import-named', HTMLInputElement);
+const [named, skip] = [byId('import-named', HTMLInputElement), byId('import-skip', HTMLInputElement)];
 
 /** Offers the columns of a list, and chooses those that the service has found. */
 export function fillForm(/** @type {List} */ { isCsv }, /** @type {Layout} */ layout, /** @type {bigint} */ firstId) {
   const { columns, names, header, guessed } = layout;
   form.classList.toggle('csv', isCsv);
   from.value = `${firstId}`;
+  skip.disabled = false;
+  write('import-compared');
   named.checked = header !== undefined;
   const guesses = guessed.map(({ column, name }) => `${name} is the ${column}`);
   write('import-guessed', guesses.length > 0 ? `Guessed by their names: ${guesses.join(', ')}.` : '');
@@ -41,10 +43,17 @@ export function readForm(/** @type {List} */ list, /** @type {Layout} */ { names
     query: {
       existing: `${values.get('existing') ?? 'keep'}`,
       ...(list.isCsv && { columns: columns.join(), separator, ...line }),
+      ...(!from.disabled && skip.checked && { sameName: 'skip' }),
     },
     separator,
     idsFrom: from.disabled || !from.validity.valid ? undefined : BigInt(from.value),
     // A column that is ignored must not be named as one of ours, or be taken for one.
     names: names.map((name, n) => columns[n] || (named.checked && !isOurs(name) ? name : '')),
   };
+}
+
+/** Stores all plants of a list, since there are too many to compare its names. */
+export function addSameNames() {
+  [skip.checked, skip.disabled] = [false, true];
+  write('import-compared', 'There are too many plants to compare their names.');
 }

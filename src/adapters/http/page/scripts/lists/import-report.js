@@ -8,7 +8,15 @@ const count = (/** @type {number} */ value) => value.toLocaleString('en');
 
 /** Shows what becomes of a list, part by part: what is ignored, what was refused, and sums. */
 export function importReport() {
-  const sums = { read: 0, new: 0, replaced: 0, 'there already': 0, refused: 0 };
+  const sums = {
+    read: 0,
+    new: 0,
+    replaced: 0,
+    'there already': 0,
+    'whose names are there already': 0,
+    'twice in this list': 0,
+    refused: 0,
+  };
   const ignored = new Set();
   const refusals = byId('import-refused', HTMLTextAreaElement);
   refusals.value = '';
@@ -32,7 +40,10 @@ export function importReport() {
     sums.read += part.records;
     sums.new += part.created;
     sums.replaced += part.changed;
-    sums['there already'] += part.unchanged;
+    const { unchanged, sameName = 0, repeated } = part;
+    sums['there already'] += unchanged - sameName - repeated;
+    sums['whose names are there already'] += sameName;
+    sums['twice in this list'] += repeated;
     sums.refused += part.refused.length;
     for (const name of part.ignored) ignored.add(name);
     draw();

@@ -45,6 +45,9 @@ export interface ImportResult extends PartResult {
   created: number;
   changed: number;
   unchanged: number;
+  repeated: number;
+  sameName?: number;
+  compared?: boolean;
   ignored: string[];
   /** With the columns of CSV. */
   header?: number;

@@ -1,0 +1,45 @@
+import { MAX_INT64, MIN_INT64, type NewPlant } from '../domain/plant.ts';
+import { rangeAfter } from './list-plants.ts';
+import type { PlantStore } from './ports.ts';
+
+/** Whose name a plant of a list has: a stored plant's, with another id, or that of one before it in the list. */
+export type SameName = 'same_name' | 'repeated' | undefined;
+
+/**
+ * Compares the names of a list with those of all plants, which are read in the background, since there is no index on them.
+ *
+ * @returns for each plant of the list whose name it has; undefined if there are too many plants, it takes too long, or the
+ * signal has aborted
+ * @throws PlantStoreError as the port does
+ */
+export type FindSameNames = (list: readonly NewPlant[], signal: AbortSignal) => Promise<SameName[] | undefined>;
+
+/** Plants that are compared, and milliseconds for that. */
+const MAX_COMPARED = 200_000;
+const MAX_TIME = 5_000;
+
+/** Plants that are read at a time. */
+const BATCH = 2_000;
+
+/** @param now the time in milliseconds */
+export function findSameNames({ scan }: Pick<PlantStore, 'scan'>, now = () => performance.now()): FindSameNames {
+  return async (list, signal) => {
+    const ids = new Map<string, bigint>();
+    const repeated = list.map(({ name, id }) => ids.has(name) || !ids.set(name, id));
+    const stored = new Set<string>();
+    // Those that were stored by the same request before.
+    const own = new Set<string>();
+    const end = now() + MAX_TIME;
+    let range = { from: MIN_INT64, to: MAX_INT64 };
+    for (let compared = 0; ; ) {
+      const { plants, lastId, isLast } = await scan(range, BATCH);
+      for (const { id, name } of plants) if (ids.has(name)) (ids.get(name) === id ? own : stored).add(name);
+      compared += plants.length;
+      if (isLast) break;
+      if (compared >= MAX_COMPARED || now() >= end || signal.aborted) return undefined;
+      range = rangeAfter(range, lastId);
+    }
+    const isStored = (name: string) => stored.has(name) && !own.has(name);
+    return list.map(({ name }, n) => (repeated[n] ? 'repeated' : isStored(name) ? 'same_name' : undefined));
+  };
+}
