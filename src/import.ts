@@ -1,14 +1,16 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { importReport } from './commands/import-report.ts';
 import { listSource } from './commands/list-source.ts';
-import { partSender, RUN_AGAIN } from './commands/part-sender.ts';
-import { showProgress, summary } from './commands/progress.ts';
+import { freeId, partSender, type Result, RUN_AGAIN } from './commands/part-sender.ts';
+import { showProgress } from './commands/progress.ts';
 import { rejectedFile } from './commands/rejected-file.ts';
 import { runCommand } from './commands/run-command.ts';
 import { serviceAddress } from './commands/service-address.ts';
+import { unnumberedRecords } from './commands/unnumbered-records.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
-import { listParts } from './wire/lists/parts.js';
+import { listParts, type SentPart } from './wire/lists/parts.js';
 import { parsePlantId, plantIdRule } from './wire/plant-id.ts';
 
 /* npm run import: sends a list of plants to the service (docs/import.md). */
@@ -23,6 +25,7 @@ folder's configuration starts, with its token. You can interrupt an import and r
   --replace        changes plants that exist and differ; without it, they stay as they are, and the record is refused
   --ids-from N     numbers a list without ids, from N on; not together with --replace
   --same-name S    skip or add: what becomes of plants of such a list whose names are stored already; skip without it
+  --number-refused [N]  numbers records of CSV whose ids are no whole numbers, from N or one above the highest id on
   --columns LIST   what the columns of CSV are, as in id,name,,tag: whatever they are called, or if no line names them
   --header N       the line that names them, if that is not the first with a name and an id
   --separator S    what separates the cells, if that line does not show it
@@ -38,8 +41,8 @@ Example: npm run import -- examples/plants.ndjson`;
 const NDJSON = 'application/x-ndjson';
 const TYPES = new Map(Object.entries({ csv: 'text/csv', ndjson: NDJSON, jsonl: NDJSON }));
 
-/** Refusals that are shown. */
-const SHOWN = 10;
+type Part = SentPart<Result>;
+type Next = () => Promise<Part | undefined>;
 
 const stop = stopRequest('Finishing the part that was sent');
 
@@ -48,32 +51,43 @@ await runCommand('import', USAGE, importArguments, run);
 /** @throws Error, saying what is wrong with the command line */
 function importArguments(args: string[]) {
   const [text, flag] = [{ type: 'string' }, { type: 'boolean', default: false }] as const;
-  const layout = { 'same-name': text, columns: text, header: text, separator: text };
+  const layout = { 'number-refused': text, 'same-name': text, columns: text, header: text, separator: text };
   const options = { format: text, replace: flag, 'ids-from': text, check: flag, ...layout };
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+  const { values, positionals } = parseArgs({ args: withNumber(args), allowPositionals: true, options });
   const [path] = positionals;
   if (path === undefined || positionals.length > 1) throw new Error('name one list: a file, or - for standard input');
   const type = TYPES.get((values.format ?? /\.(\w+)$/.exec(path)?.[1] ?? '').toLowerCase());
   if (type === undefined && values.format !== undefined) throw new Error('--format must be csv or ndjson');
   if (type === undefined) throw new Error(`nothing says what ${path} is: add --format csv or --format ndjson`);
-  const { columns, header, separator, 'ids-from': idsFrom, 'same-name': same } = values;
+  const { columns, header, separator, 'ids-from': idsFrom, 'same-name': same, 'number-refused': numberFrom } = values;
   if (idsFrom !== undefined && parsePlantId(idsFrom) === undefined)
     throw new Error(`--ids-from must be ${plantIdRule}`);
   if (values.replace && idsFrom !== undefined)
     throw new Error('--replace is for lists with ids: the numbers of --ids-from could be those of any other plants');
+  if (numberFrom !== undefined && (idsFrom !== undefined || type === NDJSON))
+    throw new Error('--number-refused is for lists of CSV with ids');
+  if (numberFrom && parsePlantId(numberFrom) === undefined) throw new Error(`--number-refused must be ${plantIdRule}`);
   const existing = values.replace ? 'replace' : 'keep';
   const query: Record<string, string> = { existing, check: `${values.check}` };
   const sameName = same ?? (idsFrom && 'skip');
   for (const [name, value] of Object.entries({ idsFrom, sameName, columns, header, separator }))
     if (value) query[name] = value;
-  return { path, type, query };
+  return { path, type, query, numberFrom };
+}
+
+/** The number of --number-refused may be missing, which parseArgs knows of no option. */
+function withNumber(args: string[]): string[] {
+  const at = args.indexOf('--number-refused');
+  const [number = ''] = /^-?\d+$/.exec(args[at + 1] ?? '') ?? [];
+  return at < 0 ? args : args.toSpliced(at, number === '' ? 1 : 2, `--number-refused=${number}`);
 }
 
 /** @returns the exit code */
-async function run({ path, type, query }: ReturnType<typeof importArguments>): Promise<number> {
+async function run({ path, type, query, numberFrom }: ReturnType<typeof importArguments>): Promise<number> {
   const isCsv = type !== NDJSON;
   const rejectedPath = `${path === '-' ? 'stdin' : path}.rejected.${isCsv ? 'csv' : 'ndjson'}`;
-  const send = partSender(serviceAddress(), type, stop);
+  const address = serviceAddress();
+  const send = partSender(address, type, stop);
   // Reading fails once it is aborted.
   const source = await listSource(path, inOwnFolder(path), isCsv, stop).catch((error) => {
     if (!stop.aborted) throw error;
@@ -82,52 +96,51 @@ async function run({ path, type, query }: ReturnType<typeof importArguments>): P
   const { list, size, encoding, close } = source;
   const form = { encoding, isNamed: !('columns' in query), isNumbered: 'idsFrom' in query };
   const rejected = query.check === 'true' ? undefined : rejectedFile(inOwnFolder(rejectedPath), form);
-  const next = listParts(list, { isCsv, encoding, query }, send);
-  const counts = { created: 0, changed: 0, unchanged: 0, refused: 0 };
-  const among = { sameName: 0, repeated: 0 };
-  const ignored = new Set<string>();
-  const start = performance.now();
-  let plants = 0;
-  let bytes = 0;
-  let parts = 0;
+  const report = importReport();
+  const { counts, total } = report;
+  const unnumbered = unnumberedRecords();
   let unwritten: unknown;
-  const hideProgress = showProgress(() => ({ plants, part: size && Math.min(bytes / size, 1) }), process.stderr);
-  try {
-    for (let part = await next(); part !== undefined; part = await next()) {
-      for (const { column, name } of part.guessed ?? []) say(`${name} is the ${column}: --columns changes that`);
-      for (const name of new Set(part.ignored).difference(ignored)) say(`ignored: ${name}`);
-      for (const name of part.ignored) ignored.add(name);
-      for (const { line, lastLine, message } of part.refused.slice(0, Math.max(SHOWN - counts.refused, 0))) {
-        const lines = lastLine > line ? `lines ${line + part.linesBefore} to` : 'line';
-        say(`${lines} ${lastLine + part.linesBefore}: ${message}`);
-      }
-      for (const name of ['created', 'changed', 'unchanged'] as const) counts[name] += part[name];
-      counts.refused += part.refused.length;
-      among.sameName += part.sameName ?? 0;
-      among.repeated += part.repeated;
-      plants += part.records;
-      bytes += part.consumed;
-      parts++;
+
+  async function sendAll(next: Next, take = (part: Part) => part, lineOf = (line: number) => line): Promise<void> {
+    for (let sent = await next(); sent !== undefined; sent = await next()) {
+      const part = take(sent);
+      report.add(part, lineOf);
       try {
         rejected?.add(part);
       } catch (error) {
         unwritten = error;
       }
-      if (stop.aborted || unwritten !== undefined) break;
+      if (stop.aborted || unwritten !== undefined) return;
     }
+  }
+
+  async function numberOthers(): Promise<void> {
+    const idsFrom = numberFrom || `${await freeId(address)}`;
+    say(`Numbered from ${idsFrom}, since their ids are no whole numbers: ${unnumbered.count()}`);
+    // The line of names is none of them.
+    const { header: _, ...own } = query;
+    const form = { sameName: 'skip', ...own, ...unnumbered.layout(), existing: 'keep', idsFrom };
+    const others = { isCsv, encoding: 'utf-8' as const, query: form };
+    await sendAll(listParts(unnumbered.source(), others, send), undefined, unnumbered.lineOf);
+  }
+
+  const part = () => size && Math.min(total.bytes / size, 1);
+  const hideProgress = showProgress(() => ({ plants: total.plants, part: part() }), process.stderr);
+  try {
+    const next = listParts(list, { isCsv, encoding, query }, send);
+    await sendAll(next, numberFrom === undefined ? undefined : unnumbered.take);
+    if (unnumbered.count() > 0 && !stop.aborted && unwritten === undefined) await numberOthers();
   } catch (error) {
     if (!stop.aborted) throw error;
   } finally {
     hideProgress();
     close();
-    console.log(summary(plants, counts, (performance.now() - start) / 1_000));
-    if (among.sameName > 0) console.log(`Names that are stored already: ${among.sameName}. --same-name add adds them.`);
-    if (among.repeated > 0) console.log(`Twice in the list: ${among.repeated}.`);
+    report.print();
     if (rejected?.close()) console.log(`Refused records are in ${rejectedPath}. Correct them, and import that file.`);
   }
   if (unwritten !== undefined) throw unwritten;
-  if (parts === 0 && !stop.aborted) throw new Error('the list is empty');
-  if (plants === 0 && !stop.aborted) say('The list has no records.');
+  if (total.parts === 0 && !stop.aborted) throw new Error('the list is empty');
+  if (total.plants === 0 && !stop.aborted) say('The list has no records.');
   if (stop.aborted) say(`Interrupted. ${RUN_AGAIN}`);
   return stop.aborted ? stop.reason : counts.refused > 0 ? 2 : 0;
 }

@@ -154,6 +154,7 @@ export interface components {
             line: number;
             lastLine: number;
             id?: bigint;
+            unnumbered?: boolean;
             error: number;
             message: string;
         };

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Static } from 'typebox';
+import type { NewPlant } from '../domain/plant.ts';
 import { say } from '../process/say.ts';
-import type { ErrorBody, ImportResult } from '../wire/schemas.ts';
+import type { ImportResult } from '../wire/import-schema.ts';
+import type { ErrorBody } from '../wire/schemas.ts';
 import type { serviceAddress } from './service-address.ts';
 
 /** Milliseconds for which a part is sent again. */
@@ -60,6 +62,18 @@ export function partSender({ url, token }: ReturnType<typeof serviceAddress>, ty
       if (stop.aborted || performance.now() - start > PATIENCE) throw new Error(`${url}: ${message}. ${RUN_AGAIN}`);
     }
   };
+}
+
+/** One above the highest id, or 1. @throws Error if the token may not read, or the service does not respond */
+export async function freeId({ url, token }: ReturnType<typeof serviceAddress>): Promise<bigint> {
+  for (let target = `${url}/plants?order=desc&limit=1`; ; ) {
+    const response = await fetch(target, { headers: { Authorization: `Bearer ${token}` }, redirect: 'manual' });
+    const [plant] = (response.ok ? JSON.parse(await response.text(), exactId) : []) as NewPlant[];
+    const [, next] = /^<(.*)>/.exec(response.headers.get('Link') ?? '') ?? [];
+    if (!response.ok) throw new Error(`the highest id cannot be read (${response.status}): use --number-refused N`);
+    if (plant !== undefined || next === undefined) return plant !== undefined && plant.id > 0n ? plant.id + 1n : 1n;
+    target = `${new URL(next, target)}`;
+  }
 }
 
 type ResponseBody = Partial<Result & Static<typeof ErrorBody>>;

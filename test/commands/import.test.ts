@@ -84,7 +84,9 @@ describe('of a list', () => {
     const file = await list('plants.csv', '\uFEFFid;name;colour\r\n1;a;\r\n1;"b\n""c""";red\r\n1,5;d\r\n2;e');
     const { code, stdout, stderr } = await run(file);
     expect([code, counts(stdout)]).toEqual([2, { created: 2, changed: 0, unchanged: 0, refused: 2 }]);
-    expect(stderr).toMatch(/^ignored: colour\nlines 3 to 4: id 1 belongs to a different plant: .*\nline 5: id must be /);
+    expect(stderr).toMatch(
+      /^ignored: colour\nlines 3 to 4: id 1 belongs to a different plant: .*\nline 5: id must be /,
+    );
     expect(stdout).toContain('Refused records are in plants.csv.rejected.csv. Correct them, and import that file.\n');
     expect(await rejected(file)).toBe('\uFEFFid;name;colour\r\n1;"b\n""c""";red\r\n1,5;d\r\n');
 
@@ -147,8 +149,30 @@ describe('of a list', () => {
     const file = await list('plants.csv', 'name\nFicus\nSalvia\nSalvia\n');
     const first = await run(file, '--ids-from', '7');
     expect([first.code, counts(first.stdout)]).toMatchObject([0, { created: 1, unchanged: 2 }]);
-    expect(first.stdout).toMatch(/^Names that are stored already: 1\. --same-name add .*\nTwice in the list: 1\.$/m);
+    expect(first.stdout).toMatch(/^Left out, since their names are stored: 1 .*\nTwice in the list: 1$/m);
     expect(counts((await run(file, '--ids-from', '7', '--same-name', 'add')).stdout)).toMatchObject({ created: 2 });
+  });
+
+  test('numbers what is refused for its id, if it is asked to, from a number or above the highest id, and says its lines', async () => {
+    stored.set(40n, { id: 40n, name: 'Abies' });
+    const file = await list(
+      'plants.csv',
+      'Preise\nkey;title;type\nP-17;Rosa;x\n00012;Ficus;\n7;Salvia;\nP-18;"S\n";\n;;y\n',
+    );
+    const { code, stdout, stderr } = await run(file, '--number-refused');
+    expect([code, counts(stdout)]).toEqual([2, { created: 3, changed: 0, unchanged: 0, refused: 2 }]);
+    expect(stderr).toMatch(
+      /line 4: id must have no leading zeros.*\nNumbered from 41, since .*: 3\nline 8: name is missing/,
+    );
+    expect([41n, 42n].map((id) => stored.get(id))).toEqual([
+      { id: 41n, name: 'Rosa', tag: 'x' },
+      { id: 42n, name: 'S\n' },
+    ]);
+    expect(await rejected(file)).toBe('key;title;type\n00012;Ficus;\n;;y\n');
+    expect(counts((await run(file, '--number-refused')).stdout)).toMatchObject({ created: 0, unchanged: 3 });
+    stored.clear();
+    await run('--number-refused', '100', file);
+    expect([...stored.keys()]).toEqual([7n, 100n, 101n]);
   });
 
   test('numbers only what can have an id, and leaves the place of an id free that would be too large', async () => {
@@ -468,6 +492,8 @@ test.each([
   [['a.csv', '--format', 'xml'], '--format must be csv or ndjson'],
   [['a.csv', '--ids-from', '01'], '--ids-from must be an integer from'],
   [['a.csv', '--ids-from', '1', '--replace'], '--replace is for lists with ids'],
+  [['a.csv', '--number-refused', '1', '--ids-from', '1'], '--number-refused is for lists of CSV with ids'],
+  [['a.csv', '--number-refused', '01'], '--number-refused must be an integer from'],
   [['a.csv', '--loud'], "Unknown option '--loud'"],
 ])('refuses %j, and says why', async (args, why) => {
   const stderr = expect.stringMatching(/\nFor help: npm run import -- --help\n$/);

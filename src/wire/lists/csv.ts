@@ -46,6 +46,14 @@ export function csvReader({ columns, separator }: CsvLayout): RecordReader {
         return undefined;
       }
     },
+    isUnnumbered(record) {
+      try {
+        const text = cellsIn(record)[idAt] ?? '';
+        return idAt >= 0 && !INTEGER.test(text) && !ZEROS.test(text);
+      } catch {
+        return false;
+      }
+    },
   };
 }
 

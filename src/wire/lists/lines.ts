@@ -21,6 +21,8 @@ export interface RecordReader {
   plantIn(record: Buffer): Plant & { readonly id?: bigint };
   /** The id of a record that may be invalid otherwise; undefined if it cannot be read. */
   idIn(record: Buffer): bigint | undefined;
+  /** Whether a record has something else where others have a number as their id, or nothing: it can be given one. */
+  isUnnumbered(record: Buffer): boolean;
 }
 
 /** What to do about a list that another format of Excel has spoiled. */

@@ -31,6 +31,7 @@ export function ndjsonReader(
       return typeof tag === 'string' ? { ...plant, tag } : plant;
     },
     idIn: (line) => exactInteger(idSource(line) ?? ''),
+    isUnnumbered: () => false,
   };
 }
 

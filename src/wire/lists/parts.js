@@ -23,7 +23,7 @@ const PART = 1024 ** 2;
  * What a client uses of a response of the import.
  *
  * @typedef {object} PartResult
- * @property {{ line: number, lastLine: number, id?: bigint, error: number, message: string }[]} refused
+ * @property {{ line: number, lastLine: number, id?: bigint, unnumbered?: boolean, error: number, message: string }[]} refused
  * @property {string[]} [columns]
  * @property {string} [separator]
  * @property {number} records

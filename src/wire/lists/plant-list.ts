@@ -36,8 +36,12 @@ export type ListRecord = {
   /** If it is known. */
   readonly id: bigint | undefined;
 } & (
-  | { readonly plant: NewPlant; readonly refusal?: undefined }
-  | { readonly plant?: undefined; readonly refusal: Pick<PlantStoreError, 'code' | 'message'> }
+  | { readonly plant: NewPlant; readonly refusal?: undefined; readonly isUnnumbered?: undefined }
+  | {
+      readonly plant?: undefined;
+      readonly refusal: Pick<PlantStoreError, 'code' | 'message'>;
+      readonly isUnnumbered: boolean;
+    }
 );
 
 export const MAX_RECORDS = 20_000;
@@ -127,7 +131,7 @@ function separatorLine(text: Buffer): Separator | undefined {
 /** @param number the record's id, if the list is numbered */
 function recordIn(
   { number: line, lastNumber: lastLine, bytes }: Line,
-  { plantIn, idIn }: RecordReader,
+  { plantIn, idIn, isUnnumbered }: RecordReader,
   number: bigint | undefined,
 ): ListRecord {
   try {
@@ -139,6 +143,7 @@ function recordIn(
     const id = number ?? idIn(bytes);
     const { code, message } = error;
     // Without the error itself, whose stack would be kept for each of many records.
-    return { line, lastLine, id: id !== undefined && isPlantId(id) ? id : undefined, refusal: { code, message } };
+    const known = id !== undefined && isPlantId(id) ? id : undefined;
+    return { line, lastLine, id: known, refusal: { code, message }, isUnnumbered: isUnnumbered(bytes) };
   }
 }

@@ -28,6 +28,7 @@ const scripts = [
   'editor/several',
   'editor/text-field',
   'lists/download-dialog',
+  'lists/drop-zone',
   'lists/encoding-finder',
   'lists/import-dialog',
   'lists/import-form',

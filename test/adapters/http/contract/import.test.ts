@@ -74,7 +74,7 @@ describe('responds with', () => {
     const invalid = 'id must be a whole number, not \\"1,5\\"';
     expect(await result('', list)).toBe(
       '{"created":1,"changed":0,"unchanged":1,"repeated":1,"refused":[' +
-        `{"line":2,"lastLine":2,"error":40022,"message":"${invalid}: write digits only, without a separator"},` +
+        `{"line":2,"lastLine":2,"unnumbered":true,"error":40022,"message":"${invalid}: write digits only, without a separator"},` +
         '{"line":4,"lastLine":5,"id":9007199254740993,"error":40009,' +
         '"message":"id 9007199254740993 belongs to a different plant"},' +
         '{"line":6,"lastLine":6,"id":2,"error":40010,"message":"id 2 belongs to a deleted plant"}],' +

@@ -312,6 +312,20 @@ test('leaves out plants of a list without ids whose names are stored, unless it 
   expect(await sums(page)).toBe('1 read, 1 new');
 });
 
+test('numbers the lines whose ids are no whole numbers, as another list, and keeps the lines of this one', async () => {
+  const stored: Stored = new Map([[1n, { id: 1n, name: 'Ficus' }]]);
+  const page = await openPage(stored);
+  await importList(page, 'list.csv', 'Preise\nNr;Pflanze\nP-17;Rosa\n00012;Abies\n2;Salvia\nP-18;\n', '2Salvia');
+  expect(await sums(page)).toBe('4 read, 1 new, 3 refused');
+  await button(page, 'Number those whose ids are no whole numbers').click();
+  await page.locator('#import-plants').getByText('3Rosa').waitFor();
+  await button(page, 'Import').click();
+  expect(await sums(page)).toBe('2 read, 1 new, 1 refused');
+  expect(await page.locator('#import-refused').inputValue()).toMatch(/^Line 6: name is missing/);
+  expect(stored.get(3n)).toEqual({ id: 3n, name: 'Rosa' });
+  expect(await readFile((await refused(page)).path, 'utf8')).toBe('id;;name\r\n4;P-18;\n');
+});
+
 test('says so when a list is none', async () => {
   const page = await openPage();
   for (const [_what, content, message] of [

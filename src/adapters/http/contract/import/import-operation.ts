@@ -1,8 +1,8 @@
 import type { UseCases } from '../../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../../domain/errors.ts';
+import { ImportResult } from '../../../../wire/import-schema.ts';
 import { encodings } from '../../../../wire/lists/encodings.ts';
 import { MAX_RECORDS, readPlantList } from '../../../../wire/lists/plant-list.ts';
-import { ImportResult } from '../../../../wire/schemas.ts';
 import { HttpError } from '../../http-errors.ts';
 import { type Operation, operation } from '../operation.ts';
 import { plantsGroup } from '../plant-operations.ts';

@@ -19,12 +19,12 @@ export function resultOf(records: readonly ListRecord[], outcomes: readonly Outc
   const counts = { created: 0, changed: 0, unchanged: 0, repeated: 0, same_name: 0, id_taken: 0, id_retired: 0 };
   const ids = new Set<bigint>();
   let plants = 0;
-  const refused = records.flatMap(({ line, lastLine, id, plant, refusal }) => {
+  const refused = records.flatMap(({ line, lastLine, id, plant, refusal, isUnnumbered }) => {
     const outcome = plant && outcomes[plants++];
     const isRepeated = plant !== undefined && ids.size === ids.add(plant.id).size;
     if (outcome) counts[outcome === 'unchanged' && isRepeated ? 'repeated' : outcome]++;
     const why = refusal ?? conflictOf(id, outcome, isRepeated);
-    const known = id !== undefined && { id };
+    const known = { ...(id !== undefined && { id }), ...(isUnnumbered && { unnumbered: true }) };
     return why ? [{ line, lastLine, ...known, error: errorKinds[why.code].error, message: why.message }] : [];
   });
   const { created, changed, repeated, same_name: sameName } = counts;

@@ -5,6 +5,7 @@ import { byId, make, write } from '../dom.js';
 import { freeId, highestPlant } from '../free-id.js';
 import { cut, nodesOf } from '../texts.js';
 import { save, sizeOf } from './download-dialog.js';
+import { dropZone } from './drop-zone.js';
 import { addSameNames, fillForm, readForm } from './import-form.js';
 import { importReport } from './import-report.js';
 import { readBeginning } from './list-file.js';
@@ -62,28 +63,27 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
       show('choosing');
       if (file === undefined) return;
       if (others.length > 0) throw new Error('Import one list after the other.');
-      const beginning = await readBeginning(file, request);
-      const [plant, free] = [await highestPlant(request), await freeId(request)];
-      // Who may change a plant may replace those that a list has.
-      const read = plant && (await send('GET', `plants/${plant.id}`, request).catch(() => undefined));
-      const former = firstIdOf(file);
-      const found = beginning.isCsv
-        ? await readLayout(beginning, former ?? free, request)
-        : { columns: beginning.hasIds ? ['id'] : [''], names: ['id'], separator: ',', header: undefined, guessed: [] };
-      request.signal?.throwIfAborted();
-      [list, layout] = [beginning, found];
-      write('import-what', ...nodesOf(cut(file.name)), `, ${sizeOf(file.size)}`);
-      form.className = read?.headers.get('Allow')?.includes('PUT') ? 'may-replace' : '';
-      fillForm(list, layout, former ?? free);
-      write(
-        'import-former',
-        former === undefined
-          ? ''
-          : `As a list of this name was before, so that no plant is stored twice. For another list, ${free} is free.`,
-      );
-      show('looking');
-      look();
+      await prepare(await readBeginning(file, request), undefined, request);
     });
+
+  /** Shows how a list will be read. @param {List} found @param {Layout | undefined} known @param {Request} request */
+  async function prepare(found, known, request) {
+    const { file } = found;
+    const [plant, free] = [await highestPlant(request), await freeId(request)];
+    // Who may change a plant may replace those that a list has.
+    const read = plant && (await send('GET', `plants/${plant.id}`, request).catch(() => undefined));
+    const former = firstIdOf(file);
+    const own = known ?? (await readLayout(found, former ?? free, request));
+    request.signal?.throwIfAborted();
+    [list, layout] = [found, own];
+    write('import-what', ...nodesOf(cut(file.name)), `, ${sizeOf(file.size)}`);
+    form.className = read?.headers.get('Allow')?.includes('PUT') ? 'may-replace' : '';
+    fillForm(list, layout, former ?? free);
+    const again = `As a list of this name was before, so that no plant is stored twice. For another list, ${free} is free.`;
+    write('import-former', former === undefined ? '' : again);
+    show('looking');
+    look();
+  }
 
   /** Shows the first plants as they will be. */
   const look = () =>
@@ -91,7 +91,7 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
       write('import-plants');
       if (list === undefined) return;
       const how = readForm(list, layout);
-      const report = importReport();
+      const report = importReport(list);
       if (!form.reportValidity()) return;
       const sender = listSender({ ...how, query: { ...how.query, check: 'true' } }, LOOK);
       let part = await sender.next(request);
@@ -109,10 +109,16 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
   function importOf(/** @type {List} */ list) {
     const { name } = list.file;
     const how = readForm(list, layout);
-    const [sender, report, rejected] = [listSender(how), importReport(), rejectedList(how)];
+    const [sender, report, rejected] = [listSender(how), importReport(list), rejectedList(how)];
     if (how.idsFrom !== undefined) sessionStorage.setItem(keyOf(list.file), `${how.idsFrom}`);
     byId('import-rejected', HTMLElement).onclick = () =>
       save(rejected.blob(), `${name}.rejected.${list.isCsv ? 'csv' : 'ndjson'}`);
+    byId('import-number', HTMLElement).onclick = () => {
+      const columns = how.columns.map((column) => (column === 'id' ? '' : column));
+      attempt((request) =>
+        prepare(rejected.unnumbered(), { ...layout, columns, header: undefined, guessed: [] }, request),
+      );
+    };
     return async (/** @type {Request} */ request) => {
       show('running');
       try {
@@ -123,6 +129,7 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
           report(part);
           rejected.add(part);
         }
+        form.classList.toggle('has-unnumbered', rejected.unnumbered().file.size > 0);
         show('finished');
       } catch (error) {
         show('stopped');
@@ -146,17 +153,6 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
   // The event is late: a list that was dropped in the meantime has opened the dialog again.
   dialog.onclose = () => dialog.open || leaving.abort();
 
-  const canDrop = () =>
-    document.body.matches('.may-create:not(:has(dialog[open]:not(#import)))') && dialog.className !== 'running';
-  for (const type of /** @type {const} */ (['dragover', 'dragleave', 'drop'])) {
-    // Anywhere: the browser would show the list in place of this page.
-    addEventListener(type, (event) => {
-      if (!event.dataTransfer?.types.includes('Files')) return;
-      event.preventDefault();
-      event.dataTransfer.dropEffect = canDrop() ? 'copy' : 'none';
-      document.body.classList.toggle('dropping', type === 'dragover' && canDrop());
-      if (type === 'drop' && canDrop()) open([...event.dataTransfer.files]);
-    });
-  }
+  dropZone(() => dialog.className !== 'running', open);
   addEventListener('beforeunload', (event) => dialog.className === 'running' && event.preventDefault());
 }

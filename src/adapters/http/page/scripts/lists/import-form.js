@@ -45,6 +45,7 @@ export function readForm(/** @type {List} */ list, /** @type {Layout} */ { names
       ...(list.isCsv && { columns: columns.join(), separator, ...line }),
       ...(!from.disabled && skip.checked && { sameName: 'skip' }),
     },
+    columns,
     separator,
     idsFrom: from.disabled || !from.validity.valid ? undefined : BigInt(from.value),
     // A column that is ignored must not be named as one of ours, or be taken for one.

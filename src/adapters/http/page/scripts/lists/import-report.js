@@ -1,4 +1,4 @@
-/** @import { SentPart } from './types.d.ts' */
+/** @import { List, SentPart } from './types.d.ts' */
 import { byId, write } from '../dom.js';
 
 /** Refusals that are shown. */
@@ -7,7 +7,8 @@ const MAX_SHOWN = 300;
 const count = (/** @type {number} */ value) => value.toLocaleString('en');
 
 /** Shows what becomes of a list, part by part: what is ignored, what was refused, and sums. */
-export function importReport() {
+export function importReport(/** @type {List} */ { lines: own }) {
+  const lineOf = (/** @type {number} */ line) => own?.[line - 1] ?? line;
   const sums = {
     read: 0,
     new: 0,
@@ -34,7 +35,7 @@ export function importReport() {
 
   function add(/** @type {SentPart} */ part) {
     for (const { line, lastLine, message } of part.refused.slice(0, Math.max(0, MAX_SHOWN - sums.refused))) {
-      const lines = [...new Set([line, lastLine])].map((number) => count(number + part.linesBefore));
+      const lines = [...new Set([line, lastLine])].map((number) => count(lineOf(number + part.linesBefore)));
       refusals.value += `Line ${lines.join(' to ')}: ${message}\n`;
     }
     sums.read += part.records;

@@ -17,6 +17,9 @@ const OURS = ['id', 'name', 'tag'];
  * @returns {Promise<Layout>}
  */
 export async function readLayout(list, firstId, request) {
+  if (!list.isCsv) {
+    return { columns: list.hasIds ? ['id'] : [''], names: ['id'], separator: ',', header: undefined, guessed: [] };
+  }
   const first = { columns: ',name', header: `${list.firstLine}` };
   let problem;
   for (const { idsFrom, query } of [

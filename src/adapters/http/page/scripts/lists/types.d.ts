@@ -15,6 +15,8 @@ export interface List {
   hasIds: boolean;
   /** The first line that is not blank, from 1. */
   firstLine: number;
+  /** If it is a part of another list: the lines of that one. */
+  lines?: number[];
 }
 
 /** What the columns of a list are. */
@@ -32,6 +34,7 @@ export interface Layout {
 export interface Reading {
   list: List;
   query: Record<string, string>;
+  columns: string[];
   /** Between the cells of CSV. */
   separator: string;
   /** The id of the first record; undefined if the list has ids. */
