@@ -249,7 +249,7 @@ test.each([
   for (const client of clients) {
     stored.delete(pine.id);
     const shown = await runClient(client, ['import', file], server.url);
-    const start = `{"created":1,"changed":0,"unchanged":0,"refused":[{"line":${line},`;
+    const start = `{"created":1,"changed":0,"unchanged":0,"repeated":0,"refused":[{"line":${line},`;
     const stderr = client === python ? `line ${line}: id 7 belongs to a different plant\n` : '';
     const stdout = client === python ? '1 created, 0 unchanged, 1 refused\n' : expect.stringContaining(start);
     expect(shown).toEqual({ code: 2, stdout, stderr });

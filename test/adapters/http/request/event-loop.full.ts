@@ -83,7 +83,7 @@ function watchLoop(): () => number {
  *
  * @param type of the body, and where it is sent
  */
-async function hold(body: string, url = server.url, [type, path] = ['application/json', '/plants']) {
+async function hold(body: string | Buffer, url = server.url, [type, path] = ['application/json', '/plants']) {
   const bytes = Buffer.from(body);
   const statuses = new Set<number>();
   let longest = Number.POSITIVE_INFINITY;
@@ -146,13 +146,21 @@ const NDJSON = ['application/x-ndjson', '/import'] as const;
 const RECORDS = 20_000;
 const lines = (line: (n: number) => string) => Array.from({ length: RECORDS }, (_, n) => line(n)).join('');
 
-test.each<[string, number, string, readonly [type: string, path: string]]>([
+test.each<[string, number, string | Buffer, readonly [type: string, path: string]]>([
   ['quotes in a cell', 200, megabyte('id,name\n1,"', '""', '"\n'), CSV],
   ['quotes that never close', 400, megabyte('id,name\n1,"', '""', ''), CSV],
   ['commas in the line of names', 400, megabyte('id,name', ',', '\n'), CSV],
   ['blank lines', 200, megabyte('id,name\n', '\n', ''), CSV],
   ['digits as an id', 200, megabyte('id,name\n', '9', ',a\n'), CSV],
   ['columns that mean nothing', 400, megabyte('id,name', (n) => `,${n}`, '\n'), CSV],
+  ['Windows-1252', 200, Buffer.from(megabyte('id,name\n', '1,xxä', '\n'), 'latin1'), CSV],
+  [
+    'UTF-16',
+    200,
+    Buffer.from(megabyte('\uFEFFid,name\n', `1,${'ä'.repeat(60)}\n`, '\n').slice(0, MEGABYTE / 2 - 9), 'utf16le'),
+    CSV,
+  ],
+  ['two encodings', 400, Buffer.from(megabyte('id,name\n1,Ã¤', 'ä', '\n'), 'latin1'), CSV],
   ['20,000 plants', 200, `id,name\n${lines((n) => `${n},a\n`)}`, CSV],
   ['20,000 conflicts', 200, `id,name\n${lines((n) => `1,${n}\n`)}`, CSV],
   ['20,000 lines that are no JSON', 200, lines(() => 'no\n'), NDJSON],
