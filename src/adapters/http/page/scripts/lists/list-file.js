@@ -36,13 +36,13 @@ export async function readBeginning(/** @type {File} */ file, /** @type {Request
   // Also where the first record of lines of JSON is none.
   const isCsv = !text.trimStart().startsWith('{') && !/\.(ndjson|jsonl)$/i.test(file.name);
   const encoding = isCsv ? await encodingOf(slicesOf(file, signal)) : 'utf-8';
-  const [blank = ''] = /^\s*/.exec(new TextDecoder().decode(utf8Of(bytes, encoding))) ?? [];
+  const [before = ''] = /^\s*("?sep=."?\s*\n\s*)?/.exec(new TextDecoder().decode(utf8Of(bytes, encoding))) ?? [];
   return {
     file,
     isCsv,
     encoding,
     hasMark: markOf(bytes) !== undefined,
     hasIds: /"id"\s*:/.test(text),
-    firstLine: blank.split('\n').length,
+    firstLine: before.split('\n').length,
   };
 }

@@ -13,7 +13,7 @@ export interface List {
   hasMark: boolean;
   /** Of lines of JSON: whether a record at its beginning has an id. */
   hasIds: boolean;
-  /** The first line that is not blank, from 1. */
+  /** The first line that is not blank, nor names the separator for Excel, from 1. */
   firstLine: number;
   /** If it is a part of another list: the lines of that one. */
   lines?: number[];
