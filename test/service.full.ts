@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { post, TOKEN } from './support/api-server.ts';
@@ -67,4 +67,11 @@ test('asks the proxy for keys and for the receivers of webhooks, and keeps idle 
   await service.until(() => new Set(proxy.asked).size === 2);
   expect(proxy.asked).toEqual(expect.arrayContaining(['login.invalid:443', 'hooks.invalid:8443']));
   expect(service.stdout() + service.stderr()).not.toMatch(/p%40ss|p@ss/);
+});
+
+test('takes little memory while nobody asks for anything', async () => {
+  const { pid } = await startService(await temporaryFolder());
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
+  // Some 95 MiB, and 20 more where V8 had to compile everything; 150 before it loaded what it uses only.
+  expect(Number(kilobytes)).toBeLessThan(135 * 1024);
 });

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { jwtTokens } from '../adapters/tokens/jwt-tokens.ts';
 import { ownToken } from '../adapters/tokens/own-token.ts';
 import { staticTokens } from '../adapters/tokens/static-tokens.ts';
 import type { TokenVerifier } from '../application/permissions.ts';
@@ -31,6 +30,7 @@ export async function tokenVerifier(
     verify = staticTokens(changed);
   };
   opened.defer(followTokens(config, log, apply, interval));
-  const signed = jwt && jwtTokens(jwt, log, { proxy });
+  // With its HTTP client and jose, which others need not load.
+  const signed = jwt && (await import('../adapters/tokens/jwt-tokens.ts')).jwtTokens(jwt, log, { proxy });
   return { verifyToken: (token) => verify(token) ?? signed?.(token), ownToken: undefined };
 }

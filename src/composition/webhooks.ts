@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { MISSING_ROW } from '../adapters/feed/known-endpoint.ts';
 import type { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
-import { webhookSender } from '../adapters/webhooks/webhook-sender.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
 import type { DeliveryObserver } from '../application/webhooks/ports.ts';
 import { WAVE } from '../application/webhooks/send-page.ts';
@@ -37,6 +36,8 @@ export async function startWebhooks(
   }
   const names = endpoints.map(({ name }) => name);
   const counters = metrics.webhooks(names, store.endpointStates);
+  // With its HTTP client, which others need not load.
+  const { webhookSender } = await import('../adapters/webhooks/webhook-sender.ts');
   const userAgent = `plant-store/${ownVersion()}`;
   const { send, close } = webhookSender(endpoints, { connections: WAVE, userAgent, proxy });
   const deliver = deliverWebhooks({
