@@ -231,7 +231,11 @@ describe('a server that asks for passwords', () => {
 
   test.each<[what: string, user: Parameters<typeof urlFor>, message: RegExp]>([
     ['a wrong password', ['plants', 'wrong-password'], /^password .* "plants": fix the user and the password in/],
-    ['an unknown user', ['nobody', 'x'], /^no pg_hba.conf entry .*: fix the user in the database's URL, or its entry/],
+    [
+      'an unknown user',
+      ['nobody', 'x'],
+      /^no pg_hba.conf entry .*: add \?sslmode=require .*; otherwise fix the user in the database's URL, or its entry/,
+    ],
     ['an unknown database', ['postgres', '', 'no_plants'], /^database "no_plants" does not exist: create it, or /],
   ])('%s is reported by migrations and by /ready, without the password', async (_name, user, message) => {
     const url = urlFor(...user);
