@@ -40,7 +40,8 @@ export function tagReader({ sql: tables, isDistributed }: Database, run: Run): R
         from leaps, lateral (${leap(sql`${hash} > leaps.hash`)}) as next
         where number < ${parameter('most')} and total < ${sql.lit(READ_TEXT)}
       ), bounded as (
-        select hash, least(${sql.lit(COUNTED)}, ${sql.lit(READ_TEXT)} / greatest(size, 1)) + 1 as most from leaps
+        select hash, greatest(1, least(${sql.lit(COUNTED)}, ${sql.lit(READ_TEXT)} / greatest(size, 1))) + 1 as most
+        from leaps
       )
       select bounded.hash, tag, count(*)::int as count, most
       from bounded, lateral (
