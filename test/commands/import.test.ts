@@ -179,7 +179,7 @@ describe('of a list', () => {
     const last = `${2n ** 63n - 1n}`;
     const lines = await list('plants.ndjson', '\uFEFF{}\n{ }\n[{"name":"a"}]\n{"name":1}\n');
     await run(lines, '--ids-from', `${2n ** 63n - 3n}`);
-    const first = `\uFEFF{"id":${2n ** 63n - 3n}}\n{"id":${2n ** 63n - 2n} }\n`;
+    const first = `{"id":${2n ** 63n - 3n}}\n{"id":${2n ** 63n - 2n} }\n`;
     expect(await rejected(lines)).toBe(`${first}[{"name":"a"}]\n{"name":1}\n`);
     const table = await list('plants.csv', 'name;tag\n;x\nb;y\n');
     await run(table, '--ids-from', last);
@@ -220,6 +220,9 @@ describe('of a list', () => {
     const names = await list('names.csv', '\uFEFFNr;Pflanze\r\nP-1;Rosa\r\n');
     await run(names);
     expect(await rejected(names)).toBe('\uFEFFNr;Pflanze\r\nP-1;Rosa\r\n');
+    const nameless = await list('nameless.csv', '\uFEFFRosa,x,y\r\n');
+    await run(nameless, '--columns', 'name,tag', '--ids-from', '7');
+    expect(await rejected(nameless)).toBe('\uFEFFid,name,tag\r\n7,Rosa,x,y\r\n');
   });
 
   test('in another encoding, of which only the last of 50,000 records has a character, knows it for the first part', async () => {

@@ -122,22 +122,27 @@ function linesIn(/** @type {Uint8Array<ArrayBuffer>} */ bytes) {
   return lines;
 }
 
+const MARK = [0xef, 0xbb, 0xbf];
+
 /**
- * A record that was refused, as it was, with its id in front if the import has numbered it.
+ * A record that was refused, as it was, with its id in front if the import has numbered it. The byte order mark of the list
+ * is no part of it: what is written before it would make it one of its texts.
  *
- * @param {{ lines: Uint8Array<ArrayBuffer>[], separator?: string }} part
+ * @param {{ lines: Uint8Array<ArrayBuffer>[], linesBefore: number, separator?: string }} part
  * @param {{ line: number, lastLine: number, id?: bigint }} refusal
  * @param {boolean} isNumbered
  */
-export function refusedRecord({ lines, separator }, { line, lastLine, id }, isNumbered) {
+export function refusedRecord({ lines, linesBefore, separator }, { line, lastLine, id }, isNumbered) {
   const record = lines.slice(line - 1, lastLine);
+  const [first] = linesBefore + line === 1 ? record : [];
+  if (first && MARK.every((octet, n) => first[n] === octet)) record[0] = first.subarray(MARK.length);
   if (record.at(-1)?.at(-1) !== 0x0a) record.push(Uint8Array.of(0x0a));
   const text = (/** @type {string} */ text) => new TextEncoder().encode(text);
   if (!isNumbered) return record;
   if (separator !== undefined) return [text(`${id ?? ''}${separator}`), ...record];
   const [bytes = text('')] = record;
   // Only an object of JSON can have an id, and an id beyond int64 is none.
-  const start = bytes.findIndex((octet) => octet > 0x20 && ![0xef, 0xbb, 0xbf].includes(octet));
+  const start = bytes.findIndex((octet) => octet > 0x20 && !MARK.includes(octet));
   if (id === undefined || bytes[start] !== 0x7b) return record;
   const members = bytes.subarray(start + 1);
   const isEmpty = members.find((octet) => octet > 0x20) === 0x7d;
