@@ -149,6 +149,7 @@ test.each<[rule: string, ...urls: string[]]>([
     'db/x?sslmode=no-verify&sslrootcert=system',
   ],
   ['have a channel_binding of disable, ', 'db/x?channel_binding=yes', 'db/x?channel_binding='],
+  ['have a port of digits', 'me:secret@/x?host=/run&port=abc', 'db/x?port=5432x'],
   ['have a connect_timeout of whole seconds', 'db/x?connect_timeout=0', 'me:secret@/x?connect_timeout=2s'],
   ['as its sslrootcert: /no/file does not exist', 'db/x?sslrootcert=/no/file'],
   ['as its sslkey: / is a folder', 'db/x?sslkey=/'],

@@ -26,6 +26,8 @@ const PARAMETERS = [
 const VALUES: Readonly<Record<string, [pattern: RegExp, mustBe: string]>> = {
   sslmode: [new RegExp(`^(${SSL_MODES.join('|')})$`), `an sslmode of ${SSL_MODES.join(', ')}`],
   channel_binding: [/^(disable|prefer|require)$/, 'a channel_binding of disable, prefer, require'],
+  // Several are refused for what they mean.
+  port: [/^[1-9]\d{0,4}$|,/, 'a port of digits, such as 5432'],
   connect_timeout: [/^[1-9]\d{0,4}$/, 'a connect_timeout of whole seconds, from 1 to 99999'],
 };
 
