@@ -173,6 +173,8 @@ describe('of a list', () => {
     stored.clear();
     await run('--number-refused', '100', file);
     expect([...stored.keys()]).toEqual([7n, 100n, 101n]);
+    const changed = await list('changed.csv', 'id;name\n 12;Ficus\n9.22E+18;Salvia\n" 012";Rosa\nP-1;Acer\n');
+    expect(counts((await run(changed, '--number-refused')).stdout)).toMatchObject({ created: 1, refused: 3 });
   });
 
   test('numbers only what can have an id, and leaves the place of an id free that would be too large', async () => {

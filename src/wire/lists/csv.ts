@@ -48,13 +48,17 @@ export function csvReader({ columns, separator }: CsvLayout): RecordReader {
     },
     isUnnumbered(record) {
       try {
-        const text = cellsIn(record)[idAt] ?? '';
-        return idAt >= 0 && !INTEGER.test(text) && !ZEROS.test(text);
+        return idAt >= 0 && !wasNumber(cellsIn(record)[idAt]);
       } catch {
         return false;
       }
     },
   };
+}
+
+/** Whether an id is a whole number, perhaps one that a spreadsheet has changed: another number would be another plant. */
+function wasNumber(text = ''): boolean {
+  return [INTEGER, ZEROS, ROUNDED].some((pattern) => pattern.test(text.trim()));
 }
 
 function idOf(text = ''): bigint {
