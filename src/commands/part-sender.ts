@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Static } from 'typebox';
-import type { NewPlant } from '../domain/plant.ts';
+import { MAX_INT64, type NewPlant } from '../domain/plant.ts';
 import { say } from '../process/say.ts';
 import type { ImportResult } from '../wire/import-schema.ts';
 import type { ErrorBody } from '../wire/schemas.ts';
@@ -71,6 +71,8 @@ export async function freeId({ url, token }: ReturnType<typeof serviceAddress>):
     const [plant] = (response.ok ? JSON.parse(await response.text(), exactId) : []) as NewPlant[];
     const [, next] = /^<(.*)>/.exec(response.headers.get('Link') ?? '') ?? [];
     if (!response.ok) throw new Error(`the highest id cannot be read (${response.status}): use --number-refused N`);
+    if (plant?.id === MAX_INT64)
+      throw new Error('no id is above the highest one, which is taken: use --number-refused N');
     if (plant !== undefined || next === undefined) return plant !== undefined && plant.id > 0n ? plant.id + 1n : 1n;
     target = `${new URL(next, target)}`;
   }

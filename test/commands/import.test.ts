@@ -175,6 +175,9 @@ describe('of a list', () => {
     expect([...stored.keys()]).toEqual([7n, 100n, 101n]);
     const changed = await list('changed.csv', 'id;name\n 12;Ficus\n9.22E+18;Salvia\n" 012";Rosa\nP-1;Acer\n');
     expect(counts((await run(changed, '--number-refused')).stdout)).toMatchObject({ created: 1, refused: 3 });
+    stored.set(2n ** 63n - 1n, { id: 2n ** 63n - 1n, name: 'last' });
+    const { code: failed, stderr: why } = await run(file, '--number-refused');
+    expect([failed, why]).toEqual([1, expect.stringContaining('use --number-refused N')]);
   });
 
   test('numbers only what can have an id, and leaves the place of an id free that would be too large', async () => {
