@@ -17,6 +17,8 @@ export function importReport() {
     total,
     /** @param lineOf the line of the list that a line of the part is, both from 1 */
     add(part: SentPart<Result>, lineOf: (line: number) => number): void {
+      const { header = 1 } = part;
+      if (header > 1) say(`line ${header} names the columns, so nothing before it is imported: --header changes that`);
       for (const { column, name } of part.guessed ?? []) say(`${name} is the ${column}: --columns changes that`);
       for (const name of new Set(part.ignored).difference(ignored)) say(`ignored: ${name}`);
       for (const name of part.ignored) ignored.add(name);

@@ -217,7 +217,7 @@ describe('of a list', () => {
     const text = 'Preise\r\nNr;Pflanze;Gattung\r\n1;;gr\xfcn\r\n';
     const file = await list('latin.csv', Buffer.from(text, 'latin1'));
     expect((await run(file)).stderr).toMatch(
-      /^Nr is the id: --columns changes that\nPflanze is the name: .*\nGattung is the tag: /,
+      /^line 2 names the columns, so nothing before it is imported: .*\nNr is the id: --columns changes that\nPflanze is the name: .*\nGattung is the tag: /,
     );
     expect(await rejected(file)).toBe('\uFEFFNr;Pflanze;Gattung\r\n1;;grün\r\n');
     await run(file, '--columns', ',name', '--header', '2', '--ids-from', '7');

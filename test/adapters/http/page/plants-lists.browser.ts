@@ -416,9 +416,10 @@ test('keeps records that were refused as JSON, with their ids, also those withou
   await dialog(page).getByLabel('numbered from').press('Enter');
   await sums(page);
   expect(await readFile((await refused(page)).path, 'utf8')).toBe('{"id":7,"tag":"herb"}\n{"id":8}\n {"id":9 }\n');
-  const list = 'Nr;Name;Gattung\r\n1;;B\xe4renklau\r\nx;;\r\n';
+  const list = 'Preise\r\nNr;Name;Gattung\r\n1;;B\xe4renklau\r\nx;;\r\n';
   await drop(page, 'plants.csv', `[Uint8Array.from(${JSON.stringify([...Buffer.from(list, 'latin1')])})]`);
   await says(page, '2 read, 2 refused');
+  await says(page, 'Line 2 names the columns, so nothing before it is imported.');
   await says(page, 'Guessed by their names: Nr is the id, Gattung is the tag.');
   await dialog(page).getByLabel('the tag').selectOption('none');
   await says(page, 'Ignored: Gattung');

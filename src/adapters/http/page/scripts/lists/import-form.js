@@ -19,7 +19,11 @@ export function fillForm(/** @type {List} */ { isCsv }, /** @type {Layout} */ la
   write('import-compared');
   named.checked = header !== undefined;
   const guesses = guessed.map(({ column, name }) => `${name} is the ${column}`);
-  write('import-guessed', guesses.length > 0 ? `Guessed by their names: ${guesses.join(', ')}.` : '');
+  const notes = [
+    header !== undefined && header > 1 ? `Line ${header} names the columns, so nothing before it is imported.` : '',
+    guesses.length > 0 ? `Guessed by their names: ${guesses.join(', ')}.` : '',
+  ];
+  write('import-guessed', notes.join(' ').trim());
   for (const [field, none] of Object.entries(NONE)) {
     const options = names.map((name, n) => new Option(name.slice(0, 60) || `column ${n + 1}`, `${n}`));
     column(field).replaceChildren(new Option(none, ''), ...options);
