@@ -1,5 +1,5 @@
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../domain/plant.ts';
-import { rangeAfter } from './list-plants.ts';
+import { BATCH, rangeAfter } from './list-plants.ts';
 import type { PlantStore } from './ports.ts';
 
 /** Whose name a plant of a list has: a stored plant's, with another id, or that of one before it in the list. */
@@ -17,9 +17,6 @@ export type FindSameNames = (list: readonly NewPlant[], signal: AbortSignal) => 
 /** Plants that are compared, and milliseconds for that. */
 const MAX_COMPARED = 200_000;
 const MAX_TIME = 5_000;
-
-/** Plants that are read at a time. */
-const BATCH = 2_000;
 
 /** @param now the time in milliseconds */
 export function findSameNames({ scan }: Pick<PlantStore, 'scan'>, now = () => performance.now()): FindSameNames {

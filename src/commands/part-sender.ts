@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import { MAX_INT64, type NewPlant } from '../domain/plant.ts';
 import { say } from '../process/say.ts';
 import type { ImportResult } from '../wire/import-schema.ts';
+import { SMALL_PART } from '../wire/lists/parts.js';
 import type { ErrorBody } from '../wire/schemas.ts';
 import type { serviceAddress } from './service-address.ts';
 
@@ -14,9 +15,6 @@ const NONE = 0;
 
 /** The same as the service's status for a request that took too long. */
 const TOO_SLOW = 408;
-
-/** A slow connection carries a part of so many bytes in time. */
-const SMALL = 16 * 1_024;
 
 export type Result = Static<typeof ImportResult>;
 
@@ -54,7 +52,7 @@ export function partSender({ url, token }: ReturnType<typeof serviceAddress>, ty
       const said = parse(text);
       if (status === 200 && isResult(said)) return said;
       const { error, message = `${status || ''} ${text.slice(0, 200)}`.trim() } = said;
-      if (status === 413 || error === 40013 || (status === TOO_SLOW && part[1].length > SMALL)) return undefined;
+      if (status === 413 || error === 40013 || (status === TOO_SLOW && part[1].length > SMALL_PART)) return undefined;
       if (status !== NONE && status < 400) throw new Error(`${url} is not a Plant Store: it says ${message}`);
       if (isDefinite(status)) throw new Error(error === undefined ? `${url}: ${message}` : message);
       if (start === 0) say(`${url} cannot be used now (${message}): trying again for a minute`);

@@ -1,6 +1,7 @@
 import Type from 'typebox';
-import type { Column } from './lists/csv-layout.ts';
+import { type Column, columnNames } from './lists/csv-layout.ts';
 import type { Encoding } from './lists/encoding-finder.js';
+import { encodings } from './lists/encodings.ts';
 import { Count, Int64, NewPlant } from './schemas.ts';
 
 /* What an import says, as in `schemas.ts`. */
@@ -25,7 +26,7 @@ const Refusal = Type.Object(
   { title: 'Refusal', description: 'a record of a list that was refused' },
 );
 
-const ColumnName = Type.Unsafe<Exclude<Column, ''>>({ type: 'string', enum: ['id', 'name', 'tag'], examples: ['id'] });
+const ColumnName = Type.Unsafe<Exclude<Column, ''>>({ type: 'string', enum: columnNames, examples: ['id'] });
 
 export const ImportResult = Type.Object(
   {
@@ -48,7 +49,7 @@ export const ImportResult = Type.Object(
       examples: [['colour']],
     }),
     columns: Type.Optional(
-      Type.Array(Type.Unsafe<Column>({ type: 'string', enum: ['id', 'name', 'tag', ''] }), {
+      Type.Array(Type.Unsafe<Column>({ type: 'string', enum: [...columnNames, ''] }), {
         description: 'what the columns of CSV are, empty if nothing; join them by commas for the parameter `columns`',
         examples: [['id', 'name', '', 'tag']],
       }),
@@ -69,7 +70,7 @@ export const ImportResult = Type.Object(
     ),
     encoding: Type.Unsafe<Encoding>({
       type: 'string',
-      enum: ['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'],
+      enum: encodings,
       description: 'how the list is encoded: send it with its other parts',
       examples: ['utf-8'],
     }),

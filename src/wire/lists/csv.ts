@@ -5,7 +5,7 @@ import { cellsOf } from './csv-cells.ts';
 import type { CsvLayout } from './csv-layout.ts';
 import type { RecordReader } from './lines.ts';
 
-/** As many digits as any int64 has, or some more. */
+/** Up to 30 digits, more than any int64 has: an integer that is too large gets a message of its own. */
 const INTEGER = /^-?(0|[1-9]\d{0,29})$/;
 
 /** A number with leading zeros. */

@@ -11,6 +11,9 @@ export function utf8Of(bytes, encoding) {
 /** Octets of the first part: the default BODY_LIMIT. */
 const PART = 1024 ** 2;
 
+/** A slow connection carries a part of so many octets in time. */
+export const SMALL_PART = 16 * 1_024;
+
 /**
  * Where a list is read from: `peek` resolves to its next octets, so many unless it ends before, and `skip` leaves some out.
  *

@@ -15,8 +15,11 @@ export async function highestPlant(/** @type {Request} */ request) {
 
 /** The id after the highest, or the time in milliseconds if there is none. A deleted plant may have it. */
 export async function proposedId(/** @type {Request} */ request) {
-  const highest = (await highestPlant(request))?.id ?? 0n;
-  return nextId(highest > 0n ? highest : 0n, 1n);
+  return idAfter(await highestPlant(request));
+}
+
+function idAfter(/** @type {Plant | undefined} */ highest) {
+  return nextId(highest && highest.id > 0n ? highest.id : 0n, 1n);
 }
 
 export const nextId = (/** @type {bigint} */ id, /** @type {bigint} */ step) => asId(id + step) ?? BigInt(Date.now());
@@ -25,8 +28,8 @@ export const nextId = (/** @type {bigint} */ id, /** @type {bigint} */ step) => 
  * An id that no plant has or had, and probably none of those after it. The steps over deleted ids double, so that a million
  * of them take 20 requests.
  */
-export async function freeId(/** @type {Request} */ request) {
-  let id = await proposedId(request);
+export async function freeId(/** @type {Plant | undefined} */ highest, /** @type {Request} */ request) {
+  let id = idAfter(highest);
   for (let step = 1n; await isTaken(id, request); step *= 2n) id = nextId(id, step);
   return id;
 }

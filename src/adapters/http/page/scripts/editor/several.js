@@ -31,10 +31,6 @@ export function severalPlants(/** @type {SeveralEvents} */ { selection, apply, f
 
   function ask(/** @type {'deleting' | 'tagging'} */ wanted) {
     [kind, rows] = [wanted, selection.rows()];
-    write(
-      'several-title',
-      kind === 'deleting' ? `Delete ${plantsOf(rows.length)}?` : `Tag of ${plantsOf(rows.length)}`,
-    );
     for (const id of ['several-problem', 'several-trouble', 'several-sums']) write(id);
     refusals.value = '';
     tag.fill('');

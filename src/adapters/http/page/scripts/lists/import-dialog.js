@@ -69,7 +69,8 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
   /** Shows how a list will be read. @param {List} found @param {Layout | undefined} known @param {Request} request */
   async function prepare(found, known, request) {
     const { file } = found;
-    const [plant, free] = [await highestPlant(request), await freeId(request)];
+    const plant = await highestPlant(request);
+    const free = await freeId(plant, request);
     // Who may change a plant may replace those that a list has.
     const read = plant && (await send('GET', `plants/${plant.id}`, request).catch(() => undefined));
     const former = firstIdOf(file);

@@ -2,10 +2,7 @@
 /** @import { Request } from '../types.d.ts' */
 import { isDefinite, send } from '../api.js';
 import { bytesOf } from './list-file.js';
-import { listParts } from './parts.js';
-
-/** A slow connection carries a part of so many octets in time. */
-const SMALL = 16 * 1_024;
+import { listParts, SMALL_PART } from './parts.js';
 
 /**
  * Sends a list in parts.
@@ -23,7 +20,7 @@ export function listSender({ list, query, idsFrom }, size) {
     /** @type {Uint8Array<ArrayBuffer>} */ body,
     /** @type {Request} */ request,
   ) {
-    const isTooSlow = (/** @type {number} */ status) => status === 408 && body.length > SMALL;
+    const isTooSlow = (/** @type {number} */ status) => status === 408 && body.length > SMALL_PART;
     const ends = (/** @type {number} */ status) => isDefinite(status) || isTooSlow(status);
     const type = isCsv ? 'text/csv' : 'application/x-ndjson';
     const how = { ...request, body, type, has: 'consumed', ends };
