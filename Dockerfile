@@ -35,4 +35,5 @@ EXPOSE 3000 3001
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["node", "-e", \
   "fetch(`http://127.0.0.1:${process.env.MANAGEMENT_PORT || 3001}/live`).then(({ ok }) => process.exit(ok ? 0 : 1))"]
 
-CMD ["node", "src/main.ts"]
+# Less memory for short-lived objects, at the same CPU: docs/performance.md.
+CMD ["node", "--max-semi-space-size=8", "src/main.ts"]

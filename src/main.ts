@@ -4,7 +4,6 @@ import { runCommand } from './commands/run-command.ts';
 import { type App, startApp } from './composition/app.ts';
 import { createLog } from './composition/log.ts';
 import { readConfig } from './config/config.ts';
-import { releaseMemory } from './process/release-memory.ts';
 import { say } from './process/say.ts';
 import { type Stoppable, stopOnSignals } from './process/stop-on-signals.ts';
 import { keepObjectsYoung } from './process/young-objects.ts';
@@ -40,8 +39,6 @@ async function run(): Promise<number> {
   }
   const app = await startApp(config, log);
   running = { ...config, close: app.close };
-  // Before anybody is told that it serves.
-  releaseMemory();
   say(`Plant Store listens at ${app.apiUrl}, management at ${app.managementUrl}`);
   if (config.api.pages) {
     const token = app.ownToken === undefined ? '' : `#token=${encodeURIComponent(app.ownToken)}`;

@@ -16,12 +16,19 @@ export interface ServerProgram {
   readonly script: string;
   /** What runs it, instead of Node; '' if it runs by itself. */
   readonly runtime?: string;
+  /** Of Node. */
+  readonly flags?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   /** Whether each response of 200 promises a row in the table. */
   readonly stores: boolean;
 }
 
-export const plantStore: ServerProgram = { title: 'Plant Store', script: 'src/main.ts', stores: true };
+export const plantStore: ServerProgram = {
+  title: 'Plant Store',
+  script: 'src/main.ts',
+  flags: ['--max-semi-space-size=8'],
+  stores: true,
+};
 
 /** One that is running. */
 export interface Server extends ServerProgram {
@@ -34,7 +41,6 @@ export interface Server extends ServerProgram {
 }
 
 interface StartOptions {
-  readonly nodeFlags?: readonly string[];
   /** The file of its log. Without one, it is a pipe that another process reads, as a log collector would. */
   readonly log?: string;
 }
@@ -44,12 +50,12 @@ export async function startServer(
   program: ServerProgram,
   databaseUrl: string,
   { folder, opened, signal }: Session,
-  { nodeFlags = [], log }: StartOptions = {},
+  { log }: StartOptions = {},
 ): Promise<Server> {
-  const { title, script, runtime = process.execPath, environment } = program;
+  const { title, script, runtime = process.execPath, flags = [], environment } = program;
   const stdout = await open(log ?? (await readPipe(folder)), 'w');
   const path = resolve(import.meta.dirname, '..', script);
-  const [command, ...args] = runtime === '' ? [path] : [runtime, ...nodeFlags, path];
+  const [command, ...args] = runtime === '' ? [path] : [runtime, ...flags, path];
   signal.throwIfAborted();
   const child = spawn(command, args, {
     // No settings but these: not the caller's environment, nor the .env of the caller's folder.

@@ -147,7 +147,12 @@ export function startMain(
   { version = projectFile(''), ...options }: ServiceOptions = {},
 ): NodeProcess {
   const defaults = { PORT: '0', MANAGEMENT_PORT: '0', SHUTDOWN_DELAY: '0' };
-  return startNode([join(version, 'src/main.ts')], cwd, { ...defaults, ...environment }, options);
+  return startNode(
+    ['--max-semi-space-size=8', join(version, 'src/main.ts')],
+    cwd,
+    { ...defaults, ...environment },
+    options,
+  );
 }
 
 /** The same, once it listens. */
