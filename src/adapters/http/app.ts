@@ -77,16 +77,14 @@ export function api(options: ApiOptions) {
   for (const operation of operations) {
     const { method, permission, requestContent } = operation;
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1');
-    const { sizeOf, receive } = Object.keys(requestContent).length > 0 ? reader : noBodyReader;
-    const { reserve, admit } = admissions[operation.limits ?? (permission === 'read' ? 'read' : 'write')];
+    const body = Object.keys(requestContent).length > 0 ? reader : noBodyReader;
+    const { admit } = admissions[operation.limits ?? (permission === 'read' ? 'read' : 'write')];
     // The order of the checks is documented.
     router[method.toLowerCase() as Lowercase<typeof method>](
       path,
       authorize(operation, verifyToken),
       checkHead(operation),
-      reserve(sizeOf),
-      receive,
-      admit,
+      admit(body),
       respond(operation, operations, responses.count),
     );
     paths.push(path);
@@ -98,8 +96,10 @@ export function api(options: ApiOptions) {
     ctx.set('Content-Type', JSON_TYPE);
     ctx.body = document;
   });
+  // Behind the API's router, which would try all these paths for each request.
+  const pageRouter = new Router<RequestState>({ sensitive: true, strict: true });
   for (const { path, handle } of pages ? [...plantsPageRoutes, ...docsRoutes(baseUrl)] : []) {
-    router.get(path, handle);
+    pageRouter.get(path, handle);
     paths.push(path);
   }
   const methods = [...new Set(['GET', ...operations.map(({ method }) => method)])];
@@ -112,6 +112,7 @@ export function api(options: ApiOptions) {
   app.use(refuseMalformed);
   if (corsOrigins.length > 0) app.use(cors(corsOrigins, methods));
   app.use(router.routes());
+  app.use(pageRouter.routes());
   app.use(refuseUnknown(paths, help));
 
   return {

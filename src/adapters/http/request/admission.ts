@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { HttpError } from '../http-errors.ts';
+import type { BodyReader } from './body.ts';
 import type { OperationMiddleware } from './state.ts';
 
 export interface AdmissionLimits {
@@ -24,42 +24,34 @@ export function admission(
   let inFlight = 0;
   let allBytes = 0;
 
-  /** The body has come. With a weight, one that is larger than the room is let in alone. */
-  const admit: OperationMiddleware = ({ state }, next) => {
-    const { place, body } = state;
-    const bytes = body.length * weight;
-    const all = allBytes + bytes - place.bytes;
-    if (inFlight >= maxRequests || (inFlight > 0 && all > maxRequestBytes)) throw new HttpError(refusal);
-    allBytes = all;
-    inFlight++;
-    place.bytes = bytes;
-    place.isInFlight = true;
-    state.isAdmitted = true;
-    return next();
-  };
-
   return {
-    /**
-     * Takes the room for a body, and in the end gives back what the request has taken.
-     *
-     * @param sizeOf the bytes that a body has at most
-     */
-    reserve(sizeOf: (request: IncomingMessage) => number): OperationMiddleware {
-      return async ({ req, state }, next) => {
-        const bytes = sizeOf(req);
+    /** Takes the room for a body, reads it, and counts the request as in flight. */
+    admit({ sizeOf, read }: BodyReader): OperationMiddleware {
+      return async (ctx, next) => {
+        const { state } = ctx;
+        let bytes = sizeOf(ctx.req);
         if (inFlight >= maxRequests || allBytes + bytes > maxRequestBytes) throw new HttpError(refusal);
-        const place = { bytes, isInFlight: false };
         allBytes += bytes;
-        state.place = place;
         try {
+          // What cannot be read to its end has no effect.
+          if (state.refusal !== undefined) throw state.refusal;
+          const body = read(ctx);
+          state.body = body instanceof Promise ? await body : body;
+          const weighed = state.body.length * weight;
+          const all = allBytes + weighed - bytes;
+          // One that is larger than the room is let in alone.
+          if (inFlight >= maxRequests || (inFlight > 0 && all > maxRequestBytes)) throw new HttpError(refusal);
+          allBytes = all;
+          bytes = weighed;
+          inFlight++;
+          state.isAdmitted = true;
           await next();
         } finally {
-          allBytes -= place.bytes;
-          if (place.isInFlight) inFlight--;
+          allBytes -= bytes;
+          if (state.isAdmitted) inFlight--;
         }
       };
     },
-    admit,
     inFlight: () => inFlight,
   };
 }

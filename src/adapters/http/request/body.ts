@@ -2,25 +2,32 @@ import type { IncomingMessage } from 'node:http';
 import bodyParser from 'koa-bodyparser';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { HttpError } from '../http-errors.ts';
-import type { OperationContext, OperationMiddleware } from './state.ts';
+import type { OperationContext } from './state.ts';
+
+/** How the body of an operation is read. */
+export interface BodyReader {
+  /**
+   * The size of the body in bytes, which is the limit if it is not declared.
+   *
+   * @throws HttpError `body_too_large`, or PlantStoreError `malformed_json` if there is no body
+   */
+  readonly sizeOf: (request: IncomingMessage) => number;
+  /** A promise only if the body has yet to come. @throws HttpError, or PlantStoreError `malformed_json` */
+  readonly read: (ctx: OperationContext) => Buffer | Promise<Buffer>;
+}
 
 /**
  * Reads the body of a request, whatever its media type, as the bytes that were sent.
  *
  * @param limit of a body, in bytes
  */
-export function bodyReader(limit: number) {
+export function bodyReader(limit: number): BodyReader {
   // In text mode without an encoding, koa-bodyparser returns the bytes. Its JSON mode parses before UTF-8 can be
   // checked, loses digits of an int64, and treats an empty body as {}. Its types leave out `encoding`.
   const textMode = { enableTypes: ['text'], extendTypes: { text: ['*/*'] }, textLimit: `${limit}b`, encoding: null };
   const parse = bodyParser(textMode);
   const tooLarge = () => new HttpError('body_too_large', `the body must not be larger than ${limit} bytes`);
 
-  /**
-   * The size of the body in bytes, which is the limit if it is not declared.
-   *
-   * @throws HttpError `body_too_large`, or PlantStoreError `malformed_json` if there is no body
-   */
   function sizeOf({ headers }: IncomingMessage): number {
     const size = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : limit;
     if (size === 0) throw new PlantStoreError('malformed_json', 'a body is required');
@@ -28,7 +35,7 @@ export function bodyReader(limit: number) {
     return size;
   }
 
-  async function read(ctx: OperationContext): Promise<Buffer> {
+  async function parsed(ctx: OperationContext): Promise<Buffer> {
     const { headers, httpVersion } = ctx.req;
     // RFC 9110 section 10.1.1: an HTTP/1.0 client would not understand it.
     if (headers.expect !== undefined && httpVersion !== '1.0') ctx.res.writeContinue();
@@ -50,31 +57,13 @@ export function bodyReader(limit: number) {
     return body;
   }
 
-  const receive: OperationMiddleware = async (ctx, next) => {
-    refuseRest(ctx);
-    ctx.state.body = arrived(ctx.req) ?? (await read(ctx));
-    await next();
-  };
-
-  return { sizeOf, receive };
+  return { sizeOf, read: (ctx) => arrived(ctx.req) ?? parsed(ctx) };
 }
 
 const EMPTY = Buffer.alloc(0);
 
 /** For operations that take no body: one that comes nevertheless is ignored. */
-export const noBodyReader: ReturnType<typeof bodyReader> = {
-  sizeOf: () => 0,
-  receive(ctx, next) {
-    refuseRest(ctx);
-    ctx.state.body = EMPTY;
-    return next();
-  },
-};
-
-/** What cannot be read to its end has no effect. */
-function refuseRest({ state: { refusal } }: OperationContext): void {
-  if (refusal !== undefined) throw refusal;
-}
+export const noBodyReader: BodyReader = { sizeOf: () => 0, read: () => EMPTY };
 
 /**
  * The body if its size is declared and all of it is here, as when a small body came in one packet with its headers.
@@ -83,7 +72,7 @@ function refuseRest({ state: { refusal } }: OperationContext): void {
  */
 function arrived(request: IncomingMessage): Buffer | undefined {
   const { 'content-length': length, expect } = request.headers;
-  // Without 100 Continue, which only `read` sends, Node would close the connection of a client that expects it.
+  // Without 100 Continue, which only `parsed` sends, Node would close the connection of a client that expects it.
   if (request.readableLength !== Number(length) || expect !== undefined) return undefined;
   const body = request.read();
   // The end of the stream is still to come; unread, it would keep the request in memory while the connection is idle.

@@ -12,13 +12,16 @@ import type { RequestContext, RequestMiddleware } from './state.ts';
 const VALID_ID = /^[\w.-]{1,64}$/;
 
 /** Of every response, unless it has its own. */
-export const commonHeaders = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' } as const;
+export const commonHeaders = new Map([
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Cache-Control', 'no-store'],
+]);
 
 /** Gives each request its id, and logs a line when its response has closed. */
 export function requestLog(log: Logger, onlyFailures: boolean, observer?: RequestObserver): RequestMiddleware {
   return (ctx, next) => {
-    const offered = ctx.get('X-Request-Id');
-    const requestId = VALID_ID.test(offered) ? offered : randomUUID();
+    const offered = ctx.req.headers['x-request-id'];
+    const requestId = typeof offered === 'string' && VALID_ID.test(offered) ? offered : randomUUID();
     ctx.state = {
       startedAt: performance.now(),
       requestId,
@@ -28,7 +31,8 @@ export function requestLog(log: Logger, onlyFailures: boolean, observer?: Reques
       refusal: undefined,
       isAdmitted: false,
     };
-    ctx.set({ 'X-Request-Id': requestId, ...commonHeaders });
+    ctx.res.setHeader('X-Request-Id', requestId);
+    ctx.res.setHeaders(commonHeaders);
     ctx.res.once('close', () => logRequest(ctx, log, onlyFailures, observer));
     return next();
   };

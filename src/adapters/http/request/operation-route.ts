@@ -91,18 +91,20 @@ export function respond(
   return async (ctx) => {
     const { invoke, body: sent, access } = ctx.state;
     const { headers, body } = await invoke(sent);
+    const { res } = ctx;
     // If there is no room for the response: 503, also of a change that is done, and is as safe to repeat.
-    count(ctx.res, body);
-    if (method === 'GET') ctx.set('Allow', allowedBy(access.permissions));
+    count(res, body);
+    // By Node, since ctx.set makes an array of arrays for each header.
+    if (method === 'GET') res.setHeader('Allow', allowedBy(access.permissions));
+    for (const name in headers) res.setHeader(name, headers[name] as string);
     const noneMatch = ctx.req.headers['if-none-match'];
     const { ETag } = headers;
     const isKnown = method === 'GET' && noneMatch !== undefined && ETag !== undefined && ifNoneMatch(noneMatch, ETag);
     if (isKnown || body === undefined) {
       ctx.status = isKnown ? 304 : 204;
-      ctx.set(headers);
       return;
     }
-    ctx.set({ 'Content-Type': JSON_TYPE, ...headers });
+    if (headers['Content-Type'] === undefined) res.setHeader('Content-Type', JSON_TYPE);
     // One part at a time: a client that reads slowly holds no more in memory.
     ctx.body = isWhole(body) ? body : Readable.from(noting(body, ctx), { highWaterMark: 1 });
   };

@@ -21,22 +21,13 @@ export interface RequestState {
   isAdmitted: boolean;
 }
 
-/** What a request takes of the limits (admission.ts). */
-interface Place {
-  /** The size of its body, at most. */
-  bytes: number;
-  isInFlight: boolean;
-}
-
 /** What is known of a request for an operation; each is set by the middleware that is named. */
 export interface OperationState extends RequestState {
   /** By `authorize`. */
   access: Access;
   /** By `checkHead`: does the operation, given the body. */
   invoke: (body: Buffer) => Promise<Reply>;
-  /** By `reserve`. */
-  place: Place;
-  /** By `receive`; empty if the operation takes none. */
+  /** By `admit`; empty if the operation takes none. */
   body: Buffer;
 }
 

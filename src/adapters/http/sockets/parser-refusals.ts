@@ -24,7 +24,7 @@ export function refuse(refused: ParserError, socket: Socket, log: Logger, observ
   const all = {
     'X-Request-Id': requestId,
     'Content-Type': JSON_TYPE,
-    ...commonHeaders,
+    ...Object.fromEntries(commonHeaders),
     ...headers,
     'Content-Length': Buffer.byteLength(body),
     Date: new Date().toUTCString(),
