@@ -65,7 +65,7 @@ export function management(
   app.use(refuseMalformed);
   if (isLoopback(host)) app.use(refuseOtherHosts);
   app.use(router.routes());
-  app.use(refuseUnknown(['/live', '/ready', '/metrics'], 'this port has /live, /ready and /metrics'));
+  app.use(refuseUnknown('this port has /live, /ready and /metrics'));
   return { app };
 }
 

@@ -19,7 +19,8 @@ const ok = async () => undefined;
 const failing = () => Promise.reject(new Error('migrations are pending: run npm run migrate'));
 const silent = () => new Promise<never>(() => {});
 
-const NO_PATH = '{"error":40400,"message":"no such path: this port has /live, /ready and /metrics"}';
+const NO_PATH =
+  '{"error":40400,"message":"no such path: paths are in lower case, without a slash at the end; this port has /live, /ready and /metrics"}';
 test.each([
   ['/live', 200, 'application/json', '{"status":"live"}'],
   ['/metrics', 200, 'text/plain; version=0.0.4; charset=utf-8', '# nothing\n'],

@@ -1,21 +1,19 @@
 import type { RouterContext } from '@koa/router';
 import { HttpError } from '../http-errors.ts';
-import { nearPath } from './near-path.ts';
 import type { RequestState } from './state.ts';
 
 /**
  * Refuses what no route responds to: an unknown path, or a method that the path does not have.
  *
- * @param known the paths of the routes
  * @param help says at an unknown path where to find what
  */
-export function refuseUnknown(known: readonly string[], help: string) {
-  return ({ path, matched = [] }: RouterContext<RequestState>): never => {
+export function refuseUnknown(help: string) {
+  return ({ matched = [] }: RouterContext<RequestState>): never => {
     // The page at / is for browsers: for other clients there is nothing.
     const routes = matched.filter((route) => route.path !== '/');
     if (routes.length === 0) {
-      const meant = nearPath(path, known);
-      throw new HttpError('path_not_found', `no such path: ${meant ? `you may mean ${meant}; ` : ''}${help}`);
+      const rule = 'paths are in lower case, without a slash at the end';
+      throw new HttpError('path_not_found', `no such path: ${rule}; ${help}`);
     }
     const allow = routes.flatMap(({ methods }) => methods).join(', ');
     throw new HttpError('method_not_allowed', `use ${allow}`, { Allow: allow });

@@ -42,7 +42,8 @@ test('has every script that there is', async () => {
 test.each(['*/*', 'text/html;q=0, */*'])('is no path for those who do not ask for HTML: %s', async (accept) => {
   const answer = await getPage(accept);
   expect([answer.status, answer.headers.get('Vary')]).toEqual([404, 'Accept']);
-  const message = 'no such path: the plants are at /plants, and /docs describes the API';
+  const message =
+    'no such path: paths are in lower case, without a slash at the end; the plants are at /plants, and /docs describes the API';
   expect(await answer.json()).toEqual({ error: 40400, message });
 });
 
