@@ -14,7 +14,7 @@ interface PlantCount {
  *
  * @throws PlantStoreError `store_unavailable` as the port does
  */
-export type CountPlants = (query: Pick<ListQuery, 'tag' | 'name' | 'leaving'>) => Promise<PlantCount>;
+export type CountPlants = (query: Pick<ListQuery, 'tag' | 'name' | 'signal'>) => Promise<PlantCount>;
 
 const MOST = 10_000;
 
@@ -23,8 +23,7 @@ const PARTS = 50_000 / BATCH;
 
 /** @param now the time in milliseconds */
 export function countPlants({ scan }: Pick<PlantStore, 'scan'>, now = () => performance.now()): CountPlants {
-  return async ({ tag, name, leaving }) => {
-    const signal = leaving?.();
+  return async ({ tag, name, signal }) => {
     const end = now() + PAGE_TIME;
     let range: PlantRange = { from: MIN_INT64, to: MAX_INT64, tag, name };
     for (let [part, found] = [1, 0]; ; part++) {

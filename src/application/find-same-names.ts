@@ -2,8 +2,8 @@ import { MAX_INT64, MIN_INT64, type NewPlant } from '../domain/plant.ts';
 import { BATCH, rangeAfter } from './list-plants.ts';
 import type { PlantStore } from './ports.ts';
 
-/** Whose name a plant of a list has: a stored plant's, with another id, or that of one before it in the list. */
-export type SameName = 'same_name' | 'repeated' | undefined;
+/** Whose name a plant of a list has: that of a stored plant with another id, or of one before it in the list. */
+export type SameName = 'same_name' | 'repeated';
 
 /**
  * Compares the names of a list with those of all plants, which are read in the background, since there is no index on them.
@@ -12,7 +12,10 @@ export type SameName = 'same_name' | 'repeated' | undefined;
  * signal has aborted
  * @throws PlantStoreError as the port does
  */
-export type FindSameNames = (list: readonly NewPlant[], signal: AbortSignal) => Promise<SameName[] | undefined>;
+export type FindSameNames = (
+  list: readonly NewPlant[],
+  signal: AbortSignal,
+) => Promise<(SameName | undefined)[] | undefined>;
 
 /** Plants that are compared, and milliseconds for that. */
 const MAX_COMPARED = 200_000;

@@ -1,15 +1,29 @@
 import { PlantStoreError } from '../domain/errors.ts';
 import { isSamePlant, type NewPlant } from '../domain/plant.ts';
+import { findSameNames, type SameName } from './find-same-names.ts';
 import type { PlantStore, Written } from './ports.ts';
 
 /** What became of a plant of a list. */
-export type ImportOutcome = 'created' | 'changed' | 'unchanged' | 'id_taken' | 'id_retired';
+export type ImportOutcome = StoredOutcome | SameName;
+
+type StoredOutcome = 'created' | 'changed' | 'unchanged' | 'id_taken' | 'id_retired';
 
 interface ImportOptions {
   /** Whether a plant replaces a different one with its id. */
   readonly replaces: boolean;
+  /** Whether plants are left out whose names others have. */
+  readonly skipsSameNames?: boolean | undefined;
+  /** Whether the list is only compared, and nothing is stored. */
+  readonly check?: boolean | undefined;
   /** Aborts when nobody waits for the outcomes any more. */
   readonly signal: AbortSignal;
+}
+
+interface Imported {
+  /** Of each plant; undefined if it was only compared. */
+  readonly outcomes: readonly (ImportOutcome | undefined)[];
+  /** Whether the names were compared with those of all plants. */
+  readonly compared: boolean;
 }
 
 /**
@@ -17,31 +31,49 @@ interface ImportOptions {
  * It is as if they were created, or changed, one after another.
  *
  * @throws PlantStoreError `store_unavailable` if the outcome of a plant is not known, or the signal has aborted before all
- * was done. Any part of it may be done then, and a statement that has timed out may still run
+ * was done; any part of it may be done then, and a statement that has timed out may still run. `invalid_plant` if there are
+ * too many plants to compare the names
  */
-export type ImportPlants = (list: readonly NewPlant[], options: ImportOptions) => Promise<ImportOutcome[]>;
+export type ImportPlants = (list: readonly NewPlant[], options: ImportOptions) => Promise<Imported>;
 
 /** Plants that the store gets together. */
 const GROUP = 256;
 
-export function importPlants({ write }: Pick<PlantStore, 'write'>): ImportPlants {
-  return async (list, { replaces, signal }) => {
-    const outcomes: ImportOutcome[] = [];
+const TOO_MANY_NAMES =
+  'there are too many plants to compare their names with those of the list: sameName must be add, which stores all of it';
+
+/** @param now the time in milliseconds */
+export function importPlants(plants: Pick<PlantStore, 'write' | 'scan'>, now = () => performance.now()): ImportPlants {
+  const sameNamesIn = findSameNames(plants, now);
+  return async (list, { replaces, skipsSameNames = false, check = false, signal }) => {
+    const same = skipsSameNames ? await sameNamesIn(list, signal) : [];
+    if (same === undefined && !check) throw new PlantStoreError('invalid_plant', TOO_MANY_NAMES);
+    const others = list.filter((_plant, index) => same?.[index] === undefined);
+    const stored = check ? [] : await store(others, replaces, signal);
+    let next = 0;
+    return {
+      outcomes: list.map((_plant, index) => same?.[index] ?? stored[next++]),
+      compared: skipsSameNames && same !== undefined,
+    };
+  };
+
+  async function store(list: readonly NewPlant[], replaces: boolean, signal: AbortSignal): Promise<StoredOutcome[]> {
+    const outcomes: StoredOutcome[] = [];
     for (let start = 0; start < list.length; start += GROUP) {
       // Not before the first group: a client that has half-closed its connection still gets the response to a short list.
       if (start > 0 && signal.aborted) throw new PlantStoreError('store_unavailable', 'the client has left');
       const group = list.slice(start, start + GROUP);
       const writes = group.map((plant) => ({ id: plant.id, target: plant, adds: true, replaces: () => replaces }));
-      for (const [index, written] of (await Promise.allSettled(await write(writes, true))).entries()) {
+      for (const [index, written] of (await Promise.allSettled(await plants.write(writes, true))).entries()) {
         if (written.status === 'rejected') throw written.reason;
         outcomes.push(outcomeOf(written.value, group[index] as NewPlant));
       }
     }
     return outcomes;
-  };
+  }
 }
 
-function outcomeOf({ before, after }: Written, plant: NewPlant): ImportOutcome {
+function outcomeOf({ before, after }: Written, plant: NewPlant): StoredOutcome {
   if (before === undefined) return 'created';
   if (before === 'deleted') return 'id_retired';
   if (isSamePlant(before, plant)) return 'unchanged';

@@ -11,8 +11,8 @@ export interface ListQuery {
   readonly limit?: number | undefined;
   /** Of ids; ascending if it is not given. */
   readonly order?: Order | undefined;
-  /** Called for a search or what comes in batches: aborts when nobody wants the result any more. */
-  readonly leaving?: () => AbortSignal;
+  /** Aborts when nobody wants the result any more. */
+  readonly signal?: AbortSignal;
 }
 
 /** Plants in the order of the query. */
@@ -51,16 +51,14 @@ type ScanPlants = Pick<PlantStore, 'scan'>;
 
 /** @param now the time in milliseconds */
 export function listPlants(store: ScanPlants, now = () => performance.now()): ListPlants {
-  return async ({ after, tag, name, order, limit = Number.POSITIVE_INFINITY, leaving }) => {
+  return async ({ after, tag, name, order, limit = Number.POSITIVE_INFINITY, signal }) => {
     if (after === lastId(order)) return { first: [], others: undefined, next: undefined };
     const all = { from: MIN_INT64, to: MAX_INT64, tag, name, order };
     const range = after === undefined ? all : rangeAfter(all, after);
     if (limit <= PAGE) {
-      const signal = name === undefined ? undefined : leaving?.();
       const end = now() + PAGE_TIME;
-      return readPage(store, range, limit, () => now() >= end || signal?.aborted === true);
+      return readPage(store, range, limit, () => now() >= end || (name !== undefined && signal?.aborted === true));
     }
-    const signal = leaving?.();
     if (name !== undefined) return { first: [], others: batches(store, range, limit, signal), next: undefined };
     // In the foreground, as a page: a list that is refused then, since too many are streamed, holds up no stream.
     const { plants, lastId: last, isLast } = await store.scan(range, Math.min(limit, PAGE));

@@ -5,8 +5,8 @@ interface TagsQuery {
   /** The `next` of the part before. */
   readonly after: string | undefined;
   readonly limit: number;
-  /** Called for the signal that aborts when nobody wants the result any more. */
-  readonly leaving: () => AbortSignal;
+  /** Aborts when nobody wants the result any more. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -19,8 +19,7 @@ export type ListTags = (query: TagsQuery) => Promise<Tags>;
 
 /** @param now the time in milliseconds */
 export function listTags({ readTags }: ReadTags, now = () => performance.now()): ListTags {
-  return async ({ after, limit, leaving }) => {
-    const signal = leaving();
+  return async ({ after, limit, signal }) => {
     const end = now() + PAGE_TIME;
     const found: Tags['tags'][number][] = [];
     let length = 0;

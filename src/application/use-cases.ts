@@ -3,7 +3,6 @@ import { countPlants } from './count-plants.ts';
 import { createPlant } from './create-plant.ts';
 import { deletePlant } from './delete-plant.ts';
 import { findPlant } from './find-plant.ts';
-import { findSameNames } from './find-same-names.ts';
 import { importPlants } from './import-plants.ts';
 import { listPlants } from './list-plants.ts';
 import { listTags } from './list-tags.ts';
@@ -20,7 +19,6 @@ export function useCases(plants: Ports) {
     changePlant: changePlant(plants),
     deletePlant: deletePlant(plants),
     importPlants: importPlants(plants),
-    findSameNames: findSameNames(plants),
     listPlants: listPlants(plants),
     countPlants: countPlants(plants),
     listTags: listTags(plants),

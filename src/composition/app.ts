@@ -69,6 +69,7 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
     corsOrigins,
     pages,
     baseUrl: () => baseUrl ?? apiServer.url,
+    // Single plants go through the batches, also where the store finds lists of them.
     cases: useCases({ ...store, ...plants }),
     verifyToken,
     log,

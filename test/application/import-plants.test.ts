@@ -11,8 +11,8 @@ function setUp(given: readonly (readonly [bigint, NewPlant | 'deleted'])[] = [],
   const stored = new Map(given);
   const cases = useCases({ ...fakePlants(stored), ...own });
   const stop = new AbortController();
-  const run = (list: readonly NewPlant[], replaces = false) =>
-    cases.importPlants(list, { replaces, signal: stop.signal });
+  const run = async (list: readonly NewPlant[], replaces = false) =>
+    (await cases.importPlants(list, { replaces, signal: stop.signal })).outcomes;
   return { stored, ...cases, run, stop };
 }
 

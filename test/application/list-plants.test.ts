@@ -179,13 +179,13 @@ describe('a search', () => {
   });
 
   test('ends as it would for others if its client has closed its side, and there is no more to look at', async () => {
-    const list = await searched(1)({ after: 36n, name: 'none', leaving: () => AbortSignal.abort() });
+    const list = await searched(1)({ after: 36n, name: 'none', signal: AbortSignal.abort() });
     expect(await allOf(list)).toEqual([]);
   });
 
   test('stops when nobody wants its result any more', async () => {
     const left = new AbortController();
-    const { others } = await searched(1)({ name: 'plant 1', leaving: () => left.signal });
+    const { others } = await searched(1)({ name: 'plant 1', signal: left.signal });
     const found: NewPlant[] = [];
     const reading = (async () => {
       for await (const plants of others ?? []) {
@@ -195,7 +195,7 @@ describe('a search', () => {
     })();
     await expect(reading).rejects.toMatchObject({ code: 'store_unavailable' });
     expect(found).toHaveLength(1);
-    expect(await searched(1)({ name: 'none', limit: 1, leaving: () => left.signal })).toMatchObject({
+    expect(await searched(1)({ name: 'none', limit: 1, signal: left.signal })).toMatchObject({
       first: [],
       next: 2n,
     });
@@ -221,7 +221,7 @@ describe('where all plants have been deleted', () => {
 
   test('a list that is no page stops when its client leaves', async () => {
     const left = new AbortController();
-    const { first, others } = await deleted(300)({ leaving: () => left.signal });
+    const { first, others } = await deleted(300)({ signal: left.signal });
     expect(first).toEqual([]);
     const reading = Array.fromAsync(others ?? []);
     left.abort();
@@ -231,7 +231,7 @@ describe('where all plants have been deleted', () => {
 
 test('a list that is no page is whole for a client that has only closed its side', async () => {
   const all = upTo(3 * BATCH);
-  expect(await allOf(await store(all).list({ leaving: () => AbortSignal.abort() }))).toEqual(all);
+  expect(await allOf(await store(all).list({ signal: AbortSignal.abort() }))).toEqual(all);
 });
 
 describe('when the store fails', () => {

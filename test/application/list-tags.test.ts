@@ -7,7 +7,7 @@ import { batchOf, many } from '../support/plants/plant-lines.ts';
 
 /* What is said of plants without reading them all. */
 
-const leaving = () => new AbortController().signal;
+const { signal } = new AbortController();
 const tagged = (tag: string): Tags['tags'][number] => ({ tag, count: 1, isExact: true });
 
 test.each<[string, number, number, Tags['tags']]>([
@@ -24,7 +24,7 @@ test.each<[string, number, number, Tags['tags']]>([
   };
   const last = tags.at(-1)?.tag;
   const list = listTags({ readTags }, () => time);
-  expect(await list({ after: undefined, limit, leaving })).toEqual({ tags, next: last === 'd' ? undefined : last });
+  expect(await list({ after: undefined, limit, signal })).toEqual({ tags, next: last === 'd' ? undefined : last });
 });
 
 test.each([

@@ -17,7 +17,7 @@ import { bodyReader, noBodyReader } from './request/body.ts';
 import { cors } from './request/cors.ts';
 import { errors, logUncaught, refuseMalformed, requestLog } from './request/every-request.ts';
 import type { RequestObserver } from './request/log-line.ts';
-import { authorize, checkHead, respond } from './request/operation-route.ts';
+import { authorize, prepare, respond } from './request/operation-route.ts';
 import { responseLimits } from './request/response-limits.ts';
 import type { OperationState, RequestState } from './request/state.ts';
 import { refuseUnknown } from './request/unknown-path.ts';
@@ -53,11 +53,11 @@ const LIST_WEIGHT = 16;
 export function api(options: ApiOptions) {
   const { cases, verifyToken, bodyLimit, limits, maxStreams, maxFollowers } = options;
   const { baseUrl, corsOrigins = [], pages, log, observer } = options;
-  const searches = searchLimit();
+  const search = searchLimit();
   const operations = [
-    listOperation(cases, searches),
+    listOperation(cases, search),
     // Before that of `/plants/{id}`.
-    ...overviewOperations(cases, searches),
+    ...overviewOperations(cases, search),
     ...plantOperations(cases),
     importOperation(cases),
     ...changeOperations(cases),
@@ -82,7 +82,7 @@ export function api(options: ApiOptions) {
     router[method.toLowerCase() as Lowercase<typeof method>](
       path,
       authorize(operation, verifyToken),
-      checkHead(operation),
+      prepare(operation),
       admit(body),
       respond(operation, operations, responses.count),
     );

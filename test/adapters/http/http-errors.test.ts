@@ -254,6 +254,7 @@ describe('404 and 405, known without a token', () => {
     ['/plants', 'HEAD, GET, POST', ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']],
     ['/plants/no-id', 'HEAD, GET, PUT, DELETE', ['POST', 'PATCH', 'OPTIONS']],
     ['/changes', 'HEAD, GET', ['POST', 'PUT', 'DELETE']],
+    ['/plants/count', 'HEAD, GET', ['POST', 'PATCH']],
     ['/import', 'POST', ['GET', 'HEAD', 'PUT']],
   ])('answers 40500 at %s to other methods than %s', async (path, allowed, methods) => {
     for (const method of methods) {

@@ -47,15 +47,13 @@ const NEEDS_CHUNKS =
   'a stream of lines needs the chunks of HTTP/1.1, which show whether it is complete: ' +
   'use HTTP/1.1, a smaller limit or application/json';
 
-/** Searches at once: they take turns at the store. A stream that goes on when its client has read is always let in. */
+/** Searches at once, besides those that are streamed: they take turns at the store. */
 const MAX_SEARCHES = 4;
 
 /** Counts searches: lists by name, counts and lists of tags. */
-export function searchLimit() {
+export function searchLimit(): Search {
   let searches = 0;
-
-  /** Counts a search while it goes on. @throws HttpError `too_many_alike` if there are too many */
-  async function search<T>(work: () => Promise<T>): Promise<T> {
+  return async (work) => {
     if (searches >= MAX_SEARCHES) throw new HttpError('too_many_alike');
     searches++;
     try {
@@ -63,35 +61,14 @@ export function searchLimit() {
     } finally {
       searches--;
     }
-  }
-
-  /** Counts it while another part is searched for, and not while the client reads what was found. */
-  async function* counted<T>(parts: AsyncIterable<T>): AsyncIterable<T> {
-    searches++;
-    try {
-      for await (const part of parts) {
-        searches--;
-        try {
-          yield part;
-        } finally {
-          searches++;
-        }
-      }
-    } finally {
-      searches--;
-    }
-  }
-
-  return { search, counted };
+  };
 }
 
-export type SearchLimit = ReturnType<typeof searchLimit>;
+/** Counts a search while it goes on. @throws HttpError `too_many_alike` if there are too many */
+export type Search = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** The operation that lists plants. */
-export function listOperation(
-  { listPlants }: Pick<UseCases, 'listPlants'>,
-  { search, counted }: SearchLimit,
-): Operation {
+export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>, search: Search): Operation {
   return operation({
     operationId: 'listPlants',
     method: 'GET',
@@ -121,7 +98,7 @@ export function listOperation(
       if (separator !== undefined && type !== CSV_TYPE) {
         throw new PlantStoreError('invalid_plant', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
       }
-      const list = () => listPlants({ ...query, name, leaving: signal });
+      const list = () => listPlants({ ...query, name, signal });
       const { first, others, next } = await (name === undefined ? list() : search(list));
       if (others !== undefined && type !== JSON_TYPE && httpVersion === '1.0') {
         throw new HttpError('not_acceptable', NEEDS_CHUNKS);
@@ -129,7 +106,7 @@ export function listOperation(
       const same =
         parameter('order', order) + parameter('tag', tag) + parameter('name', name) + parameter('separator', separator);
       const nextUrl = next === undefined ? undefined : `?limit=${limit}&after=${next}${same}`;
-      return { first, others: name && others ? counted(others) : others, nextUrl, separator: separator ?? ',' };
+      return { first, others, nextUrl, separator: separator ?? ',' };
     },
   });
 }

@@ -37,7 +37,7 @@ interface RequestHead {
   readonly query: string;
   readonly request: Pick<IncomingMessage, 'headers' | 'httpVersion'>;
   readonly permissions: Permissions;
-  /** Aborts when the client has left, or has its response. */
+  /** Makes a signal that aborts when the client has left, or has its response. */
   signal(): AbortSignal;
 }
 
@@ -58,7 +58,7 @@ export interface Operation extends Description {
   prepare(head: RequestHead): (body: Buffer) => Promise<Reply>;
 }
 
-interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> extends Pick<RequestHead, 'signal'> {
+interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> {
   readonly body: Body;
   /** What Content-Type says of the body; of the empty type if the operation takes none. */
   readonly mediaType: MediaType;
@@ -69,6 +69,8 @@ interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> 
   readonly preconditions: Preconditions | undefined;
   /** The media type of the response; undefined if the request is no read. */
   readonly type: string | undefined;
+  /** Aborts when the client has left, or has its response; made for those operations only that read it. */
+  readonly signal: AbortSignal;
 }
 
 /** The body that an operation takes: its documentation and its parser. */
@@ -128,8 +130,16 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
       }
       const mediaType = bodyTypes.length > 0 ? sentType(headers, bodyTypes, charsets, rule) : NO_TYPE;
       check?.(query, mediaType, permissions);
-      const input = { path, query, preconditions, type, mediaType, httpVersion, signal };
-      return async (bytes) => response.reply(await handle({ body: parse(bytes), ...input }), type);
+      return async (bytes) => {
+        const input = { body: parse(bytes), path, query, preconditions, type, mediaType, httpVersion };
+        const result = await handle({
+          ...input,
+          get signal() {
+            return signal();
+          },
+        });
+        return response.reply(result, type);
+      };
     },
   };
 }

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantCount, TagList } from '../../../wire/schemas.ts';
-import { nameFilter, type SearchLimit, tagFilter } from './list-operation.ts';
+import { nameFilter, type Search, tagFilter } from './list-operation.ts';
 import { noBody, type Operation, operation } from './operation.ts';
 import { decimal, type Parameter } from './parameters.ts';
 import { plantsGroup } from './plant-operations.ts';
@@ -25,7 +25,7 @@ const after: Parameter<string> = {
 /** The operations that say what there is, in bounds, without the plants themselves. */
 export function overviewOperations(
   { countPlants, listTags }: Pick<UseCases, 'countPlants' | 'listTags'>,
-  { search }: SearchLimit,
+  search: Search,
 ): Operation[] {
   return [
     operation({
@@ -40,8 +40,7 @@ export function overviewOperations(
       body: noBody,
       response: jsonResponse(PlantCount),
       errors: [],
-      handle: ({ query: { tag, name }, signal }) =>
-        search(() => countPlants({ tag, name: name || undefined, leaving: signal })),
+      handle: ({ query: { tag, name }, signal }) => search(() => countPlants({ tag, name: name || undefined, signal })),
     }),
     operation({
       operationId: 'listTags',
@@ -58,7 +57,7 @@ export function overviewOperations(
       response: jsonResponse(TagList),
       errors: ['tags_unavailable'],
       async handle({ query: { limit = DEFAULT_LIMIT, after }, signal }) {
-        const { tags, next } = await search(() => listTags({ after, limit, leaving: signal }));
+        const { tags, next } = await search(() => listTags({ after, limit, signal }));
         return { tags: [...tags], ...(next !== undefined && { next }) };
       },
     }),

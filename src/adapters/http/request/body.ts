@@ -41,6 +41,7 @@ export function bodyReader(limit: number): BodyReader {
     if (headers.expect !== undefined && httpVersion !== '1.0') ctx.res.writeContinue();
     try {
       const reading = parse(ctx, noNext);
+      // In bytes, so it cannot come in more chunks.
       const isSmall = Number(headers['content-length']) <= FREE_CHUNKS;
       await (isSmall ? reading : Promise.race([reading, rejectFragmented(ctx.req)]));
     } catch (error) {

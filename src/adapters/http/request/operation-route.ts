@@ -12,7 +12,7 @@ import { keepConnection } from '../sockets/connection-limits.ts';
 import { isWhole, type ResponseCount } from './response-limits.ts';
 import type { OperationContext, OperationMiddleware, OperationState } from './state.ts';
 
-/* The first and the last steps of an operation; app.ts has all of them. */
+/* The steps of an operation before and after its admission; app.ts has all of them. */
 
 /** Requires a valid token that permits the operation. */
 export function authorize({ operationId, permission }: Operation, verifyToken: TokenVerifier): OperationMiddleware {
@@ -37,13 +37,13 @@ function bearerToken({ headers }: IncomingMessage): string {
   return token;
 }
 
-/** Checks what an operation requires of the parameters and headers. */
-export function checkHead({ prepare }: Operation) {
+/** Checks what the operation requires of parameters and headers. */
+export function prepare(operation: Operation) {
   return (ctx: RouterContext<OperationState>, next: Next) => {
     const { req: request, params, querystring: query, state } = ctx;
     requireUtf8(ctx.path);
     const signal = () => disconnection(ctx);
-    state.invoke = prepare({ path: params, query, request, permissions: state.access.permissions, signal });
+    state.invoke = operation.prepare({ path: params, query, request, permissions: state.access.permissions, signal });
     return next();
   };
 }

@@ -15,7 +15,7 @@ export interface RequestState {
   access: Access | undefined;
   /** Why its response is an error, with the `error` of its body. */
   failure: { readonly error: number; readonly thrown: unknown } | undefined;
-  /** Why the rest of the request cannot be read: it is malformed, or comes too slowly (connections.ts). */
+  /** Why the rest of the request cannot be read: it is malformed, or comes too slowly. By `errors`. */
   refusal: HttpError | undefined;
   /** Whether it counts among the requests in flight. */
   isAdmitted: boolean;
@@ -25,7 +25,7 @@ export interface RequestState {
 export interface OperationState extends RequestState {
   /** By `authorize`. */
   access: Access;
-  /** By `checkHead`: does the operation, given the body. */
+  /** By `prepare`: does the operation, given the body. */
   invoke: (body: Buffer) => Promise<Reply>;
   /** By `admit`; empty if the operation takes none. */
   body: Buffer;

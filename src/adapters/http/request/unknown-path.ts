@@ -15,7 +15,8 @@ export function refuseUnknown(help: string) {
       const rule = 'paths are in lower case, without a slash at the end';
       throw new HttpError('path_not_found', `no such path: ${rule}; ${help}`);
     }
-    const allow = routes.flatMap(({ methods }) => methods).join(', ');
+    // Of `/plants/count`, and not of `/plants/:id`, which it matches as well.
+    const allow = routes.flatMap(({ path, methods }) => (path === routes[0]?.path ? methods : [])).join(', ');
     throw new HttpError('method_not_allowed', `use ${allow}`, { Allow: allow });
   };
 }

@@ -1,5 +1,4 @@
 import type { UseCases } from '../../../../application/use-cases.ts';
-import { PlantStoreError } from '../../../../domain/errors.ts';
 import { ImportResult } from '../../../../wire/import-schema.ts';
 import { encodings } from '../../../../wire/lists/encodings.ts';
 import { MAX_RECORDS, readPlantList } from '../../../../wire/lists/plant-list.ts';
@@ -8,21 +7,15 @@ import { type Operation, operation } from '../operation.ts';
 import { plantsGroup } from '../plant-operations.ts';
 import { jsonResponse } from '../responses.ts';
 import { checkImport, importQuery, isTable, listBody, TSV_TYPE } from './import-parameters.ts';
-import { layoutOf, type Outcome, resultOf } from './import-response.ts';
+import { layoutOf, resultOf } from './import-response.ts';
 
 const TOO_MANY = `the list must not have more than ${MAX_RECORDS} records: send it in parts, with more=true`;
-
-const TOO_MANY_NAMES =
-  'there are too many plants to compare their names with those of the list: sameName must be add, which stores all of it';
 
 /** Plants that a check shows. */
 const SAMPLE = 5;
 
 /** The operation on lists of plants. */
-export function importOperation({
-  importPlants,
-  findSameNames,
-}: Pick<UseCases, 'importPlants' | 'findSameNames'>): Operation {
+export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>): Operation {
   return operation({
     operationId: 'importPlants',
     method: 'POST',
@@ -56,16 +49,12 @@ export function importOperation({
       if (!more && records.length === MAX_RECORDS && list.consumed < body.length)
         throw new HttpError('body_too_large', TOO_MANY);
       const plants = records.flatMap(({ plant }) => plant ?? []);
-      const same = sameName === 'skip' ? await findSameNames(plants, signal()) : [];
-      if (same === undefined && !check) throw new PlantStoreError('invalid_plant', TOO_MANY_NAMES);
-      const left = plants.filter((_plant, n) => same?.[n] === undefined);
-      const stored = check ? [] : await importPlants(left, { replaces, signal: signal() });
-      let n = 0;
-      const outcomes = plants.map((_plant, index): Outcome => same?.[index] ?? stored[n++]);
+      const skipsSameNames = sameName === 'skip';
+      const { outcomes, compared } = await importPlants(plants, { replaces, skipsSameNames, check, signal });
       const { sameName: leftOut, ...counts } = resultOf(records, outcomes);
       return {
         ...counts,
-        ...(sameName === 'skip' && { sameName: leftOut, compared: same !== undefined }),
+        ...(skipsSameNames && { sameName: leftOut, compared }),
         ...list,
         ...(layout && layoutOf(layout, check)),
         records: records.length,

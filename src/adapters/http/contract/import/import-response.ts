@@ -1,5 +1,4 @@
 import { conflictMessage } from '../../../../application/create-plant.ts';
-import type { SameName } from '../../../../application/find-same-names.ts';
 import type { ImportOutcome } from '../../../../application/import-plants.ts';
 import type { ListRecord, readPlantList } from '../../../../wire/lists/plant-list.ts';
 import { bounded } from '../../../../wire/shown.ts';
@@ -7,15 +6,12 @@ import { errorKinds } from '../../http-errors.ts';
 
 /* What the response to an import says. */
 
-/** What became of a plant of a list; undefined if the list was only checked. */
-export type Outcome = ImportOutcome | SameName;
-
 /**
  * Says what became of the records of a list.
  *
- * @param outcomes of the plants among them
+ * @param outcomes of the plants among them; undefined where the list was only checked
  */
-export function resultOf(records: readonly ListRecord[], outcomes: readonly Outcome[]) {
+export function resultOf(records: readonly ListRecord[], outcomes: readonly (ImportOutcome | undefined)[]) {
   const counts = { created: 0, changed: 0, unchanged: 0, repeated: 0, same_name: 0, id_taken: 0, id_retired: 0 };
   const ids = new Set<bigint>();
   let plants = 0;
@@ -32,7 +28,7 @@ export function resultOf(records: readonly ListRecord[], outcomes: readonly Outc
 }
 
 /** Not an error, whose stack would take longer than the rest: a list may have thousands of them. */
-function conflictOf(id: bigint | undefined, code: Outcome, isRepeated: boolean) {
+function conflictOf(id: bigint | undefined, code: ImportOutcome | undefined, isRepeated: boolean) {
   if (id === undefined || (code !== 'id_taken' && code !== 'id_retired')) return undefined;
   return { code, message: conflictMessage(id, code) + (isRepeated ? ': a line before has this id, too' : '') };
 }
