@@ -8,16 +8,6 @@ export class SchemaError extends Error {
   override readonly name = 'SchemaError';
 }
 
-/** A call that has timed out; if its statement was running, the outcome is unknown. */
-export class DeadlineError extends Error {
-  override readonly name = 'DeadlineError';
-}
-
-/** The row neither existed nor was stored: something in the database dropped it, or it was deleted concurrently. */
-export class MissingRowError extends Error {
-  override readonly name = 'MissingRowError';
-}
-
 /** A connection could not be opened, so that no statement was sent. Postgres's own reason is its cause. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';

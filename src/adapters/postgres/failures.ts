@@ -1,19 +1,11 @@
 import { PlantStoreError, storeUnavailable } from '../../domain/errors.ts';
-import {
-  ConnectionError,
-  DeadlineError,
-  INTERNAL_ERROR,
-  MissingRowError,
-  SchemaError,
-  sqlState,
-  UnknownOutcomeError,
-} from './errors.ts';
+import { ConnectionError, INTERNAL_ERROR, SchemaError, sqlState, UnknownOutcomeError } from './errors.ts';
 
 /** What a failure of the database means for the caller. */
 type FailureClass =
   /** It may succeed in a moment or on another connection; `isOutcomeUnknown` says whether it may have been done. */
   | 'transient'
-  /** One of the statement's rows is dropped by a trigger, or locked for too long. */
+  /** One of the statement's rows is locked for too long. */
   | 'blocked'
   /** Postgres refuses one of the statement's rows, or the statement. */
   | 'refused'
@@ -57,12 +49,9 @@ const WRITES_TABLES = /^md(extend|zeroextend|write|writev)$/;
 /** The function of Postgres that assigns transaction ids; it refuses to before they wrap around (SQLSTATE 54000). */
 const ASSIGNS_IDS = 'GetNewTransactionId';
 
-const NOT_RETRYABLE = [DeadlineError, SchemaError, PlantStoreError];
-
 export function classify(error: unknown): FailureClass {
-  if (NOT_RETRYABLE.some((kind) => error instanceof kind)) return 'unavailable';
+  if (error instanceof SchemaError || error instanceof PlantStoreError) return 'unavailable';
   if (error instanceof UnknownOutcomeError) return 'transient';
-  if (error instanceof MissingRowError) return 'blocked';
   const state = sqlState(error) ?? '';
   if (NOT_SET_UP.test(state) || routineOf(error) === ASSIGNS_IDS || isDiskFull(error)) return 'unavailable';
   if (isPreparedElsewhere(error)) return 'transient';
@@ -134,17 +123,12 @@ function isUnknown(error: unknown, ...reasons: readonly UnknownOutcomeError['rea
 /** Translates a failure of the database into the rejection that the port promises. */
 export function toPortError(error: unknown): unknown {
   if (error instanceof PlantStoreError) return error;
-  return ['defect', 'refused'].includes(classify(error)) ? error : unavailable(error);
+  if (['defect', 'refused'].includes(classify(error))) return error;
+  const why = isDiskFull(error) ? 'has no room left, so its operators must make some' : 'is unavailable';
+  return storeUnavailable(`the store ${why}`, { cause: error });
 }
 
-/** An earlier statement of a call may have succeeded, and what is stored now does not show whether it has. */
-export function outcomeUnknown(): PlantStoreError {
-  return unavailable(
-    new Error('a connection was lost, and what is stored now does not show whether its statement ran'),
-  );
-}
-
-function unavailable(cause: unknown): PlantStoreError {
-  const why = isDiskFull(cause) ? 'has no room left, so its operators must make some' : 'is unavailable';
-  return storeUnavailable(`the store ${why}`, { cause });
+/** The rejection that the port promises, for a reason that is no error of the database's. */
+export function unavailable(reason: string): PlantStoreError {
+  return storeUnavailable('the store is unavailable', { cause: new Error(reason) });
 }

@@ -1,8 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from './database.ts';
-import { DeadlineError } from './errors.ts';
-import { classify, toPortError } from './failures.ts';
-import { lane } from './lane.ts';
+import { classify, toPortError, unavailable } from './failures.ts';
 
 interface RunnerOptions {
   /** Rejects while migrations are pending; returns undefined once they are known to be applied. */
@@ -46,7 +44,7 @@ const FOREGROUND = 0.75;
 const always = () => true;
 
 /** The error of work that nobody waits for any more: one object, since under overload there is much of it. */
-const NOT_WANTED = new DeadlineError('it has timed out');
+const NOT_WANTED = unavailable('it has timed out');
 
 /** How many connections one kind of work in the foreground may use. */
 export function foreground({ connections }: Pick<Database, 'connections'>): number {
@@ -60,10 +58,10 @@ export function runner(
 ): Run {
   const most = foreground({ connections });
   const lanes = {
-    writes: { enter: lane(most, NOT_WANTED), gate: writeGate },
-    reads: { enter: lane(most, NOT_WANTED), gate },
-    backgroundWrites: { enter: lane(1, NOT_WANTED), gate: writeGate },
-    backgroundReads: { enter: lane(1, NOT_WANTED), gate },
+    writes: { enter: lane(most), gate: writeGate },
+    reads: { enter: lane(most), gate },
+    backgroundWrites: { enter: lane(1), gate: writeGate },
+    backgroundReads: { enter: lane(1), gate },
   };
 
   async function attempts<T>(
@@ -95,7 +93,7 @@ export function runner(
       const time = until - performance.now();
       const timer = setTimeout(() => {
         isWanted = false;
-        reject(toPortError(new DeadlineError(`no outcome within ${Math.round(time)} ms`)));
+        reject(unavailable(`no outcome within ${Math.round(time)} ms`));
       }, time);
       // `finally` would take more memory (docs/performance.md).
       attempts(name, work, () => isWanted, until, mayRepeat).then(
@@ -109,4 +107,30 @@ export function runner(
         },
       );
     });
+}
+
+/** Lets `limit` pieces of work run at once, first come, first served, and rejects those that are not wanted any more. */
+function lane(limit: number): <T>(work: () => Promise<T>, isWanted: () => boolean) => Promise<T> {
+  const waiting: { readonly isWanted: () => boolean; readonly turn: PromiseWithResolvers<void> }[] = [];
+  let running = 0;
+
+  return async (work, isWanted) => {
+    if (running >= limit) {
+      // Otherwise they would stay, and their memory, for as long as a statement hangs.
+      while (waiting[0]?.isWanted() === false) waiting.shift()?.turn.reject(NOT_WANTED);
+      const turn = Promise.withResolvers<void>();
+      waiting.push({ isWanted, turn });
+      await turn.promise;
+    } else running++;
+    try {
+      // Before the event loop turns, so that those who have timed out in the queue delay no other.
+      if (!isWanted()) throw NOT_WANTED;
+      return await work();
+    } finally {
+      // The next one takes over, so that the number of running ones stays the same.
+      const next = waiting.shift();
+      if (next === undefined) running--;
+      else next.turn.resolve();
+    }
+  };
 }

@@ -1,11 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { explainInternalError } from '../../../src/adapters/postgres/citus.ts';
-import {
-  connectionError,
-  DeadlineError,
-  MissingRowError,
-  UnknownOutcomeError,
-} from '../../../src/adapters/postgres/errors.ts';
+import { connectionError, UnknownOutcomeError } from '../../../src/adapters/postgres/errors.ts';
 import { classify, isOutcomeUnknown, mayBeAnothers, toPortError } from '../../../src/adapters/postgres/failures.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 
@@ -52,7 +47,7 @@ test('names every address of a host when all of them refuse', () => {
 
 test('repeats a batch in parts after whatever one of its rows may have caused, or a lost node', () => {
   const refused = ['55P03', '23514', '54000', 'P0001', '42601', 'XX000'].map(postgres);
-  const rows = [noResponse, new MissingRowError('dropped'), ...refused];
+  const rows = [noResponse, ...refused];
   const nodes = [postgres('08006'), new UnknownOutcomeError('lost_node', 'SSL SYSCALL error')];
   // For lack of a privilege, a table, a connection or a transaction id, no row would fare better.
   const noId = Object.assign(postgres('54000'), { routine: 'GetNewTransactionId' });
@@ -77,7 +72,7 @@ test.each<[string, () => Promise<{ rows: unknown[] }>, unknown]>([
 });
 
 test('tells the port that the store is unavailable, and passes on a defect, a refused value and what is its own', () => {
-  for (const error of [postgres('28P01'), noResponse, new MissingRowError('dropped'), new DeadlineError('late')]) {
+  for (const error of [postgres('28P01'), noResponse]) {
     expect(toPortError(error)).toMatchObject({ code: 'store_unavailable', cause: error });
   }
   for (const error of [postgres('42601'), postgres('23514'), new PlantStoreError('store_unavailable', 'later')]) {

@@ -2,8 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Outcomes, PlantStore, Write, Written } from '../../../application/ports.ts';
 import { isSameState, type NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
-import { DeadlineError, MissingRowError } from '../errors.ts';
-import { isOutcomeUnknown, outcomeUnknown, toPortError } from '../failures.ts';
+import { isOutcomeUnknown, unavailable } from '../failures.ts';
 import { eachOf, inParts, split } from '../in-parts.ts';
 import type { LaneName, Run } from '../run.ts';
 import { planChanges } from './change-plan.ts';
@@ -110,12 +109,12 @@ export function plantWriter(
       const added = later(free, add(free, { ...call, isRepeated: true }));
 
       return writes.map((write) => {
-        if (isLost(write)) return Promise.reject(outcomeUnknown());
+        if (isLost(write)) return Promise.reject(unavailable(UNKNOWN));
         if (updated instanceof Error && updating.has(write.id)) return Promise.reject(updated);
         const outcome = changed.get(write) ?? added.get(write) ?? outcomes.get(write);
         if (outcome instanceof Promise) return outcome;
-        if (outcome === undefined) return Promise.reject(toPortError(OVERDUE));
-        return write.adds && isFree(outcome) ? Promise.reject(toPortError(notStored(write.id))) : outcome;
+        if (outcome === undefined) return Promise.reject(unavailable(OVERDUE));
+        return write.adds && isFree(outcome) ? Promise.reject(notStored(write.id)) : outcome;
       });
     });
 
@@ -123,7 +122,7 @@ export function plantWriter(
     if (writes.length === 0) return [];
     await delay(RETRY_DELAY);
     if (performance.now() < call.until) return change(writes, call);
-    throw toPortError(OVERDUE);
+    throw unavailable(OVERDUE);
   }
 
   return (writes, isBackground = false) => {
@@ -141,14 +140,15 @@ function created({ target }: Write): Written {
   return { before: undefined, after: target };
 }
 
-const OVERDUE = new DeadlineError('the plant stayed locked, or kept changing, until the call timed out');
+const OVERDUE = 'the plant stayed locked, or kept changing, until the call timed out';
+const UNKNOWN = 'a connection was lost, and what is stored now does not show whether its statement ran';
 
 function isFree(outcome: Written | undefined): boolean {
   return outcome !== undefined && outcome.after === undefined;
 }
 
-function notStored(id: bigint): MissingRowError {
-  return new MissingRowError(`plant ${id} was not stored: a trigger or a rule may drop it`);
+function notStored(id: bigint): Error {
+  return unavailable(`plant ${id} was not stored: a trigger or a rule may drop it`);
 }
 
 /** The outcome of each write, once there are any. */
