@@ -22,6 +22,25 @@ export function changePlant(plants: Pick<UpdatePlant, 'replace'>): ChangePlant {
   };
 }
 
+/**
+ * Deletes the plant that has the id, and resolves once that is durable. Its id stays taken, so that no late retry of its
+ * creation brings it back. Deleting it again succeeds and changes nothing, whatever the condition.
+ *
+ * @param condition which plant may be deleted; undefined for any
+ * @throws PlantStoreError `plant_not_found` if no plant ever had it, `plant_differs` if the condition is not met,
+ * `store_unavailable` as the port does
+ */
+export type DeletePlant = (id: bigint, condition?: Condition) => Promise<void>;
+
+export function deletePlant(plants: Pick<UpdatePlant, 'remove'>): DeletePlant {
+  return async (id, condition) => {
+    const stored = await plants.remove(id, condition);
+    if (stored === 'deleted') return;
+    requirePlant(id, stored);
+    throw conditionNotMet(id);
+  };
+}
+
 export function conditionNotMet(id: bigint): PlantStoreError {
   return new PlantStoreError(
     'plant_differs',

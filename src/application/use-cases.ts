@@ -1,7 +1,6 @@
-import { changePlant } from './change-plant.ts';
+import { changePlant, deletePlant } from './change-plant.ts';
 import { countPlants } from './count-plants.ts';
 import { createPlant } from './create-plant.ts';
-import { deletePlant } from './delete-plant.ts';
 import { findPlant } from './find-plant.ts';
 import { importPlants } from './import-plants.ts';
 import { listPlants } from './list-plants.ts';

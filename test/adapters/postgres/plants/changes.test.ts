@@ -1,7 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
-import { changePlant } from '../../../../src/application/change-plant.ts';
-import { deletePlant } from '../../../../src/application/delete-plant.ts';
+import { changePlant, deletePlant } from '../../../../src/application/change-plant.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { observed, openTransaction } from '../../../support/disturbances.ts';
 import { forEachTest } from '../../../support/lifetimes.ts';
