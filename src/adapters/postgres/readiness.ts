@@ -11,7 +11,6 @@ import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
 import type { fullDisk } from './full-disk.ts';
 import { isReadOnlyPrimary, withServerAdvice } from './schema/advice.ts';
 import { dangers } from './schema/dangers.ts';
-import { requireSafeTable } from './schema/safe-table.ts';
 import { requireMigrations } from './schema/schema-gate.ts';
 
 interface ReadinessOptions {
@@ -39,7 +38,6 @@ export function readiness(
     let isPrimary: Promise<boolean> | undefined;
     try {
       // First: what else fails then only follows from it.
-      await requireSafeTable(database);
       await requireMigrations(database);
       // Before the insert: a server that refuses it gets no new connection for a while.
       isPrimary = isReadOnlyPrimary(database);

@@ -1,16 +1,15 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database.ts';
 import { SchemaError } from '../errors.ts';
-import { checkedAgain, untilPassed } from '../repeated-checks.ts';
+import { repeatedCheck } from '../repeated-check.ts';
 import { withAdvice } from './advice.ts';
-import { requireSettings } from './database-settings.ts';
-import { type MigrationStatus, migrationStatus } from './migrator.ts';
-import { requireSafeTable } from './safe-table.ts';
+import { type MigrationStatus, migrationStatus } from './migration-status.ts';
+import { requireSafeDatabase } from './safe-database.ts';
 
-/** @throws Error, saying what to do, if the database's settings are unsafe for plants or migrations are pending */
+/** @throws Error, saying what to do, if the database is unsafe for plants or migrations are pending */
 export async function requireMigrations(database: Database): Promise<MigrationStatus> {
   try {
-    await requireSettings(database);
+    await requireSafeDatabase(database);
     const status = await migrationStatus(database);
     if (status.pending.length === 0) return status;
     throw new SchemaError(`migrations are pending (${status.pending.join(', ')}): run npm run migrate`);
@@ -19,7 +18,7 @@ export async function requireMigrations(database: Database): Promise<MigrationSt
   }
 }
 
-/** Milliseconds for which a table counts as safe once it was. */
+/** Milliseconds for which a database counts as safe once it was. */
 const SAFE_FOR = 1_000;
 
 /**
@@ -29,10 +28,10 @@ const SAFE_FOR = 1_000;
  * @returns a function that returns undefined while both are so; otherwise it rejects with why not
  */
 export function migrationGate(database: Database, log: Logger): () => Promise<void> | undefined {
-  const migrated = untilPassed(async () => {
+  const migrated = repeatedCheck(async () => {
     const { unknown } = await requireMigrations(database);
     if (unknown.length > 0) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
   });
-  const safe = checkedAgain(() => requireSafeTable(database), SAFE_FOR);
+  const safe = repeatedCheck(() => requireSafeDatabase(database), SAFE_FOR);
   return () => migrated()?.then(safe) ?? safe();
 }

@@ -7,7 +7,7 @@ import { requireChangeFeed } from '../changes/change-feed-check.ts';
 import { lastBefore } from '../changes/change-statements.ts';
 import type { Database } from '../database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from '../errors.ts';
-import { untilPassed } from '../repeated-checks.ts';
+import { repeatedCheck } from '../repeated-check.ts';
 
 const MISSING_RIGHT = '42501';
 
@@ -19,7 +19,7 @@ const MISSING_RIGHT = '42501';
  * errors of the database, and as requireChangeFeed does
  */
 export function registerEndpoints(database: Database, endpoints: readonly string[]): () => Promise<void> | undefined {
-  return untilPassed(async () => {
+  return repeatedCheck(async () => {
     const known = await database.sql
       .selectFrom('webhooks')
       .select('endpoint')
@@ -49,7 +49,7 @@ export function registrationGate(
   schemaReady: () => Promise<void> | undefined,
   log: Logger,
 ): () => Promise<void> | undefined {
-  const entered = untilPassed(async () => {
+  const entered = repeatedCheck(async () => {
     try {
       await ensureRegistered();
     } catch (err) {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { migrationStatus } from '../../../../src/adapters/postgres/schema/migrator.ts';
+import { migrationStatus } from '../../../../src/adapters/postgres/schema/migration-status.ts';
 import { execute } from '../../../../tooling/execute.ts';
 import type { PostgresServer } from '../../../../tooling/postgres-server.ts';
 import { apiClient } from '../../../support/api-client.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
-import { damagedMigrations, migrateUp, migrationStatus } from '../../../../src/adapters/postgres/schema/migrator.ts';
+import { damagedMigrations, migrationStatus } from '../../../../src/adapters/postgres/schema/migration-status.ts';
+import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import { requireMigrations } from '../../../../src/adapters/postgres/schema/schema-gate.ts';
 import { openTransaction } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';

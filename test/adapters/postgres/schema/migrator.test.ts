@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { migrateDown, migrateUp, migrationStatus } from '../../../../src/adapters/postgres/schema/migrator.ts';
+import { migrationStatus } from '../../../../src/adapters/postgres/schema/migration-status.ts';
+import { migrateDown, migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import { migrationGate, requireMigrations } from '../../../../src/adapters/postgres/schema/schema-gate.ts';
 import { openTransaction } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';

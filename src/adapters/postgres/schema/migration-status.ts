@@ -1,0 +1,87 @@
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { type Kysely, sql } from 'kysely';
+import { FileMigrationProvider, type Migration } from 'kysely/migration';
+import type { Database, Tables } from '../database.ts';
+import { SchemaError, sqlState, UNDEFINED_TABLE } from '../errors.ts';
+
+/** A migration that can be run again after an attempt that was interrupted. */
+interface ResumableMigration extends Migration {
+  /** False if it must run outside a transaction. */
+  readonly transaction?: boolean;
+  /** Whether what it made is still there and complete. */
+  readonly isIntact?: (database: Kysely<Tables>) => Promise<boolean>;
+}
+
+/** The migrations of this version. */
+export const migrations: { getMigrations(): Promise<Record<string, ResumableMigration>> } = new FileMigrationProvider({
+  fs,
+  path,
+  migrationFolder: path.join(import.meta.dirname, '../../../../migrations'),
+  import: (file) => import(file),
+});
+
+/** The names of migrations, oldest first. */
+export interface MigrationStatus {
+  readonly applied: readonly string[];
+  readonly pending: readonly string[];
+  /** Applied, but by a newer version of this code. */
+  readonly unknown: readonly string[];
+}
+
+/**
+ * Compares this version's migrations with the database's; without a migration table all are pending.
+ *
+ * @throws SchemaError, saying what to do, if the database is another application's
+ */
+export async function migrationStatus({ sql: database }: Pick<Database, 'sql'>): Promise<MigrationStatus> {
+  const known = Object.keys(await migrations.getMigrations()).sort();
+  const applied = await appliedMigrations(database);
+  const pending = known.filter((name) => !applied.includes(name));
+  const unknown = applied.filter((name) => !known.includes(name));
+  // A newer version has applied the known ones first.
+  if (pending.length > 0 && unknown.length > 0) {
+    throw new SchemaError(
+      `kysely_migration has the migrations of another application (${unknown[0]}, ...): ${SEPARATE}`,
+    );
+  }
+  if (applied.length === 0) await requireNoTables(database);
+  return { applied, pending, unknown };
+}
+
+/** The applied migrations whose result is missing or incomplete; `migrateUp` repeats them. */
+export async function damagedMigrations({ sql: database }: Pick<Database, 'sql'>): Promise<string[]> {
+  const known = await migrations.getMigrations();
+  const damaged: string[] = [];
+  for (const name of (await migrationStatus({ sql: database })).applied) {
+    if ((await known[name]?.isIntact?.(database)) === false) damaged.push(name);
+  }
+  return damaged;
+}
+
+const SEPARATE = "set the database's URL to a separate database";
+
+async function appliedMigrations(database: Kysely<Tables>): Promise<string[]> {
+  try {
+    const rows = await database.selectFrom('kysely_migration').select('name').orderBy('name').execute();
+    return rows.map(({ name }) => name);
+  } catch (error) {
+    if (sqlState(error) === UNDEFINED_TABLE) return [];
+    throw error;
+  }
+}
+
+/** @throws SchemaError, saying what to do, if a table has the name of one that the migrations are to create */
+async function requireNoTables(database: Kysely<Tables>): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select name from unnest(array['plants', 'change_feed', 'webhooks']) as name
+    where to_regclass(quote_ident(current_schema()) || '.' || name) is not null
+  `.execute(database);
+  // A migrator may have created them meanwhile.
+  if (rows.length === 0 || (await appliedMigrations(database)).length > 0) return;
+  const names = rows.map(({ name }) => name).join(', ');
+  throw new SchemaError(
+    `these migrations did not create what has the name of their tables (${names}): ${SEPARATE}, ` +
+      'or restore the table kysely_migration as well',
+  );
+}
