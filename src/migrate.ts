@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { renewFeed } from './adapters/postgres/changes/feed-identity.ts';
 import { postgresServer } from './adapters/postgres/connections/pool.ts';
 import type { Database } from './adapters/postgres/database.ts';
-import { isReadOnlyPrimary, withServerAdvice } from './adapters/postgres/schema/advice.ts';
+import { withAdvice } from './adapters/postgres/schema/advice.ts';
 import { damagedMigrations, migrationStatus } from './adapters/postgres/schema/migration-status.ts';
 import { migrateDown, migrateUp } from './adapters/postgres/schema/migrator.ts';
 import { missingGrants } from './adapters/postgres/schema/missing-grants.ts';
@@ -56,7 +56,7 @@ async function run({ command, deletePlants }: ReturnType<typeof migrationArgumen
     if (command === 'renew-feed') await renew(database);
     return 0;
   } catch (error) {
-    throw withServerAdvice(error, await isReadOnlyPrimary(database));
+    throw withAdvice(error);
   } finally {
     await database.close();
   }

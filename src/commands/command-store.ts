@@ -3,7 +3,7 @@ import { plantPurge } from '../adapters/postgres/changes/plant-purge.ts';
 import { postgresServer } from '../adapters/postgres/connections/pool.ts';
 import type { Database } from '../adapters/postgres/database.ts';
 import { runner } from '../adapters/postgres/run.ts';
-import { isReadOnlyPrimary, withServerAdvice } from '../adapters/postgres/schema/advice.ts';
+import { withAdvice } from '../adapters/postgres/schema/advice.ts';
 import { requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
 import type { DatabaseConfig } from '../config/config.ts';
@@ -38,7 +38,7 @@ export async function withStore<Result>(
   } catch (error) {
     if (!(error instanceof PlantStoreError)) throw error;
     // The database's own message: clients must not see it, but whoever runs a command needs it.
-    const cause = withServerAdvice(error.cause, await isReadOnlyPrimary(database));
+    const cause = withAdvice(error.cause);
     const message = cause instanceof Error ? cause.message : error.message;
     throw new Error(`The database failed (${message}). Run the same command again once it works.`, { cause: error });
   } finally {

@@ -3,14 +3,14 @@ import type { Logger } from 'pino';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { endpointsProblem } from '../feed/known-endpoint.ts';
 import { sharedRun } from '../feed/shared-run.ts';
-import { MAY_NAME } from './changes/change-epoch.ts';
 import { requireChangeFeed } from './changes/change-feed-check.ts';
 import { nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
 import type { fullDisk } from './full-disk.ts';
-import { isReadOnlyPrimary, withServerAdvice } from './schema/advice.ts';
+import { withAdvice } from './schema/advice.ts';
 import { dangers } from './schema/dangers.ts';
+import { missingGrants } from './schema/missing-grants.ts';
 import { requireMigrations } from './schema/schema-gate.ts';
 
 interface ReadinessOptions {
@@ -35,47 +35,30 @@ export function readiness(
   const nodesProblem = nodesCheck(database);
   let logged: string | undefined;
   return sharedRun(async () => {
-    let isPrimary: Promise<boolean> | undefined;
     try {
       // First: what else fails then only follows from it.
       await requireMigrations(database);
-      // Before the insert: a server that refuses it gets no new connection for a while.
-      isPrimary = isReadOnlyPrimary(database);
       // At once: one after another, they would take longer than a probe waits if the database is far away or busy.
-      const [problem, found, setting] = await Promise.all([
-        tableProblem(database, endpoints.length > 0),
+      const [found, setting, grants] = await Promise.all([
         dangers(database),
         database.verify(),
+        missingGrants(database, sql`rolname = current_user`, endpoints.length > 0 ? undefined : 'plants'),
         database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING)),
       ]);
+      const lack = grants.length > 0 ? `the role lacks privileges: run, as the owner, ${grants.join(' ')}` : undefined;
       const first =
-        problem ??
+        lack ??
         (await nodesProblem()) ??
-        (await unlessMissing('change_feed', feedProblem(database))) ??
-        (await unlessMissing('webhooks', problemOfEndpoints(database, endpoints)));
-      const problems = [disk?.problem(), first, setting, ...found];
-      const all = problems.filter((one) => one !== undefined).join('; ');
+        (await inWords(requireChangeFeed(database))) ??
+        (await inWords(problemOf(endpoints, database)));
+      const all = [disk?.problem(), first, setting, ...found].filter((one) => one !== undefined).join('; ');
       if (all !== '' && all !== logged) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;
       return all || undefined;
     } catch (error) {
-      throw withServerAdvice(error, (await isPrimary) ?? false);
+      throw withAdvice(error);
     }
   });
-}
-
-/** Which of these endpoints get nothing until somebody acts. */
-async function problemOfEndpoints(
-  { sql: database }: Database,
-  endpoints: readonly string[],
-): Promise<string | undefined> {
-  if (endpoints.length === 0) return undefined;
-  const rows = await database
-    .selectFrom('webhooks')
-    .select(['endpoint', 'reason', 'parked as isParked'])
-    .where('endpoint', 'in', endpoints)
-    .execute();
-  return endpointsProblem(endpoints, rows);
 }
 
 /**
@@ -86,61 +69,25 @@ async function problemOfEndpoints(
 const INSERT_NOTHING = `insert into plants (id, name, tag)
   select ${2n ** 63n - 1n}, ''::text, null::text where false on conflict (id) do nothing returning id`;
 
-/** The major version of Postgres that CI runs the tests of the database on, beside the newest one. */
-const OLDEST_VERSION = 14;
-
-/**
- * Detects what an insert does not.
- *
- * @returns what does not work, in words: a version without changes and deletions needed fewer privileges, for example
- */
-async function tableProblem({ sql: database }: Database, hasWebhooks: boolean): Promise<string | undefined> {
-  const { rows } = await sql<{
-    major: number;
-    canUpdate: boolean;
-    canFollow: boolean;
-    canName: boolean;
-    canDeliver: boolean;
-  }>`
-    select current_setting('server_version_num')::int / 10000 as major,
-      has_table_privilege(oid, 'update') as "canUpdate",
-      coalesce(has_table_privilege(to_regclass('change_feed'), 'select'), true) as "canFollow",
-      to_regclass('change_feed') is null or ${MAY_NAME} as "canName",
-      coalesce((select bool_and(has_table_privilege(to_regclass('webhooks'), need))
-        from unnest(array['select', 'insert', 'update']) as need), true) as "canDeliver"
-    from pg_class where oid = to_regclass('plants')
-  `.execute(database);
-  const [table] = rows;
-  if (table === undefined) return undefined;
-  if (table.major < OLDEST_VERSION) {
-    return `Postgres ${table.major} is older than ${OLDEST_VERSION}, the oldest version that is supported: upgrade it`;
-  }
-  const missing = [
-    ...(table.canUpdate ? [] : ['UPDATE on plants, to change and delete']),
-    ...(table.canFollow ? [] : ['SELECT on change_feed, for /changes']),
-    ...(table.canName ? [] : ['UPDATE (store, recorded) on change_feed, so that /changes notices each promotion']),
-    ...(table.canDeliver || !hasWebhooks ? [] : ['SELECT, INSERT and UPDATE on webhooks']),
-  ];
-  return missing.length > 0 ? `the role lacks ${missing.join(', and ')}: run GRANT as the owner` : undefined;
+/** Which of these endpoints get nothing until somebody acts. */
+async function problemOf(endpoints: readonly string[], { sql: database }: Database): Promise<string | undefined> {
+  if (endpoints.length === 0) return undefined;
+  const rows = await database
+    .selectFrom('webhooks')
+    .select(['endpoint', 'reason', 'parked as isParked'])
+    .where('endpoint', 'in', endpoints)
+    .execute();
+  return endpointsProblem(endpoints, rows);
 }
 
-/** Why there is no feed of changes, if there is none. */
-async function feedProblem(database: Database): Promise<string | undefined> {
+/** What a check resolves to, or why plants are not announced. A restore may have left a table out. */
+async function inWords(check: Promise<unknown>): Promise<string | undefined> {
   try {
-    await requireChangeFeed(database);
-    return undefined;
+    const problem = await check;
+    return typeof problem === 'string' ? problem : undefined;
   } catch (error) {
     if (error instanceof PlantStoreError || error instanceof SchemaError) return error.message;
-    throw error;
-  }
-}
-
-/** The problem, or that the table is missing: a restore may have left it out. */
-async function unlessMissing(table: string, problem: Promise<string | undefined>): Promise<string | undefined> {
-  try {
-    return await problem;
-  } catch (error) {
-    if (sqlState(error) === UNDEFINED_TABLE) return `the table ${table} is missing: run npm run migrate`;
+    if (sqlState(error) === UNDEFINED_TABLE) return `${(error as Error).message}: run npm run migrate`;
     throw error;
   }
 }

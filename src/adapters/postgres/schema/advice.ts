@@ -1,5 +1,3 @@
-import { sql } from 'kysely';
-import type { Database } from '../database.ts';
 import { ConnectionError, sqlState } from '../errors.ts';
 import { routineOf } from '../failures.ts';
 
@@ -12,16 +10,12 @@ const CHECKS_ROW_SECURITY = 'check_enable_rls';
 
 const ROW_SECURITY = 'run ALTER TABLE ... DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS';
 
-const READ_ONLY = '25006';
-
-const READ_ONLY_PRIMARY =
-  'the server is the primary, but default_transaction_read_only is on, as managed services set it when the disk is full: ' +
-  'make room there, or switch it off for the server, the database or the role';
-
 /** Advice for operators by SQLSTATE (PostgreSQL's appendix A). The URL is DATABASE_URL or MIGRATION_DATABASE_URL. */
 const ADVICE: Readonly<Record<string, string>> = {
   '22003': OTHER_TABLE,
-  [READ_ONLY]: "the server is read-only; point the database's URL at the primary",
+  '25006':
+    "the server is read-only: point the database's URL at the primary. If it is the primary, make room on its disk, since " +
+    'managed services make a server with a full one read-only, or switch default_transaction_read_only off',
   '28000': "fix the user in the database's URL, or its entry in pg_hba.conf",
   '28P01': "fix the user and the password in the database's URL",
   '3D000': "create it, or fix the database's URL",
@@ -68,24 +62,6 @@ export function withAdvice(error: unknown): unknown {
   if (state === undefined) return advised(error, connectionAdvice(error));
   const isWithoutTls = WITHOUT_TLS.test((error as Error).message);
   return advised(error, isWithoutTls ? [NEEDS_TLS, ADVICE[state]].filter(Boolean).join('; otherwise ') : ADVICE[state]);
-}
-
-/**
- * The same for what a server may refuse because it is read-only: a standby says no other words than a primary.
- *
- * @param isReadOnlyPrimary what the function of this name has found
- */
-export function withServerAdvice(error: unknown, isReadOnlyPrimary: boolean): unknown {
-  return isReadOnlyPrimary && sqlState(error) === READ_ONLY ? advised(error, READ_ONLY_PRIMARY) : withAdvice(error);
-}
-
-/** Whether the server is a primary that takes no writes; false if it does not say. */
-export async function isReadOnlyPrimary(database: Database): Promise<boolean> {
-  const query = sql<{ is: boolean }>`
-    select not pg_is_in_recovery() and current_setting('default_transaction_read_only')::boolean as is
-  `;
-  const { rows } = await query.execute(database.sql).catch(() => ({ rows: [] }));
-  return rows.some(({ is }) => is);
 }
 
 function advised(error: unknown, advice: string | undefined): unknown {

@@ -1,6 +1,9 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
+/** The major version of Postgres that CI runs the tests of the database on, beside the newest one. */
+const OLDEST_VERSION = 14;
+
 /** With fewer, operators have to act: a busy server may use up so many in some hours. */
 const MIN_TRANSACTIONS_LEFT = 100_000_000;
 
@@ -8,6 +11,7 @@ const MIN_TRANSACTIONS_LEFT = 100_000_000;
 const USABLE_IDS = 2 ** 31 - 3_000_000;
 
 interface Found {
+  readonly major: number;
   /** Settings that are off, though a power loss can destroy the database then. */
   readonly off: string | null;
   /** What may change or drop a row before it is stored. */
@@ -19,7 +23,7 @@ interface Found {
 
 async function find(database: Database): Promise<readonly Found[]> {
   const { rows } = await sql<Found>`
-    select
+    select current_setting('server_version_num')::int / 10000 as major,
       (select string_agg(name, ' and ' order by name) from pg_settings
         where name in ('fsync', 'full_page_writes') and setting = 'off') as off,
       (select string_agg(quote_ident(name), ', ' order by name)
@@ -43,7 +47,10 @@ export async function transactionIdsLeft(database: Database): Promise<number> {
 
 /** Finds what can lose or change plants, or soon refuse them, although every request succeeds now; in words. */
 export async function dangers(database: Database): Promise<readonly string[]> {
-  return (await find(database)).flatMap(({ off, triggers, left, oldest }) => [
+  return (await find(database)).flatMap(({ major, off, triggers, left, oldest }) => [
+    ...(major >= OLDEST_VERSION
+      ? []
+      : [`Postgres ${major} is older than ${OLDEST_VERSION}, the oldest version that is supported: upgrade it`]),
     ...(left >= MIN_TRANSACTIONS_LEFT
       ? []
       : [`Postgres takes ${few(left)} more transactions: vacuum the database ${oldest} ${TO_VACUUM}`]),

@@ -118,7 +118,7 @@ test('a role that may not give the timeline an identity goes on without: /ready 
   await execute(server.url, 'grant select, insert, update on plants to service');
   await execute(server.url, 'grant select on kysely_migration, change_feed to service');
   const { database, add, read } = instanceOn(Object.assign(new URL(server.url), { username: 'service' }).href);
-  expect(await readiness(database)()).toContain('lacks UPDATE (store, recorded) on change_feed');
+  expect(await readiness(database)()).toContain('GRANT UPDATE (store, recorded) ON change_feed TO service;');
   await add(1n);
   const { changes, next } = await read();
   expect(changes).toEqual([plant(1n)]);

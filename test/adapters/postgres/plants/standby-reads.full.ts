@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 test('a standby is not ready, and is not taken for a primary that is read-only', async () => {
   await expect(readiness(database)()).rejects.toThrow(
-    /: the server is read-only; point the database's URL at the primary$/,
+    /: the server is read-only: point the database's URL at the primary\./,
   );
 });
 

@@ -469,7 +469,7 @@ test('without the table, which a restore may leave out, /ready says what to do, 
   await query('drop table webhooks');
   const ready = () => readiness(database, [{ name: ENDPOINT }])();
   expect(await readiness(database)()).toBeUndefined();
-  expect(await ready()).toBe('the table webhooks is missing: run npm run migrate');
+  expect(await ready()).toBe('relation "webhooks" does not exist: run npm run migrate');
   expect(await migrateUp(database)).toEqual(['0005_webhooks']);
   await webhooksIn(database).add();
   expect(await ready()).toBeUndefined();
@@ -497,7 +497,8 @@ test('a role without rights on the table creates and reads, and /ready says what
   expect(await plants.add(plant(1n))).toBe('created');
   expect(await plants.find(1n)).toEqual(plant(1n));
   const ready = () => readiness(database, [{ name: ENDPOINT }])();
-  const lacks = 'the role lacks SELECT, INSERT and UPDATE on webhooks: run GRANT as the owner';
+  const lacks =
+    'the role lacks privileges: run, as the owner, GRANT SELECT, INSERT, UPDATE ON plants, webhooks TO webhookless;';
   expect(await ready()).toBe(lacks);
   expect(await readiness(database)()).toBeUndefined();
   await expect(add()).rejects.toMatchObject({ code: 'store_unavailable' });
