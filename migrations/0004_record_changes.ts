@@ -6,7 +6,7 @@ export const transaction = false;
 
 /**
  * Adds what shows to which timeline the identity in `store` belongs: the epochs under which the feed has been read with it.
- * src/adapters/postgres/changes/feed-identity.ts has the reasons. Only versions before 1.0.0 use the values.
+ * src/adapters/postgres/changes/feed-state.ts has the reasons. Only versions before 1.0.0 use the values.
  *
  * Can be run again, as after migration 0003 has made the table again.
  */

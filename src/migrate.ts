@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { renewFeed } from './adapters/postgres/changes/feed-identity.ts';
+import { renewFeed } from './adapters/postgres/changes/feed-state.ts';
 import { postgresServer } from './adapters/postgres/connections/pool.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { withAdvice } from './adapters/postgres/schema/advice.ts';

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { endpointsProblem } from '../feed/known-endpoint.ts';
 import { sharedRun } from '../feed/shared-run.ts';
-import { requireChangeFeed } from './changes/change-feed-check.ts';
+import { requireChangeFeed } from './changes/feed-state.ts';
 import { nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';

@@ -2,8 +2,7 @@ import type { ChangeFeed, PlantStore, ReadTags } from '../../application/ports.t
 import type { ReadEntries } from '../../application/webhooks/ports.ts';
 import { changeFeed } from '../feed/change-feed.ts';
 import { webhookEntries } from '../feed/webhook-entries.ts';
-import { changesLag } from './changes/change-lag.ts';
-import { feedReader } from './changes/feed-reader.ts';
+import { changesLag, feedReader } from './changes/feed-reader.ts';
 import type { Database } from './database.ts';
 import { plantFinder } from './plants/find.ts';
 import { plantScanner } from './plants/scan.ts';

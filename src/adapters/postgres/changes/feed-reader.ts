@@ -1,52 +1,108 @@
-import type { CompiledQuery } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Position } from '../../../application/ports.ts';
-import { type FeedEnd, LAST, positionOf, START } from '../../feed/change-cursor.ts';
+import { LAST, positionOf, START } from '../../feed/change-cursor.ts';
 import type { FeedPart, FeedReader, FeedRow } from '../../feed/feed-reader.ts';
 import type { Database } from '../database.ts';
-import { READ_TEXT, storedIn } from '../plants/columns.ts';
-import { requireIntact, requireOneServer } from './change-feed-check.ts';
-import { type ChangeRow, type EndRow, selectChanges, selectEnd } from './change-statements.ts';
-import { nameTimeline } from './feed-identity.ts';
+import { READ_TEXT, SIZE, storedIn } from '../plants/columns.ts';
+import type { Run } from '../run.ts';
+import { statement } from '../statement.ts';
+import { FEED_STATE, lastBefore, nameTimeline, requireIntact, requireOneServer, type StateRow } from './feed-state.ts';
+
+/** The state of the feed, its last row that is settled, and a row of a part of it; null where there is none. */
+interface ChangeRow extends StateRow {
+  readonly end_changed: bigint | null;
+  readonly end_id: bigint | null;
+  readonly changed: bigint | null;
+  readonly id: bigint | null;
+  readonly name: string;
+  readonly tag: string | null;
+  readonly is_deleted: boolean;
+}
+
+interface ChangesValues {
+  readonly afterChanged: bigint;
+  readonly afterId: bigint;
+  readonly untilChanged: bigint;
+  readonly untilId: bigint;
+  readonly count: number;
+}
 
 /**
  * Reads the feed, for its consumers and for webhooks, under the identity that this timeline has or gets. Its functions
  * reject as requireChangeFeed does.
  */
 export function feedReader(database: Database): FeedReader {
-  const changesBetween = selectChanges(database.sql);
-  const end = selectEnd(database.sql);
+  /**
+   * The first rows after a position and up to another one, in the order of the feed: those that are settled, as many as have
+   * room, in bytes of their texts, which the first row with a text may exceed.
+   */
+  const changesBetween = statement<ChangesValues, ChangeRow>((parameter) => {
+    const position = (changed: keyof ChangesValues, id: keyof ChangesValues): RawBuilder<unknown> =>
+      sql`(${parameter(changed)}::bigint, ${parameter(id)}::bigint)`;
+    const rows = sql`
+      select *, ${SIZE} as size from plants where (changed, id) > ${position('afterChanged', 'afterId')}
+        and (changed, id) <= ${position('untilChanged', 'untilId')} and changed < settled
+      order by changed, id limit ${parameter('count')}`;
+    return sql<ChangeRow>`
+      select feed.*, end_changed, end_id, changed, id, name, tag, deleted is not null as is_deleted
+      from ${FEED_STATE} left join lateral (
+        select changed as end_changed, id as end_id from (${lastBefore(sql`settled`)}) as last
+      ) as last on true left join lateral (
+        select * from (
+          select *, sum(size) over (order by changed, id rows unbounded preceding) as total from (${rows}) as plant
+        ) as plant where total <= ${sql.lit(READ_TEXT)} or total = size
+      ) as page on true order by changed, id`.compile(database.sql);
+  });
 
-  async function checkedRows<Row extends EndRow>(query: CompiledQuery<Row>): Promise<readonly [Row, ...Row[]]> {
-    const { rows } = await database.sql.executeQuery(query);
+  async function checkedRows(values: ChangesValues): Promise<readonly [ChangeRow, ...ChangeRow[]]> {
+    const { rows } = await database.sql.executeQuery(changesBetween(values));
     requireIntact(rows);
     return rows;
   }
 
-  async function rowsOf<Row extends EndRow>(query: CompiledQuery<Row>): Promise<readonly [Row, ...Row[]]> {
+  /** Reads up to `count` rows, of about a mebibyte of text, after a position and up to another one. */
+  async function part(after: Position, count: number, until = LAST): Promise<FeedPart> {
+    const range = { afterChanged: after.changed, afterId: after.id, untilChanged: until.changed, untilId: until.id };
     await requireOneServer(database);
-    const rows = await checkedRows(query);
-    if (!rows[0].is_unnamed) return rows;
-    await nameTimeline.execute(database.sql);
-    return checkedRows(query);
+    let rows = await checkedRows({ ...range, count });
+    if (rows[0].is_unnamed) {
+      await nameTimeline.execute(database.sql);
+      rows = await checkedRows({ ...range, count });
+    }
+    const { end_changed, end_id, ...state } = rows[0];
+    const end = { ...state, position: positionOf(end_changed, end_id) ?? START };
+    return { end, rows: rows.flatMap(feedRow) };
   }
 
-  return {
-    /** Reads up to `count` rows, of about a mebibyte of text, after a position and up to another one. */
-    async part(after: Position, count: number, until = LAST): Promise<FeedPart> {
-      const range = { afterChanged: after.changed, afterId: after.id, untilChanged: until.changed, untilId: until.id };
-      const rows = await rowsOf(changesBetween({ ...range, count, room: READ_TEXT }));
-      return { end: endIn(rows[0]), rows: rows.flatMap(feedRow) };
-    },
-    /** Where the feed ends now: whatever is committed later comes after that. */
-    end: async (): Promise<FeedEnd> => endIn((await rowsOf(end({})))[0]),
-  };
-}
-
-function endIn(row: EndRow): FeedEnd {
-  return { ...row, position: positionOf(row.end_changed, row.end_id) ?? START };
+  return { part, end: async () => (await part(LAST, 0)).end };
 }
 
 /** A row without a position stands beside the state of the feed if the part is empty. */
 function feedRow({ changed, id, ...row }: ChangeRow): FeedRow[] {
   return changed === null || id === null ? [] : [{ changed, id, stored: storedIn({ ...row, id }) }];
+}
+
+/** The transaction that holds back the feed, as long as there are later ones. */
+const selectOldest = sql<{ readonly oldest: string; readonly is_lagging: boolean }>`
+  select pg_snapshot_xmin(now)::text as oldest, pg_snapshot_xmin(now) < pg_snapshot_xmax(now) as is_lagging
+  from pg_current_snapshot() as now`;
+
+/**
+ * Measures how far the feed of changes is behind.
+ *
+ * @returns a function that resolves to the seconds for which a transaction that is still open has held back the feed,
+ * as far as calls of this function show
+ */
+export function changesLag({ sql }: Database, run: Run): () => Promise<number> {
+  /** Since when the oldest open transaction has been the oldest, as performance.now() counts. */
+  let oldest = { id: '', since: 0 };
+
+  return async () => {
+    const { rows } = await run('backgroundReads', () => selectOldest.execute(sql));
+    const [row] = rows;
+    const now = performance.now();
+    if (row === undefined || !row.is_lagging) oldest = { id: '', since: now };
+    else if (row.oldest !== oldest.id) oldest = { id: row.oldest, since: now };
+    return (now - oldest.since) / 1_000;
+  };
 }

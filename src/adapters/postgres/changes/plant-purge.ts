@@ -3,8 +3,7 @@ import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
 import type { PurgeSelection } from '../../feed/purge-selection.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';
-import { SETTLED } from './change-epoch.ts';
-import { requireChangeFeed } from './change-feed-check.ts';
+import { requireChangeFeed, SETTLED } from './feed-state.ts';
 
 /** Rows that a statement scans: a fraction of a second. */
 const SCANNED = 5_000;

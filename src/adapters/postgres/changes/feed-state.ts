@@ -1,0 +1,132 @@
+import { type RawBuilder, sql } from 'kysely';
+import { PlantStoreError } from '../../../domain/errors.ts';
+import type { FeedState } from '../../feed/change-cursor.ts';
+import type { Database } from '../database.ts';
+import { SchemaError } from '../errors.ts';
+
+/*
+ * Where the server is in the history of transactions, as SQL over the one row of change_feed. `where single = 1` tells the
+ * planner that it is one: it would expect a thousand, and take the trouble of JIT compilation.
+ */
+
+/**
+ * The transaction from which on transactions may still be open. What earlier transactions have written is final in its
+ * order: later ones have higher numbers. The shift is explained in migration 0003.
+ */
+export const SETTLED = sql<bigint>`pg_snapshot_xmin(pg_current_snapshot())::text::bigint + shift`;
+
+/** The next transaction: the snapshot shows nothing of it and of later ones. */
+const NEXT = sql<bigint>`pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift`;
+
+/** What the default of `changed` adds to transaction ids; null if there is no default. */
+const DEFAULT_SHIFT = sql`(
+  select coalesce(substring(pg_get_expr(adbin, adrelid) from '\\+ ''?(\\d+)')::bigint, 0)
+  from pg_attrdef join pg_attribute on attrelid = adrelid and attnum = adnum
+  where adrelid = 'plants'::regclass and attname = 'changed')`;
+
+/**
+ * Whether what is written now comes after all that is there, as migration 0003 has made it: the index is there and
+ * valid, no row is ahead of the server's transactions, and rows get the shift. A restore ends that at any time, one that
+ * is not complete included: the index is the last of its steps.
+ */
+const IS_INTACT = sql<boolean>`coalesce(
+  (select indisvalid from pg_index where indexrelid = to_regclass('plants_by_change'))
+  and greatest(purged_changed, (select max(changed) from plants)) < ${NEXT} and shift = ${DEFAULT_SHIFT}, false)`;
+
+/** 16 of the hexadecimal digits of a SHA-256. */
+const digest = (...values: readonly RawBuilder<unknown>[]) =>
+  sql`left(encode(sha256(convert_to(concat_ws('/', ${sql.join(values)}), 'UTF8')), 'hex'), 16)`;
+
+/** The server's identity, the database and the table: a restored table is another one, with the plants of its dump. */
+const TABLE = digest(
+  sql`(select system_identifier from pg_control_system())`,
+  sql`(select oid from pg_database where datname = current_database())`,
+  sql`'plants'::regclass::oid`,
+);
+
+/** After a promotion or a restore, transaction ids may go on from an earlier number, in another timeline. */
+const TIMELINE = sql`substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
+
+const EPOCH = sql<string>`(${TABLE} || ${digest(TIMELINE, sql`store`)})`;
+
+/** The state of the feed, as far as every statement over it returns it. */
+export interface StateRow extends FeedState {
+  readonly is_intact: boolean;
+  /** Whether the timeline has no identity of its own yet, and the role may give it one. */
+  readonly is_unnamed: boolean;
+}
+
+/** Its state, as a subquery with one row. With `offset 0` it is computed once, and not for each row beside it. */
+export const FEED_STATE = sql`(
+  select epoch, purged_changed, purged_id, next, settled, is_intact, not recorded ? epoch
+    and has_column_privilege('change_feed', 'store', 'update')
+    and has_column_privilege('change_feed', 'recorded', 'update') as is_unnamed
+  from (
+    select ${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next, ${SETTLED} as settled,
+      ${IS_INTACT} as is_intact, recorded
+    from change_feed where single = 1
+  ) as state offset 0
+) as feed`;
+
+/** The last row before a transaction: one probe of the index. */
+export const lastBefore = (end: RawBuilder<unknown>) =>
+  sql`select changed, id from plants where changed < ${end} order by changed desc, id desc limit 1`;
+
+/**
+ * Checks that the table can be read in the order of its changes.
+ *
+ * @throws PlantStoreError `changes_unavailable`, or SchemaError, saying what to do
+ */
+export async function requireChangeFeed(database: Database): Promise<void> {
+  await requireOneServer(database);
+  const query = sql<{ is_intact: boolean }>`select ${IS_INTACT} as is_intact from change_feed where single = 1`;
+  requireIntact((await query.execute(database.sql)).rows);
+}
+
+/** @throws PlantStoreError `changes_unavailable` */
+export async function requireOneServer({ isDistributed }: Database): Promise<void> {
+  if (await isDistributed()) {
+    throw new PlantStoreError('changes_unavailable', 'there is no feed of changes: the table is distributed by Citus');
+  }
+}
+
+/** @throws SchemaError if these rows of a statement over the state of the feed show that it cannot be read */
+export function requireIntact<Row extends Pick<StateRow, 'is_intact'>>(
+  rows: readonly Row[],
+): asserts rows is readonly [Row, ...Row[]] {
+  const [state] = rows;
+  if (state === undefined) throw new SchemaError(NO_ROW);
+  if (!state.is_intact) {
+    throw new SchemaError('the plants come from another server, or were restored in part: run npm run migrate');
+  }
+}
+
+const NO_ROW = 'the table change_feed has no row: run npm run migrate';
+
+/*
+ * Servers that are promoted or restored apart from each other may number their timelines alike. So each timeline gets an
+ * identity of its own: a random one in `store`, whose epoch is the key in `recorded`. A server that has both columns from
+ * another timeline lacks the key of its own. Instances from before 1.0.0 store numbers as the values, and treat the keys as
+ * epochs whose positions stay valid, so only the newest key is kept.
+ */
+
+/** `store` in EPOCH is the new one. @param store of the row as it was */
+const renewed = (store: RawBuilder<unknown>) => sql`
+  update change_feed set (store, recorded) = (
+    select store, jsonb_build_object(${EPOCH}, 0) from (select ${store} as store) as renewed
+  ) where single = 1`;
+
+/** Of the first reader of a timeline. Those who come at the same time wait for it, and change nothing. */
+export const nameTimeline = sql`
+  ${renewed(sql`case when recorded = '{}' then store else gen_random_uuid() end`)} and not recorded ? ${EPOCH}`;
+
+/**
+ * Ends all positions of consumers, for restores that nothing shows.
+ *
+ * @throws PlantStoreError `changes_unavailable`, or SchemaError
+ */
+export async function renewFeed(database: Database): Promise<void> {
+  await requireOneServer(database);
+  const { rows } = await sql`${renewed(sql`gen_random_uuid()`)} returning 1`.execute(database.sql);
+  if (rows.length === 0) throw new SchemaError(NO_ROW);
+}
