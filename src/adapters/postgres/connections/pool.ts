@@ -9,8 +9,7 @@ import { abandonedStatements } from './abandoned-statements.ts';
 import { kyselyDialect } from './kysely-dialect.ts';
 import { poolClientClass } from './pool-client.ts';
 import { reconnection } from './reconnection.ts';
-import { serverLimits } from './server-limits.ts';
-import { beginSession, requireSafeSettings } from './session.ts';
+import { beginSession, requireSafeSettings, serverLimits } from './session.ts';
 import { type SupervisedClient, supervised } from './supervised-client.ts';
 import { describe, driverConfig } from './url.ts';
 

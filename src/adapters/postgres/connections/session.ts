@@ -1,8 +1,50 @@
 import { type Kysely, sql } from 'kysely';
 import type { ClientBase, ClientConfig, QueryConfig } from 'pg';
 import type { Tables } from '../database.ts';
-import { SchemaError } from '../errors.ts';
-import { lockTimeout } from './server-limits.ts';
+import { SchemaError, sqlState } from '../errors.ts';
+
+/* What bounds statements on the server's side, and what else each session needs. */
+
+/** Milliseconds until a pooler is again asked for limits that it has refused. */
+const ASK_AGAIN = 60_000;
+
+/**
+ * What poolers refuse a start-up parameter with: PgBouncer (unless ignore_startup_parameters names it) and RDS Proxy. They
+ * have these for other errors, too, whose messages name no parameter.
+ */
+const REFUSALS = ['08P01', '0A000'];
+const PARAMETER = /startup parameter|statement_timeout|lock_timeout/;
+
+/**
+ * The limit of waits for a lock beside that of statements, in milliseconds. A wait begins after its statement: if they
+ * were equal, a locked row would pass for a slow statement, which is repeated with all that share it.
+ */
+function lockTimeout(statementTimeout: number): number {
+  return Math.ceil(statementTimeout / 2);
+}
+
+/** The limits of statements, and of their waits for a lock. @param statementTimeout milliseconds; 0 for no limits */
+export function serverLimits(statementTimeout: number) {
+  let omitUntil = Number.NEGATIVE_INFINITY;
+  const areOmitted = () => performance.now() < omitUntil;
+  return {
+    /** Sent as start-up parameters: the server cancels a statement before its commit, never during it. */
+    config(): ClientConfig {
+      const limit = areOmitted() ? 0 : statementTimeout;
+      return { statement_timeout: limit, lock_timeout: lockTimeout(limit) };
+    },
+    /** If a pooler has refused them: leaves them out for a while, so that the role's own apply. @returns whether */
+    omitIfRefused(error: unknown): boolean {
+      const isRefusal = REFUSALS.includes(sqlState(error) ?? '') && PARAMETER.test((error as Error).message);
+      if (!isRefusal || areOmitted()) return false;
+      omitUntil = performance.now() + ASK_AGAIN;
+      return true;
+    },
+  };
+}
+
+/** Whether a start-up parameter has arrived: then there is no pooler, and what a session prepares or sets stays so. */
+const IS_DIRECT = `(select source = 'client' from pg_settings where name = 'statement_timeout')`;
 
 /**
  * A role without synchronous commits would let a crash take plants that got 200, and so would `local` where there is a
@@ -13,8 +55,7 @@ import { lockTimeout } from './server-limits.ts';
  * JIT compilation does not pay for statements as short as these, but on large tables the planner would choose it: it takes
  * a limit that it does not know for a tenth of the rows. Behind PgBouncer, the role's own settings apply (docs/postgres.md).
  */
-const BEGIN = `select pg_backend_pid() as backend,
-  (select source = 'client' from pg_settings where name = 'statement_timeout') as "isDirect", set_config('jit', 'off', false),
+const BEGIN = `select pg_backend_pid() as backend, ${IS_DIRECT} as "isDirect", set_config('jit', 'off', false),
   set_config('row_security', 'off', false),
   case when current_setting('synchronous_commit') in ('off', 'local')
     then set_config('synchronous_commit', 'on', false) end`;
@@ -23,7 +64,7 @@ const BEGIN = `select pg_backend_pid() as backend,
 export interface Session {
   /** The process id of its backend, which behind PgBouncer may differ from statement to statement. */
   readonly backend: number;
-  /** Whether a start-up parameter has arrived: then there is no pooler, and a statement that is prepared stays so. */
+  /** Whether it leads to the server without a pooler in between. */
   readonly isDirect: boolean;
 }
 
@@ -48,32 +89,28 @@ export async function requireSafeSettings(
   statementTimeout: number,
 ): Promise<string | undefined> {
   const isBounded = sql`setting::integer between 1 and ${sql.lit(2 * statementTimeout)}`;
-  // If the start-up parameter has arrived, there is no pooler, and what this session has set stays.
   const { rows } = await sql<{ role: string; name: string; value: string; safe: string; isSafe: boolean }>`
     select quote_ident(current_user) as role, name, name = 'lock_timeout' and ${isBounded} as "isSafe",
       case name when 'synchronous_commit' then reset_val else setting || ' ms' end as value,
       case name when 'synchronous_commit' then 'on' when 'lock_timeout' then ${`'${lockTimeout(statementTimeout)}ms'`}
         else ${`'${statementTimeout}ms'`} end as safe
     from pg_settings
-    where case
-      when name = 'statement_timeout' then not ${isBounded}
-      when name = 'lock_timeout' then not ${isBounded} or setting::integer > 0.75 * (
+    where case name
+      when 'statement_timeout' then not ${isBounded}
+      when 'lock_timeout' then not ${isBounded} or setting::integer > 0.75 * (
         select setting::integer from pg_settings where name = 'statement_timeout')
-      when name = 'synchronous_commit' then
-        (reset_val = 'off' or reset_val = 'local' and current_setting('synchronous_standby_names') <> '')
-        and not exists (select from pg_settings where name = 'statement_timeout' and source = 'client')
+      when 'synchronous_commit' then not ${sql.raw(IS_DIRECT)}
+        and (reset_val = 'off' or reset_val = 'local' and current_setting('synchronous_standby_names') <> '')
     end
     order by name
   `.execute(database);
   if (rows.length === 0) return undefined;
   const are = rows.map(({ name, value }) => `${name} is ${value}`).join(' and ');
   const statements = rows.map(({ role, name, safe }) => `ALTER ROLE ${role} SET ${name} = ${safe}`);
+  const what = `${are} for this role through this pooler, so`;
   const remedy = `run ${statements.join(' and ')}, and let the pooler reconnect`;
-  if (rows.every(({ isSafe }) => isSafe)) {
-    return `${are} for this role through this pooler, so a locked row passes for a slow statement: ${remedy}`;
-  }
+  if (rows.every(({ isSafe }) => isSafe)) return `${what} a locked row passes for a slow statement: ${remedy}`;
   throw new SchemaError(
-    `${are} for this role through this pooler, so a statement could outlast its client, or a crash lose a plant that ` +
-      `got 200: ${remedy}`,
+    `${what} a statement could outlast its client, or a crash lose a plant that got 200: ${remedy}`,
   );
 }

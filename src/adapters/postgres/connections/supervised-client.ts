@@ -1,21 +1,22 @@
-import type { QueryResult as KyselyResult } from 'kysely';
+import type { DatabaseConnection, QueryResult as KyselyResult } from 'kysely';
 import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg';
 import { explainInternalError } from '../citus.ts';
 import { sqlState, UnknownOutcomeError } from '../errors.ts';
 import { breaksConnection, invalidatesOlderConnections, isPreparedElsewhere } from '../failures.ts';
 import type { NamedQuery } from '../statement.ts';
 import type { abandonedStatements } from './abandoned-statements.ts';
-import type { PooledConnection } from './kysely-dialect.ts';
 import type { Session } from './session.ts';
 
 /** A connection of the pool, as Kysely uses it. */
-export interface SupervisedClient extends PooledConnection {
+export interface SupervisedClient extends DatabaseConnection {
   /** As performance.now() counts. */
   readonly openedAt: number;
+  /** Returns it to the pool, or closes it if it is broken. */
+  release(): void;
 }
 
 /** The pool's part in supervising a statement. */
-export interface Supervisor {
+interface Supervisor {
   /** Milliseconds until a statement without a response is abandoned; 0 for no deadline. */
   readonly deadline: number;
   /** As that of abandonedStatements. */

@@ -1,20 +1,9 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { Client, type ClientConfig } from 'pg';
 
 /** As pg reads them, all but `disable` and `no-verify` check the certificate and the host name. */
 const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
-
-/** Parameters that name files. */
-const FILES = ['sslrootcert', 'sslcert', 'sslkey'];
-
-/** Why a file cannot be read, by Node.js's code. */
-const UNREADABLE: Readonly<Record<string, string>> = {
-  EACCES: 'is not readable by this user',
-  EISDIR: 'is a folder',
-  ENOENT: 'does not exist',
-};
 
 /** The query parameters that pg or this adapter reads from a URL and that this service does not set itself. */
 const PARAMETERS = [
@@ -123,36 +112,15 @@ export function postgresUrlProblem(url: string): string | undefined {
     if (named.some((name) => name.includes(','))) return ONE_HOST;
     if (typeof ssl !== 'object') return undefined;
     createSecureContext(ssl);
-    // It ignores a file that is not a certificate, and the usual authorities would be trusted instead.
-    if (ssl.ca !== undefined && !isCertificate(String(ssl.ca))) return 'must have a PEM certificate as its sslrootcert';
+    // Of an authority it ignores what is not a certificate, and the usual ones would be trusted instead.
+    if (ssl.ca !== undefined) new X509Certificate(String(ssl.ca));
     return undefined;
   } catch (error) {
     if (error instanceof URIError) return ENCODED;
-    const { code, message } = error as NodeJS.ErrnoException;
-    const unreadable = FILES.map((name) => unreadableFile(name, given[name])).find((problem) => problem);
-    if (unreadable !== undefined) return unreadable;
-    if (code?.startsWith('ERR_OSSL')) return 'must have a PEM certificate as its sslcert, and its PEM key as sslkey';
-    return `cannot be used: ${message}`;
-  }
-}
-
-/** @returns why the file of a parameter cannot be read, in words; undefined if it can */
-function unreadableFile(name: string, path: string | undefined): string | undefined {
-  if (!path) return undefined;
-  try {
-    readFileSync(path);
-    return undefined;
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    return `must name a file that can be read as its ${name}: ${path} ${UNREADABLE[code] ?? `cannot (${code})`}`;
-  }
-}
-
-function isCertificate(pem: string): boolean {
-  try {
-    new X509Certificate(pem);
-    return true;
-  } catch {
-    return false;
+    const { code, syscall, message } = error as NodeJS.ErrnoException;
+    if (code?.startsWith('ERR_OSSL')) {
+      return 'must have a PEM certificate as its sslrootcert or sslcert, and the PEM key of the latter as its sslkey';
+    }
+    return syscall === undefined ? `cannot be used: ${message}` : `must name files that can be read: ${message}`;
   }
 }
