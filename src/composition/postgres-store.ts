@@ -1,6 +1,7 @@
+import { recentFailure } from '../adapters/feed/recent-failure.ts';
 import { sharedRun } from '../adapters/feed/shared-run.ts';
 import { type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
-import { fullDisk } from '../adapters/postgres/full-disk.ts';
+import { problemOf } from '../adapters/postgres/failures.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
 import { foreground, runner } from '../adapters/postgres/run.ts';
 import { transactionIdsLeft } from '../adapters/postgres/schema/dangers.ts';
@@ -19,11 +20,11 @@ export function openPostgresStore(
   const { storeTimeout: timeout, batchRows: maxItems, webhooks } = config;
   const database = postgresServer(config.database, log);
   const names = webhooks.map(({ name }) => name);
-  const disk = fullDisk();
+  const failure = recentFailure(problemOf);
   const gate = migrationGate(database, log);
   const ensureRegistered = registerEndpoints(database, names);
   const writeGate = names.length === 0 ? gate : registrationGate(ensureRegistered, gate, log);
-  const run = runner(database, { gate, writeGate, timeout, onFailure: disk.note });
+  const run = runner(database, { gate, writeGate, timeout, onFailure: failure.note });
   const { changesLag, ...store } = postgresStore(database, { run, timeout, onInsert });
   const { description, connectionUse, isDistributed, close } = database;
   return {
@@ -32,12 +33,12 @@ export function openPostgresStore(
     batching: { maxItems, maxRunning: foreground(database) },
     // If the database does not respond now, the gate finds out later.
     hasFeed: async () => !(await isDistributed().catch(() => false)),
-    ready: readiness(database, webhooks, { log, disk }),
+    ready: readiness(database, webhooks, { log, failure }),
     positions: webhookPositions(database, run, names, ensureRegistered),
     endpointStates: sharedRun(webhookEndpoints(database, run).states),
     measures: {
       connections: connectionUse,
-      diskFailures: disk.failures,
+      diskFailures: failure.fullDisks,
       // A scrape does not wait for them for long, and the next one must not begin them again.
       changesLag: sharedRun(changesLag),
       transactionIdsLeft: sharedRun(() => run('reads', () => transactionIdsLeft(database))),

@@ -5,7 +5,7 @@ import { postgresServer } from '../../src/adapters/postgres/connections/pool.ts'
 import type { Database } from '../../src/adapters/postgres/database.ts';
 import { foreground, type Run, runner } from '../../src/adapters/postgres/run.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
-import { type PostgresStore, postgresStore } from '../../src/adapters/postgres/store.ts';
+import { postgresStore } from '../../src/adapters/postgres/store.ts';
 import { batchedPlants } from '../../src/application/batched-plants.ts';
 import type { Ports } from '../../src/application/use-cases.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
@@ -91,7 +91,7 @@ export function purgeOn(database: Database) {
   return plantPurge(database, runnerOn(database));
 }
 
-export type TestPlants = Ports & Omit<PostgresStore, 'find'> & { readonly waiting: () => number };
+export type TestPlants = Ports & Omit<ReturnType<typeof postgresStore>, 'find'> & { readonly waiting: () => number };
 
 /** The plants in a migrated database, as the service keeps them. */
 export function plantsIn(

@@ -1,4 +1,5 @@
 import { PlantStoreError, storeUnavailable } from '../../domain/errors.ts';
+import { FULL_DISK } from '../feed/recent-failure.ts';
 import { ConnectionError, INTERNAL_ERROR, SchemaError, sqlState, UnknownOutcomeError } from './errors.ts';
 
 /** What a failure of the database means for the caller. */
@@ -106,9 +107,14 @@ export function invalidatesOlderConnections(error: unknown): boolean {
 }
 
 /** Whether Postgres has found no room on its disk. */
-export function isDiskFull(error: unknown): boolean {
+function isDiskFull(error: unknown): boolean {
   const state = sqlState(error);
   return state === DISK_FULL || (state === INTERNAL_ERROR && WRITES_TABLES.test(routineOf(error) ?? ''));
+}
+
+/** What is wrong, in words, that no check of the database would show. */
+export function problemOf(error: unknown): string | undefined {
+  return isDiskFull(error) ? FULL_DISK : undefined;
 }
 
 /** The function of Postgres that has thrown the error. Its name is never translated, as the message may be. */

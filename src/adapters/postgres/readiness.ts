@@ -2,12 +2,12 @@ import { CompiledQuery, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { endpointsProblem } from '../feed/known-endpoint.ts';
+import type { recentFailure } from '../feed/recent-failure.ts';
 import { sharedRun } from '../feed/shared-run.ts';
 import { requireChangeFeed } from './changes/feed-state.ts';
 import { nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
-import type { fullDisk } from './full-disk.ts';
 import { withAdvice } from './schema/advice.ts';
 import { dangers } from './schema/dangers.ts';
 import { missingGrants } from './schema/missing-grants.ts';
@@ -16,7 +16,7 @@ import { requireMigrations } from './schema/schema-gate.ts';
 interface ReadinessOptions {
   /** Gets what the check resolves to, once. */
   readonly log?: Pick<Logger, 'warn'>;
-  readonly disk?: Pick<ReturnType<typeof fullDisk>, 'problem'>;
+  readonly failure?: ReturnType<typeof recentFailure>;
 }
 
 /**
@@ -29,7 +29,7 @@ interface ReadinessOptions {
 export function readiness(
   database: Database,
   webhooks: readonly { readonly name: string }[] = [],
-  { log, disk }: ReadinessOptions = {},
+  { log, failure }: ReadinessOptions = {},
 ): () => Promise<string | undefined> {
   const endpoints = webhooks.map(({ name }) => name);
   const nodesProblem = nodesCheck(database);
@@ -51,7 +51,7 @@ export function readiness(
         (await nodesProblem()) ??
         (await inWords(requireChangeFeed(database))) ??
         (await inWords(problemOf(endpoints, database)));
-      const all = [disk?.problem(), first, setting, ...found].filter((one) => one !== undefined).join('; ');
+      const all = [failure?.problem(), first, setting, ...found].filter((one) => one !== undefined).join('; ');
       if (all !== '' && all !== logged) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;
       return all || undefined;

@@ -1,5 +1,3 @@
-import type { ChangeFeed, PlantStore, ReadTags } from '../../application/ports.ts';
-import type { ReadEntries } from '../../application/webhooks/ports.ts';
 import { changeFeed } from '../feed/change-feed.ts';
 import { webhookEntries } from '../feed/webhook-entries.ts';
 import { changesLag, feedReader } from './changes/feed-reader.ts';
@@ -18,15 +16,8 @@ interface StoreOptions {
   readonly onInsert?: (plants: number) => void;
 }
 
-export interface PostgresStore extends PlantStore, ReadTags, ChangeFeed, ReadEntries {
-  /** Ends every wait for changes, and begins no more, for shutdown. */
-  stopWaiting(): void;
-  /** Seconds for which a transaction that is still open has held back the feed of changes. */
-  changesLag(): Promise<number>;
-}
-
-/** Plants in the table `plants`. */
-export function postgresStore(database: Database, { run, timeout, onInsert }: StoreOptions): PostgresStore {
+/** Plants in the table `plants`, and the feed of their changes. */
+export function postgresStore(database: Database, { run, timeout, onInsert }: StoreOptions) {
   const { part, end } = feedReader(database);
   const feed = changeFeed({
     part: (...range) => run('reads', () => part(...range)),

@@ -1,5 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
-import { fullDisk } from '../../../src/adapters/postgres/full-disk.ts';
+import { recentFailure } from '../../../src/adapters/feed/recent-failure.ts';
+import { problemOf } from '../../../src/adapters/postgres/failures.ts';
 
 const failure = (code: string, routine = '') => Object.assign(new Error(), { severity: 'ERROR', code, routine });
 
@@ -8,16 +9,16 @@ test.each([
   ['a used-up quota', failure('XX000', 'mdzeroextend')],
 ])('a database that has found %s has this problem for half a minute', (_what, error) => {
   jest.useFakeTimers();
-  const disk = fullDisk();
+  const disk = recentFailure(problemOf);
   disk.note(failure('XX000', 'heap_insert'));
   disk.note(failure('23514'));
   disk.note(new Error('a defect'));
-  expect([disk.problem(), disk.failures()]).toEqual([undefined, 0]);
+  expect([disk.problem(), disk.fullDisks()]).toEqual([undefined, 0]);
   disk.note(error);
   jest.advanceTimersByTime(20_000);
   disk.note(error);
   jest.advanceTimersByTime(30_000);
-  expect([disk.problem(), disk.failures()]).toEqual([expect.stringMatching(/disk .* is full, .* make room$/), 2]);
+  expect([disk.problem(), disk.fullDisks()]).toEqual([expect.stringMatching(/disk .* is full, .* make room$/), 2]);
   jest.advanceTimersByTime(1);
   expect(disk.problem()).toBeUndefined();
   jest.useRealTimers();

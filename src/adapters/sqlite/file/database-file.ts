@@ -1,13 +1,13 @@
 import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { recentFailure } from '../../feed/recent-failure.ts';
 import { checkpoints } from './checkpoints.ts';
 import { openConnection } from './connection.ts';
 import { diskWarning, makeWritable, syncPath } from './disk.ts';
 import { FileError, problemOf } from './failures.ts';
 import { LOCKED_FILE, lockFolder, lostFileCheck } from './folder-lock.ts';
 import { writeGroups } from './groups.ts';
-import { recentFailure } from './recent-failure.ts';
 import { rewriteWal } from './rewrite-wal.ts';
 import { applySchema, requireVersion } from './schema.ts';
 import { readSlices } from './slices.ts';
@@ -62,7 +62,7 @@ export async function openDatabaseFile(dataDir: string, options: OpenOptions): P
 function openFile(dataDir: string, path: string, unlock: () => void, { timeout, say, end }: OpenOptions) {
   const sql = openSynced(dataDir, path);
   const lostFile = lostFileCheck([LOCKED_FILE, FILE, `${FILE}-wal`, `${FILE}-shm`].map((name) => join(dataDir, name)));
-  const failure = recentFailure();
+  const failure = recentFailure(problemOf);
   let lost: FileError | undefined;
 
   function check(): void {

@@ -1,4 +1,5 @@
 import { PlantStoreError, storeUnavailable } from '../../../domain/errors.ts';
+import { FULL_DISK } from '../../feed/recent-failure.ts';
 
 /** SQLite's result codes (https://sqlite.org/rescode.html); the lower octet of an extended one is the primary one. */
 const BUSY = 5;
@@ -25,8 +26,6 @@ const REMEDIES = new Map([
   [NOTADB, 'it is no database of SQLite: restore a backup, or move it away for a new one'],
 ]);
 
-const FULL_DISK = 'the disk of the database is full, or its quota is used up, so plants cannot be written: make room';
-
 /** The file must not be used, or not any more; the message says what to do. */
 export class FileError extends Error {
   override readonly name = 'FileError';
@@ -48,7 +47,7 @@ export function isBusy(error: unknown): boolean {
 }
 
 /** Whether there is no room on the disk: nothing was done. */
-export function isDiskFull(error: unknown): boolean {
+function isDiskFull(error: unknown): boolean {
   const code = resultCode(error);
   return code === FULL || code === IOERR_WRITE;
 }

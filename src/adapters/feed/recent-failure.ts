@@ -1,22 +1,27 @@
-import { isDiskFull, problemOf } from './failures.ts';
+export const FULL_DISK =
+  'the disk of the database is full, or its quota is used up, so plants cannot be written: make room';
 
 /** Milliseconds for which the last failure counts as the present state. */
 const RECENT = 30_000;
 
-/** Remembers failures that operators can do something about, which no check would show. */
-export function recentFailure() {
+/**
+ * Remembers failures that operators can do something about, which no check would show.
+ *
+ * @param problemOf what is wrong, in words, if it is such a failure
+ */
+export function recentFailure(problemOf: (error: unknown) => string | undefined) {
   let fullDisks = 0;
   let last: { readonly problem: string; readonly at: number } | undefined;
   return {
     /** To be called with each error. */
     note(error: unknown): void {
-      if (isDiskFull(error)) fullDisks++;
       const problem = problemOf(error);
+      if (problem === FULL_DISK) fullDisks++;
       if (problem !== undefined) last = { problem, at: performance.now() };
     },
     /** How often there was no room on the disk. */
     fullDisks: () => fullDisks,
     /** What is wrong, in words, if it was so lately. */
-    problem: () => (last !== undefined && performance.now() - last.at < RECENT ? last.problem : undefined),
+    problem: () => (last !== undefined && performance.now() - last.at <= RECENT ? last.problem : undefined),
   };
 }
