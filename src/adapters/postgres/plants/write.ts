@@ -5,9 +5,8 @@ import type { Database } from '../database.ts';
 import { isOutcomeUnknown, unavailable } from '../failures.ts';
 import { eachOf, inParts, split } from '../in-parts.ts';
 import type { LaneName, Run } from '../run.ts';
-import { planChanges } from './change-plan.ts';
+import { type LookUp, planChanges, plantChanger } from './change.ts';
 import { plantInserter } from './insert.ts';
-import { type FoundPlant, updateStatements } from './update-statements.ts';
 
 interface WriteOptions {
   /** Milliseconds until writes are given up that have no time of their own. */
@@ -17,9 +16,6 @@ interface WriteOptions {
   /** Called after each UPDATE. */
   readonly onUpdate: () => void;
 }
-
-/** What a look-up has found on Citus, where each row then has a statement of its own. */
-type Found = ReadonlyMap<bigint, FoundPlant>;
 
 /** What the writes of a list share. */
 interface Call {
@@ -46,7 +42,7 @@ export function plantWriter(
   { timeout, onInsert, onUpdate }: WriteOptions,
 ): PlantStore['write'] {
   const insert = plantInserter(database);
-  const { lookUp, update } = updateStatements(database);
+  const { lookUp, update } = plantChanger(database);
 
   const add = (list: readonly Write[], call: Call): Promise<Outcomes<Written>> =>
     inParts(list, async (writes, mayRepeat) => {
@@ -70,11 +66,12 @@ export function plantWriter(
       return writes.map((write) => changed.get(write) ?? created(write));
     });
 
-  /** @param known given for one row on Citus */
-  const change = (list: readonly Write[], call: Call, known?: Found): Promise<Outcomes<Written>> =>
+  /** @param known what a look-up has found on Citus, where each row then has a statement of its own */
+  const change = (list: readonly Write[], call: Call, known?: LookUp): Promise<Outcomes<Written>> =>
     inParts(list, async (writes, mayRepeat) => {
       const { lane, until } = call;
-      const found = known ?? (await run(lane, () => lookUp(writes.map(({ id }) => id)), { until, mayRepeat }));
+      const lookUpAll = () => lookUp(writes.map(({ id }) => id));
+      const { found, isOnCitus } = known ?? (await run(lane, lookUpAll, { until, mayRepeat }));
       // If an INSERT was lost, whoever holds the id may have replaced the very plant that it stored.
       const isLost = ({ id, adds, target }: Write) =>
         adds && call.isUncertain && found.has(id) && !isSameState(found.get(id)?.stored, target);
@@ -82,13 +79,11 @@ export function plantWriter(
         writes.filter((write) => !isLost(write)),
         found,
       );
-      const isOnCitus =
-        known !== undefined || (rows.length > 0 && (await run(lane, database.isDistributed, { until })));
-      if (rows.length > 1 && isOnCitus) return split(writes, 1, (one) => change(one, call, found));
+      if (rows.length > 1 && isOnCitus) return split(writes, 1, (one) => change(one, call, { found, isOnCitus }));
       const updating = new Set(rows.map(({ before }) => before.id));
       let isSplit = false;
       const updateAll = () =>
-        run(lane, () => update(rows, isOnCitus), {
+        run(lane, () => update(rows), {
           until,
           mayRepeat(error) {
             if (isOutcomeUnknown(error)) return false;

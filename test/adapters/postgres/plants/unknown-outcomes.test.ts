@@ -64,7 +64,7 @@ test.each<[string, () => Promise<unknown>]>([
   ['a conditional deletion that runs late deletes nothing', () => plants.remove(1n, is('v0'))],
 ])('%s', async (_what, change) => {
   await plants.add(plant('v0'));
-  holdBack('update "plants"');
+  holdBack('update plants');
   await expect(change()).rejects.toMatchObject(unavailable);
   await others.replace(plant('v2'));
   await others.replace(plant('v0'));
@@ -147,7 +147,7 @@ describe.each(['half', 'answer'] as const)('if the connection is cut: %s,', (whe
     ['a deletion with a condition', () => plants.remove(1n, is('a')), 'deleted'],
   ])('%s is unavailable at once, and then done if its client repeats it', async (_what, work, result) => {
     await plants.add(plant('a'));
-    await cut('update "plants"', () => expect(work()).rejects.toMatchObject(unavailable));
+    await cut('update plants', () => expect(work()).rejects.toMatchObject(unavailable));
     expect(await work()).toEqual(result);
     expect(await others.find(1n)).toEqual(result);
   });
@@ -156,7 +156,7 @@ describe.each(['half', 'answer'] as const)('if the connection is cut: %s,', (whe
 test('changes whose answer is known whatever a lost statement did get it, beside those that it changes', async () => {
   await plants.add(plant('v0'));
   await plants.replace(plant('v1'));
-  const done = network.cutNext('update "plants"', 'answer');
+  const done = network.cutNext('update plants', 'answer');
   // While it runs, the others form a batch.
   const first = plants.remove(9n, is('a'));
   const work = [plants.replace(plant('v2')), plants.replace({ id: 2n, name: 'never was' }), plants.remove(3n, is('a'))];
