@@ -7,19 +7,14 @@ import { breaksConnection } from './failures.ts';
 
 /** Asks the database whether it has distributed the plants, until it has responded once. */
 export function distribution(sql: Kysely<Tables>): Database['isDistributed'] {
+  const isThere = async (text: string) => (await sql.executeQuery(CompiledQuery.raw(text))).rows.length > 0;
   let known: boolean | undefined;
   return async () => {
-    known ??= await isDistributed(sql);
+    known ??=
+      (await isThere(`select where to_regclass('pg_catalog.pg_dist_partition') is not null`)) &&
+      (await isThere(`select from pg_catalog.pg_dist_partition where logicalrelid = 'plants'::regclass`));
     return known;
   };
-}
-
-async function isDistributed(sql: Kysely<Tables>): Promise<boolean> {
-  const isThere = async (text: string) => (await sql.executeQuery(CompiledQuery.raw(text, []))).rows.length > 0;
-  return (
-    (await isThere(`select where to_regclass('pg_catalog.pg_dist_partition') is not null`)) &&
-    (await isThere(`select from pg_catalog.pg_dist_partition where logicalrelid = 'plants'::regclass`))
-  );
 }
 
 type Query = (text: string) => Promise<{ readonly rows: readonly unknown[] }>;

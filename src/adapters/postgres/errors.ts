@@ -11,6 +11,12 @@ export class SchemaError extends Error {
 /** A connection could not be opened, so that no statement was sent. Postgres's own reason is its cause. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
+
+  constructor(cause: unknown) {
+    // Node.js throws an error without a message if a host has several addresses and none responds.
+    const errors = cause instanceof AggregateError && cause.message === '' ? cause.errors : [cause];
+    super(errors.map((error) => (error instanceof Error ? error.message : String(error))).join(', '), { cause });
+  }
 }
 
 /** A statement may have succeeded, or may still run. */
@@ -31,14 +37,6 @@ export class UnknownOutcomeError extends Error {
  * - `lost_node`: Citus may have lost its connection to a node. The connection to Citus itself is intact.
  */
 type UnknownOutcomeReason = 'lost_connection' | 'no_response' | 'unconfirmed' | 'lost_node';
-
-/** The error of a connection that could not be opened. */
-export function connectionError(cause: unknown): ConnectionError {
-  // Node.js throws an error without a message if a host has several addresses and none responds.
-  const errors = cause instanceof AggregateError && cause.message === '' ? cause.errors : [cause];
-  const message = errors.map((error) => (error instanceof Error ? error.message : String(error))).join(', ');
-  return new ConnectionError(message, { cause });
-}
 
 export const UNDEFINED_TABLE = '42P01';
 /** Postgres's own for an internal error; Citus's also for a connection to one of its nodes that broke. */

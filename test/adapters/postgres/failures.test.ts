@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { explainInternalError } from '../../../src/adapters/postgres/citus.ts';
-import { connectionError, UnknownOutcomeError } from '../../../src/adapters/postgres/errors.ts';
+import { ConnectionError, UnknownOutcomeError } from '../../../src/adapters/postgres/errors.ts';
 import { classify, isOutcomeUnknown, mayBeAnothers, toPortError } from '../../../src/adapters/postgres/failures.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 
@@ -29,20 +29,20 @@ test.each([
 ])('SQLSTATE %s, %s, means %s', (code, _name, meaning) => expect(classify(postgres(code))).toBe(meaning));
 
 test('takes what connecting fails with for transient, what was refused for good for final, all else for a defect', () => {
-  expect(classify(connectionError(system('EPIPE')))).toBe('transient');
-  expect(classify(connectionError(new Error('timeout exceeded when trying to connect')))).toBe('transient');
-  expect(classify(connectionError(postgres('28P01')))).toBe('unavailable');
+  expect(classify(new ConnectionError(system('EPIPE')))).toBe('transient');
+  expect(classify(new ConnectionError(new Error('timeout exceeded when trying to connect')))).toBe('transient');
+  expect(classify(new ConnectionError(postgres('28P01')))).toBe('unavailable');
   expect(classify(new PlantStoreError('store_unavailable', 'migrations are pending'))).toBe('unavailable');
   // Limits of Postgres and Supavisor, a setting that the server does not have, and Postgres's authentication_timeout.
   for (const code of ['53300', 'XX000', '22023', '57014'])
-    expect(classify(connectionError(postgres(code)))).toBe('transient');
+    expect(classify(new ConnectionError(postgres(code)))).toBe('transient');
   expect(classify(new Error('a library was used wrongly'))).toBe('defect');
   expect(classify(new TypeError('x is undefined'))).toBe('defect');
 });
 
 test('names every address of a host when all of them refuse', () => {
   const refused = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED')]);
-  expect(connectionError(refused)).toMatchObject({ message: 'connect ECONNREFUSED ::1:1, connect ECONNREFUSED' });
+  expect(new ConnectionError(refused)).toMatchObject({ message: 'connect ECONNREFUSED ::1:1, connect ECONNREFUSED' });
 });
 
 test('repeats a batch in parts after whatever one of its rows may have caused, or a lost node', () => {

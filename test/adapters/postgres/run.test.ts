@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { sharedRuns } from '../../../src/adapters/feed/shared-run.ts';
-import { connectionError, UnknownOutcomeError } from '../../../src/adapters/postgres/errors.ts';
+import { ConnectionError, UnknownOutcomeError } from '../../../src/adapters/postgres/errors.ts';
 import { runner } from '../../../src/adapters/postgres/run.ts';
 import { eventually } from '../../support/eventually.ts';
 
 /* What every statement for a request goes through. */
 
 const never = () => new Promise<never>(() => {});
-const lost = () => connectionError(new Error('connection lost'));
+const lost = () => new ConnectionError(new Error('connection lost'));
 const runWithin = (timeout = 60_000, connections = 4) => runner({ connections }, { gate: () => undefined, timeout });
 
 test('does the work again after a lost connection, and not after a defect', async () => {

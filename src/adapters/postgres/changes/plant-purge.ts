@@ -17,10 +17,10 @@ const SCANNED = 5_000;
  */
 export function plantPurge(database: Database, run: Run) {
   async function purgePart(scan: Scan, isDryRun: boolean): Promise<Part> {
-    const feed = (await database.isDistributed()) ? NO_FEED : FEED;
+    const hasFeed = !(await database.isDistributed());
     // After a restore, rows that are ahead of the server's transactions would never count as settled.
-    if (feed === FEED) await requireChangeFeed(database);
-    const { rows } = await (isDryRun ? counted(scan, feed) : purged(scan, feed)).execute(database.sql);
+    if (hasFeed) await requireChangeFeed(database);
+    const { rows } = await scanned(scan, isDryRun, hasFeed).execute(database.sql);
     return rows[0] ?? { count: 0, end: null };
   }
 
@@ -49,37 +49,27 @@ interface Part {
 }
 
 /**
- * What a purge must leave to the feed of changes: a row whose deletion an open transaction may still overtake, and a
- * note, in the statement that deletes the others, of the last position that is missing from then on.
+ * Scans a part. A purge must leave to the feed of changes, if there is one, a row whose deletion an open transaction may
+ * still overtake, and a note, in the statement that deletes the others, of the last position that is missing from then on.
+ * On Citus, too, one statement deletes from all servers.
  */
-const FEED = {
-  state: sql`join change_feed on single = 1`,
-  isSettled: sql`and changed < ${SETTLED}`,
-  noted: sql`, last as (
+function scanned({ from, to, minAge }: Scan, isDryRun: boolean, hasFeed: boolean) {
+  const old = sql`select id from scanned where is_old`;
+  const purged = isDryRun
+    ? old
+    : sql`delete from plants where id in (${old}) and deleted is not null returning changed, id`;
+  const noted = sql`, last as (
       select changed, id from purged order by changed desc, id desc limit 1
     ), noted as (
       update change_feed set purged_changed = last.changed, purged_id = last.id
       from last where (last.changed, last.id) > (purged_changed, purged_id)
-    )`,
-};
-
-/** On Citus there is none. */
-const NO_FEED: typeof FEED = { state: sql``, isSettled: sql``, noted: sql`` };
-
-const scanned = ({ from, to, minAge }: Scan, { state, isSettled }: typeof FEED) => sql`
-  with scanned as (
-    select id, deleted <= now() - make_interval(secs => ${minAge}) ${isSettled} as is_old
-    from plants ${state} where id between ${from} and ${to} order by id limit ${SCANNED}
-  )`;
-
-const END = sql`(select case when count(*) = ${sql.lit(SCANNED)} then max(id) end from scanned) as "end"`;
-
-const counted = (scan: Scan, feed: typeof FEED) => sql<Part>`
-  ${scanned(scan, feed)} select (select count(*) from scanned where is_old)::int as count, ${END}`;
-
-/** On Citus, too, one statement deletes from all servers. */
-const purged = (scan: Scan, feed: typeof FEED) => sql<Part>`
-  ${scanned(scan, feed)}, purged as (
-    delete from plants where id in (select id from scanned where is_old) and deleted is not null returning changed, id
-  )${feed.noted}
-  select (select count(*) from purged)::int as count, ${END}`;
+    )`;
+  return sql<Part>`
+    with scanned as (
+      select id, deleted <= now() - make_interval(secs => ${minAge}) ${hasFeed ? sql`and changed < ${SETTLED}` : sql``} as is_old
+      from plants ${hasFeed ? sql`join change_feed on single = 1` : sql``}
+      where id between ${from} and ${to} order by id limit ${SCANNED}
+    ), purged as (${purged}) ${hasFeed && !isDryRun ? noted : sql``}
+    select (select count(*) from purged)::int as count,
+      (select case when count(*) = ${sql.lit(SCANNED)} then max(id) end from scanned) as "end"`;
+}

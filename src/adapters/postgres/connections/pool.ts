@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { storeUnavailable } from '../../../domain/errors.ts';
 import { distribution } from '../citus.ts';
 import type { Database, Tables } from '../database.ts';
-import { connectionError } from '../errors.ts';
+import { ConnectionError } from '../errors.ts';
 import { abandonedStatements } from './abandoned-statements.ts';
 import { kyselyDialect } from './kysely-dialect.ts';
 import { poolClientClass } from './pool-client.ts';
@@ -108,7 +108,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     } catch (error) {
       if (limits.omitIfRefused(error)) return connect();
       failed.note();
-      throw connectionError(error);
+      throw new ConnectionError(error);
     }
   }
 

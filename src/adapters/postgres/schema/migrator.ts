@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import { type MigrationResultSet, Migrator } from 'kysely/migration';
 import type { Database, Tables } from '../database.ts';
 import { damagedMigrations, migrationStatus, migrations } from './migration-status.ts';
-import { requireSafeDatabase } from './safe-database.ts';
+import { requireSafeDatabase } from './schema-gate.ts';
 
 /**
  * Applies every pending migration; concurrent callers take turns. A database that a newer version has migrated further

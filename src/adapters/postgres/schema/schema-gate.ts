@@ -1,10 +1,50 @@
+import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Database } from '../database.ts';
 import { SchemaError } from '../errors.ts';
 import { repeatedCheck } from '../repeated-check.ts';
 import { withAdvice } from './advice.ts';
 import { type MigrationStatus, migrationStatus } from './migration-status.ts';
-import { requireSafeDatabase } from './safe-database.ts';
+
+/** Of the database, and of the table plants, if there is one. */
+interface Settings {
+  readonly encoding: string;
+  readonly level: string;
+  readonly isUnlogged: boolean | null;
+  readonly hidesRows: boolean | null;
+}
+
+/** @throws SchemaError, saying what to do, if the database cannot keep or show every plant that it confirms */
+export async function requireSafeDatabase({ sql: database }: Database): Promise<void> {
+  const { rows } = await sql<Settings>`
+    select current_setting('server_encoding') as encoding, current_setting('client_min_messages') as level,
+      relpersistence <> 'p' as "isUnlogged", row_security_active(oid) as "hidesRows"
+    from (values (to_regclass('plants'))) as wanted (plants) left join pg_class on oid = plants
+  `.execute(database);
+  for (const { encoding, level, isUnlogged, hidesRows } of rows) {
+    if (encoding !== 'UTF8') {
+      throw new SchemaError(
+        `the database's encoding is ${encoding}: create one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0`,
+      );
+    }
+    // Without warnings, a commit whose wait for the synchronous standby was cancelled would look like any other.
+    if (level === 'error') {
+      throw new SchemaError(
+        'client_min_messages is error for this role: run ALTER ROLE ... RESET client_min_messages, ' +
+          "or remove it from the database's URL",
+      );
+    }
+    if (isUnlogged) {
+      throw new SchemaError('a crash would empty the table plants: run ALTER TABLE plants SET LOGGED as its owner');
+    }
+    if (hidesRows) {
+      throw new SchemaError(
+        'row-level security applies to this role on the table plants and may refuse or hide plants: ' +
+          'run ALTER TABLE plants DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS',
+      );
+    }
+  }
+}
 
 /** @throws Error, saying what to do, if the database is unsafe for plants or migrations are pending */
 export async function requireMigrations(database: Database): Promise<MigrationStatus> {

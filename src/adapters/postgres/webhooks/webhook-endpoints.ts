@@ -39,13 +39,11 @@ export function webhookEndpoints({ sql: database }: Database, run: Run) {
     /** Goes on at the position, unless that belongs to another table. */
     resume: (endpoint: string) => change(endpoint, IS_SAME_TABLE),
     /** Goes on after a row, if it is still the one that fails. @returns also true if it was skipped before */
-    async skip(endpoint: string, { changed, id }: Position): Promise<boolean> {
-      const isFailing = sql`${IS_SAME_TABLE} and failing_changed = ${changed} and failing_id = ${id}`;
-      if (await change(endpoint, isFailing, sql`changed = ${changed}, id = ${id}`)) return true;
+    skip(endpoint: string, { changed, id }: Position): Promise<boolean> {
       // After a lost connection the statement is repeated, and then nothing fails any more.
-      const isThere = sql`select from webhooks
-        where endpoint = ${endpoint} and ${IS_SAME_TABLE} and changed = ${changed} and id = ${id}`;
-      return (await run('reads', () => isThere.execute(database))).rows.length > 0;
+      const isOrWasFailing = sql`${IS_SAME_TABLE}
+        and (${changed}, ${id}) in ((failing_changed, failing_id), (webhooks.changed, webhooks.id))`;
+      return change(endpoint, isOrWasFailing, sql`changed = ${changed}, id = ${id}`);
     },
     /** Begins before all plants. */
     rewind: (endpoint: string) =>
