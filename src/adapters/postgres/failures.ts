@@ -19,7 +19,7 @@ type FailureClass =
  * read-only, or in recovery (a demoted primary); serialization failure, deadlock.
  */
 const TRANSIENT = /^(08|53|57P|58|25006|55000|40001|40P01)/;
-/** The server's limit for statements. A wait for a lock that began late, in a slow statement, ends by it, too. */
+/** The server's limit for statements. */
 const STATEMENT_TIMEOUT = '57014';
 /** The server's limits for locks and transactions. */
 const LOCK_TIMEOUT = /^(55P03|25P04)/;
@@ -32,8 +32,8 @@ const OUTCOME_UNKNOWN = /^(08|57P|25P04)/;
 /** A server's report of its own connection to another server. */
 const CONNECTION_FAILURE = '08006';
 /**
- * No prepared statement has the name, or one has it already: a pooler passes statements on to several sessions. The
- * function says that a plan is out of date, since an operator has changed the type of a column.
+ * No prepared statement has the name, or one has it already, behind a pooler; or, of this function of Postgres, a plan is out of
+ * date, since an operator has changed the type of a column.
  */
 const PREPARED_ELSEWHERE = /^(26000|42P05)/;
 const CHECKS_PLAN = 'RevalidateCachedQuery';
@@ -41,10 +41,7 @@ const CHECKS_PLAN = 'RevalidateCachedQuery';
 const NOT_SET_UP = /^(42P01|42703|42501|3D|28)/;
 
 const DISK_FULL = '53100';
-/**
- * The functions of Postgres that write to its tables. A used-up quota (EDQUOT) and a limit of the size of files (EFBIG)
- * have no SQLSTATE of their own, so both come as internal errors of these.
- */
+/** The functions of Postgres whose internal errors are a used-up quota (EDQUOT) or a limit of the size of files (EFBIG). */
 const WRITES_TABLES = /^md(extend|zeroextend|write|writev)$/;
 
 /** The function of Postgres that assigns transaction ids; it refuses to before they wrap around (SQLSTATE 54000). */

@@ -51,7 +51,7 @@ export function readiness(
         (await nodesProblem()) ??
         (await inWords(requireChangeFeed(database))) ??
         (await inWords(problemOf(endpoints, database)));
-      const all = [failure?.problem(), first, setting, ...found].filter((one) => one !== undefined).join('; ');
+      const all = [failure?.problem(), first, setting, ...found].filter(Boolean).join('; ');
       if (all !== '' && all !== logged) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;
       return all || undefined;

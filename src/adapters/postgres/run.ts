@@ -27,8 +27,7 @@ interface RunOptions {
 export type LaneName = 'writes' | 'reads' | 'backgroundWrites' | 'backgroundReads';
 
 /**
- * Does the work of statements, and repeats it after transient failures until the deadline. Work that is given up may still
- * run.
+ * Does the work of statements, and repeats it after transient failures until the deadline. Work that is given up may run on.
  *
  * @throws PlantStoreError `store_unavailable` if it cannot be done now, or if it cannot be known whether it was done;
  * any other rejection is a defect
@@ -38,17 +37,14 @@ export type Run = <T>(name: LaneName, work: () => Promise<T>, options?: RunOptio
 /** Milliseconds to wait after a transient failure: twice as long after each, from the first to the last of these. */
 const PAUSE = { first: 50, longest: 1_000 };
 
-/** The part of the connections that one kind of work in the foreground may use, so that it leaves some to the other. */
-const FOREGROUND = 0.75;
-
 const always = () => true;
 
 /** The error of work that nobody waits for any more: one object, since under overload there is much of it. */
 const NOT_WANTED = unavailable('it has timed out');
 
-/** How many connections one kind of work in the foreground may use. */
+/** How many connections one kind of work in the foreground may use, so that it leaves some to the other. */
 export function foreground({ connections }: Pick<Database, 'connections'>): number {
-  return Math.ceil(connections * FOREGROUND);
+  return Math.ceil(0.75 * connections);
 }
 
 /** The only way to a statement for requests: migration gate, lane, retries, deadline and the translation of errors. */

@@ -5,9 +5,6 @@ export interface NamedQuery extends CompiledQuery {
   readonly name?: string | undefined;
 }
 
-/** Stands in a statement for a value that differs from run to run. */
-export type Parameters<Values> = <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>;
-
 /**
  * Compiles a statement once: for short ones Kysely takes longer to compile it than Postgres to run it.
  *
@@ -16,7 +13,7 @@ export type Parameters<Values> = <Name extends keyof Values>(name: Name) => RawB
  * @returns a function that puts values in
  */
 export function statement<Values extends object, Row>(
-  build: (parameter: Parameters<Values>) => CompiledQuery<Row>,
+  build: (parameter: <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>) => CompiledQuery<Row>,
   name?: string,
 ): (values: Values) => CompiledQuery<Row> {
   const names = new Map<unknown, keyof Values>();

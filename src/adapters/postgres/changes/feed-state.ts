@@ -25,9 +25,8 @@ const DEFAULT_SHIFT = sql`(
   where adrelid = 'plants'::regclass and attname = 'changed')`;
 
 /**
- * Whether what is written now comes after all that is there, as migration 0003 has made it: the index is there and
- * valid, no row is ahead of the server's transactions, and rows get the shift. A restore ends that at any time, one that
- * is not complete included: the index is the last of its steps.
+ * Whether what is written now comes after all that is there: the index is there and valid, no row is ahead of the server's
+ * transactions, and rows get the shift. A restore ends that at any time; the index is the last of its steps.
  */
 const IS_INTACT = sql<boolean>`coalesce(
   (select indisvalid from pg_index where indexrelid = to_regclass('plants_by_change'))

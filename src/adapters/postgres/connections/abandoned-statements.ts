@@ -2,15 +2,12 @@ import { Client, type ClientConfig } from 'pg';
 import { sharedRun } from '../../feed/shared-run.ts';
 
 /**
- * Bounds how many statements may still run in Postgres after their connection was closed. A backend that waits for its
- * synchronous standby, or for a lock without a timeout, does not notice the close, so repeated closing and reconnecting
- * would use up all of the server's connections. When the local count reaches the limit, the server's count replaces it:
- * statements that have ended, or whose server is gone, no longer count.
+ * Bounds how many statements may still run in Postgres after their connection was closed (docs/decisions.md). When the local
+ * count reaches the limit, the server's count replaces it: statements that have ended, or whose server is gone, no longer
+ * count.
  *
- * @param limit how many there may be
  * @param open the process ids of the backends of open connections, which may wait but are not abandoned; `tryAdd` removes
  * its backend. Behind PgBouncer they match no backend, so every waiting backend counts.
- * @param config how to connect to the server, including timeouts in milliseconds
  */
 export function abandonedStatements(limit: number, open: Set<number>, config: () => ClientConfig) {
   let count = 0;

@@ -9,9 +9,8 @@ import {
 import type { SupervisedClient } from './supervised-client.ts';
 
 /**
- * Kysely's dialect of Postgres over a pool whose connections know whether they are broken: Kysely's own driver for pg
- * returns every connection to the pool as healthy. The pool is closed without Kysely, for which a statement after its own
- * end is a defect.
+ * Kysely's own driver for pg returns every connection to the pool as healthy. The pool is closed without Kysely, for which a
+ * statement after its own end is a defect.
  */
 export function kyselyDialect(acquire: () => Promise<SupervisedClient>): Dialect {
   const run = (text: string) => async (connection: DatabaseConnection) => {

@@ -19,10 +19,7 @@ export interface PostgresOptions {
   readonly poolSize: number;
   /** Milliseconds to wait for a free or a new connection. */
   readonly connectTimeout: number;
-  /**
-   * Milliseconds until the server cancels a statement; half of it for its wait for a lock. After twice as long without a response
-   * the connection is closed. 0 for migrations, which may take any time.
-   */
+  /** Milliseconds until the server cancels a statement; 0 for migrations, which may take any time. */
   readonly statementTimeout: number;
   /** Milliseconds until an idle connection is closed. */
   readonly idleTimeout: number;

@@ -1,9 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/**
- * Milliseconds without new connections: twice as long after each failure, from the first to the last of these. A probe of
- * /ready, which has 800 ms, then still gets the server's own reason.
- */
+/** Milliseconds without new connections, twice as long after each failure. A probe of /ready, which has 800 ms, gets the reason. */
 const PAUSE = { first: 50, longest: 500 };
 
 /**

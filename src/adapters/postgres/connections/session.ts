@@ -8,10 +8,7 @@ import { SchemaError, sqlState } from '../errors.ts';
 /** Milliseconds until a pooler is again asked for limits that it has refused. */
 const ASK_AGAIN = 60_000;
 
-/**
- * What poolers refuse a start-up parameter with: PgBouncer (unless ignore_startup_parameters names it) and RDS Proxy. They
- * have these for other errors, too, whose messages name no parameter.
- */
+/** What PgBouncer and RDS Proxy refuse a start-up parameter with, and other things, whose messages name no parameter. */
 const REFUSALS = ['08P01', '0A000'];
 const PARAMETER = /startup parameter|statement_timeout|lock_timeout/;
 
@@ -47,13 +44,8 @@ export function serverLimits(statementTimeout: number) {
 const IS_DIRECT = `(select source = 'client' from pg_settings where name = 'statement_timeout')`;
 
 /**
- * A role without synchronous commits would let a crash take plants that got 200, and so would `local` where there is a
- * synchronous standby. Other values are the operator's choice.
- *
- * With row_security off, Postgres refuses a statement from which a policy would hide rows (SQLSTATE 42501).
- *
- * JIT compilation does not pay for statements as short as these, but on large tables the planner would choose it: it takes
- * a limit that it does not know for a tenth of the rows. Behind PgBouncer, the role's own settings apply (docs/postgres.md).
+ * For synchronous_commit and jit, see docs/postgres.md. With row_security off, Postgres refuses a statement from which a policy
+ * would hide rows (SQLSTATE 42501).
  */
 const BEGIN = `select pg_backend_pid() as backend, ${IS_DIRECT} as "isDirect", set_config('jit', 'off', false),
   set_config('row_security', 'off', false),

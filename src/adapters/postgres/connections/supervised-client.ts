@@ -27,19 +27,14 @@ interface Supervisor {
   mayPrepare: boolean;
 }
 
-/**
- * The function of Postgres whose warnings say that a commit has stopped waiting for its synchronous standby, since an
- * administrator has cancelled that; Postgres reports success even so. Unlike the message, it is not translated.
- */
+/** The function of Postgres whose warnings say that a commit has stopped waiting for its synchronous standby. */
 const SYNC_WAIT = 'SyncRepWaitForLSN';
 const UNCONFIRMED = 'Postgres warned that the commit may not be on the synchronous standby';
 
 /**
  * A client for Kysely that closes a broken connection. It is made once for each connection, since objects made for each
- * statement outlive the statement.
- *
- * It never sends a cancel request: a commit that waits for its synchronous standby would then report success. The
- * server's own limits cancel statements; the deadline here only stops waiting and closes the connection.
+ * statement outlive the statement. At its deadline it only stops waiting and closes the connection: it never sends a cancel
+ * request, with which a commit that waits for its synchronous standby would report success.
  */
 export function supervised(client: ClientBase, session: Session, supervisor: Supervisor): SupervisedClient {
   const { backend, isDirect } = session;

@@ -2,9 +2,6 @@ import { X509Certificate } from 'node:crypto';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { Client, type ClientConfig } from 'pg';
 
-/** As pg reads them, all but `disable` and `no-verify` check the certificate and the host name. */
-const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
-
 /** The query parameters that pg or this adapter reads from a URL and that this service does not set itself. */
 const PARAMETERS = [
   ...['host', 'port', 'user', 'password', 'application_name', 'options', 'connect_timeout', 'channel_binding'],
@@ -13,7 +10,10 @@ const PARAMETERS = [
 
 /** What each of these must be, where pg itself does not check it. */
 const VALUES: Readonly<Record<string, [pattern: RegExp, mustBe: string]>> = {
-  sslmode: [new RegExp(`^(${SSL_MODES.join('|')})$`), `an sslmode of ${SSL_MODES.join(', ')}`],
+  sslmode: [
+    /^(disable|no-verify|prefer|require|verify-ca|verify-full)$/,
+    'an sslmode of disable, no-verify, prefer, require, verify-ca, verify-full',
+  ],
   channel_binding: [/^(disable|prefer|require)$/, 'a channel_binding of disable, prefer, require'],
   // Several are refused for what they mean.
   port: [/^[1-9]\d{0,4}$|,/, 'a port of digits, such as 5432'],
@@ -67,10 +67,7 @@ const EXAMPLE = 'must be a URL like postgres://user:password@host:5432/database'
 const ENCODED =
   'must percent-encode special letters of its user, password and database, such as @ as %40, / as %2F and ? as %3F';
 
-/**
- * A letter that ends a part of the URL, where it was meant for a password. What follows it would pass for a host or a
- * database, and errors name these. An unencoded @ alone does no harm here, but libpq reads it in another way.
- */
+/** A letter that ends a part of the URL, meant for a password: what follows would pass for a host, which errors name. */
 const UNENCODED = /^\w+:\/\/([^?]*[@/][^?]*@|.*#)/s;
 
 /**

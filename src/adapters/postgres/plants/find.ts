@@ -1,4 +1,4 @@
-import { type CompiledQuery, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { PlantStore } from '../../../application/ports.ts';
 import type { Stored } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
@@ -25,13 +25,11 @@ export function plantFinder({ sql: tables }: Database, run: Run): PlantStore['fi
       .compile();
   });
 
-  const rowsOf = async (query: CompiledQuery<FoundRow>) => (await tables.executeQuery(query)).rows;
-
   const find: PlantStore['find'] = (all, until) =>
     inParts(all, async (ids, mayRepeat) => {
       const maxSize = ids.length === 1 ? ANY_SIZE : Math.floor(READ_TEXT / ids.length);
       const query = selectPlants({ ids: arrayOf(ids), maxSize });
-      const rows = await run('reads', () => rowsOf(query), { until, mayRepeat });
+      const { rows } = await run('reads', () => tables.executeQuery(query), { until, mayRepeat });
       const found = new Map(rows.map((row) => [row.id, row]));
       return ids.map((id) => {
         const row = found.get(id);

@@ -45,10 +45,8 @@ interface ScanValues {
  * Creates the statement that looks at the first rows of ranges, in the order of their ids.
  *
  * Where statistics are missing, or a tag is more frequent than the planner thinks, it would sort all rows if it knew how many
- * are wanted, so that number comes from a table or a subquery; Citus cannot run either. The index of tags has their hashes
- * only, since a text may be longer than a btree allows (migration 0002). The tag itself is not compared in the condition: the
- * planner would multiply the selectivities of both comparisons, and sort all plants of a frequent tag. So a plant with another
- * tag of the same hash is passed over like a deleted one.
+ * are wanted, so that number comes from a table or a subquery; Citus cannot run either. The condition compares only the hash
+ * of a tag (docs/decisions.md), so a plant with another tag of the same hash is passed over like a deleted one.
  *
  * @returns a function from ranges, and the bytes that a plant may have to be read, to the statement
  */

@@ -21,7 +21,7 @@ interface Found {
   readonly oldest: string;
 }
 
-async function find(database: Database): Promise<readonly Found[]> {
+async function find(database: Database): Promise<Found> {
   const { rows } = await sql<Found>`
     select current_setting('server_version_num')::int / 10000 as major,
       (select string_agg(name, ' and ' order by name) from pg_settings
@@ -37,31 +37,27 @@ async function find(database: Database): Promise<readonly Found[]> {
       greatest(0, ${sql.lit(USABLE_IDS)} - age(datfrozenxid)) as left, datname as oldest
     from pg_database order by age(datfrozenxid) desc limit 1
   `.execute(database.sql);
-  return rows;
+  return rows[0] as Found;
 }
 
 /** How many more transactions that write Postgres takes until it has vacuumed. */
 export async function transactionIdsLeft(database: Database): Promise<number> {
-  return (await find(database))[0]?.left ?? 0;
+  return (await find(database)).left;
 }
 
 /** Finds what can lose or change plants, or soon refuse them, although every request succeeds now; in words. */
-export async function dangers(database: Database): Promise<readonly string[]> {
-  return (await find(database)).flatMap(({ major, off, triggers, left, oldest }) => [
-    ...(major >= OLDEST_VERSION
-      ? []
-      : [`Postgres ${major} is older than ${OLDEST_VERSION}, the oldest version that is supported: upgrade it`]),
-    ...(left >= MIN_TRANSACTIONS_LEFT
-      ? []
-      : [`Postgres takes ${few(left)} more transactions: vacuum the database ${oldest} ${TO_VACUUM}`]),
-    ...(off === null ? [] : [`a power loss can destroy the database: switch ${off} on in Postgres`]),
-    ...(triggers === null ? [] : [`${UNSAFE_TRIGGERS}: ${triggers}`]),
-  ]);
-}
-
-const TO_VACUUM = 'as its owner, and end what holds that up (long or prepared transactions, replication slots)';
-const UNSAFE_TRIGGERS = 'triggers or rules on plants may change or drop a plant, whose response has what was sent';
-
-function few(left: number): string {
-  return left === 0 ? 'no' : `fewer than ${Math.ceil(left / 1e6)} million`;
+export async function dangers(database: Database): Promise<readonly (string | null | undefined)[]> {
+  const { major, off, triggers, left, oldest } = await find(database);
+  const few = left === 0 ? 'no' : `fewer than ${Math.ceil(left / 1e6)} million`;
+  return [
+    major < OLDEST_VERSION
+      ? `Postgres ${major} is older than ${OLDEST_VERSION}, the oldest version that is supported: upgrade it`
+      : undefined,
+    left < MIN_TRANSACTIONS_LEFT
+      ? `Postgres takes ${few} more transactions: vacuum the database ${oldest} as its owner, ` +
+        'and end what holds that up (long or prepared transactions, replication slots)'
+      : undefined,
+    off && `a power loss can destroy the database: switch ${off} on in Postgres`,
+    triggers && `triggers or rules on plants may change or drop a plant, whose response has what was sent: ${triggers}`,
+  ];
 }
