@@ -3,7 +3,7 @@ import type { Write, Written } from '../../../application/ports.ts';
 import { isSameState, type NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
 import { arrayOf, statement } from '../statement.ts';
-import { FAIL_ON_STANDBY, idsOf, isDeleted, type PlantRow, storedIn } from './columns.ts';
+import { FAIL_ON_STANDBY, idsOf, type PlantRow, storedIn } from './columns.ts';
 
 /** What was found under ids, and its version: the transaction that wrote it last, another one after every change. */
 type Found = ReadonlyMap<bigint, { readonly stored: NewPlant | 'deleted'; readonly version: bigint }>;
@@ -56,13 +56,9 @@ const AWAIT_STANDBY = sql`(
 /** The statements that change plants, and the look-up before them. */
 export function plantChanger({ sql: tables, isDistributed }: Database) {
   const selectFound = statement<{ ids: string }, PlantRow & { readonly changed: bigint }>((parameter) =>
-    tables
-      .selectFrom('plants')
-      .select(['id', 'name', 'tag', 'changed', AWAIT_STANDBY.as('awaited')])
-      .select(isDeleted)
-      .where('id', '=', sql<bigint>`any(${parameter('ids')}::bigint[])`)
-      .where(FAIL_ON_STANDBY)
-      .compile(),
+    sql<PlantRow & { readonly changed: bigint }>`
+      select id, name, tag, changed, deleted is not null as is_deleted, ${AWAIT_STANDBY} as awaited
+      from plants where id = any(${parameter('ids')}::bigint[]) and ${FAIL_ON_STANDBY}`.compile(tables),
   );
 
   // A row that somebody else has locked holds up no other, and no two such statements can deadlock. With FOR UPDATE, a

@@ -1,6 +1,5 @@
-import { type ExpressionBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { NewPlant } from '../../../domain/plant.ts';
-import type { Tables } from '../database.ts';
 
 /** A plant or a deleted one. */
 export interface PlantRow {
@@ -22,9 +21,6 @@ export function plantIn({ id, name, tag }: Omit<PlantRow, 'is_deleted'>): NewPla
 export function idsOf(rows: readonly { readonly id: bigint }[]): Set<bigint> {
   return new Set(rows.map(({ id }) => id));
 }
-
-export const isDeleted = ({ eb }: { readonly eb: ExpressionBuilder<Tables, 'plants'> }) =>
-  eb('deleted', 'is not', null).$castTo<boolean>().as('is_deleted');
 
 /**
  * A condition that fails on a standby, which may be behind, and has no current position in the WAL. Evaluated once in a

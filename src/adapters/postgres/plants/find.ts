@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 import { inParts } from '../in-parts.ts';
 import type { Run } from '../run.ts';
 import { arrayOf, statement } from '../statement.ts';
-import { ANY_SIZE, FAIL_ON_STANDBY, isDeleted, type PlantRow, READ_TEXT, SIZE, storedIn } from './columns.ts';
+import { ANY_SIZE, FAIL_ON_STANDBY, type PlantRow, READ_TEXT, SIZE, storedIn } from './columns.ts';
 
 /** A row; without its texts if they are larger than the statement allows. */
 type FoundRow = Omit<PlantRow, 'name'> & { readonly name: string | null };
@@ -14,15 +14,11 @@ type FoundRow = Omit<PlantRow, 'name'> & { readonly name: string | null };
 export function plantFinder({ sql: tables }: Database, run: Run): PlantStore['find'] {
   /** Without the texts of plants that have more bytes than `maxSize`. */
   const selectPlants = statement<{ ids: string; maxSize: number }, FoundRow>((parameter) => {
-    const unlessLarge = (column: 'name' | 'tag') =>
-      sql<string | null>`case when ${SIZE} <= ${parameter('maxSize')} then ${sql.ref(column)} end`.as(column);
-    return tables
-      .selectFrom('plants')
-      .select(['id', unlessLarge('name'), unlessLarge('tag')])
-      .select(isDeleted)
-      .where('id', '=', sql<bigint>`any(${parameter('ids')}::bigint[])`)
-      .where(FAIL_ON_STANDBY)
-      .compile();
+    const isSmall = sql`${SIZE} <= ${parameter('maxSize')}`;
+    return sql<FoundRow>`
+      select id, case when ${isSmall} then name end as name, case when ${isSmall} then tag end as tag,
+        deleted is not null as is_deleted
+      from plants where id = any(${parameter('ids')}::bigint[]) and ${FAIL_ON_STANDBY}`.compile(tables);
   });
 
   const find: PlantStore['find'] = (all, until) =>

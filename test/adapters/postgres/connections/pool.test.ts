@@ -58,7 +58,7 @@ test('is unavailable once it is closed: what comes late, or is repeated, is no d
 test.each([
   // In one packet with the response to a new connection's first statement, pg hands out what it has closed itself.
   ['is shut down just after it has opened one', 'pg_backend_pid', 'shutdown'],
-  ['responds with what is not its protocol', 'from "plants"', 'garbage'],
+  ['responds with what is not its protocol', 'from plants', 'garbage'],
 ] as const)('takes a connection for lost if the server %s', async (_, statement, fault) => {
   const ended = network.cutNext(statement, fault);
   expect(await plantsIn(database).find(1n)).toBeUndefined();
