@@ -1,5 +1,6 @@
+import { Socket } from 'node:net';
 import { Kysely } from 'kysely';
-import { type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
+import { Client, type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
 import type { Logger } from 'pino';
 import { storeUnavailable } from '../../../domain/errors.ts';
 import { distribution } from '../citus.ts';
@@ -7,7 +8,6 @@ import type { Database, Tables } from '../database.ts';
 import { ConnectionError } from '../errors.ts';
 import { abandonedStatements } from './abandoned-statements.ts';
 import { kyselyDialect } from './kysely-dialect.ts';
-import { poolClientClass } from './pool-client.ts';
 import { reconnection } from './reconnection.ts';
 import { beginSession, requireSafeSettings, serverLimits } from './session.ts';
 import { type SupervisedClient, supervised } from './supervised-client.ts';
@@ -126,5 +126,33 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
       abandoned.allowAll();
       return pool.end();
     },
+  };
+}
+
+/**
+ * A client for pg's pool whose configuration is determined when the client is made, where the pool has the same for all.
+ * It closes without waiting for the server, which on a dead network never responds.
+ *
+ * @param current what differs from the pool's configuration now
+ * @param onError called when a connection is lost
+ */
+function poolClientClass(current: () => ClientConfig, onError: (error: Error) => void): typeof Client {
+  // pg's documented way to make other clients is a class (its option `Client`).
+  return class extends Client {
+    readonly #socket: Socket;
+
+    constructor(config?: ClientConfig) {
+      const socket = new Socket();
+      super({ ...config, ...current(), stream: () => socket });
+      this.#socket = socket;
+      // The pool listens to idle clients only; an error of a client that is checked out would end the process.
+      this.on('error', onError);
+    }
+
+    override async end(onEnd?: (error: Error) => void): Promise<void> {
+      const ended = onEnd === undefined ? super.end() : super.end(onEnd);
+      this.#socket.destroySoon();
+      await ended;
+    }
   };
 }
