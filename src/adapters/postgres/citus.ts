@@ -40,17 +40,11 @@ export async function explainInternalError(error: unknown, query: Query): Promis
 /** Milliseconds that all nodes together have to respond: less than a probe of /ready waits. */
 const NODES_TIMEOUT = 500;
 
-/** The first plant of every shard. */
-const ASK_ALL_NODES = 'select id from plants order by id limit 1';
-
-/**
- * Creates a check whether all plants of a distributed table can be read now. It resolves to why not, in words, or to
- * undefined.
- */
+/** Creates a check whether all plants of a distributed table can be read now. It resolves to why not, in words. */
 export function nodesCheck({ sql, isDistributed }: Database): () => Promise<string | undefined> {
-  // One at a time: while it waits for a node, it takes a connection.
+  // The first plant of every shard. One at a time: while it waits for a node, it takes a connection.
   const ask = sharedRun(() =>
-    sql.executeQuery(CompiledQuery.raw(ASK_ALL_NODES)).then(
+    sql.executeQuery(CompiledQuery.raw('select id from plants order by id limit 1')).then(
       () => undefined,
       (error: Error) => error.message,
     ),

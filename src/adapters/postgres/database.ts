@@ -11,8 +11,6 @@ export interface Tables {
     /** The transaction that wrote the row last; ordered by it, the rows are the feed of changes. */
     changed: Generated<bigint>;
   };
-  /** One row for each endpoint of webhooks (migration 0005). */
-  webhooks: { endpoint: string; parked: boolean; reason: string | null };
   /** Kysely's own record of applied migrations. */
   kysely_migration: { name: string; timestamp: string };
 }

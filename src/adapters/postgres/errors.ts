@@ -1,8 +1,3 @@
-/*
- * What can go wrong at a database beside the errors of Postgres itself, which have a SQLSTATE. failures.ts says what each
- * of these means for the caller.
- */
-
 /** The database is not set up as this code needs it; the message says what to do. */
 export class SchemaError extends Error {
   override readonly name = 'SchemaError';

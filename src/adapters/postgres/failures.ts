@@ -29,8 +29,6 @@ const READ_ONLY = /^(25006|55000)/;
 const CLOSED = /^(57P|25P04)/;
 /** A connection was lost behind a pooler or Citus, or was closed by the server, perhaps after the commit. */
 const OUTCOME_UNKNOWN = /^(08|57P|25P04)/;
-/** A server's report of its own connection to another server. */
-const CONNECTION_FAILURE = '08006';
 /**
  * No prepared statement has the name, or one has it already, behind a pooler; or, of this function of Postgres, a plan is out of
  * date, since an operator has changed the type of a column.
@@ -76,14 +74,13 @@ export function mayBeAnothers(error: unknown): boolean {
   );
 }
 
-/** Whether a statement took longer than the server allows. */
 export function isStatementTimeout(error: unknown): boolean {
   return sqlState(error) === STATEMENT_TIMEOUT;
 }
 
 /** Whether a node of Citus did not respond, so that the rows of other nodes can be used. */
 function isLostNode(error: unknown): boolean {
-  return isUnknown(error, 'lost_node') || sqlState(error) === CONNECTION_FAILURE;
+  return isUnknown(error, 'lost_node') || sqlState(error) === '08006';
 }
 
 /** Whether the connection with this error is closed, in an unknown state, or will keep failing the same way. */

@@ -13,23 +13,18 @@ import { dangers } from './schema/dangers.ts';
 import { missingGrants } from './schema/missing-grants.ts';
 import { requireMigrations } from './schema/schema-gate.ts';
 
-interface ReadinessOptions {
-  /** Gets what the check resolves to, once. */
-  readonly log?: Pick<Logger, 'warn'>;
-  readonly failure?: ReturnType<typeof recentFailure>;
-}
-
 /**
  * Creates the check that plants can be stored and read now and would be durable. It rejects, saying what to do, if they
  * cannot. It resolves to what does not work although they can, and what to do, or to undefined if everything works.
  * Callers share a run, which may take longer than a caller waits.
  *
  * @param webhooks their endpoints
+ * @param options.log gets what the check resolves to, once
  */
 export function readiness(
   database: Database,
   webhooks: readonly { readonly name: string }[] = [],
-  { log, failure }: ReadinessOptions = {},
+  options: { readonly log?: Pick<Logger, 'warn'>; readonly failure?: ReturnType<typeof recentFailure> } = {},
 ): () => Promise<string | undefined> {
   const endpoints = webhooks.map(({ name }) => name);
   const nodesProblem = nodesCheck(database);
@@ -51,8 +46,8 @@ export function readiness(
         (await nodesProblem()) ??
         (await inWords(requireChangeFeed(database))) ??
         (await inWords(problemOf(endpoints, database)));
-      const all = [failure?.problem(), first, setting, ...found].filter(Boolean).join('; ');
-      if (all !== '' && all !== logged) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
+      const all = [options.failure?.problem(), first, setting, ...found].filter(Boolean).join('; ');
+      if (all !== logged && all) options.log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;
       return all || undefined;
     } catch (error) {
@@ -72,11 +67,8 @@ const INSERT_NOTHING = `insert into plants (id, name, tag)
 /** Which of these endpoints get nothing until somebody acts. */
 async function problemOf(endpoints: readonly string[], { sql: database }: Database): Promise<string | undefined> {
   if (endpoints.length === 0) return undefined;
-  const rows = await database
-    .selectFrom('webhooks')
-    .select(['endpoint', 'reason', 'parked as isParked'])
-    .where('endpoint', 'in', endpoints)
-    .execute();
+  const { rows } = await sql<{ endpoint: string; reason: string | null; isParked: boolean }>`
+    select endpoint, reason, parked as "isParked" from webhooks where endpoint = any(${endpoints})`.execute(database);
   return endpointsProblem(endpoints, rows);
 }
 

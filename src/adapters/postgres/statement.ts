@@ -32,9 +32,6 @@ export function statement<Values extends object, Row>(
 
 /** Values as the text of an array of Postgres, which no driver has to encode. */
 export function arrayOf(values: readonly (bigint | number | boolean | string | null)[]): string {
+  const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`;
   return `{${values.map((value) => (typeof value === 'string' ? quoted(value) : `${value}`)).join()}}`;
-}
-
-function quoted(text: string): string {
-  return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }

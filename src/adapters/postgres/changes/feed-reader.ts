@@ -19,13 +19,9 @@ interface ChangeRow extends StateRow {
   readonly is_deleted: boolean;
 }
 
-interface ChangesValues {
-  readonly afterChanged: bigint;
-  readonly afterId: bigint;
-  readonly untilChanged: bigint;
-  readonly untilId: bigint;
+type ChangesValues = Record<'afterChanged' | 'afterId' | 'untilChanged' | 'untilId', bigint> & {
   readonly count: number;
-}
+};
 
 /**
  * Reads the feed, for its consumers and for webhooks, under the identity that this timeline has or gets. Its functions
@@ -60,7 +56,6 @@ export function feedReader(database: Database): FeedReader {
     return rows;
   }
 
-  /** Reads up to `count` rows, of about a mebibyte of text, after a position and up to another one. */
   async function part(after: Position, count: number, until = LAST): Promise<FeedPart> {
     const range = { afterChanged: after.changed, afterId: after.id, untilChanged: until.changed, untilId: until.id };
     await requireOneServer(database);
@@ -87,12 +82,7 @@ const selectOldest = sql<{ readonly oldest: string; readonly is_lagging: boolean
   select pg_snapshot_xmin(now)::text as oldest, pg_snapshot_xmin(now) < pg_snapshot_xmax(now) as is_lagging
   from pg_current_snapshot() as now`;
 
-/**
- * Measures how far the feed of changes is behind.
- *
- * @returns a function that resolves to the seconds for which a transaction that is still open has held back the feed,
- * as far as calls of this function show
- */
+/** @returns a function that resolves to the seconds for which an open transaction has held back the feed, as its calls show */
 export function changesLag({ sql }: Database, run: Run): () => Promise<number> {
   /** Since when the oldest open transaction has been the oldest, as performance.now() counts. */
   let oldest = { id: '', since: 0 };

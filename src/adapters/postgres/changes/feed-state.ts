@@ -102,14 +102,13 @@ export function requireIntact<Row extends Pick<StateRow, 'is_intact'>>(
 
 const NO_ROW = 'the table change_feed has no row: run npm run migrate';
 
-/*
+/**
  * Servers that are promoted or restored apart from each other may number their timelines alike. So each timeline gets an
  * identity of its own: a random one in `store`, whose epoch is the key in `recorded`. A server that has both columns from
- * another timeline lacks the key of its own. Instances from before 1.0.0 store numbers as the values, and treat the keys as
- * epochs whose positions stay valid, so only the newest key is kept.
+ * another timeline lacks the key of its own. (Before 1.0.0, the keys were epochs whose positions stay valid.)
+ *
+ * @param store of the row as it was; `store` in EPOCH is the new one
  */
-
-/** `store` in EPOCH is the new one. @param store of the row as it was */
 const renewed = (store: RawBuilder<unknown>) => sql`
   update change_feed set (store, recorded) = (
     select store, jsonb_build_object(${EPOCH}, 0) from (select ${store} as store) as renewed

@@ -25,11 +25,6 @@ export interface PostgresOptions {
   readonly idleTimeout: number;
 }
 
-const STOPPING = 'the service is stopping';
-
-/** Milliseconds of silence until the first TCP keep-alive probe. */
-const KEEP_ALIVE = 10_000;
-
 /** pg itself leaves an int8 a string. */
 const withExactIntegers: CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? BigInt : types.getTypeParser(oid, format)),
@@ -47,7 +42,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     application_name: 'plant-store',
     connectionTimeoutMillis: connectTimeout,
     keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE,
+    keepAliveInitialDelayMillis: 10_000,
     types: withExactIntegers,
   };
   const current = (): ClientConfig => ({ ...driverConfig(url), ...limits.config() });
@@ -91,7 +86,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     for (;;) {
       if (pool.idleCount === 0) await failed.pause();
       // What is repeated, or goes on for a client that was cut off, may come later than the end.
-      if (isClosed) throw storeUnavailable(STOPPING);
+      if (isClosed) throw storeUnavailable('the service is stopping');
       const client = await connect();
       const connection = connections.get(client);
       if (connection !== undefined && connection.openedAt >= validSince) return connection;

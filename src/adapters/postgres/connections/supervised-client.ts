@@ -29,7 +29,6 @@ interface Supervisor {
 
 /** The function of Postgres whose warnings say that a commit has stopped waiting for its synchronous standby. */
 const SYNC_WAIT = 'SyncRepWaitForLSN';
-const UNCONFIRMED = 'Postgres warned that the commit may not be on the synchronous standby';
 
 /**
  * A client for Kysely that closes a broken connection. It is made once for each connection, since objects made for each
@@ -56,7 +55,8 @@ export function supervised(client: ClientBase, session: Session, supervisor: Sup
     try {
       const prepared = isDirect && supervisor.mayPrepare ? name : undefined;
       const { rows } = await send({ text, values: parameters as unknown[], name: prepared });
-      if (isUnconfirmed) throw new UnknownOutcomeError('unconfirmed', UNCONFIRMED);
+      if (isUnconfirmed)
+        throw new UnknownOutcomeError('unconfirmed', 'the commit may not be on the synchronous standby');
       return { rows };
     } catch (thrown) {
       const error = await explained(thrown);

@@ -30,8 +30,7 @@ export function plantFinder({ sql: tables }: Database, run: Run): PlantStore['fi
       return ids.map((id) => {
         const row = found.get(id);
         if (row === undefined) return undefined;
-        const { name } = row;
-        return name === null ? findAlone(id, until) : storedIn({ ...row, name });
+        return row.name === null ? findAlone(id, until) : storedIn({ ...row, name: row.name });
       });
     });
 

@@ -32,14 +32,7 @@ export interface ScanKind {
   readonly isOnCitus: boolean;
 }
 
-interface ScanValues {
-  readonly low: string;
-  readonly high: string;
-  readonly most: string;
-  readonly tag: string;
-  readonly name: string;
-  readonly maxSize: number;
-}
+type ScanValues = Record<'low' | 'high' | 'most' | 'tag' | 'name', string> & { readonly maxSize: number };
 
 /**
  * Creates the statement that looks at the first rows of ranges, in the order of their ids.

@@ -51,14 +51,6 @@ export function tagReader({ sql: tables, isDistributed }: Database, run: Run): R
       group by bounded.hash, tag, most order by bounded.hash`.compile(tables);
   });
 
-  async function read(from: string, most: number): Promise<readonly TagRow[]> {
-    // Its recursive queries cannot leap over all shards together.
-    if (await isDistributed()) {
-      throw new PlantStoreError('tags_unavailable', 'tags cannot be listed: the table is distributed by Citus');
-    }
-    return (await tables.executeQuery(select({ from, most }))).rows;
-  }
-
   return async (after, count) => {
     const last = after === undefined ? undefined : parsePlantId(after);
     if (after !== undefined && last === undefined) {
@@ -67,7 +59,11 @@ export function tagReader({ sql: tables, isDistributed }: Database, run: Run): R
     if (last === MAX_INT64) return { tags: [], next: undefined };
     const from = last === undefined ? MIN_INT64 : last + 1n;
     const most = Math.min(count, HASHES);
-    const rows = await run('backgroundReads', () => read(`${from}`, most));
+    const { rows } = await run('backgroundReads', async () => {
+      // Its recursive queries cannot leap over all shards together.
+      if (!(await isDistributed())) return tables.executeQuery(select({ from: `${from}`, most }));
+      throw new PlantStoreError('tags_unavailable', 'tags cannot be listed: the table is distributed by Citus');
+    });
     const byHash = Map.groupBy(rows, ({ hash }) => hash);
     const tags = [...byHash.values()].flatMap((alike) => {
       const lookedAt = alike.reduce((total, { count }) => total + count, 0);

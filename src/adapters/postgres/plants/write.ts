@@ -33,8 +33,7 @@ const RETRY_DELAY = 10;
 
 /**
  * Writes plants: one INSERT that leaves out the ids that are taken, one look-up of these, and one UPDATE of the rows that
- * are still at the version that was found. So an UPDATE that runs late, after its connection was lost, does nothing if the
- * row has changed since, whatever it contains then. An INSERT of unknown outcome is repeated, an UPDATE is not.
+ * are still at the version that was found. An INSERT of unknown outcome is repeated, an UPDATE is not (docs/decisions.md).
  */
 export function plantWriter(
   database: Database,

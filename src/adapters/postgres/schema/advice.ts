@@ -57,19 +57,19 @@ const CONNECTION_ADVICE: readonly [message: RegExp, advice: string][] = [
 
 /** Adds advice to the message of an error of Postgres or of connecting, if there is any. @returns the same error */
 export function withAdvice(error: unknown): unknown {
-  const state = sqlState(error);
-  if (routineOf(error) === CHECKS_ROW_SECURITY) return advised(error, ROW_SECURITY);
-  if (state === undefined) return advised(error, connectionAdvice(error));
-  const isWithoutTls = WITHOUT_TLS.test((error as Error).message);
-  return advised(error, isWithoutTls ? [NEEDS_TLS, ADVICE[state]].filter(Boolean).join('; otherwise ') : ADVICE[state]);
-}
-
-function advised(error: unknown, advice: string | undefined): unknown {
-  if (advice === undefined || !(error instanceof Error) || error.message.endsWith(advice)) return error;
+  if (!(error instanceof Error)) return error;
+  const advice = adviceOn(error);
+  if (advice === undefined || error.message.endsWith(advice)) return error;
   return Object.assign(error, { message: `${error.message}: ${advice}` });
 }
 
-function connectionAdvice(error: unknown): string | undefined {
+function adviceOn(error: Error): string | undefined {
+  const state = sqlState(error);
+  if (routineOf(error) === CHECKS_ROW_SECURITY) return ROW_SECURITY;
+  if (state !== undefined) {
+    const isWithoutTls = WITHOUT_TLS.test(error.message);
+    return isWithoutTls ? [NEEDS_TLS, ADVICE[state]].filter(Boolean).join('; otherwise ') : ADVICE[state];
+  }
   if (!(error instanceof ConnectionError)) return undefined;
   return CONNECTION_ADVICE.find(([pattern]) => pattern.test(error.message))?.[1];
 }

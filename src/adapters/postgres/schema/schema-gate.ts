@@ -6,17 +6,9 @@ import { repeatedCheck } from '../repeated-check.ts';
 import { withAdvice } from './advice.ts';
 import { type MigrationStatus, migrationStatus } from './migration-status.ts';
 
-/** Of the database, and of the table plants, if there is one. */
-interface Settings {
-  readonly encoding: string;
-  readonly level: string;
-  readonly isUnlogged: boolean | null;
-  readonly hidesRows: boolean | null;
-}
-
 /** @throws SchemaError, saying what to do, if the database cannot keep or show every plant that it confirms */
 export async function requireSafeDatabase({ sql: database }: Database): Promise<void> {
-  const { rows } = await sql<Settings>`
+  const { rows } = await sql<{ encoding: string; level: string; isUnlogged: boolean; hidesRows: boolean }>`
     select current_setting('server_encoding') as encoding, current_setting('client_min_messages') as level,
       relpersistence <> 'p' as "isUnlogged", row_security_active(oid) as "hidesRows"
     from (values (to_regclass('plants'))) as wanted (plants) left join pg_class on oid = plants

@@ -18,11 +18,7 @@ interface Row extends Omit<KnownEndpoint, 'position' | 'end' | 'reason' | 'faili
 
 /** What operators see of the endpoints and do to them. Each method rejects with PlantStoreError `store_unavailable`. */
 export function webhookEndpoints({ sql: database }: Database, run: Run) {
-  /**
-   * Whoever delivers begins anew, once the lease of the one that does has expired: until then it may begin requests.
-   *
-   * @returns whether there is such an endpoint, for which the condition holds
-   */
+  /** Whoever delivers begins anew. @returns whether there is such an endpoint, for which the condition holds */
   async function change(endpoint: string, where: RawBuilder<unknown>, ...set: RawBuilder<unknown>[]): Promise<boolean> {
     const { rows } = await run('writes', () =>
       sql`update webhooks set ${sql.join([NO_FAILURE, NO_HOLDER, ...set])}
@@ -51,7 +47,7 @@ export function webhookEndpoints({ sql: database }: Database, run: Run) {
   };
 }
 
-/** Takes the lease from whoever has it, and gives it to nobody before it expires. */
+/** Takes the lease from whoever has it, and gives it to nobody before it expires: until then that one may begin requests. */
 const NO_HOLDER = sql`holder = case when holder is not null then gen_random_uuid() end`;
 
 /** What is known of all endpoints. */

@@ -10,19 +10,14 @@ import { repeatedCheck } from '../repeated-check.ts';
 const MISSING_RIGHT = '42501';
 
 /**
- * Gives each endpoint that is not known a place at the end of the feed, once: an endpoint whose row goes later is not
- * entered again, since a restore may be about to bring it back.
+ * Gives each endpoint that is not known a place at the end of the feed, once (docs/decisions.md).
  *
  * @returns a function that resolves once all have a place, and returns undefined from then on. It rejects with the
  * errors of the database, and as requireChangeFeed does
  */
 export function registerEndpoints(database: Database, endpoints: readonly string[]): () => Promise<void> | undefined {
   return repeatedCheck(async () => {
-    const known = await database.sql
-      .selectFrom('webhooks')
-      .select('endpoint')
-      .where('endpoint', 'in', endpoints)
-      .execute();
+    const { rows: known } = await sql<{ endpoint: string }>`select endpoint from webhooks`.execute(database.sql);
     const missing = endpoints.filter((name) => !known.some(({ endpoint }) => endpoint === name));
     if (missing.length === 0) return;
     await requireChangeFeed(database);
@@ -35,12 +30,8 @@ export function registerEndpoints(database: Database, endpoints: readonly string
 }
 
 /**
- * Creates the check before every write of plants: the schema is ready, and every endpoint has its place in the feed. What
- * is written before would not be announced.
- *
- * @param schemaReady as for the store's calls
- * @returns a function like `schemaReady`. Missing rights, a missing table and a damaged feed are logged, and do not block
- * writes: what is written meanwhile is not announced
+ * Creates the check before every write of plants: the schema is ready, and every endpoint has its place in the feed, since
+ * what is written before is not announced. Missing rights, a missing table and a damaged feed are logged, and block nothing.
  */
 export function registrationGate(
   ensureRegistered: () => Promise<void> | undefined,
