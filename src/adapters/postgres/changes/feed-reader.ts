@@ -6,7 +6,7 @@ import type { Database } from '../database.ts';
 import { READ_TEXT, SIZE, storedIn } from '../plants/columns.ts';
 import type { Run } from '../run.ts';
 import { statement } from '../statement.ts';
-import { FEED_STATE, lastBefore, nameTimeline, requireIntact, requireOneServer, type StateRow } from './feed-state.ts';
+import { FEED_STATE, lastBefore, rowsWithState, type StateRow } from './feed-state.ts';
 
 /** The state of the feed, its last row that is settled, and a row of a part of it; null where there is none. */
 interface ChangeRow extends StateRow {
@@ -23,10 +23,7 @@ type ChangesValues = Record<'afterChanged' | 'afterId' | 'untilChanged' | 'until
   readonly count: number;
 };
 
-/**
- * Reads the feed, for its consumers and for webhooks, under the identity that this timeline has or gets. Its functions
- * reject as requireChangeFeed does.
- */
+/** Reads the feed, for its consumers and for webhooks. Its functions reject as requireChangeFeed does. */
 export function feedReader(database: Database): FeedReader {
   /**
    * The first rows after a position and up to another one, in the order of the feed: those that are settled, as many as have
@@ -50,20 +47,9 @@ export function feedReader(database: Database): FeedReader {
       ) as page on true order by changed, id`.compile(database.sql);
   });
 
-  async function checkedRows(values: ChangesValues): Promise<readonly [ChangeRow, ...ChangeRow[]]> {
-    const { rows } = await database.sql.executeQuery(changesBetween(values));
-    requireIntact(rows);
-    return rows;
-  }
-
   async function part(after: Position, count: number, until = LAST): Promise<FeedPart> {
     const range = { afterChanged: after.changed, afterId: after.id, untilChanged: until.changed, untilId: until.id };
-    await requireOneServer(database);
-    let rows = await checkedRows({ ...range, count });
-    if (rows[0].is_unnamed) {
-      await nameTimeline.execute(database.sql);
-      rows = await checkedRows({ ...range, count });
-    }
+    const rows = await rowsWithState(database, changesBetween({ ...range, count }));
     const { end_changed, end_id, ...state } = rows[0];
     const end = { ...state, position: positionOf(end_changed, end_id) ?? START };
     return { end, rows: rows.flatMap(feedRow) };

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import type { FeedState } from '../../feed/change-cursor.ts';
 import type { Database } from '../database.ts';
@@ -79,25 +79,35 @@ export const lastBefore = (end: RawBuilder<unknown>) =>
 export async function requireChangeFeed(database: Database): Promise<void> {
   await requireOneServer(database);
   const query = sql<{ is_intact: boolean }>`select ${IS_INTACT} as is_intact from change_feed where single = 1`;
-  requireIntact((await query.execute(database.sql)).rows);
+  intact((await query.execute(database.sql)).rows);
+}
+
+/**
+ * Runs a statement that returns the state of the feed, under the identity that this timeline has or gets.
+ *
+ * @throws PlantStoreError `changes_unavailable`, or SchemaError
+ */
+export async function rowsWithState<Row extends StateRow>(database: Database, query: CompiledQuery<Row>) {
+  await requireOneServer(database);
+  const read = async () => intact((await database.sql.executeQuery(query)).rows);
+  const rows = await read();
+  if (!rows[0].is_unnamed) return rows;
+  await nameTimeline.execute(database.sql);
+  return read();
 }
 
 /** @throws PlantStoreError `changes_unavailable` */
-export async function requireOneServer({ isDistributed }: Database): Promise<void> {
+async function requireOneServer({ isDistributed }: Database): Promise<void> {
   if (await isDistributed()) {
     throw new PlantStoreError('changes_unavailable', 'there is no feed of changes: the table is distributed by Citus');
   }
 }
 
 /** @throws SchemaError if these rows of a statement over the state of the feed show that it cannot be read */
-export function requireIntact<Row extends Pick<StateRow, 'is_intact'>>(
-  rows: readonly Row[],
-): asserts rows is readonly [Row, ...Row[]] {
-  const [state] = rows;
-  if (state === undefined) throw new SchemaError(NO_ROW);
-  if (!state.is_intact) {
-    throw new SchemaError('the plants come from another server, or were restored in part: run npm run migrate');
-  }
+function intact<Row extends Pick<StateRow, 'is_intact'>>([first, ...others]: readonly Row[]): [Row, ...Row[]] {
+  if (first === undefined) throw new SchemaError(NO_ROW);
+  if (first.is_intact) return [first, ...others];
+  throw new SchemaError('the plants come from another server, or were restored in part: run npm run migrate');
 }
 
 const NO_ROW = 'the table change_feed has no row: run npm run migrate';
@@ -115,7 +125,7 @@ const renewed = (store: RawBuilder<unknown>) => sql`
   ) where single = 1`;
 
 /** Of the first reader of a timeline. Those who come at the same time wait for it, and change nothing. */
-export const nameTimeline = sql`
+const nameTimeline = sql`
   ${renewed(sql`case when recorded = '{}' then store else gen_random_uuid() end`)} and not recorded ? ${EPOCH}`;
 
 /**

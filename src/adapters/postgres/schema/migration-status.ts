@@ -22,7 +22,7 @@ export const migrations: { getMigrations(): Promise<Record<string, ResumableMigr
 });
 
 /** The names of migrations, oldest first. */
-export interface MigrationStatus {
+interface MigrationStatus {
   readonly applied: readonly string[];
   readonly pending: readonly string[];
   /** Applied, but by a newer version of this code. */

@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import { SchemaError } from '../errors.ts';
 import { repeatedCheck } from '../repeated-check.ts';
 import { withAdvice } from './advice.ts';
-import { type MigrationStatus, migrationStatus } from './migration-status.ts';
+import { migrationStatus } from './migration-status.ts';
 
 /** @throws SchemaError, saying what to do, if the database cannot keep or show every plant that it confirms */
 export async function requireSafeDatabase({ sql: database }: Database): Promise<void> {
@@ -39,7 +39,7 @@ export async function requireSafeDatabase({ sql: database }: Database): Promise<
 }
 
 /** @throws Error, saying what to do, if the database is unsafe for plants or migrations are pending */
-export async function requireMigrations(database: Database): Promise<MigrationStatus> {
+export async function requireMigrations(database: Database) {
   try {
     await requireSafeDatabase(database);
     const status = await migrationStatus(database);
