@@ -30,11 +30,11 @@ export function forEachTest<Started extends object>(start: () => Promise<Started
   return startedIn(beforeEach, start);
 }
 
-/** @returns what has been started last, as soon as its hook has run */
+/** @returns what has been started last, whose members it has as soon as its hook has run */
 function startedIn<Started extends object>(hook: typeof beforeAll, start: () => Promise<Started>): Started {
-  let started: Started;
+  const started = {} as Started;
   hook(async () => {
-    started = await start();
+    Object.assign(started, await start());
   });
-  return new Proxy({} as Started, { get: (_, name) => Reflect.get(started, name) });
+  return started;
 }
