@@ -1,12 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises';
 import { beforeAll, expect, jest, test } from '@jest/globals';
 import { decodeCursor } from '../../../src/adapters/feed/change-cursor.ts';
-import type { Model } from '../../support/disk/lossy-disk.ts';
-import { entriesOf, type Loss, powerLosses } from '../../support/disk/power-losses.ts';
+import { type Loss, type Model, powerLosses } from '../../support/disk/power-losses.ts';
 import { type TracedWork, tracedWork, wrongStates } from '../../support/disk/traced-work.ts';
 import { embeddedPlants, openEmbedded, plantsInFile } from '../../support/embedded-store.ts';
 import { ROUNDS } from '../../support/faults/crash-rounds.ts';
-import { readToEnd } from '../../support/plants/changes.ts';
+import { readPage, readToEnd } from '../../support/plants/changes.ts';
 import { temporaryFolder } from '../../support/service-process.ts';
 
 /*
@@ -38,13 +36,7 @@ async function problemsAfter({ dataDir, acknowledged }: Loss): Promise<string[]>
     );
     const seen = [...work.cursors].filter(([operation]) => acknowledged.has(operation));
     const positions = seen.map(([, cursor]) => decodeCursor(cursor));
-    const { next } = await plants.readChanges({
-      after: 'now',
-      limit: 1,
-      wait: 0,
-      signal: new AbortController().signal,
-    });
-    const end = decodeCursor(next);
+    const end = decodeCursor((await readPage(plants, 'now')).next);
     return [
       ...(integrity === 'ok' ? [] : [`integrity: ${integrity}`]),
       ...wrongStates(new Map(stored), work, acknowledged),
@@ -60,9 +52,9 @@ async function problemsAfter({ dataDir, acknowledged }: Loss): Promise<string[]>
   }
 }
 
-async function losses(model: Model, count: number, seed: number, journal = work.journal): Promise<string[]> {
+async function losses(model: Model, count: number, seed: number, entries = work.entries): Promise<string[]> {
   const wrong: string[] = [];
-  for await (const loss of powerLosses({ ...work, journal }, model, count, seed)) {
+  for await (const loss of powerLosses({ ...work, entries }, model, count, seed)) {
     const problems = await problemsAfter(loss).catch((error: Error) => [`it does not open: ${error.message}`]);
     if (problems.length > 0) wrong.push(`${loss.description}: ${problems.slice(0, 5).join('; ')}`);
     await loss.remove();
@@ -79,7 +71,7 @@ test.each(['ext4', 'posix'] as const)(
 
 test('has recorded commits, checkpoints, syncs of both that failed, and a WAL that wraps', async () => {
   const counts = new Map<string, number>();
-  for (const { entry } of entriesOf(await readFile(work.journal))) {
+  for (const entry of work.entries) {
     const isOk = entry.op === 'response' && entry.status === 200;
     const file = 'path' in entry ? entry.path.split('/').at(-1) : isOk;
     const isStart = entry.op === 'write' && file === 'plants.db-wal' && entry.at === 0;
@@ -93,12 +85,6 @@ test('has recorded commits, checkpoints, syncs of both that failed, and a WAL th
 });
 
 test('finds the losses of a disk that syncs nothing', async () => {
-  const journal = `${work.journal}-lying`;
-  const kept = entriesOf(await readFile(work.journal)).filter(({ entry }) => !('path' in entry) || entry.op !== 'sync');
-  const parts = kept.flatMap(({ entry, octets }) => [
-    Buffer.from(`${JSON.stringify(entry)}\n`),
-    octets ?? Buffer.alloc(0),
-  ]);
-  await writeFile(journal, Buffer.concat(parts));
-  expect((await losses('posix', 12, 1, journal)).length).toBeGreaterThan(3);
+  const entries = work.entries.filter(({ op }) => op !== 'sync');
+  expect((await losses('posix', 12, 1, entries)).length).toBeGreaterThan(3);
 });

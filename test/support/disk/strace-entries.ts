@@ -1,15 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-/* What a program has done to files, from the output of strace -f -y -xx, as entries of a journal. */
+/* What a program has done to files, from the output of strace -f -y -xx. */
 
-/** One entry: its JSON in a line, then the octets that were written, if there are any. */
 export type Entry =
-  | { readonly op: 'write'; readonly path: string; readonly at: number; readonly size: number }
-  | { readonly op: 'zeros'; readonly path: string; readonly at: number; readonly size: number }
+  | { readonly op: 'write'; readonly path: string; readonly at: number; readonly octets: Buffer }
   | { readonly op: 'truncate'; readonly path: string; readonly size: number }
-  | { readonly op: 'create' | 'mkdir' | 'unlink' | 'rmdir' | 'sync' | 'failure'; readonly path: string }
-  | { readonly op: 'rename'; readonly path: string; readonly to: string }
+  | { readonly op: 'create' | 'mkdir' | 'unlink' | 'sync' | 'failure'; readonly path: string }
   /** The response to the request with this header `X-Operation`. */
   | { readonly op: 'response'; readonly operation: string; readonly status: number };
 
@@ -34,7 +31,7 @@ export async function* straceEntries(
   isRecorded: (path: string) => boolean,
   marks: string,
   existing: Set<string>,
-): AsyncIterable<{ readonly entry: Entry; readonly octets?: Buffer }> {
+): AsyncIterable<Entry> {
   const unfinished = new Map<string, string>();
   for await (const line of createInterface(createReadStream(trace))) {
     const [, pid = '', rest = ''] = /^(\d+) +(.*)$/.exec(line) ?? [];
@@ -46,42 +43,41 @@ export async function* straceEntries(
     yield* entriesOf(resumed === null ? rest : `${unfinished.get(pid) ?? ''}${resumed[1]}`);
   }
 
-  function* entriesOf(text: string): Iterable<{ readonly entry: Entry; readonly octets?: Buffer }> {
+  function* entriesOf(text: string): Iterable<Entry> {
     const [, call, args = '', result = ''] = CALL.exec(text) ?? [];
     if (call === undefined) return;
     const texts = [...args.matchAll(TEXT)].map(([, hex = '']) => decoded(hex));
     const path = decoded(/^\d+<((?:\\x[\da-f]{2})*)>/.exec(args)?.[1] ?? '').toString() || `${texts[0]}`;
-    const numbers = (NUMBERS.exec(args) ?? []).slice(1).map(Number);
+    const [size = 0, at = 0] = (NUMBERS.exec(args) ?? []).slice(1).map(Number);
     if (call === 'write' && path === marks) {
       for (const mark of `${texts[0]}`.trim().split('\n')) {
-        yield { entry: { op: 'response', operation: mark.slice(4), status: Number(mark.slice(0, 3)) } };
+        yield { op: 'response', operation: mark.slice(4), status: Number(mark.slice(0, 3)) };
       }
     }
     if (!isRecorded(path)) return;
+    const isSync = call === 'fsync' || call === 'fdatasync';
     if (result.startsWith('-')) {
-      if (call === 'fsync' || call === 'fdatasync') yield { entry: { op: 'failure', path } };
+      if (isSync) yield { op: 'failure', path };
       return;
-    }
-    if (call === 'openat' && args.includes('O_CREAT') && !existing.has(path)) {
-      existing.add(path);
-      yield { entry: { op: 'create', path } };
     }
     if (call === 'openat' && args.includes('O_TRUNC')) throw new Error(`${path} was truncated by its opening`);
     if (call === 'write') throw new Error(`${path} was written without a position`);
+    if (call === 'rename') throw new Error(`${path} was renamed`);
+    if (call === 'openat' && args.includes('O_CREAT') && !existing.has(path)) {
+      existing.add(path);
+      yield { op: 'create', path };
+    }
     if (call === 'pwrite64') {
       const [octets = Buffer.alloc(0)] = texts;
-      const [size, at = 0] = numbers;
       if (octets.length !== size) throw new Error(`strace has cut a write of ${size} octets`);
-      const done = octets.subarray(0, Number(result));
-      yield { entry: { op: 'write', path, at, size: done.length }, octets: done };
+      yield { op: 'write', path, at, octets: octets.subarray(0, Number(result)) };
     }
-    if (call === 'ftruncate') yield { entry: { op: 'truncate', path, size: numbers[0] ?? 0 } };
-    if (call === 'fsync' || call === 'fdatasync') yield { entry: { op: 'sync', path } };
-    if (call === 'mkdir') yield { entry: { op: 'mkdir', path } };
-    if (call === 'rename') throw new Error(`${path} was renamed`);
+    if (call === 'ftruncate') yield { op: 'truncate', path, size };
+    if (isSync) yield { op: 'sync', path };
+    if (call === 'mkdir') yield { op: 'mkdir', path };
     if (call === 'unlink') {
       existing.delete(path);
-      yield { entry: { op: 'unlink', path } };
+      yield { op: 'unlink', path };
     }
   }
 }

@@ -1,4 +1,4 @@
-import { openSync, writeSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ import { CALLS, type Entry, straceEntries } from './strace-entries.ts';
 
 /*
  * A service on SQLite that works while strace records what its process writes, truncates, renames, removes and syncs, below
- * Node.js; as a journal of entries.
+ * Node.js.
  */
 
 /** A plant's name, or that it is deleted. */
 export type State = string | 'absent';
 
-/** What happened to one plant, in order. A response in the journal has the name of its operation. */
+/** What happened to one plant, in order. The entry of a response has the name of its operation. */
 export interface History {
   readonly operation: string;
   readonly after: State;
@@ -31,19 +31,14 @@ const IMPORTED = 3_000;
 export async function tracedWork(folder: string, rounds: number) {
   const root = join(folder, 'recorded');
   const dataDir = join(root, 'new/data');
-  const journal = join(folder, 'journal');
   const marks = join(folder, 'marks');
   await mkdir(root);
   await writeFile(marks, '');
-  const journalFile = openSync(journal, 'w');
-  const note = (entry: Entry, octets?: Buffer) => {
-    writeSync(journalFile, `${JSON.stringify(entry)}\n`);
-    if (octets !== undefined) writeSync(journalFile, octets);
-  };
+  const entries: Entry[] = [];
   const existing = new Set<string>();
-  const isRecorded = (path: string) => `${path}/`.startsWith(`${root}/`) && !/-shm$|plant-store\.db/.test(path);
+  const isRecorded = (path: string) => `${path}/`.startsWith(`${root}/`) && !path.endsWith('-shm');
   async function record(trace: string): Promise<void> {
-    for await (const { entry, octets } of straceEntries(trace, isRecorded, marks, existing)) note(entry, octets);
+    for await (const entry of straceEntries(trace, isRecorded, marks, existing)) entries.push(entry);
   }
 
   const histories = new Map<number, History[]>();
@@ -60,7 +55,7 @@ export async function tracedWork(folder: string, rounds: number) {
       const id = ++lastId;
       const isLong = n % 8 === 0;
       for (const [method, after] of [
-        ['POST', `plant ${id} ${isLong ? randomText(LONG_NAME) : ''}`],
+        ['POST', `plant ${id} ${isLong ? randomBytes(LONG_NAME / 2).toString('hex') : ''}`],
         ...(isLong || n % 3 === 0 ? [['PUT', `changed ${id}`] as const] : []),
         ...(n % 4 === 1 ? [['DELETE', 'absent'] as const] : []),
       ] as const) {
@@ -113,16 +108,10 @@ export async function tracedWork(folder: string, rounds: number) {
     if (purge.code !== 0) throw new Error(purge.stderr);
     await record(`${trace}-purge`);
   }
-  return { journal, root, dataDir, histories, cursors };
+  return { entries, root, dataDir, histories, cursors };
 }
 
 export type TracedWork = Awaited<ReturnType<typeof tracedWork>>;
-
-function randomText(length: number): string {
-  let text = '';
-  while (text.length < length) text += Math.random().toString(36).slice(2);
-  return text.slice(0, length);
-}
 
 export function wrongStates(
   plants: ReadonlyMap<number, State>,
