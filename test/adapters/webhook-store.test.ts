@@ -1,26 +1,40 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, sql } from 'kysely';
-import { MAX_COUNTED, MISSING_ROW } from '../../../../src/adapters/feed/known-endpoint.ts';
-import type { Database } from '../../../../src/adapters/postgres/database.ts';
-import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
-import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
-import { selectStates, webhookEndpoints } from '../../../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
-import { webhookPositions } from '../../../../src/adapters/postgres/webhooks/webhook-positions.ts';
-import { registerEndpoints } from '../../../../src/adapters/postgres/webhooks/webhook-registration.ts';
-import type { Position } from '../../../../src/application/ports.ts';
-import type { FailedAttempt, Lease, LeaseOutcome } from '../../../../src/application/webhooks/ports.ts';
-import { MIN_INT64 } from '../../../../src/domain/plant.ts';
-import { lockRows, openTransaction } from '../../../support/disturbances.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { forAllTests } from '../../../support/lifetimes.ts';
-import { ownPostgres } from '../../../support/servers/own-postgres.ts';
-import { connect, migratedDatabase, plantsIn, purgeOn, runnerOn } from '../../../support/test-database.ts';
+import { pino } from 'pino';
+import { MAX_COUNTED, MISSING_ROW } from '../../src/adapters/feed/known-endpoint.ts';
+import type { Database } from '../../src/adapters/postgres/database.ts';
+import { readiness } from '../../src/adapters/postgres/readiness.ts';
+import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
+import { selectStates, webhookEndpoints } from '../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
+import { webhookPositions } from '../../src/adapters/postgres/webhooks/webhook-positions.ts';
+import { registerEndpoints } from '../../src/adapters/postgres/webhooks/webhook-registration.ts';
+import { plantPurge } from '../../src/adapters/sqlite/changes/purge.ts';
+import { readiness as fileReadiness } from '../../src/adapters/sqlite/readiness.ts';
+import { webhookEndpoints as fileEndpoints } from '../../src/adapters/sqlite/webhooks/endpoints.ts';
+import { enterEndpoints, webhookPositions as filePositions } from '../../src/adapters/sqlite/webhooks/positions.ts';
+import type { Position } from '../../src/application/ports.ts';
+import type {
+  FailedAttempt,
+  KeepPositions,
+  Lease,
+  LeaseOutcome,
+  ReadEntries,
+} from '../../src/application/webhooks/ports.ts';
+import { MIN_INT64 } from '../../src/domain/plant.ts';
+import { lockRows, openTransaction } from '../support/disturbances.ts';
+import { embeddedPlants, openEmbedded } from '../support/embedded-store.ts';
+import { eventually } from '../support/eventually.ts';
+import { forAllTests } from '../support/lifetimes.ts';
+import { ownPostgres } from '../support/servers/own-postgres.ts';
+import { connect, migratedDatabase, plantsIn, purgeOn, runnerOn } from '../support/test-database.ts';
 
-/* The table webhooks and what is read for it, on every database. */
+/* The table webhooks and what is read for it, on both databases, and what only one on Postgres can show. */
 
 const ENDPOINT = 'hooks.example 0123456789abcdef';
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 
 const plant = (id: bigint, name = `plant ${id}`) => ({ id, name });
 const START: Position = { changed: 0n, id: MIN_INT64 };
@@ -32,28 +46,65 @@ function setback(failing: Position, others: Partial<FailedAttempt> = {}): Failed
 const leasesIn = (outcomes: ReadonlyMap<string, LeaseOutcome>) =>
   [...outcomes.values()].filter((outcome) => typeof outcome === 'object');
 
+/** The leases of an instance, the first endpoint being the only one, or the one that counts. */
+const leases = (positions: KeepPositions) => ({
+  ...positions,
+  takeAll: positions.take,
+  /** If it can be had. */
+  take: async (milliseconds = MINUTE) => leasesIn(await positions.take([], milliseconds))[0],
+  /** What becomes of a lease, in a word. */
+  async renew(lease: Lease, milliseconds = MINUTE) {
+    const outcome = (await positions.take([lease], milliseconds)).get(lease.endpoint);
+    return typeof outcome === 'object' ? 'taken' : outcome;
+  },
+});
+
+type Column = 'expires' | 'retry_at' | 'failing_since';
+
 /** What an instance of the service has of a database. */
 function webhooksIn(database: Database, names = [ENDPOINT]) {
   const run = runnerOn(database);
   const ensureRegistered = registerEndpoints(database, names);
-  const plants = plantsIn(database);
-  const positions = webhookPositions(database, run, names, ensureRegistered);
+  const query = async (text: string) =>
+    (await database.sql.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text))).rows;
   return {
-    plants,
-    ...positions,
-    /** Takes the lease of the only endpoint, if it can be had. */
-    take: async (milliseconds = MINUTE) => leasesIn(await positions.take([], milliseconds))[0],
-    takeAll: positions.take,
-    /** What becomes of a lease, in a word. */
-    async renew(lease: Lease, milliseconds = MINUTE) {
-      const outcome = (await positions.take([lease], milliseconds)).get(lease.endpoint);
-      return typeof outcome === 'object' ? 'taken' : outcome;
-    },
+    plants: plantsIn(database),
+    ...leases(webhookPositions(database, run, names, ensureRegistered)),
     add: () => run('writes', async () => ensureRegistered()),
-    readEntries: plants.readEntries,
-    awaitEntries: plants.awaitEntries,
+    /** Of the service when it starts again, or of another instance. */
+    another: (others = names) => webhooksIn(database, others),
     endpoints: webhookEndpoints(database, run),
-    query: (text: string) => database.sql.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text)),
+    ready: (endpoints = names) =>
+      readiness(
+        database,
+        endpoints.map((name) => ({ name })),
+      )(),
+    purge: () => Array.fromAsync(purgeOn(database)({ minAge: 0, id: undefined }, false)),
+    query,
+    /** Moves a time of the clock of the database. */
+    shift: (column: Column, milliseconds: number) =>
+      query(`update webhooks set ${column} = ${column} + interval '${milliseconds} milliseconds'`),
+  };
+}
+
+type Webhooks = ReturnType<typeof webhooksIn>;
+
+function webhooksInFile(file: Awaited<ReturnType<typeof openEmbedded>>, names = [ENDPOINT]) {
+  const query = async (text: string) => file.sql.prepare(text).all();
+  return {
+    plants: embeddedPlants(file),
+    ...leases(filePositions(file, names)),
+    add: async () => enterEndpoints(file, names),
+    another(others = names) {
+      enterEndpoints(file, others);
+      return webhooksInFile(file, others);
+    },
+    endpoints: fileEndpoints(file),
+    ready: (endpoints = names) => fileReadiness(file, endpoints, pino({ level: 'silent' }))(),
+    purge: () => Array.fromAsync(plantPurge(file)({ minAge: 0, id: undefined }, false)),
+    query,
+    shift: (column: Column, milliseconds: number) =>
+      query(`update webhooks set ${column} = ${column} + ${milliseconds}`),
   };
 }
 
@@ -65,47 +116,56 @@ async function onServer() {
   return { url, query, database: connect(url) };
 }
 
-describe.each([['Postgres', async () => (await onServer()).database]])('on %s', (_, open) => {
-  const opened = forAllTests(async () => ({ database: await open() }));
-  let store: ReturnType<typeof webhooksIn>;
+/** On Postgres, which all tests share, since to make one for each would take long. */
+const shared = forAllTests(async () => ({ database: connect((await migratedDatabase(server.url)).url) }));
+
+async function onPostgres() {
+  const store = webhooksIn(shared.database);
+  await store.query('truncate plants, webhooks');
+  return store;
+}
+
+async function taken(store: Pick<Webhooks, 'take'>, milliseconds = MINUTE): Promise<Lease> {
+  const lease = await store.take(milliseconds);
+  if (lease === undefined) throw new Error('the lease is not free');
+  return lease;
+}
+
+const idsAfter = async ({ plants }: { plants: Pick<ReadEntries, 'readEntries'> }, position: Position) =>
+  (await plants.readEntries(position)).entries.map(({ id }) => id);
+
+describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile>>]>([
+  ['Postgres', onPostgres],
+  ['the embedded database', async () => webhooksInFile(await openEmbedded())],
+])('on %s', (_, open) => {
+  let store: Awaited<ReturnType<typeof open>>;
   beforeEach(async () => {
-    store = webhooksIn(opened.database);
-    await store.query('truncate plants, webhooks');
+    store = await open();
   });
-
-  async function taken(milliseconds = MINUTE): Promise<Lease> {
-    const lease = await store.take(milliseconds);
-    if (lease === undefined) throw new Error('the lease is not free');
-    return lease;
-  }
-
-  const idsAfter = async (position: Position) => (await store.readEntries(position)).entries.map(({ id }) => id);
 
   const state = async () => (await store.endpoints.states())[0];
 
   test('a new endpoint begins at the end of the feed, and one that is known stays where it is', async () => {
     await store.plants.add(plant(1n));
     await store.add();
-    const { position } = await taken(0);
-    expect(await idsAfter(position)).toEqual([]);
+    const { position } = await taken(store, 0);
+    expect(await idsAfter(store, position)).toEqual([]);
     await store.plants.add(plant(2n));
-    await webhooksIn(opened.database).add();
+    await store.another().add();
     await delay(10);
-    expect((await taken()).position).toEqual(position);
-    expect(await idsAfter(position)).toEqual([2n]);
+    expect((await taken(store)).position).toEqual(position);
+    expect(await idsAfter(store, position)).toEqual([2n]);
   });
 
   test('an endpoint whose row is gone is reported, and begins anew once the service has started again', async () => {
     await store.add();
-    const lease = await taken();
+    const lease = await taken(store);
     await store.query('delete from webhooks');
     expect(await store.takeAll([], MINUTE)).toEqual(new Map([[ENDPOINT, 'missing']]));
     expect(await store.renew(lease)).toBe('missing');
-    expect(await readiness(opened.database, [{ name: ENDPOINT }])()).toBe(
-      `the webhook of ${ENDPOINT} gets nothing: ${MISSING_ROW}`,
-    );
+    expect(await store.ready()).toBe(`the webhook of ${ENDPOINT} gets nothing: ${MISSING_ROW}`);
     expect(await state()).toBeUndefined();
-    expect(await webhooksIn(opened.database).take()).toBeDefined();
+    expect(await store.another().take()).toBeDefined();
   });
 
   test('reads plants as they were stored, and deletions without any', async () => {
@@ -118,68 +178,48 @@ describe.each([['Postgres', async () => (await onServer()).database]])('on %s', 
     for (const one of plants) await store.plants.add(one);
     await store.plants.add(plant(1n));
     await store.plants.remove(1n);
-    const { epoch, entries } = await store.readEntries(START);
+    const { epoch, entries } = await store.plants.readEntries(START);
     expect(epoch).toMatch(/^[\da-f]{32}$/);
     expect(entries.map(({ plant }) => plant)).toEqual([...plants, undefined]);
     const { changed, id } = entries[2] ?? START;
-    expect((await store.readEntries({ changed, id })).entries).toEqual(entries.slice(3));
-    expect((await store.readEntries(entries.at(-1) ?? START)).entries).toEqual([]);
+    expect((await store.plants.readEntries({ changed, id })).entries).toEqual(entries.slice(3));
+    expect((await store.plants.readEntries(entries.at(-1) ?? START)).entries).toEqual([]);
   });
 
-  test('has the epoch that the feed has, from the first page of a timeline on', async () => {
-    await store.plants.add(plant(1n));
-    const epochOf = async () => (await store.readEntries(START)).epoch;
-    const first = await epochOf();
-    // As after a promotion: only an earlier timeline has a record.
-    await store.query(`update change_feed set recorded = '{"another": 1}'`);
-    const second = await epochOf();
-    await store.plants.readChanges({ after: undefined, limit: 10, wait: 0, signal: new AbortController().signal });
-    expect(second).not.toBe(first);
-    expect(await epochOf()).toBe(second);
-  });
-
-  test('reads pages of a bounded size, also in a single transaction, and each plant of them', async () => {
-    await store.query(`insert into plants select id, 'plant' from generate_series(1, 450) as id`);
-    await store.query(`insert into plants select id, repeat('x', 400000) from generate_series(451, 455) as id`);
-    await store.query(`insert into plants values (456, repeat('x', 2000000))`);
+  test('reads pages of a bounded size, each plant once, also of those that share a transaction', async () => {
+    await Promise.all(Array.from({ length: 450 }, (_, n) => store.plants.add(plant(BigInt(n + 1)))));
+    for (let id = 451n; id <= 455n; id++) await store.plants.add(plant(id, 'x'.repeat(400_000)));
+    await store.plants.add(plant(456n, 'x'.repeat(2_000_000)));
     const pages: bigint[][] = [];
-    let position = START;
-    do {
-      const { entries } = await store.readEntries(position);
+    for (let position = START; pages.at(-1)?.length !== 0; ) {
+      const { entries } = await store.plants.readEntries(position);
       position = entries.at(-1) ?? position;
       pages.push(entries.map(({ id }) => id));
-    } while (pages.at(-1)?.length);
-    expect(pages.flat()).toEqual(Array.from({ length: 456 }, (_, n) => BigInt(n + 1)));
+    }
+    expect(new Set(pages.flat())).toEqual(new Set(Array.from({ length: 456 }, (_, n) => BigInt(n + 1))));
     expect(pages.map(({ length }) => length)).toEqual([200, 200, 52, 2, 1, 1, 0]);
-  });
-
-  test('endpoints that are at different plants of one transaction read what comes after their own', async () => {
-    await store.query(`insert into plants select id, 'plant' from generate_series(1, 3) as id`);
-    const [first, second] = (await store.readEntries(START)).entries;
-    const read = [first, second].map((entry) => idsAfter(entry ?? START));
-    expect(await Promise.all(read)).toEqual([[2n, 3n], [3n]]);
   });
 
   describe('a lease', () => {
     beforeEach(() => store.add());
 
     test('is held by one of many who want it, until it is released or expires by the clock of the database', async () => {
-      const both = [store, webhooksIn(opened.database)] as const;
+      const both = [store, store.another()] as const;
       const all = await Promise.all(Array.from({ length: 20 }, (_, n) => both[n % 2 === 0 ? 0 : 1].take()));
       const held = all.filter((lease) => lease !== undefined);
       expect(held).toHaveLength(1);
       await store.release(held);
-      await taken(50);
+      await taken(store, 50);
       await eventually(async () => (await store.take()) !== undefined);
       expect(await store.take()).toBeUndefined();
     });
 
     test('can be renewed as long as nobody else has it, and is needed to keep anything', async () => {
-      const first = await taken(1);
+      const first = await taken(store, 1);
       await delay(10);
       expect(await store.renew(first, 1)).toBe('renewed');
       await delay(10);
-      const second = await taken();
+      const second = await taken(store);
       expect(await store.renew(first)).toBe('lost');
       expect(await store.renew(second)).toBe('renewed');
       expect(await store.advance(first, { changed: 9n, id: 9n })).toBe(false);
@@ -189,13 +229,13 @@ describe.each([['Postgres', async () => (await onServer()).database]])('on %s', 
       expect(await state()).toMatchObject({ position: START, failures: 0 });
       expect(await store.advance(second, { changed: 9n, id: -9n })).toBe(true);
       await store.release([second]);
-      expect((await taken()).position).toEqual({ changed: 9n, id: -9n });
+      expect((await taken(store)).position).toEqual({ changed: 9n, id: -9n });
     });
 
     test('begins anew, with another holder, where the database was set back to a position before it', async () => {
       await store.plants.add(plant(1n));
-      const lease = await taken();
-      const { entries } = await store.readEntries(lease.position);
+      const lease = await taken(store);
+      const { entries } = await store.plants.readEntries(lease.position);
       const last = entries.at(-1) ?? START;
       await store.advance(lease, last);
       const advanced = { ...lease, position: { changed: last.changed, id: last.id } };
@@ -207,7 +247,7 @@ describe.each([['Postgres', async () => (await onServer()).database]])('on %s', 
     });
 
     test('is not had again by who has held it, and no statement that runs late sets the position back', async () => {
-      const first = await taken();
+      const first = await taken(store);
       const position = { changed: 9n, id: 9n };
       const next = { changed: 10n, id: 1n };
       // After a lost connection the statement is repeated.
@@ -221,8 +261,8 @@ describe.each([['Postgres', async () => (await onServer()).database]])('on %s', 
 
     test('is taken and renewed for many endpoints by one statement, each with its position', async () => {
       const names = Array.from({ length: 100 }, (_, n) => `hooks.example "${n}", {}`);
-      const many = webhooksIn(opened.database, names);
-      const other = webhooksIn(opened.database, names);
+      const many = store.another(names);
+      const other = store.another(names);
       const first = leasesIn(await many.takeAll([], MINUTE));
       expect(first.map(({ endpoint }) => endpoint).sort()).toEqual(names.toSorted());
       const [one, two, ...others] = first;
@@ -244,9 +284,9 @@ describe.each([['Postgres', async () => (await onServer()).database]])('on %s', 
     });
 
     test('that expires later than it can is left from another clock, and free', async () => {
-      const first = await taken();
-      await store.query(`update webhooks set expires = now() + interval '1 day'`);
-      const second = await taken();
+      const first = await taken(store);
+      await store.shift('expires', DAY);
+      const second = await taken(store);
       expect(second.holder).not.toBe(first.holder);
       expect(await store.take()).toBeUndefined();
     });
@@ -256,23 +296,23 @@ describe.each([['Postgres', async () => (await onServer()).database]])('on %s', 
     const failing: Position = { changed: 7n, id: -5n };
     beforeEach(async () => {
       await store.add();
-      await store.fail(await taken(), setback(failing));
+      await store.fail(await taken(store), setback(failing));
     });
-    const isDue = () => store.query(`update webhooks set retry_at = now() - interval '1 second'`);
+    const isDue = () => store.shift('retry_at', -DAY);
 
     test('there is no lease before the next attempt is due, and then it knows of the failure', async () => {
       expect(await store.take()).toBeUndefined();
       expect(await state()).toMatchObject({ failures: 1, failing, reason: 'it responded with 500', isParked: false });
       expect((await state())?.retryIn).toBeCloseTo(60, -1);
       await isDue();
-      await store.query(`update webhooks set failing_since = now() - interval '2 hours'`);
-      const lease = await taken();
+      await store.shift('failing_since', -2 * HOUR);
+      const lease = await taken(store);
       expect(lease.failures).toBe(1);
       expect(lease.failingFor / MINUTE).toBeCloseTo(120, 0);
       // Another failure does not move the first one.
       await store.fail(lease, setback(failing, { failures: 2 }));
       await isDue();
-      const next = await taken();
+      const next = await taken(store);
       expect(next.failingFor / MINUTE).toBeCloseTo(120, 0);
       // Progress forgets it.
       await store.advance(next, { changed: 8n, id: 1n });
@@ -280,26 +320,26 @@ describe.each([['Postgres', async () => (await onServer()).database]])('on %s', 
     });
 
     test('an attempt that is due later than any can be is left from another clock, and due', async () => {
-      await store.query(`update webhooks set retry_at = now() + interval '100 minutes'`);
+      await store.shift('retry_at', 100 * MINUTE);
       expect(await store.take()).toBeUndefined();
-      await store.query(`update webhooks set retry_at = now() + interval '364 days'`);
+      await store.shift('retry_at', 364 * DAY);
       expect(await state()).toMatchObject({ retryIn: 0 });
-      await taken();
+      await taken(store);
     });
 
     test('a parked endpoint waits until it is resumed, and /ready says so', async () => {
       await isDue();
-      await store.fail(await taken(), setback(failing, { isParked: true, reason: 'it responded with 410' }));
+      await store.fail(await taken(store), setback(failing, { isParked: true, reason: 'it responded with 410' }));
       await isDue();
       expect(await store.take()).toBeUndefined();
-      expect(await readiness(opened.database, [{ name: ENDPOINT }])()).toBe(
+      expect(await store.ready()).toBe(
         `the webhook of ${ENDPOINT} (it responded with 410) is parked: see npm run webhooks -- status`,
       );
-      await webhooksIn(opened.database, ['another one']).add();
-      expect(await readiness(opened.database, [{ name: 'another one' }])()).toBeUndefined();
+      await store.another(['another one']).add();
+      expect(await store.ready(['another one'])).toBeUndefined();
       expect(await store.endpoints.resume(ENDPOINT)).toBe(true);
-      expect(await readiness(opened.database, [{ name: ENDPOINT }])()).toBeUndefined();
-      expect(await taken()).toMatchObject({ failures: 0, position: START });
+      expect(await store.ready()).toBeUndefined();
+      expect(await taken(store)).toMatchObject({ failures: 0, position: START });
     });
 
     test('what fails can be skipped, unless something else fails by then', async () => {
@@ -307,7 +347,7 @@ describe.each([['Postgres', async () => (await onServer()).database]])('on %s', 
       expect(await store.endpoints.skip(ENDPOINT, failing)).toBe(true);
       // As after a lost connection.
       expect(await store.endpoints.skip(ENDPOINT, failing)).toBe(true);
-      const lease = await taken();
+      const lease = await taken(store);
       expect(lease).toMatchObject({ failures: 0, position: failing });
       await store.advance(lease, { changed: 8n, id: 1n });
       expect(await store.endpoints.skip(ENDPOINT, failing)).toBe(false);
@@ -319,23 +359,27 @@ describe.each([['Postgres', async () => (await onServer()).database]])('on %s', 
       ['told to skip', () => store.endpoints.skip(ENDPOINT, failing), failing],
     ])('nobody delivers to an endpoint that is %s while its deliverer may begin requests', async (_, act, position) => {
       await isDue();
-      const lease = await taken();
+      const lease = await taken(store);
       expect(await act()).toBe(true);
       expect(await store.renew(lease)).toBe('lost');
       expect(await store.advance(lease, { changed: 9n, id: 9n })).toBe(false);
       expect(await store.take()).toBeUndefined();
-      await store.query(`update webhooks set expires = now() - interval '1 second'`);
-      expect((await taken()).position).toEqual(position);
+      await store.shift('expires', -DAY);
+      expect((await taken(store)).position).toEqual(position);
     });
   });
 
   test('says how far each endpoint is behind', async () => {
     await store.add();
     expect(await state()).toMatchObject({ backlog: 0, end: START, position: START });
-    await store.query(`insert into plants select id, 'plant' from generate_series(1, ${MAX_COUNTED + 5}) as id`);
-    const [last] = (await store.query('select changed, id from plants order by changed desc, id desc limit 1')).rows;
-    expect(await state()).toMatchObject({ backlog: MAX_COUNTED, end: last, position: START });
-    await store.advance(await taken(), { changed: last?.changed as bigint, id: BigInt(MAX_COUNTED) });
+    await Promise.all(Array.from({ length: MAX_COUNTED + 5 }, (_, n) => store.plants.add(plant(BigInt(n)))));
+    const at = async (offset: number) => {
+      const [row] = await store.query(`select changed, id from plants order by changed, id limit 1 offset ${offset}`);
+      return { changed: BigInt(`${row?.changed}`), id: BigInt(`${row?.id}`) };
+    };
+    const end = await at(MAX_COUNTED + 4);
+    expect(await state()).toMatchObject({ backlog: MAX_COUNTED, end, position: START });
+    await store.advance(await taken(store), await at(MAX_COUNTED - 1));
     expect((await state())?.backlog).toBe(5);
   });
 
@@ -343,11 +387,36 @@ describe.each([['Postgres', async () => (await onServer()).database]])('on %s', 
     await store.add();
     for (const id of [1n, 2n, 3n]) await store.plants.add(plant(id));
     await store.plants.remove(2n);
-    const purge = purgeOn(opened.database);
-    expect(await Array.fromAsync(purge({ minAge: 0, id: undefined }, false))).toEqual([1]);
+    expect(await store.purge()).toEqual([1]);
     await store.plants.add(plant(2n, 'new'));
-    const { entries } = await store.readEntries((await taken()).position);
+    const { entries } = await store.plants.readEntries((await taken(store)).position);
     expect(entries.map((entry) => entry.plant)).toEqual([plant(1n), plant(3n), plant(2n, 'new')]);
+  });
+});
+
+describe('on a Postgres', () => {
+  let store: Webhooks;
+  beforeEach(async () => {
+    store = await onPostgres();
+  });
+
+  test('has the epoch that the feed has, from the first page of a timeline on', async () => {
+    await store.plants.add(plant(1n));
+    const epochOf = async () => (await store.plants.readEntries(START)).epoch;
+    const first = await epochOf();
+    // As after a promotion: only an earlier timeline has a record.
+    await store.query(`update change_feed set recorded = '{"another": 1}'`);
+    const second = await epochOf();
+    await store.plants.readChanges({ after: undefined, limit: 10, wait: 0, signal: new AbortController().signal });
+    expect(second).not.toBe(first);
+    expect(await epochOf()).toBe(second);
+  });
+
+  test('endpoints that are at different plants of one transaction read what comes after their own', async () => {
+    await store.query(`insert into plants select id, 'plant' from generate_series(1, 3) as id`);
+    const [first, second] = (await store.plants.readEntries(START)).entries;
+    const read = [first, second].map((entry) => idsAfter(store, entry ?? START));
+    expect(await Promise.all(read)).toEqual([[2n, 3n], [3n]]);
   });
 
   describe('after a restore', () => {
@@ -368,8 +437,8 @@ describe.each([['Postgres', async () => (await onServer()).database]])('on %s', 
       await store.add();
       await store.plants.add(plant(1n));
       await inParts(dump);
-      const { entries } = await store.readEntries(START);
-      const lease = await taken();
+      const { entries } = await store.plants.readEntries(START);
+      const lease = await taken(store);
       await store.advance(lease, entries[0] ?? START);
       await store.release([lease]);
       await store.plants.add(plant(2n));
@@ -379,40 +448,40 @@ describe.each([['Postgres', async () => (await onServer()).database]])('on %s', 
     test('of both tables, goes on at the position of then', async () => {
       await inParts(restorePlants);
       await inParts(restoreWebhooks);
-      const { position } = await taken();
+      const { position } = await taken(store);
       expect(position).toEqual(START);
-      expect(await idsAfter(position)).toEqual([1n]);
+      expect(await idsAfter(store, position)).toEqual([1n]);
     });
 
     test('of the plants alone, ends the lease of whoever delivers, and is parked until it is rewound', async () => {
-      const lease = await taken();
+      const lease = await taken(store);
       await inParts(restorePlants);
       expect(await store.renew(lease)).toBe('lost');
       await store.release([lease]);
       expect(await store.take()).toBeUndefined();
       const reason = expect.stringMatching(/^the table plants is another/);
-      expect(await state()).toMatchObject({ isParked: true, reason });
-      expect(await readiness(opened.database, [{ name: ENDPOINT }])()).toContain('rewind it');
+      expect((await store.endpoints.states())[0]).toMatchObject({ isParked: true, reason });
+      expect(await store.ready()).toContain('rewind it');
       expect(await store.endpoints.resume(ENDPOINT)).toBe(false);
       expect(await store.endpoints.skip(ENDPOINT, START)).toBe(false);
       expect(await store.endpoints.rewind(ENDPOINT)).toBe(true);
-      expect(await idsAfter((await taken()).position)).toEqual([1n]);
+      expect(await idsAfter(store, (await taken(store)).position)).toEqual([1n]);
     });
 
     test('of the positions alone, sends again what came since', async () => {
       await inParts(restoreWebhooks);
-      expect(await idsAfter((await taken()).position)).toEqual([1n, 2n]);
+      expect(await idsAfter(store, (await taken(store)).position)).toEqual([1n, 2n]);
     });
 
     test('from a server that had more transactions, goes on once it is migrated', async () => {
       await store.query('update plants set changed = 1000000000000 + id');
       await store.query('update webhooks set changed = 1000000000001, id = 1');
-      const another = webhooksIn(opened.database, ['another one']);
+      const another = store.another(['another one']);
       await expect(another.add()).rejects.toMatchObject({ code: 'store_unavailable' });
-      await expect(store.readEntries(START)).rejects.toMatchObject({ code: 'store_unavailable' });
-      await migrateUp(opened.database);
+      await expect(store.plants.readEntries(START)).rejects.toMatchObject({ code: 'store_unavailable' });
+      await migrateUp(shared.database);
       await store.plants.add(plant(3n));
-      expect(await idsAfter((await taken()).position)).toEqual([2n, 3n]);
+      expect(await idsAfter(store, (await taken(store)).position)).toEqual([2n, 3n]);
       await store.query('update change_feed set shift = 0');
       await store.query('alter table plants alter column changed set default (pg_current_xact_id()::text::bigint)');
     });
@@ -426,7 +495,7 @@ test('a transaction that is open holds back what came after it, also from the en
   await store.plants.add(plant(2n));
   await store.add();
   const { position = START } = (await store.take()) ?? {};
-  const ids = async () => (await store.readEntries(position)).entries.map(({ id }) => id);
+  const ids = async () => (await store.plants.readEntries(position)).entries.map(({ id }) => id);
   expect(await ids()).toEqual([]);
   await client.query('commit');
   expect(await ids()).toEqual([1n, 2n]);
