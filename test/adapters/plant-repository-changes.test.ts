@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { listPlants } from '../../src/application/list-plants.ts';
 import type { PlantRange } from '../../src/application/ports.ts';
 import { isSamePlant, MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
-import { forAllTests } from '../support/lifetimes.ts';
+import { forAllTests, forEachTest } from '../support/lifetimes.ts';
 import { applyTo, deletion, readPage, readToEnd, sorted } from '../support/plants/changes.ts';
 import { contentOf } from '../support/plants/plant-lines.ts';
 import { implementations, postgres } from '../support/plants/plant-repositories.ts';
@@ -414,6 +414,96 @@ describe.each(openers)('on %s', (name, open) => {
 
     test.each(['', 'next', 'A'.repeat(MEBIBYTE)])('refuses "%.5s" as a position', async (after) => {
       await expect(readPage(plants, after, 1)).rejects.toMatchObject({ code: 'invalid_plant' });
+    });
+  });
+
+  // What frees ids is no port of an operation, which is why the fake has none.
+  (hasFeed && name !== 'the fake' ? describe : describe.skip)('purging', () => {
+    const own = forEachTest(open);
+    const first = forEachTest(async () => own.instances[0]);
+    const plant = (id: bigint, name = `plant ${id}`): NewPlant => ({ id, name });
+    const add = (...ids: readonly bigint[]) => Promise.all(ids.map((id) => first.add(plant(id))));
+    const remove = async (...ids: readonly bigint[]) => {
+      for (const id of ids) await first.remove(id);
+    };
+    /** @returns how many it has forgotten, or would */
+    async function purge({ minAge = 0, id = undefined as bigint | undefined, isDryRun = false } = {}): Promise<number> {
+      let total = 0;
+      for await (const count of own.purge?.({ minAge, id }, isDryRun) ?? []) total += count;
+      return total;
+    }
+    const walk = (after?: string) => readToEnd(first, after, 1);
+    const expired = { code: 'cursor_expired' };
+
+    test('only counts deleted plants in a dry run, and frees their ids otherwise', async () => {
+      await add(1n, 2n, 3n);
+      await remove(1n, 2n);
+      expect(await purge({ isDryRun: true })).toBe(2);
+      expect(await first.add(plant(1n, 'new'))).toBe('deleted');
+      expect(await purge()).toBe(2);
+      expect(await purge()).toBe(0);
+      expect(await first.find(1n)).toBeUndefined();
+      expect(await first.add(plant(1n, 'new'))).toBe('created');
+      expect(await own.all()).toEqual(expect.arrayContaining([plant(1n, 'new'), plant(3n)]));
+      expect((await walk()).changes).toEqual([plant(3n), plant(1n, 'new')]);
+    });
+
+    test('forgets no younger ones than it shall, or only the one with the id, if that is deleted', async () => {
+      await add(MIN_INT64, 2n, 3n, 4n);
+      await remove(MIN_INT64, 2n, 3n);
+      const hour = name === 'Postgres' ? `interval '1 hour'` : '3600000';
+      await own.query?.(`update plants set deleted = deleted - ${hour} where id = ${MIN_INT64}`);
+      expect(await purge({ minAge: 3_660 })).toBe(0);
+      expect(await purge({ minAge: 3_599 })).toBe(1);
+      expect(await purge({ id: 4n })).toBe(0);
+      expect(await purge({ id: 5n })).toBe(0);
+      expect(await purge({ id: 2n, isDryRun: true })).toBe(1);
+      expect(await purge({ id: 2n })).toBe(1);
+      const found = await Promise.all([MIN_INT64, 2n, 3n, 4n].map((id) => first.find(id)));
+      expect(found).toEqual([undefined, undefined, 'deleted', plant(4n)]);
+    });
+
+    test('ends the positions before the last of what it has forgotten, in whatever order, and no others', async () => {
+      await add(1n, 2n, 3n);
+      await remove(1n);
+      const before = (await walk()).next;
+      await remove(2n);
+      const [early, after] = [(await readPage(first, undefined, 1)).next, (await walk()).next];
+      await add(4n);
+      for (const id of [2n, 1n]) expect(await purge({ id })).toBe(1);
+      // Who is at these does not know that 2 is gone.
+      for (const position of [before, early]) {
+        await expect(readPage(first, position)).rejects.toMatchObject(expired);
+      }
+      expect((await walk(after)).changes).toEqual([plant(4n)]);
+    });
+
+    test('of several at once ends the positions between them', async () => {
+      await add(1n, 2n, 3n);
+      await remove(1n);
+      const between = (await walk()).next;
+      await remove(2n);
+      expect(await purge()).toBe(2);
+      await expect(readPage(first, between)).rejects.toMatchObject(expired);
+    });
+
+    test('of the newest change gives its number to no other', async () => {
+      await add(1n);
+      await remove(1n);
+      const { next } = await walk();
+      await purge();
+      await add(2n);
+      expect((await walk(next)).changes).toEqual([plant(2n)]);
+    });
+
+    test('lets a walk that began after it come to its end, also if another one then forgets less', async () => {
+      await add(1n, 2n, 3n, 4n);
+      await remove(4n, 3n);
+      await purge({ id: 3n });
+      expect((await walk()).changes).toEqual([plant(1n), plant(2n), deletion(4n)]);
+      const began = await readPage(first, undefined, 1);
+      await purge({ id: 4n });
+      expect((await walk(began.next)).changes).toEqual([plant(2n)]);
     });
   });
 });

@@ -1,10 +1,11 @@
+import { plantPurge } from '../../../src/adapters/sqlite/changes/purge.ts';
 import type { Ports } from '../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { citusDatabase } from '../../../tooling/citus-cluster.ts';
 import { embeddedPlants, openEmbedded, plantsInFile } from '../embedded-store.ts';
 import { fakePlants } from '../fake-plants.ts';
 import { atEnd } from '../lifetimes.ts';
-import { connect, migratedDatabase, plantsIn, storedPlants } from '../test-database.ts';
+import { connect, migratedDatabase, plantsIn, purgeOn, storedPlants, type TestDatabase } from '../test-database.ts';
 
 /** Repositories over the same plants, empty at first, until the end of the test. */
 export interface Repositories {
@@ -12,6 +13,10 @@ export interface Repositories {
   readonly instances: readonly [Ports, ...Ports[]];
   /** Everything that is stored. */
   all(): Promise<NewPlant[]>;
+  /** Only of databases. */
+  readonly purge?: ReturnType<typeof purgeOn>;
+  /** Runs a statement of that database. */
+  query?(text: string): unknown;
 }
 
 /** Every implementation of the repository ports, or only that on Citus if the tests run on clusters. */
@@ -32,7 +37,8 @@ async function fake(): Promise<Repositories> {
 
 async function embedded(): Promise<Repositories> {
   const file = await openEmbedded();
-  return { instances: [embeddedPlants(file)], all: () => plantsInFile(file) };
+  const all = () => plantsInFile(file);
+  return { instances: [embeddedPlants(file)], all, purge: plantPurge(file), query: (text) => file.sql.exec(text) };
 }
 
 /** On the tests' server, unless the address of one is given. */
@@ -44,8 +50,8 @@ async function citus(): Promise<Repositories> {
   return onServer(await citusDatabase());
 }
 
-function onServer({ url, drop }: { readonly url: string; drop(): Promise<void> }): Repositories {
+function onServer({ url, drop, query }: Pick<TestDatabase, 'url' | 'drop' | 'query'>): Repositories {
   atEnd(drop);
   const [one, two] = [connect(url), connect(url)];
-  return { instances: [plantsIn(one), plantsIn(two)], all: () => storedPlants(one) };
+  return { instances: [plantsIn(one), plantsIn(two)], all: () => storedPlants(one), purge: purgeOn(one), query };
 }
