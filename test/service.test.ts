@@ -71,19 +71,13 @@ describe('without any configuration', () => {
     expect((await post(second, { ...monstera, name: 'Monstera adansonii' }, token)).status).toBe(400);
   });
 
-  test('refuses a folder that another process serves from, without disturbing that one', async () => {
-    const first = await startService(folder);
-    const token = tokenIn(await first.curl());
-    const message = 'data is in use by another process: stop that one, or set DATA_DIR to another folder\n';
-    const stderr = `Plant Store cannot start.\n./${message}`;
-    expect(await startMain(folder).outcome()).toMatchObject({ code: 1, stderr });
-    expect((await post(first, monstera, token)).status).toBe(200);
-  });
-
-  test('writes JSON lines only to stdout, and the token to neither them nor anything but the curl line and the link', async () => {
+  test('writes JSON lines only to stdout, the token to nothing but the curl line and the link, and keeps others from its folder', async () => {
     const service = await startService(folder, { LOG_LEVEL: 'trace' });
     const curl = await service.curl();
     const token = tokenIn(curl);
+    const message = 'data is in use by another process: stop that one, or set DATA_DIR to another folder\n';
+    const stderr = `Plant Store cannot start.\n./${message}`;
+    expect(await startMain(folder).outcome()).toMatchObject({ code: 1, stderr });
     await post(service, monstera, token);
     await post(service, { name: 1 }, `${token}${token}`);
     await fetch(`${service.apiUrl}/plants?access_token=${token}`, { headers: CLOSE });
@@ -104,62 +98,59 @@ describe('on Postgres', () => {
   const start = async (environment: Record<string, string> = {}) =>
     startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...environment });
 
+  const follow = async ({ apiUrl }: Service, after: string) => {
+    const headers = { Authorization: `Bearer ${TOKEN}`, ...CLOSE };
+    return (await fetch(`${apiUrl}/changes?after=${after}&wait=30`, { headers })).json();
+  };
+
+  /** Resolves once as many wait for changes. */
+  const followers = ({ managementUrl }: Service, count: number) =>
+    eventually(async () => {
+      const metrics = await (await fetch(`${managementUrl}/metrics`)).text();
+      return metrics.includes(`\nplant_store_followers ${count}\n`);
+    });
+
   /** Sends SIGTERM and waits until the service has begun to stop. */
   async function beginToStop(service: Service) {
     service.kill('SIGTERM');
     while ((await ready(service)).status !== 503);
   }
 
-  test('finishes a request that is in flight when it has to stop, and is not ready meanwhile', async () => {
-    const service = await start();
+  test('finishes a request that is in flight when it has to stop, and waits for no other longer than SHUTDOWN_TIMEOUT', async () => {
+    const service = await start({ SHUTDOWN_TIMEOUT: '3s' });
+    const following = follow(service, (await follow(service, 'now')).next);
+    await followers(service, 1);
     const { finish } = await beginUpload(service.apiUrl, JSON.stringify(monstera));
+    await once(connectTo(service.apiUrl), 'connect');
+    const { socket: unfinished } = await beginUpload(service.apiUrl);
+    unfinished.write('{');
     await beginToStop(service);
     expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { service: 'shutting down' } });
     expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
     await expect(fetch(`${service.apiUrl}/openapi.json`)).rejects.toThrow('fetch failed');
+    expect(await following).toMatchObject({ changes: [] });
 
     const answer = await finish();
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(answer).toMatch(/^Connection: close\r$/im);
     expect(answer).toMatch(/\r\n\r\n{"name":"Monstera deliciosa","tag":"houseplant"}$/);
-    expect(await service.exited).toEqual({ code: 0, signal: null });
-  });
-
-  test('does not wait for a silent connection or an unfinished request longer than SHUTDOWN_TIMEOUT', async () => {
-    const service = await start({ SHUTDOWN_TIMEOUT: '2s' });
-    await once(connectTo(service.apiUrl), 'connect');
-    const { socket } = await beginUpload(service.apiUrl);
-    socket.write('{');
-    service.kill('SIGTERM');
     // It would be 1 after the time is over.
     expect(await service.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('lets followers wait while it still accepts connections, who would come back at once, and ends their waits then', async () => {
-    const follow = async ({ apiUrl }: Service, after: string) => {
-      const headers = { Authorization: `Bearer ${TOKEN}`, ...CLOSE };
-      return (await fetch(`${apiUrl}/changes?after=${after}&wait=30`, { headers })).json();
-    };
-    const accepting = await start({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
-    const { next } = await follow(accepting, 'now');
-    await beginToStop(accepting);
+  test('lets followers wait while it still accepts connections, who would come back at once', async () => {
+    const service = await start({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
+    const { next } = await follow(service, 'now');
+    await beginToStop(service);
     for (let n = 0; n < 2; n++) {
-      const { status, headers } = await fetch(`${accepting.apiUrl}/openapi.json`);
+      const { status, headers } = await fetch(`${service.apiUrl}/openapi.json`);
       expect([status, headers.get('Connection')]).toEqual([200, 'close']);
     }
-    const following = follow(accepting, next);
+    const following = follow(service, next);
     // Its request was sent before this one.
     const plant = { ...monstera, id: 7 };
-    expect((await post(accepting, plant)).status).toBe(200);
+    expect((await post(service, plant)).status).toBe(200);
     expect(await following).toMatchObject({ changes: [plant] });
-
-    const ending = await start({ SHUTDOWN_DELAY: '100ms' });
-    const waiting = follow(ending, (await follow(ending, 'now')).next);
-    const metrics = async () => (await fetch(`${ending.managementUrl}/metrics`)).text();
-    await eventually(async () => /^plant_store_followers 1$/m.test(await metrics()));
-    ending.kill('SIGTERM');
-    expect(await waiting).toMatchObject({ changes: [] });
-    expect(await ending.exited).toEqual({ code: 0, signal: null });
   });
 
   test('notices migrations that are applied later, without a restart', async () => {
@@ -181,10 +172,16 @@ describe('on Postgres', () => {
     await service.until(() => /^Not ready: migrations are pending .*\nReady\.\n$/m.test(service.stderr()));
   });
 
-  test('names the hosts that webhooks go to, once each and without their paths, shows where its reference is, and warns of a variable that is probably mistyped', async () => {
+  test('names the hosts that webhooks go to, once each and without their paths, and a variable of .env that is probably mistyped', async () => {
     const urls = ['http://localhost:9/secret-path', 'http://localhost:9/other-path', 'http://127.0.0.1:9/'];
     const pages = { CORS_ORIGINS: 'https://app.example', BASE_URL: 'https://plants.example' };
-    const service = await start({ ...webhooksTo(...urls), ...pages, LOGLEVEL: 'debug' });
+    // Beside a real environment, which wins.
+    const variables = { ...webhooksTo(...urls), ...pages, LOGLEVEL: 'debug', PORT: 'not-a-port', ACCESS_TOKENS: TOKEN };
+    const folder = await temporaryFolder();
+    const lines = Object.entries(variables).map(([name, value]) => `${name}="${value}"\n`);
+    await writeFile(join(folder, '.env'), `# comment\n${lines.join('')}`);
+    const service = await startService(folder, { DATABASE_URL: database.url, PORT: '0' });
+    expect((await post(service, monstera)).status).toBe(200);
     const line = /API documentation: (\S+)\n/;
     await service.until(() => line.test(service.stderr()));
     await service.until(() => service.stderr().includes('\nWebhooks go to localhost:9, 127.0.0.1:9\n'));
@@ -199,22 +196,18 @@ describe('on Postgres', () => {
     await service.until(() => service.stdout().includes(`,"msg":"${warning}"}\n`));
   });
 
-  test('reads .env from its working directory; the real environment wins', async () => {
-    const folder = await temporaryFolder();
-    const variables = `DATABASE_URL=${database.url}\nACCESS_TOKENS="${TOKEN}"\nPORT=not-a-port\n`;
-    await writeFile(join(folder, '.env'), `# comment\n${variables}`);
-    const service = await startService(folder, { PORT: '0' });
-    expect((await post(service, monstera)).status).toBe(200);
-  });
-
-  test('logs a lost connection once, without what the driver knows of it, and connects again', async () => {
+  test('logs a lost connection once, without what the driver knows of it, such as the password, and connects again', async () => {
     const own = await emptyDatabase();
-    const service = await start({ DATABASE_URL: own.url, IDLE_TIMEOUT: '10m' });
+    const DATABASE_URL = Object.assign(new URL(own.url), { password: 'database-password' }).href;
+    const service = await start({ DATABASE_URL, IDLE_TIMEOUT: '10m', LOG_LEVEL: 'trace' });
     // A connection that is in use is not reported, since its statement is tried again: the checks of the start are over.
     await service.until(() => service.stderr().includes('Not ready: '));
     await applyMigrations(own.directUrl);
     await service.until(() => service.stderr().endsWith('Ready.\n'));
     expect((await post(service, monstera)).status).toBe(200);
+    const listed = await commandLine(service.pid);
+    expect(listed).toContain('main.ts');
+    expect(listed).not.toMatch(new RegExp(`${TOKEN}|database-password`));
     const connections = `from pg_stat_activity
       where application_name = 'plant-store' and datname = current_database()`;
     await eventually(async () => (await own.query(`select ${connections} and state <> 'idle'`)).length === 0);
@@ -226,24 +219,16 @@ describe('on Postgres', () => {
     await service.exited;
     expect(service.stdout()).not.toMatch(/secretKey|connectionParameters/);
     expect(lost()).toHaveLength(ended.length);
+    expect(service.stdout() + service.stderr()).not.toContain('database-password');
   });
 
-  test('never shows the password of the database, in the list of processes no token either', async () => {
-    const withPassword = new URL(database.url);
-    withPassword.password = 'database-password';
-    const service = await start({ DATABASE_URL: withPassword.href, LOG_LEVEL: 'trace' });
-    expect((await post(service, monstera)).status).toBe(200);
-    const listed = await commandLine(service.pid);
-    expect(listed).toContain('main.ts');
-    expect(listed).not.toMatch(new RegExp(`${TOKEN}|database-password`));
+  test('does not show the password of a database that is not there', async () => {
     const nowhere = 'postgres://plants:database-password@127.0.0.1:1/plants';
     const soon = { CONNECT_TIMEOUT: '500ms', STATEMENT_TIMEOUT: '500ms', STORE_TIMEOUT: '1s' };
-    const unreachable = await start({ DATABASE_URL: nowhere, LOG_LEVEL: 'trace', ...soon });
-    expect((await post(unreachable, monstera)).status).toBe(503);
-    expect(await ready(unreachable)).toMatchObject({ status: 503 });
-    for (const { stdout, stderr } of [service, unreachable]) {
-      expect(stdout() + stderr()).not.toContain('database-password');
-    }
+    const service = await start({ DATABASE_URL: nowhere, LOG_LEVEL: 'trace', ...soon });
+    expect((await post(service, monstera)).status).toBe(503);
+    expect(await ready(service)).toMatchObject({ status: 503 });
+    expect(service.stdout() + service.stderr()).not.toContain('database-password');
   });
 });
 
@@ -252,11 +237,11 @@ describe('cannot start', () => {
   const outcomeWith = async (environment: Record<string, string>) =>
     startMain(await temporaryFolder(), environment).outcome();
 
-  test.each(['PORT', 'MANAGEMENT_PORT'])('on a %s in use, and says so', async (name) => {
-    const port = `${await listening(createServer())}`;
-    const message = `${name} ${port} is in use: stop the process that listens there, or set ${name} to another port`;
+  test('on a PORT in use, and says so', async () => {
+    const PORT = `${await listening(createServer())}`;
+    const message = `PORT ${PORT} is in use: stop the process that listens there, or set PORT to another port`;
     const stderr = `Plant Store cannot start.\n${message}\n`;
-    expect(await outcomeWith({ ...POSTGRES, [name]: port })).toMatchObject({ code: 1, stderr });
+    expect(await outcomeWith({ ...POSTGRES, PORT })).toMatchObject({ code: 1, stderr });
   });
 
   test('on an address that is not this machine, and says what to change', async () => {

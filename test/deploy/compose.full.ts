@@ -23,6 +23,14 @@ test('docs/operations.md keeps the token in .env, since every docker compose com
   expect(tokens.full).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
 });
 
+test('publishes the ports that the service names, since those are the ones that it prints', async () => {
+  const { services } = parse(await readFile(projectFile('docker-compose.yml'), 'utf8'), { merge: true });
+  const { environment, ports } = services['plant-store'];
+  const inside = [environment.PORT, environment.MANAGEMENT_PORT];
+  expect(inside).toEqual([`\${PORT:-3000}`, `\${MANAGEMENT_PORT:-3001}`]);
+  expect(ports).toEqual(inside.map((port) => `127.0.0.1:${port}:${port}`));
+});
+
 test('every variable in .env reaches the service', async () => {
   // Ports are numbers to it, too.
   const given = Object.fromEntries(NAMES.map((name, n) => [name, `${4000 + n}`]));

@@ -1,52 +1,42 @@
-import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { parse } from 'yaml';
 import { management } from '../../src/adapters/http/management.ts';
 import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
 import { NAMES } from '../../src/config/variables.ts';
 import { startServer } from '../support/api-server.ts';
-import {
-  checkSchema,
-  containerOf,
-  type Manifest,
-  podOf,
-  readManifests,
-  unknownFields,
-} from '../support/documents/manifests.ts';
-import { projectFile, temporaryFolder } from '../support/service-process.ts';
+import { containerOf, type Manifest, podOf, readManifests, schemaErrors } from '../support/documents/manifests.ts';
+import { codeBlocks } from '../support/documents/markdown.ts';
+import { alertRules, queries } from '../support/monitoring/prometheus.ts';
+import { projectFile, run, temporaryFolder } from '../support/service-process.ts';
 
-/* Whether a cluster would take deploy/kubernetes as it is meant, the service what it is given there, and who reaches it. */
+/*
+ * Whether a cluster would take deploy/kubernetes as it is meant, the service what it is given there, who reaches it, and how the
+ * Prometheus Operator finds it and its alerts.
+ */
 
 const { all, only } = await readManifests();
 const [deployment, job, service] = [only('Deployment'), only('Job'), only('Service')];
 
-describe('every manifest', () => {
-  test('fits the schema of its kind', () => {
-    expect(all.length).toBeGreaterThan(3);
-    for (const manifest of all) checkSchema(manifest);
-  });
+test('every manifest fits the schema of its kind, and has only fields that this knows', async () => {
+  expect(all.length).toBeGreaterThan(3);
+  expect(await schemaErrors(all)).toBe('');
+});
 
-  test('has only fields that its kind knows', async () => {
-    expect(await unknownFields(all)).toBe('');
-    const misspelt = { ...service, spec: { ...service.spec, selectors: {} } } as Manifest;
-    expect(await unknownFields([misspelt])).toContain(`'"selectors"' does not exist in type`);
-  });
-
-  test('refers to secrets and holds none', () => {
-    expect(all.map(({ kind }) => kind)).not.toContain('Secret');
-    for (const [workload, urlName] of [
-      [deployment, 'DATABASE_URL'],
-      [job, 'MIGRATION_DATABASE_URL'],
-    ] as const) {
-      const { env = [] } = containerOf(workload);
-      const fixed = env.filter(({ value }) => value !== undefined).map(({ name }) => name);
-      expect(fixed).not.toContain(urlName);
-      expect(fixed).not.toContain('ACCESS_TOKENS');
-      expect(env.find(({ name }) => name === urlName)?.valueFrom?.secretKeyRef?.name).toBe('plant-store');
-    }
-  });
+test('every manifest refers to secrets and holds none', () => {
+  expect(all.map(({ kind }) => kind)).not.toContain('Secret');
+  for (const [workload, urlName] of [
+    [deployment, 'DATABASE_URL'],
+    [job, 'MIGRATION_DATABASE_URL'],
+  ] as const) {
+    const { env = [] } = containerOf(workload);
+    const fixed = env.filter(({ value }) => value !== undefined).map(({ name }) => name);
+    expect(fixed).not.toContain(urlName);
+    expect(fixed).not.toContain('ACCESS_TOKENS');
+    expect(env.find(({ name }) => name === urlName)?.valueFrom?.secretKeyRef?.name).toBe('plant-store');
+  }
 });
 
 test('docs/operations.md prepares the database, and grants the service its rights between migration and rollout', async () => {
@@ -73,12 +63,6 @@ describe('the workloads', () => {
         capabilities: { drop: ['ALL'] },
       });
     }
-  });
-
-  test('run the same image, and a migration that exists', () => {
-    expect(containerOf(job).image).toBe(containerOf(deployment).image);
-    const [program, script = '', command] = containerOf(job).command ?? [];
-    expect([program, existsSync(projectFile(script)), command]).toEqual(['node', true, 'up']);
   });
 
   test('are configured by variables that the service knows, with values that it takes', async () => {
@@ -173,4 +157,29 @@ test('the Ingress leads from the public address to the Service, and lets every r
   const longest = wait.schema.maximum + storeTimeout / 1_000;
   expect(Number(/^(\d+)s$/.exec(setting('proxy-read-timeout'))?.[1])).toBeGreaterThan(longest);
   expect(setting('proxy-buffering')).toBe('False');
+});
+
+test('the PodMonitor gives its pods the job that the alerts and the dashboard select', async () => {
+  const { jobLabel = '', selector } = only('PodMonitor').spec;
+  expect(selector).toEqual(deployment.spec?.selector);
+  const { scrape_configs } = parse(await readFile(projectFile('deploy/prometheus.yaml'), 'utf8'));
+  const [{ job_name }] = scrape_configs;
+  expect(deployment.spec?.template.metadata?.labels?.[jobLabel]).toBe(job_name);
+  for (const [where, query] of await queries())
+    expect([where, query]).toEqual([where, expect.stringContaining(`job="${job_name}"`)]);
+});
+
+test('the command of docs/operations.md makes a PrometheusRule of the alerts', async () => {
+  const blocks = codeBlocks(await readFile(projectFile('docs/operations.md'), 'utf8'));
+  const { text = '' } = blocks.find(({ text }) => text.includes('PrometheusRule')) ?? {};
+  const folder = await temporaryFolder();
+  // In place of kubectl, shows what it would be given.
+  await writeFile(join(folder, 'kubectl'), '#!/bin/sh\ncat\n', { mode: 0o755 });
+  const PATH = `${folder}:${process.env.PATH}`;
+  const { code, stdout, stderr } = await run('sh', ['-c', text], { PATH }, projectFile(''));
+  expect([code, stderr]).toEqual([0, '']);
+  const manifest: Manifest = parse(stdout);
+  expect(manifest.kind).toBe('PrometheusRule');
+  expect(await schemaErrors([manifest])).toBe('');
+  expect(manifest.spec).toMatchObject({ groups: [{ rules: await alertRules() }] });
 });

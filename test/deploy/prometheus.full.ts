@@ -5,6 +5,7 @@ import { parse, stringify } from 'yaml';
 import { freePort } from '../../tooling/free-port.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
+import { typeErrors } from '../support/documents/manifests.ts';
 import { eventually } from '../support/eventually.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { alertRules, dashboardQueries } from '../support/monitoring/prometheus.ts';
@@ -12,7 +13,10 @@ import { projectFile, run, startProgram, startService, temporaryFolder } from '.
 import { migratedDatabase } from '../support/test-database.ts';
 import { UNHEARD } from '../support/webhooks/webhook-receiver.ts';
 
-/* What the real Prometheus, its programs promtool and prometheus on PATH, makes of deploy/prometheus.yaml, the alerts, and the queries of the dashboard. */
+/*
+ * What the real Prometheus, its programs promtool and prometheus on PATH, makes of deploy/prometheus.yaml, the alerts, and the
+ * queries of the dashboard; and whether Grafana would show that as it is meant.
+ */
 
 const promtool = (...args: readonly string[]) => run('promtool', args);
 
@@ -74,6 +78,14 @@ describe('promtool', () => {
     const tested = new Set((await readFile(ALERT_TESTS, 'utf8')).match(/(?<=alertname=")\w+/g));
     expect([...tested].sort()).toEqual((await alertRules()).map(({ alert }) => alert).sort());
   });
+});
+
+test('the dashboard has only fields that Grafana knows, and panels with numbers and places of their own', async () => {
+  const dashboard = JSON.parse(await readFile(projectFile('deploy/grafana-dashboard.json'), 'utf8'));
+  expect(await typeErrors([{ type: `import('@grafana/schema').Dashboard`, value: dashboard }])).toBe('');
+  const { panels }: { panels: { id: number; gridPos: object }[] } = dashboard;
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  expect(new Set(panels.map(({ gridPos }) => JSON.stringify(gridPos))).size).toBe(panels.length);
 });
 
 describe('Prometheus', () => {

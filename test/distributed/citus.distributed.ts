@@ -6,7 +6,6 @@ import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually, eventuallySucceeds } from '../support/eventually.ts';
 import { clusterRounds, emptyClusterHistory } from '../support/faults/cluster-rounds.ts';
-import { send } from '../support/load-clients.ts';
 import { type LocalProcess, listenerAt } from '../support/servers/local-process.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 
@@ -89,27 +88,6 @@ test.each<[string, (server: LocalProcess) => Promise<void>, () => number | undef
       for (const { from, to } of outages) expect(to - from).toBeLessThan(absence + RECOVERY);
     },
   });
-});
-
-/** Makes a trigger on every shard that refuses its first rows, as many as that, as Citus does if a node is lost. */
-async function refuseFirst(rows: number): Promise<void> {
-  const onNodes = (command: string) => database.query('select run_command_on_all_nodes($1)', [command]);
-  await onNodes('create sequence refused');
-  await onNodes(`create function refuse() returns trigger language plpgsql as $$begin
-    if nextval('refused') <= ${rows} then
-      raise exception 'SSL SYSCALL error: EOF detected' using errcode = 'XX000';
-    end if;
-    return new;
-  end$$`);
-  await execute(`${database.url}?options=-ccitus.enable_unsafe_triggers=on`, TRIGGER);
-}
-
-const TRIGGER = 'create trigger refusing before insert on plants for each row execute function refuse()';
-
-test('sends a statement again that Citus reports as an internal error, since it lost a node', async () => {
-  await refuseFirst(2);
-  const { status } = await send(services[0]?.apiUrl ?? '', { id: 2n ** 62n + 1n, name: 'refused at first' });
-  expect(status).toBe(200);
 });
 
 /** The first of these ids whose plants are on a node, as many as wanted. */

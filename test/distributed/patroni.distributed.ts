@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, untilStopped } from '../support/eventually.ts';
 import { clusterRounds, emptyClusterHistory } from '../support/faults/cluster-rounds.ts';
 import { ROUNDS } from '../support/faults/crash-rounds.ts';
 import type { Outage } from '../support/load-clients.ts';
@@ -93,29 +93,15 @@ function startFollower(url: string) {
   const client = apiClient(url);
   const one = consumer();
   const read = pagesOver(() => client, 1);
-  let isStopped = false;
-
-  async function run(): Promise<void> {
-    while (!isStopped) {
-      await one.step(read, 100).catch(async (error) => {
-        if (error instanceof RangeError) throw error;
-        // 503 or no response.
-        await delay(100);
-      });
-    }
-  }
-
-  const done = run();
-  // Reported by stop.
-  done.catch(() => {});
-  return {
-    one,
-    /** @throws RangeError at a response that must not be */
-    async stop(): Promise<void> {
-      isStopped = true;
-      await done.finally(client.close);
-    },
+  const step = async () => {
+    await one.step(read, 100).catch(async (error) => {
+      if (error instanceof RangeError) throw error;
+      // 503 or no response.
+      await delay(100);
+    });
   };
+  const stop = untilStopped(step);
+  return { one, stop: () => stop().finally(client.close) };
 }
 
 /** Lets the primary send nothing more to its standbys, on connections that stay open. */
@@ -130,11 +116,15 @@ async function timeline(): Promise<number> {
   return Number((await execute(cluster.url, NUMBER))[0]?.number);
 }
 
-/** @param survived called in each round with the outages of both instances and the longest time without any commit */
-async function faultRoundsOn(
-  name: string,
-  survived: (outages: readonly Outage[], withoutCommit: Outage) => void,
-): Promise<void> {
+/** Expects no outage longer than Patroni may take, or than it took on a busy machine, and a little. */
+function expectShort({ from, to }: Outage, withoutCommit: Outage): void {
+  const limit = cluster.ttl * 1_000 + RECOVERY;
+  expect(to - from).toBeLessThan(Math.max(limit, withoutCommit.to - withoutCommit.from + RECONNECTION));
+  expect(to).toBeGreaterThan(withoutCommit.to - PROBE_DELAY);
+  expect(to).toBeLessThan(withoutCommit.to + RECONNECTION);
+}
+
+test.each(Object.keys(faults))('loses nothing, and serves again as soon as the cluster does: %s', async (name) => {
   let probe: Probe | undefined;
   const before = await timeline();
   const receiver = await startReceiver();
@@ -155,7 +145,7 @@ async function faultRoundsOn(
     async survived(outages) {
       const withoutCommit = probe?.longestOutage() ?? { from: 0, to: 0 };
       await probe?.stop();
-      survived(outages, withoutCommit);
+      for (const outage of outages) expectShort(outage, withoutCommit);
     },
   });
   try {
@@ -167,84 +157,47 @@ async function faultRoundsOn(
       expect(one.restarts()).toBeLessThanOrEqual((await timeline()) - before);
     }
     await eventually(() => agrees(receiver, stored));
-    process.stdout.write(`\n${name}: ${receiver.received.length} announced, ${resent(receiver)} of them again\n`);
     expect(resent(receiver)).toBeLessThanOrEqual(REPEATED * ROUNDS);
     expect(receiver.forged()).toBe(0);
   } finally {
     await Promise.all(followers.map((follower) => follower.stop()));
     await receiver.kill();
   }
-}
-
-/** Expects no outage longer than Patroni may take, or than it took on a busy machine, and a little. */
-function expectShort({ from, to }: Outage, withoutCommit: Outage, delay: number): void {
-  const limit = cluster.ttl * 1_000 + RECOVERY;
-  expect(to - from).toBeLessThan(Math.max(limit, withoutCommit.to - withoutCommit.from + delay));
-}
-
-test.each(Object.keys(faults))('loses nothing, and serves again as soon as the cluster does: %s', async (name) => {
-  await faultRoundsOn(name, (outages, withoutCommit) => {
-    for (const outage of outages) {
-      expectShort(outage, withoutCommit, RECONNECTION);
-      expect(outage.to).toBeGreaterThan(withoutCommit.to - PROBE_DELAY);
-      expect(outage.to).toBeLessThan(withoutCommit.to + RECONNECTION);
-    }
-  });
 });
 
 /* Whether a database commits, without the service: what an operator would try by hand, again and again. */
 
 type Probe = Awaited<ReturnType<typeof startProbe>>;
 
-/** Milliseconds between attempts. */
-const INTERVAL = 25;
 /** Attempts at once: each waits as long as its server does, and takes a connection. */
 const ATTEMPTS = 20;
+/** Milliseconds between those of one of them, on average. */
+const INTERVAL = 500;
 
 /** Begins to commit rows, each on a connection of its own. @param url of a database, which gets a table for them */
 async function startProbe(url: string) {
   await execute(url, 'create table if not exists probe (at timestamptz)');
   let last = performance.now();
   let longest: Outage = { from: last, to: last };
-  let stopping = false;
-
-  async function attempt(): Promise<void> {
-    const client = new Client({ connectionString: url });
-    client.on('error', () => {});
+  const stop = untilStopped(async () => {
+    await delay(Math.random() * 2 * INTERVAL);
+    const client = new Client({ connectionString: url }).on('error', () => {});
     try {
       await client.connect();
       await client.query('insert into probe values (now())');
       const now = performance.now();
       if (now - last > longest.to - longest.from) longest = { from: last, to: now };
-      last = Math.max(last, now);
+      last = now;
     } catch {
       // The next one may succeed.
     } finally {
       client.end().catch(() => {});
     }
-  }
-
-  async function run(): Promise<void> {
-    const running = new Set<Promise<void>>();
-    while (!stopping) {
-      if (running.size < ATTEMPTS) {
-        const one = attempt();
-        running.add(one);
-        one.finally(() => running.delete(one));
-      }
-      await delay(INTERVAL);
-    }
-    await Promise.all(running);
-  }
-
-  const done = run();
+  }, ATTEMPTS);
   return {
     /** The longest time without a commit so far. */
     longestOutage: () => longest,
-    async stop() {
-      stopping = true;
-      await done;
-    },
+    stop,
   };
 }
 

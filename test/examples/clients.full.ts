@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
@@ -13,7 +13,7 @@ import { plantsOf } from '../support/plants/plant-lines.ts';
 import { addressed, clients, python, runClient, startClient } from '../support/programs/example-programs.ts';
 import { listening } from '../support/servers/local-server.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
-import { type Outcome, projectFile, run, temporaryFolder } from '../support/service-process.ts';
+import { type Outcome, projectFile, run, startNode, temporaryFolder } from '../support/service-process.ts';
 
 /* The three clients in examples, run against the service. mirror.full.ts and webhooks.full.ts have what Python's keeps. */
 
@@ -84,20 +84,13 @@ function failed(line: string | RegExp, code = 1) {
   return { code, stdout: '', stderr: expect.stringMatching(line) };
 }
 
-/** What is not the service may send: the name of it, the status, the media type and the body. */
-const otherResponses: [who: string, status: number, type: string, body: string][] = [
-  ['a proxy in front of a service that is down', 502, 'text/html', '<html>\n<h1>502 Bad Gateway</h1>\n</html>\n'],
-  ['another service', 404, 'application/json', '{"error":"not found","message":"it is not here"}'],
-  ['a web site', 200, 'text/html', '<html>\n<h1>Welcome</h1>\n</html>\n'],
-  ['nothing', 502, 'application/json', ''],
+/** What is not the service may send: a proxy in front of one that is down, another service, a web site, or nothing. */
+const otherResponses: [status: number, type: string, body: string][] = [
+  [502, 'text/html', '<html>\n<h1>502 Bad Gateway</h1>\n</html>\n'],
+  [404, 'application/json', '{"error":"not found","message":"it is not here"}'],
+  [200, 'text/html', '<html>\n<h1>Welcome</h1>\n</html>\n'],
+  [502, 'application/json', ''],
 ];
-
-/** Serves one of these to everybody, until the end of the test. @returns its URL */
-const startOtherServer = ([, status, type, body]: (typeof otherResponses)[number]) =>
-  startHttp((request, response) => {
-    request.resume();
-    response.writeHead(status, { 'Content-Type': type, 'Content-Length': body.length }).end(body);
-  });
 
 /** Serves HTTP until the end of the test. @returns its URL */
 const startHttp = async (listener: RequestListener) => `http://127.0.0.1:${await listening(createServer(listener))}`;
@@ -227,14 +220,6 @@ describe.each(clients)('the client in $language', (client) => {
     }
     expect(stored.size).toBe(0);
   });
-
-  test('says in one line that its output cannot be written', async () => {
-    store(pine);
-    const command = `${client.program} ${projectFile(`examples/${client.file}`)} read > /dev/full`;
-    const { code, stderr } = await run('sh', ['-c', command], addressed(server.url));
-    expect(code).not.toBe(0);
-    expect(stderr).toMatch(/^.*ENOSPC.*\n$|^.*[Nn]o space left.*\n$|^.*[Ff]ail.* writ.*\n$/);
-  });
 });
 
 const CSV = '\uFEFFname;id\r\n"Pinus\nlongaeva";9223372036854775807\r\nRosa;7\r\n;';
@@ -284,52 +269,36 @@ test.each(clients.filter((client) => client !== python))('the one in $language f
   expect(JSON.parse(second.stdout()).changes).toHaveLength(1);
 });
 
-const troubled = [...clients.map((client) => ['read', client] as const), ['follow', python] as const].map(
-  ([command, client]) => [command, client.language, client] as const,
-);
+describe.each(clients)('when something is wrong, the client in $language says so in one line:', (client) => {
+  const read = (...service: Parameters<typeof addressed>) => runClient(client, ['read'], ...service);
 
-describe.each(troubled)('%s in %s', (command, _language, client) => {
-  const isMirror = command === 'follow';
-  const runWith = (...service: Parameters<typeof addressed>) =>
-    runClient(client, [command, ...(isMirror ? [join(folder, 'plants.sqlite')] : [])], ...service);
-
-  test('says in one line that there is no token, or one that no header can carry', async () => {
+  test('no token, one that no header can carry, one that is refused, or nothing at the address', async () => {
     for (const token of [null, '', `${TOKEN}\r\nX-Request-Id: 1`]) {
-      expect(await runWith(server.url, token)).toEqual(saidToken);
+      expect(await read(server.url, token)).toEqual(saidToken);
     }
-  });
-
-  test('says that the token is refused, or that there is nothing at the address', async () => {
-    expect(await runWith(server.url, 'another-token-than-that')).toEqual(said(40101, 'get a token'));
+    expect(await read(server.url, 'another-token-than-that')).toEqual(said(40101, 'get a token'));
     const url = `${server.url}/v1`;
     // The types of the TypeScript client know only the errors of an operation.
     const isTyped = client.language === 'TypeScript';
-    expect(await runWith(url)).toEqual(isTyped ? saidNotPlantStore(url) : said(40400, '.*'));
+    expect(await read(url)).toEqual(isTyped ? saidNotPlantStore(url) : said(40400, '.*'));
   });
 
-  test('asks to report a defect of the service', async () => {
+  test('a defect of the service, another server, or none', async () => {
     // More often than curl tries.
     failures = Array.from({ length: 20 }, () => new Error('a defect'));
-    expect(await runWith(server.url)).toEqual(said(50000, 'report it'));
-  });
-
-  // The mirror waits for a proxy whose service is down.
-  const wrong = otherResponses.filter(([, status]) => !isMirror || status < 500);
-  test.each(wrong)('says in one line that %s has responded', async (...other) => {
-    const url = await startOtherServer(other);
-    expect(await runWith(url)).toEqual(saidNotPlantStore(url));
-  });
-});
-
-describe.each(clients)('when the service is away, the client in $language', (client) => {
-  test('says in one line that it is down', async () => {
-    for (const host of ['127.0.0.1', 'localhost']) {
-      const url = `http://${host}:${await freePort()}`;
-      expect(await runClient(client, ['read'], url)).toEqual(saidUnreachable(url));
+    expect(await read(server.url)).toEqual(said(50000, 'report it'));
+    for (const [status, type, body] of otherResponses) {
+      const url = await startHttp((request, response) => {
+        request.resume();
+        response.writeHead(status, { 'Content-Type': type, 'Content-Length': body.length }).end(body);
+      });
+      expect([body, await read(url)]).toEqual([body, saidNotPlantStore(url)]);
     }
+    const nowhere = `http://127.0.0.1:${await freePort()}`;
+    expect(await read(nowhere)).toEqual(saidUnreachable(nowhere));
   });
 
-  test('tries again when the store was unavailable for a moment', async () => {
+  test('nothing if the store was unavailable for a moment: it tries again', async () => {
     store(least);
     const list = await fileOf('list.csv', 'id,name\n1,Pinus\n');
     for (const args of [['create', 1, 'Pinus'], ['read'], ['change', least.id, '--name='], ['import', list]]) {
@@ -340,11 +309,15 @@ describe.each(clients)('when the service is away, the client in $language', (cli
   });
 });
 
-test('the script that runs the TypeScript client creates a plant, or says in one line that Node.js is too old', async () => {
-  const script = (env: Record<string, string>) =>
-    run('npm', ['run', '--silent', 'plants', '-w', 'examples/client', 'create', '1', 'Abies'], env, projectFile(''));
-  expect(await script(addressed(server.url))).toEqual(printed('{"name":"Abies"}\n'));
-  const old = await fileOf('old.cjs', `Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } });`);
-  const stderr = expect.stringMatching(/^Plant Store needs Node\.js 24 or newer; .*\n$/);
-  expect(await script({ NODE_OPTIONS: `--require ${old}` })).toEqual({ code: 1, stdout: '', stderr });
+test('the script that runs the TypeScript client creates a plant', async () => {
+  const args = ['run', '--silent', 'plants', '-w', 'examples/client', 'create', '1', 'Abies'];
+  expect(await run('npm', args, addressed(server.url), projectFile(''))).toEqual(printed('{"name":"Abies"}\n'));
+});
+
+test('the types of the one in TypeScript are made of the document', async () => {
+  const [document, made] = [projectFile('test/golden/openapi.json'), join(folder, 'plant-store.ts')];
+  const generate = startNode([projectFile('examples/client/generate.ts'), document, made], projectFile(''));
+  expect(await generate.outcome()).toEqual(printed(''));
+  // If not: npm run generate -w examples/client -- ../../test/golden/openapi.json
+  expect(await readFile(projectFile('examples/client/plant-store.ts'), 'utf8')).toBe(await readFile(made, 'utf8'));
 });

@@ -1,9 +1,7 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Database } from '../../src/adapters/postgres/database.ts';
-import { PlantStoreError } from '../../src/domain/errors.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { freePort } from '../../tooling/free-port.ts';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
@@ -14,7 +12,7 @@ import { sendRandomRequests } from '../support/faults/random-requests.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { sorted } from '../support/plants/changes.ts';
 import { linesOf } from '../support/plants/plant-lines.ts';
-import { copiedPlants, python, queryCopy, runClient, startClient } from '../support/programs/example-programs.ts';
+import { copiedPlants, python, queryCopy, startClient } from '../support/programs/example-programs.ts';
 import {
   type NodeProcess,
   projectFile,
@@ -164,30 +162,6 @@ describe('the mirror of a service on Postgres', () => {
     }
     expect(mirror.stderr()).toMatch(new RegExp(`^(no changes from ${address} \\(.+\\): trying again\\n){2}$`));
   });
-});
-
-test('completes a new walk although no response is empty, and drops what it has not brought', async () => {
-  const page = (...ids: bigint[]) =>
-    Promise.resolve({
-      changes: ids.map((id) => ({ id, name: 'Pinus' })),
-      next: `${ids.at(-1)}`,
-      atEnd: true,
-    });
-  const expired = () => Promise.reject(new PlantStoreError('cursor_expired', 'start again'));
-  const responses = [() => page(1n, 2n), expired, () => page(1n)];
-  const readChanges = () => responses.shift()?.() ?? new Promise<never>(() => {});
-  start((await startApiServer({ plants: { readChanges } })).url);
-  await hasCopied([{ id: 1n, name: 'Pinus' }]);
-  expect(walk()).toBe(2n);
-});
-
-test('says in one line that it cannot use the file', async () => {
-  const text = join(folder, 'text');
-  await writeFile(text, 'no database\n'.repeat(100));
-  for (const path of [folder, text]) {
-    const stderr = expect.stringMatching(`^cannot use ${path} \\(.+\\): .*\n$`);
-    expect(await runClient(python, ['follow', path], '')).toEqual({ code: 1, stdout: '', stderr });
-  }
 });
 
 test('ends if another one writes to the same file', async () => {

@@ -5,7 +5,6 @@ import { eventually } from '../support/eventually.ts';
 import { ROUNDS } from '../support/faults/crash-rounds.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
-import { debianProgram } from '../support/servers/debian-program.ts';
 import { type Instance, startHaproxy } from '../support/servers/haproxy.ts';
 import { documentedNginx, startNginx } from '../support/servers/nginx.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
@@ -15,9 +14,6 @@ import { agrees, startReceiver, webhooksTo } from '../support/webhooks/webhook-r
 /* Deploys as clients and receivers of webhooks see them: not at all, or as a pause of seconds. */
 
 jest.setTimeout(900_000);
-
-const haproxy = debianProgram('haproxy');
-const nginx = debianProgram('nginx', 'nginx-light');
 
 const database = forEachTest(() => migratedDatabase());
 
@@ -46,10 +42,10 @@ type StartProxy = (places: readonly Instance[]) => Promise<Proxy>;
 
 async function nginxBefore(places: readonly Instance[]): Promise<Proxy> {
   const configuration = await documentedNginx(places.map(({ apiPort }) => `http://127.0.0.1:${apiPort}`));
-  return { url: await startNginx(nginx, configuration), instancesUp: async () => {} };
+  return { url: await startNginx(configuration), instancesUp: async () => {} };
 }
 
-const haproxyBefore = (places: readonly Instance[]) => startHaproxy(haproxy, places);
+const haproxyBefore = (places: readonly Instance[]) => startHaproxy(places);
 
 const place = async (): Promise<Instance> => ({ apiPort: await freePort(), managementPort: await freePort() });
 
@@ -83,7 +79,7 @@ const DELAY = '';
 
 test.each<[name: string, delay: string, StartProxy]>([
   ['haproxy as documented', DELAY, haproxyBefore],
-  ['haproxy without retries, as simpler balancers are', DELAY, (places) => startHaproxy(haproxy, places, 0)],
+  ['haproxy without retries, as simpler balancers are', DELAY, (places) => startHaproxy(places, 0)],
   ['nginx as documented', DELAY, nginxBefore],
   ['nginx as documented, which needs no SHUTDOWN_DELAY', '0', nginxBefore],
 ])('no request fails while instances behind %s, are replaced one after another', async (_name, delay, startProxy) => {

@@ -4,14 +4,12 @@ import { execute } from '../../tooling/execute.ts';
 import { post, TOKEN } from '../support/api-server.ts';
 import { containerOf, readManifests } from '../support/documents/manifests.ts';
 import { sqlStatements } from '../support/documents/markdown.ts';
-import { debianProgram } from '../support/servers/debian-program.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { startPgBouncer } from '../support/servers/pgbouncer.ts';
 import { projectFile, startNode, startService, temporaryFolder } from '../support/service-process.ts';
 
 /* The recipe for Kubernetes in docs/operations.md, on a real Postgres and PgBouncer, without the cluster. */
 
-const pgbouncer = await debianProgram('pgbouncer');
 const read = (document: string) => readFile(projectFile(document), 'utf8');
 const { only } = await readManifests();
 
@@ -34,7 +32,7 @@ test('a pod is ready behind PgBouncer after the statements and the Job of the re
   expect(grants.length).toBeGreaterThan(1);
   for (const grant of grants) await execute(MIGRATION_DATABASE_URL, grant);
 
-  const pooler = await startPgBouncer(pgbouncer, urlOf('plants_service'));
+  const pooler = await startPgBouncer(urlOf('plants_service'));
   const { env = [] } = containerOf(only('Deployment'));
   const fixed = env.flatMap(({ name, value }) =>
     value === undefined || name.endsWith('_FILE') ? [] : [[name, value]],

@@ -4,7 +4,6 @@ import { execute } from '../../tooling/execute.ts';
 import { eventually, eventuallySucceeds } from '../support/eventually.ts';
 import { crashRounds, emptyHistory, startMortalService } from '../support/faults/crash-rounds.ts';
 import { forAllTests } from '../support/lifetimes.ts';
-import { debianProgram } from '../support/servers/debian-program.ts';
 import { startPgBouncer } from '../support/servers/pgbouncer.ts';
 import { projectFile, startNode } from '../support/service-process.ts';
 import { connect, migratedDatabase, storedPlants } from '../support/test-database.ts';
@@ -13,12 +12,10 @@ import { connect, migratedDatabase, storedPlants } from '../support/test-databas
 
 jest.setTimeout(600_000);
 
-const pgbouncer = debianProgram('pgbouncer');
-
 const database = forAllTests(() => migratedDatabase());
 
 test('loses nothing when it is restarted under load', async () => {
-  const pooler = await startPgBouncer(pgbouncer, database.directUrl);
+  const pooler = await startPgBouncer(database.directUrl);
   const service = await startMortalService(() => ({ DATABASE_URL: pooler.url, STORE_TIMEOUT: '60s' }));
   const direct = connect(database.directUrl);
   await crashRounds({
@@ -46,7 +43,7 @@ describe('the settings of sessions', () => {
     ['refuses', []],
     ['drops', ['ignore_startup_parameters = statement_timeout,lock_timeout']],
   ])('whose limits it %s must be the role’s', async (_what, settings) => {
-    const pooler = await startPgBouncer(pgbouncer, database.directUrl, settings);
+    const pooler = await startPgBouncer(database.directUrl, settings);
     const pooled = connect(pooler.url);
     await expect(pooled.verify()).rejects.toThrow(
       /^lock_timeout is 0 ms and statement_timeout is 0 ms for this role .*: run ALTER ROLE postgres SET/,
@@ -66,7 +63,7 @@ describe('the settings of sessions', () => {
   test('must wait for commits whichever of its connections they meet', async () => {
     await setLimits();
     await alterRole('set synchronous_commit = off');
-    const pooler = await startPgBouncer(pgbouncer, database.directUrl);
+    const pooler = await startPgBouncer(database.directUrl);
     const pooled = connect(pooler.url);
     await expect(pooled.verify()).rejects.toThrow(
       /^synchronous_commit is off for this role .*: run ALTER ROLE postgres SET synchronous_commit = on, and let/,
@@ -81,14 +78,13 @@ describe('the settings of sessions', () => {
 
 test('passes every test over HTTP that a service on Postgres does', async () => {
   const server = process.env.TEST_SERVER_URL ?? '';
-  const pooler = await startPgBouncer(pgbouncer, server);
+  const pooler = await startPgBouncer(server);
   // Twice the STATEMENT_TIMEOUT of the services: with more than that, none is ready.
   await execute(server, "alter role postgres set statement_timeout = '2s'");
   await execute(server, "alter role postgres set lock_timeout = '1s'");
   const jest = [projectFile('node_modules/jest/bin/jest.js'), '--selectProjects', 'rest', 'full', '--colors=false'];
   const files = [
     'test/service',
-    'test/load.test',
     'test/round-trip.test',
     'test/adapters/prometheus/metrics.test',
     'test/rolling-upgrade',

@@ -2,16 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { forAllTests } from '../support/lifetimes.ts';
-import { debianProgram } from '../support/servers/debian-program.ts';
 import { startHaproxy } from '../support/servers/haproxy.ts';
 import { documentedNginx, ingress, startNginx } from '../support/servers/nginx.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 
 /* That the proxies which the documents set up hold up no request of the API. */
-
-const haproxy = debianProgram('haproxy');
-const nginx = debianProgram('nginx', 'nginx-light');
 
 const database = forAllTests(() => migratedDatabase());
 
@@ -24,15 +20,15 @@ describe.each([
     'HAProxy, as deploy/haproxy.cfg sets it up',
     async ({ apiUrl, managementUrl }: Service) => {
       const places = [{ apiPort: portOf(apiUrl), managementPort: portOf(managementUrl) }];
-      const proxy = await startHaproxy(haproxy, places);
+      const proxy = await startHaproxy(places);
       await proxy.instancesUp(1);
       return proxy.url;
     },
   ],
-  ['nginx, as the Ingress sets it up', async ({ apiUrl }: Service) => startNginx(nginx, await ingress(apiUrl))],
+  ['nginx, as the Ingress sets it up', async ({ apiUrl }: Service) => startNginx(await ingress(apiUrl))],
   [
     'nginx, as deploy/nginx.conf sets it up',
-    async ({ apiUrl }: Service) => startNginx(nginx, await documentedNginx([apiUrl])),
+    async ({ apiUrl }: Service) => startNginx(await documentedNginx([apiUrl])),
   ],
 ])('%s', (_name, startProxy) => {
   test('waits for changes as long as a client may ask for', async () => {

@@ -7,8 +7,12 @@ import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { ROUNDS } from '../support/faults/crash-rounds.ts';
 import { send } from '../support/load-clients.ts';
-import { promote, shutDown } from '../support/servers/own-postgres.ts';
-import { isSynchronous, type SynchronousPair, startSynchronousPair } from '../support/servers/synchronous-pair.ts';
+import {
+  isSynchronous,
+  type SynchronousPair,
+  shutDown,
+  startSynchronousPair,
+} from '../support/servers/own-postgres.ts';
 import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { storedPlantsAt } from '../support/test-database.ts';
@@ -89,18 +93,6 @@ test.each<[string, () => Promise<unknown>]>([
   await eventually(async () => (await create(1)) === 200);
   expect(await remove()).toBe(204);
   expect(await requests()).toEqual([200, 400, 204, 400]);
-  expect(await onStandby()).toEqual([1n]);
-});
-
-test('answers no replay 200 of a plant that a crash made visible, which the promoted standby lacks', async () => {
-  expect(await create(1)).toBe(200);
-  await shutDown(pair.standby);
-  expect(await create(2)).toBe(503);
-  await crashPrimary();
-  expect(await create(2)).toBe(503);
-  await shutDown(pair.primary);
-  pair.standby = await pair.standby.restart();
-  await promote(pair.standby);
   expect(await onStandby()).toEqual([1n]);
 });
 

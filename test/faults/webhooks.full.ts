@@ -1,10 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { beforeEach, expect, jest, test } from '@jest/globals';
 import { webhookEndpoints } from '../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
-import { markdownTable } from '../../tooling/markdown-table.ts';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
 import { storedPlantsIn } from '../support/embedded-store.ts';
 import { eventually } from '../support/eventually.ts';
@@ -51,7 +50,7 @@ async function startTwo(url: string) {
 
 /** What has happened in all rounds. */
 function counters() {
-  return { rounds: 0, writes: 0, attempts: 0, troubles: 0, jumps: 0, restores: 0 };
+  return { rounds: 0, writes: 0, attempts: 0, troubles: 0, restores: 0 };
 }
 type Counters = ReturnType<typeof counters>;
 
@@ -103,11 +102,10 @@ function instanceTrouble(instances: readonly MortalService[], count: Counters): 
 }
 
 /** Lets a clock jump. @param offsets from the real time */
-function clockJumps(jump: (to: string) => Promise<void>, offsets: readonly string[], count: Counters): Activity {
+function clockJumps(jump: (to: string) => Promise<void>, offsets: readonly string[]): Activity {
   return async () => {
     await delay(randomInt(3_000));
     await jump(pick(offsets));
-    count.jumps++;
   };
 }
 
@@ -166,24 +164,15 @@ function expectTrue(count: Counters, table: readonly NewPlant[]): void {
   }
 }
 
-const report: string[][] = [];
-afterAll(() => {
-  const head = ['webhooks of', 'rounds', 'writes', 'troubles', 'jumps', 'restores', 'received', 'repeated'];
-  process.stdout.write(`\n${markdownTable([...head, 'contradictions'], report)}\n\n`);
-});
-
-function addToReport(name: string, { rounds, writes, troubles, jumps, restores }: Counters): void {
-  const sum = (of: (one: Receiver) => number) => receivers.reduce((total, one) => total + of(one), 0);
-  const [received, repeated] = [sum((one) => one.received.length), sum((one) => one.repeated())];
-  const wrong = sum((one) => contradictions(one, restores > 0).length);
-  report.push([name, ...[rounds, writes, troubles, jumps, restores, received, repeated, wrong].map(String)]);
-}
-
 /** Waits would take minutes; what is due is tried at the next turn. While the table is being restored there is none. */
 async function hurried(url: string): Promise<void> {
   await execute(url, `update webhooks set retry_at = '-infinity' where not parked`).catch(() => {});
   await delay(300);
 }
+
+/** Waits for what is asserted then, and helps meanwhile. */
+const soon = (help: () => Promise<unknown>, isDone: () => boolean) =>
+  eventually(() => help().then(isDone), 120_000).catch(() => {});
 
 const writers = (clients: readonly ApiClient[], count: Counters) =>
   Array.from({ length: WRITERS }, (_, n) => writer(n, clients, count));
@@ -193,7 +182,7 @@ test('two receivers of two instances on Postgres have what the table has', async
   const { url } = await migratedPostgres(clock.environment);
   const { instances, clients } = await startTwo(url);
   const count = counters();
-  const jumps = clockJumps(clock.jump, ['+0', '-1h', '+3h', '+5d', '-5d', '+400d', '-400d'], count);
+  const jumps = clockJumps(clock.jump, ['+0', '-1h', '+3h', '+5d', '-5d', '+400d', '-400d']);
   const hurry = () => hurried(url);
   const backends = async () => {
     await delay(randomInt(1_000));
@@ -201,22 +190,13 @@ test('two receivers of two instances on Postgres have what the table has', async
     count.troubles++;
   };
   const troubles = [instanceTrouble(instances, count), receiverTrouble(count), backends, jumps];
-  try {
-    for (let round = 0; round < ROUNDS; round++) {
-      const enough = isLong ? { writes: 2_000, troubles: 15 } : { writes: 800, troubles: 6 };
-      await fire([...writers(clients, count), ...troubles, hurry], count, enough, () =>
-        receivers.some((one) => one.repeated() > 0),
-      );
-      count.rounds++;
-      const table = await storedPlantsAt(url);
-      await eventually(async () => {
-        await hurry();
-        return receivers.every((one) => agrees(one, table));
-      }, 120_000).catch(() => {});
-      expectTrue(count, table);
-    }
-  } finally {
-    addToReport('Postgres', count);
+  for (; count.rounds < ROUNDS; count.rounds++) {
+    const enough = isLong ? { writes: 2_000, troubles: 15 } : { writes: 800, troubles: 6 };
+    const isRepeated = () => receivers.some((one) => one.repeated() > 0);
+    await fire([...writers(clients, count), ...troubles, hurry], count, enough, isRepeated);
+    const table = await storedPlantsAt(url);
+    await soon(hurry, () => receivers.every((one) => agrees(one, table)));
+    expectTrue(count, table);
   }
 });
 
@@ -247,34 +227,24 @@ test('two receivers get every state or a later one while earlier states are rest
   };
   const hurry = () => hurried(url);
   const restores = restorer(url, () => count.writes, count);
-  try {
-    for (let round = 0; round < ROUNDS; round++) {
-      await fire([...writers(clients, count), restores, rewindParked, hurry], count, { writes: 500, restores: 4 });
-      count.rounds++;
-      const table = sorted(await storedPlantsAt(url));
-      const missing = (one: Receiver) => {
-        const versions = latestVersions(one);
-        return table.filter(({ id, name }) => (versions.get(`${id}`) ?? 0) < Number(name)).map(({ id }) => id);
-      };
-      const rounded = async (isDone: () => boolean) =>
-        eventually(async () => {
-          await rewindParked();
-          await hurry();
-          return isDone();
-        }, 120_000).catch(() => {});
-      await rounded(() => receivers.every((one) => missing(one).length === 0));
-      for (const one of receivers) expect(missing(one)).toEqual([]);
-      // The copies have states that are lost.
-      for (const name of names) await endpoints.rewind(name);
-      await rounded(() => receivers.every((one) => agrees(one, table)));
-      for (const one of receivers) {
-        expect(living(one, table)).toEqual(table);
-        expect(contradictions(one, true)).toEqual([]);
-        expect(one.forged()).toBe(0);
-      }
+  const help = () => rewindParked().then(hurry);
+  for (; count.rounds < ROUNDS; count.rounds++) {
+    await fire([...writers(clients, count), restores, rewindParked, hurry], count, { writes: 500, restores: 4 });
+    const table = sorted(await storedPlantsAt(url));
+    const missing = (one: Receiver) => {
+      const versions = latestVersions(one);
+      return table.filter(({ id, name }) => (versions.get(`${id}`) ?? 0) < Number(name)).map(({ id }) => id);
+    };
+    await soon(help, () => receivers.every((one) => missing(one).length === 0));
+    for (const one of receivers) expect(missing(one)).toEqual([]);
+    // The copies have states that are lost.
+    for (const name of names) await endpoints.rewind(name);
+    await soon(help, () => receivers.every((one) => agrees(one, table)));
+    for (const one of receivers) {
+      expect(living(one, table)).toEqual(table);
+      expect(contradictions(one, true)).toEqual([]);
+      expect(one.forged()).toBe(0);
     }
-  } finally {
-    addToReport('Postgres, with restores', count);
   }
 });
 
@@ -286,22 +256,20 @@ test('two receivers of an instance on the embedded database have what the table 
   const clients = [apiClient(instance.url)];
   const count = counters();
   // Receivers refuse what is five minutes old.
-  const jumps = clockJumps(clock.jump, ['+0', '-120s', '+120s'], count);
+  const jumps = clockJumps(clock.jump, ['+0', '-120s', '+120s']);
   const kills = async () => {
     await delay(2_000 + randomInt(4_000));
     await instance.restart();
     count.troubles++;
   };
-  try {
-    for (let round = 0; round < ROUNDS; round++) {
-      await fire([...writers(clients, count), kills, jumps], count, { writes: 500, troubles: 2 });
-      count.rounds++;
-      const table = await instance.whileDown(() => storedPlantsIn(folder));
-      await eventually(() => receivers.every((one) => agrees(one, table)), 120_000).catch(() => {});
-      expectTrue(count, table);
-    }
-  } finally {
-    addToReport('the embedded database', count);
+  for (; count.rounds < ROUNDS; count.rounds++) {
+    await fire([...writers(clients, count), kills, jumps], count, { writes: 500, troubles: 2 });
+    const table = await instance.whileDown(() => storedPlantsIn(folder));
+    await soon(
+      async () => {},
+      () => receivers.every((one) => agrees(one, table)),
+    );
+    expectTrue(count, table);
   }
 });
 
@@ -334,11 +302,7 @@ test('another instance delivers within 36 s of a kill of the one that did', asyn
   await announces(5, 30_000);
   expect(await isHeldByFirst()).toBe(true);
   await first.kill();
-  const start = performance.now();
-  await announces(5, 60_000);
-  const took = performance.now() - start;
-  process.stdout.write(`\nanother instance has delivered ${(took / 1_000).toFixed(1)} s after the kill\n`);
-  expect(took).toBeLessThan(36_000);
+  await announces(5, 36_000);
   // The page that it had sent, if it was killed before it had stored that.
   expect(receivers[0].repeated()).toBeLessThanOrEqual(5);
 });

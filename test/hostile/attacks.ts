@@ -114,7 +114,7 @@ const flood =
 
 const leavesUnread: Turn = (connection, target) => {
   connection.deafen();
-  return leaves(3_000)(connection, target);
+  return leaves(1_000)(connection, target);
 };
 
 /** Asks for more and more. */

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
@@ -7,8 +8,8 @@ import { markdownTable, number } from '../../tooling/markdown-table.ts';
 import { plantStore, type Server, startServer, TOKEN } from '../../tooling/server-process.ts';
 import { session } from '../../tooling/session.ts';
 import { createDatabase, findPostgres } from '../../tooling/session-database.ts';
+import { quantile } from '../../tooling/statistics.ts';
 import { type Attack, attacks } from './attacks.ts';
-import { ordinaryClients } from './ordinary.ts';
 
 /*
  * npm run test:hostile [-- --only 'part of a name'] [--rounds 3]
@@ -28,7 +29,7 @@ const REST_SECONDS = 3;
 
 /** @returns also the most memory seen, in MiB, and what the service used of one core */
 async function fight(attack: Attack, { url, pid }: Server) {
-  const rest = await ordinaryClients(url, TOKEN, REST_SECONDS);
+  const rest = await ordinaryClients(url, REST_SECONDS);
   const { name, seconds } = attack;
   const worker = new Worker(new URL('attack-worker.ts', import.meta.url), {
     workerData: { name, seconds, url, token: TOKEN },
@@ -40,7 +41,7 @@ async function fight(attack: Attack, { url, pid }: Server) {
   const watch = setInterval(() => {
     memory = Math.max(memory, residentMemory(pid, 'now') / MIB);
   }, 100);
-  const meanwhile = await ordinaryClients(url, TOKEN, seconds);
+  const meanwhile = await ordinaryClients(url, seconds);
   const [outcomes] = (await reported) as [Map<string, number>];
   clearInterval(watch);
   const cpu = (cpuTime(pid).own - cpuBefore) / seconds;
@@ -79,10 +80,52 @@ function row(attack: Attack, { rest, meanwhile, outcomes, memory, cpu, faults }:
   return [name, counted, ...latencies, ...others, faults.join('; ')];
 }
 
+const CLIENTS = 16;
+const REQUESTS_PER_SECOND = 100;
+
+/**
+ * Creates plants at an even pace over a few kept-alive connections. Each has a new id and is sent once.
+ *
+ * @returns milliseconds from when a request was due, so that a stall counts for those that it held up, too, and what requests
+ * got that did not get 200
+ */
+async function ordinaryClients(url: string, seconds: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
+  const latencies: number[] = [];
+  const failures = new Map<string, number>();
+  const sending: Promise<void>[] = [];
+  const count = seconds * REQUESTS_PER_SECOND;
+  const start = performance.now();
+  for (let index = 0; index < count; index++) {
+    const due = start + (index * 1000) / REQUESTS_PER_SECOND;
+    if (due > performance.now()) await sleep(due - performance.now());
+    sending.push(
+      create(url, agent).then((outcome) => {
+        latencies.push(performance.now() - due);
+        if (outcome !== '200') failures.set(outcome, (failures.get(outcome) ?? 0) + 1);
+      }),
+    );
+  }
+  await Promise.all(sending);
+  agent.destroy();
+  return { p99: quantile(latencies, 0.99), most: quantile(latencies, 1), failures };
+}
+
+function create(url: string, agent: Agent): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+  const sending = request(`${url}/plants`, { method: 'POST', agent, headers }, (answer) => {
+    answer.resume().on('end', () => resolve(String(answer.statusCode)));
+  });
+  sending.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+  sending.end(`{"id":${new BigInt64Array(crypto.getRandomValues(new Uint8Array(8)).buffer)[0]},"name":"Ficus"}`);
+  return promise;
+}
+
 await session(async (session) => {
   const database = await createDatabase(await findPostgres(session), session);
   const server = await startServer(plantStore, database.url, session);
-  await ordinaryClients(server.url, TOKEN, 5);
+  await ordinaryClients(server.url, 5);
   const rows: string[][] = [];
   for (const attack of attacks.filter(({ name }) => name.includes(values.only ?? ''))) {
     const round = await bestRound(attack, server);

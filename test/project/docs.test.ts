@@ -147,11 +147,6 @@ test('docs/operations.md lists exactly the operations that the log and the metri
   );
 });
 
-test('README.md begins with the two commands that start the service and run the tests', () => {
-  const commands = codeBlocks(read('README.md')).map(({ text }) => text.trim());
-  expect(commands.slice(0, 2)).toEqual(['npm ci --omit=dev && npm start', 'npm ci && npm test']);
-});
-
 test('README.md gives the defaults that hold', () => {
   const given = Object.fromEntries(
     tableRows(read('README.md'), 'variable').map(([name = '', value = '']) => [name, value]),

@@ -1,7 +1,7 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { containerOf, readManifests } from '../support/documents/manifests.ts';
-import { projectFile, run } from '../support/service-process.ts';
+import { projectFile } from '../support/service-process.ts';
 
 /* A release has one version, which stands in several files. */
 
@@ -20,13 +20,4 @@ test('the image is labelled with it, and the manifests use the image of that nam
   const { only } = await readManifests();
   const images = [only('Deployment'), only('Job')].map((workload) => containerOf(workload).image);
   expect(images).toEqual([`plant-store:${version}`, `plant-store:${version}`]);
-});
-
-test('every command shows it', async () => {
-  const commands = globSync('src/*.ts', { cwd: projectFile('') });
-  expect(commands).toContain('src/main.ts');
-  for (const command of commands) {
-    const { code, stdout } = await run(process.execPath, [projectFile(command), '--version']);
-    expect([command, code, stdout]).toEqual([command, 0, `${version}\n`]);
-  }
 });

@@ -23,3 +23,19 @@ export function eventuallySucceeds(work: () => Promise<unknown>): Promise<void> 
     ),
   );
 }
+
+/** Does the work again and again, so many times at once. @returns what ends that, and rejects if the work has failed */
+export function untilStopped(work: () => Promise<unknown>, count = 1): () => Promise<void> {
+  let isStopped = false;
+  const all = Promise.all(
+    Array.from({ length: count }, async () => {
+      while (!isStopped) await work();
+    }),
+  );
+  // Reported by who stops it.
+  all.catch(() => {});
+  return async () => {
+    isStopped = true;
+    await all;
+  };
+}

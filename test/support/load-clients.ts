@@ -2,6 +2,7 @@ import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isSamePlant, type NewPlant } from '../../src/domain/plant.ts';
 import { exchange, NoResponse } from './api-client.ts';
+import { untilStopped } from './eventually.ts';
 
 /* Clients that remember every answer, and what the table must hold for the answers to be true. */
 
@@ -28,7 +29,7 @@ export async function send(url: string, plant: NewPlant, agent = new Agent()): P
  *
  * @param rival in half of the names, for a load that races with another one
  */
-export function mixedPlant(n: number, rival = ''): NewPlant {
+function mixedPlant(n: number, rival = ''): NewPlant {
   const position = n % 9;
   const first = n - position;
   if (position === 5 || position === 6) return mixedPlant(first + position - 5, rival);
@@ -100,7 +101,6 @@ export function startLoad(url: string, numbers: Iterator<number>, { pause = 0, r
   let acknowledged = 0;
   let last = performance.now();
   let longest: Outage = { from: last, to: last };
-  let stopping = false;
 
   async function settle(plant: NewPlant): Promise<Answer> {
     const end = performance.now() + LONGEST_OUTAGE;
@@ -119,22 +119,16 @@ export function startLoad(url: string, numbers: Iterator<number>, { pause = 0, r
     throw new NoResponse(`unavailable for ${LONGEST_OUTAGE} ms`);
   }
 
-  async function client(): Promise<void> {
-    while (!stopping) {
-      if (pause > 0) await delay(pause);
-      const answer = await settle(mixedPlant(numbers.next().value, rival));
-      answers.push(answer);
-      if (answer.status !== 200) continue;
-      const now = performance.now();
-      if (now - last > longest.to - longest.from) longest = { from: last, to: now };
-      last = now;
-      acknowledged++;
-    }
-  }
-
-  const clients = Promise.all(Array.from({ length: CLIENTS }, client));
-  // Reported by stop.
-  clients.catch(() => {});
+  const stop = untilStopped(async () => {
+    if (pause > 0) await delay(pause);
+    const answer = await settle(mixedPlant(numbers.next().value, rival));
+    answers.push(answer);
+    if (answer.status !== 200) return;
+    const now = performance.now();
+    if (now - last > longest.to - longest.from) longest = { from: last, to: now };
+    last = now;
+    acknowledged++;
+  }, CLIENTS);
   return {
     /** How many requests got 200. */
     acknowledged: () => acknowledged,
@@ -144,8 +138,7 @@ export function startLoad(url: string, numbers: Iterator<number>, { pause = 0, r
     longestOutage: () => longest,
     /** Sends nothing new, and resolves to all answers. @throws NoResponse if a request has none for too long */
     async stop(): Promise<Answer[]> {
-      stopping = true;
-      await clients;
+      await stop();
       agent.destroy();
       return answers;
     },

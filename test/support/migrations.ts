@@ -13,10 +13,8 @@ export const migrations = readdirSync(projectFile('migrations'))
 /** Those that come after this one. */
 export const laterThan = (name: string) => migrations.slice(migrations.indexOf(name) + 1);
 
-/** Each kind of database that there is, without a table, its statements without a deadline as those of migrations. */
-export const emptyDatabases: [string, () => Promise<Database>][] = [
-  ['Postgres', async () => connect((await emptyDatabase()).url, { statementTimeout: 0 })],
-];
+/** A database without a table, its statements without a deadline as those of migrations. */
+export const openEmpty = async (): Promise<Database> => connect((await emptyDatabase()).url, { statementTimeout: 0 });
 
 /** Reverts all that come after this one, which delete no plants. */
 export async function revertTo(name: string, database: Database): Promise<void> {

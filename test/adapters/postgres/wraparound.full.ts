@@ -4,7 +4,7 @@ import { readiness } from '../../../src/adapters/postgres/readiness.ts';
 import { transactionIdsLeft } from '../../../src/adapters/postgres/schema/dangers.ts';
 import { execute } from '../../../tooling/execute.ts';
 import { atEnd, forAllTests } from '../../support/lifetimes.ts';
-import { startSynchronousPair } from '../../support/servers/synchronous-pair.ts';
+import { startSynchronousPair } from '../../support/servers/own-postgres.ts';
 import { connect, plantsIn, purgeOn } from '../../support/test-database.ts';
 
 /*

@@ -61,15 +61,21 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
     },
     /newer Plant Store .* restore the backup/,
   ],
-  ['one of version 1.0.0 only', (folder) => mkdir(join(folder, 'postgres')), /version 1\.0\.0 .*download all plants/],
+  [
+    'one of version 1.0.0 only',
+    async (folder) => {
+      await mkdir(join(folder, 'postgres'));
+      await writeFile(join(folder, 'postgres/PG_VERSION'), '18\n');
+    },
+    /start version 1\.0\.0 on it, download all plants/,
+  ],
 ])('refuses a folder with %s, in words, and leaves it as it is', async (_, prepare, message) => {
   const folder = await temporaryFolder();
   await prepare(folder);
-  const before = await readdir(folder);
+  const files = async () => (await readdir(folder, { recursive: true })).filter((name) => name !== 'lock.db');
+  const before = await files();
   await expect(openEmbedded(folder)).rejects.toThrow(message);
-  expect((await readdir(folder)).filter((name) => name !== 'lock.db')).toEqual(
-    before.filter((name) => name !== 'lock.db'),
-  );
+  expect(await files()).toEqual(before);
 });
 
 test('writes that arrive together share a commit, and one that fails leaves the others done', async () => {

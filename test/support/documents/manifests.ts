@@ -1,24 +1,26 @@
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PodMonitor, PrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
-import { Deployment } from 'kubernetes-models/apps/v1';
-import { Job } from 'kubernetes-models/batch/v1';
-import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
-import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
-import { Service } from 'kubernetes-models/v1';
+import type { IPodMonitor, IPrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
+import type { IDeployment } from 'kubernetes-models/apps/v1';
+import type { IJob } from 'kubernetes-models/batch/v1';
+import type { IIngress, INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
+import type { IPodDisruptionBudget } from 'kubernetes-models/policy/v1';
+import type { IService } from 'kubernetes-models/v1';
 import { parseAllDocuments } from 'yaml';
 import { projectFile, startNode, temporaryFolder } from '../service-process.ts';
 
 /* What deploy/kubernetes has. */
 
-const models = { Deployment, Ingress, Job, NetworkPolicy, PodDisruptionBudget, PodMonitor, PrometheusRule, Service };
-
-/** The data of each model, without its methods. */
-type Kinds = {
-  [Kind in keyof typeof models]: (typeof models)[Kind]['is'] extends (value: unknown) => value is infer Data
-    ? Data
-    : never;
-};
+interface Kinds {
+  Deployment: IDeployment;
+  Ingress: IIngress;
+  Job: IJob;
+  NetworkPolicy: INetworkPolicy;
+  PodDisruptionBudget: IPodDisruptionBudget;
+  PodMonitor: IPodMonitor;
+  PrometheusRule: IPrometheusRule;
+  Service: IService;
+}
 export type Manifest = Kinds[keyof Kinds];
 
 export async function readManifests() {
@@ -36,11 +38,6 @@ export async function readManifests() {
   };
 }
 
-/** @throws Error if it does not fit the schema of its kind */
-export function checkSchema({ kind, ...fields }: Manifest): void {
-  new models[kind]({ kind, ...fields } as never).validate();
-}
-
 /**
  * What the compiler says of literal values of these types, fields that the types do not have included; '' for none. A
  * type is such as `import('package').Type`.
@@ -56,8 +53,8 @@ export async function typeErrors(values: readonly { type: string; value: unknown
   return stdout + stderr;
 }
 
-/** Fields that their kinds do not have, which the schemas let pass; '' for none. */
-export function unknownFields(manifests: readonly Manifest[]): Promise<string> {
+/** What does not fit the schemas of their kinds, fields that these do not have included; '' for nothing. */
+export function schemaErrors(manifests: readonly Manifest[]): Promise<string> {
   return typeErrors(
     manifests.map((value) => {
       const operator = value.apiVersion === 'monitoring.coreos.com/v1';

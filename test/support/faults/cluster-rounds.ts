@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import { execute } from '../../../tooling/execute.ts';
 import { type ApiClient, type ApiResponse, apiClient } from '../api-client.ts';
+import { untilStopped } from '../eventually.ts';
 import { LONGEST_OUTAGE, type Outage } from '../load-clients.ts';
 import type { Service } from '../service-process.ts';
 import { storedPlantsAt } from '../test-database.ts';
@@ -45,7 +46,7 @@ interface ClusterRounds {
 export async function clusterRounds(options: ClusterRounds): Promise<void> {
   const { title, services, url, history, pause, spoil, survived } = options;
   const urls = services.map(({ apiUrl }) => apiUrl);
-  let lifeCycles: readonly LifeCycles[] = [];
+  let stopAll: readonly (() => Promise<readonly bigint[]>)[] = [];
   const rounds = crashRounds({
     killed: title,
     urls,
@@ -53,11 +54,11 @@ export async function clusterRounds(options: ClusterRounds): Promise<void> {
     pause,
     history,
     async crash() {
-      lifeCycles = urls.map((one) => startLifeCycles(one, history.ids, pause));
+      stopAll = urls.map((one) => startLifeCycles(one, history.ids, pause));
       await spoil();
     },
     async survived(outages) {
-      for (const one of lifeCycles) history.deleted.push(...(await one.stop()));
+      for (const stop of stopAll) history.deleted.push(...(await stop()));
       await survived(outages);
     },
     async rows() {
@@ -67,10 +68,8 @@ export async function clusterRounds(options: ClusterRounds): Promise<void> {
     },
   });
   // Also after a failure.
-  await rounds.finally(() => Promise.allSettled(lifeCycles.map((one) => one.stop())));
+  await rounds.finally(() => Promise.allSettled(stopAll.map((stop) => stop())));
 }
-
-type LifeCycles = ReturnType<typeof startLifeCycles>;
 
 const CLIENTS = 2;
 
@@ -80,35 +79,20 @@ const CLIENTS = 2;
  *
  * @param url where the service listens
  * @param pause of each client before a plant, in milliseconds
+ * @returns what lets them finish those that have begun, and resolves to the ids of all plants, which are deleted
  */
-function startLifeCycles(url: string, ids: Iterator<bigint>, pause: number) {
+function startLifeCycles(url: string, ids: Iterator<bigint>, pause: number): () => Promise<readonly bigint[]> {
   const client = apiClient(url);
   const deleted: bigint[] = [];
-  let stopping = false;
-
-  async function run(): Promise<void> {
-    while (!stopping) {
-      await delay(pause);
-      const id: bigint = ids.next().value;
-      await live(client, id);
-      deleted.push(id);
-    }
-  }
-
-  const clients = Promise.all(Array.from({ length: CLIENTS }, run));
-  // Reported by stop.
-  clients.catch(() => {});
-  return {
-    /** Finishes those that have begun. @returns the ids of all plants, which are deleted */
-    async stop(): Promise<readonly bigint[]> {
-      stopping = true;
-      try {
-        await clients;
-      } finally {
-        client.close();
-      }
-      return deleted;
-    },
+  const stop = untilStopped(async () => {
+    await delay(pause);
+    const id: bigint = ids.next().value;
+    await live(client, id);
+    deleted.push(id);
+  }, CLIENTS);
+  return async () => {
+    await stop().finally(client.close);
+    return deleted;
   };
 }
 

@@ -35,9 +35,19 @@ export default async function startDatabase(_: unknown, project: { displayName?:
   process.env.TEST_SERVER_URL = url;
   const template = `plants_${randomBytes(6).toString('hex')}`;
   await execute(url, `create database ${template}`);
-  const migrate = join(import.meta.dirname, '../../../src/migrate.ts');
-  const env = { DATABASE_URL: Object.assign(new URL(url), { pathname: template }).href };
-  await promisify(execFile)(process.execPath, [migrate, 'up'], { env });
+  const { NODE_COMPILE_CACHE } = process.env;
+  const DATABASE_URL = Object.assign(new URL(url), { pathname: template }).href;
+  // The service as well, so that no process that a test starts has to compile it.
+  await Promise.all(
+    [
+      ['migrate.ts', 'up'],
+      ['main.ts', '--version'],
+    ].map(([program = '', argument = '']) =>
+      promisify(execFile)(process.execPath, [join(import.meta.dirname, '../../../src', program), argument], {
+        env: { DATABASE_URL, NODE_COMPILE_CACHE },
+      }),
+    ),
+  );
   process.env.TEST_TEMPLATE = template;
   globalThis.stopTestServer = async () => {
     await execute(url, `drop database ${template} with (force)`);

@@ -2,6 +2,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../../tooling/free-port.ts';
 import { projectFile, startAsNobody, temporaryFolder } from '../service-process.ts';
+import { debianProgram } from './debian-program.ts';
 
 export interface Instance {
   readonly apiPort: number;
@@ -13,7 +14,7 @@ export interface Instance {
  *
  * @param retries how often it tries to connect again, if not as documented
  */
-export async function startHaproxy(program: string, instances: readonly Instance[], retries?: number) {
+export async function startHaproxy(instances: readonly Instance[], retries?: number) {
   const port = await freePort();
   const statistics = await freePort();
   const documented = await readFile(projectFile('deploy/haproxy.cfg'), 'utf8');
@@ -31,7 +32,7 @@ export async function startHaproxy(program: string, instances: readonly Instance
   await chmod(folder, 0o755);
   const file = join(folder, 'haproxy.cfg');
   await writeFile(file, config);
-  const proxy = startAsNobody(program, ['-db', '-f', file]);
+  const proxy = startAsNobody(debianProgram('haproxy'), ['-db', '-f', file]);
 
   async function up(): Promise<number> {
     const answer = await fetch(`http://127.0.0.1:${statistics}/;csv`).catch(() => undefined);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { freePort } from '../../../tooling/free-port.ts';
 import { readManifests } from '../documents/manifests.ts';
 import { projectFile, startAsNobody, temporaryFolder } from '../service-process.ts';
+import { debianProgram } from './debian-program.ts';
 
 const host = (url: string) => new URL(url).host;
 
@@ -41,7 +42,7 @@ export async function documentedNginx(apiUrls: readonly string[]): Promise<strin
  * @param configuration as it stands within `http`, with one server that listens at port 80
  * @returns its URL
  */
-export async function startNginx(program: string, configuration: string): Promise<string> {
+export async function startNginx(configuration: string): Promise<string> {
   const folder = await temporaryFolder();
   await chmod(folder, 0o777);
   const port = await freePort();
@@ -55,7 +56,7 @@ export async function startNginx(program: string, configuration: string): Promis
     http { access_log off; ${paths.join(' ')} ${configuration.replace('listen 80;', `listen 127.0.0.1:${port};`)} }`,
   );
   const url = `http://127.0.0.1:${port}`;
-  const proxy = startAsNobody(program, ['-c', file, '-p', folder]);
+  const proxy = startAsNobody(debianProgram('nginx', 'nginx-light'), ['-c', file, '-p', folder]);
   await proxy.eventually(async () => (await fetch(`${url}/openapi.json`).catch(() => undefined))?.ok === true);
   return url;
 }

@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import { freePort } from '../../../tooling/free-port.ts';
 import { connectTo } from '../http-bytes.ts';
 import { type NodeProcess, startAsNobody, temporaryFolder } from '../service-process.ts';
+import { debianProgram } from './debian-program.ts';
 
 /**
  * Starts PgBouncer in transaction mode before the Postgres server of the address, until the end of the test.
  *
  * @param more lines of its configuration
  */
-export async function startPgBouncer(program: string, serverUrl: string, more: readonly string[] = []) {
+export async function startPgBouncer(serverUrl: string, more: readonly string[] = []) {
   const server = new URL(serverUrl);
   const port = await freePort();
   const folder = await temporaryFolder();
@@ -35,7 +36,7 @@ export async function startPgBouncer(program: string, serverUrl: string, more: r
 
   let running: NodeProcess;
   async function start(): Promise<void> {
-    running = startAsNobody(program, [file]);
+    running = startAsNobody(debianProgram('pgbouncer'), [file]);
     await running.eventually(accepts);
   }
   function accepts(): Promise<boolean> {

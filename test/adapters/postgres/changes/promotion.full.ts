@@ -4,12 +4,18 @@ import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { execute } from '../../../../tooling/execute.ts';
 import type { PostgresServer } from '../../../../tooling/postgres-server.ts';
-import { eventually } from '../../../support/eventually.ts';
+import { eventually, untilStopped } from '../../../support/eventually.ts';
 import { atEnd } from '../../../support/lifetimes.ts';
 import { runMigrate } from '../../../support/migrations.ts';
 import { consumer, pagesOf, readPage, sorted } from '../../../support/plants/changes.ts';
-import { migratedPostgres, ownPostgres, promote, shutDown } from '../../../support/servers/own-postgres.ts';
-import { type SynchronousPair, startSynchronousPair } from '../../../support/servers/synchronous-pair.ts';
+import {
+  migratedPostgres,
+  ownPostgres,
+  promote,
+  type SynchronousPair,
+  shutDown,
+  startSynchronousPair,
+} from '../../../support/servers/own-postgres.ts';
 import { connect, plantsIn, storedPlants, storedPlantsAt } from '../../../support/test-database.ts';
 import { living, startReceiver } from '../../../support/webhooks/webhook-receiver.ts';
 import { announced, create, rename, rewind } from '../../../support/webhooks/webhook-service.ts';
@@ -160,12 +166,9 @@ describe('with a synchronous standby', () => {
   test('each consumer starts again once, whenever the primary dies, and misses nothing', async () => {
     const instances = [instanceOn(pair.primary.url, 3_000), instanceOn(pair.primary.url, 3_000)] as const;
     const consumers = instances.map(({ plants }) => ({ one: consumer(), read: pagesOf(plants) }));
-    let isOver = false;
     let pages = 0;
-    const repeat = async (work: () => Promise<unknown>) => {
-      // Whatever fails when the primary dies.
-      while (!isOver) await work().catch(() => delay(10));
-    };
+    // Whatever fails when the primary dies.
+    const repeat = (work: () => Promise<unknown>) => untilStopped(() => work().catch(() => delay(10)));
     const writing = instances.map(({ plants }, n) => {
       let count = 0n;
       return repeat(async () => {
@@ -179,8 +182,7 @@ describe('with a synchronous standby', () => {
       await eventually(() => pages > 50);
       await shutDown(pair.primary, 'SIGKILL');
     } finally {
-      isOver = true;
-      await Promise.all([...writing, ...reading]);
+      await Promise.all([...writing, ...reading].map((stop) => stop()));
     }
     await promote(pair.standby);
 

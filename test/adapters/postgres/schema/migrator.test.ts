@@ -5,7 +5,7 @@ import { migrateDown, migrateUp } from '../../../../src/adapters/postgres/schema
 import { migrationGate, requireMigrations } from '../../../../src/adapters/postgres/schema/schema-gate.ts';
 import { openTransaction } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { migrations as ALL, emptyDatabases, revertTo } from '../../../support/migrations.ts';
+import { migrations as ALL, openEmpty, revertTo } from '../../../support/migrations.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, emptyDatabase, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
 
@@ -16,47 +16,45 @@ const keep = { deletePlants: false };
 const refusal = (plants: string) =>
   `reverting ${FIRST} would delete ${plants}, marks of deleted ones included, so nothing was changed: to delete, add --delete-plants`;
 
-describe.each(emptyDatabases)('on %s', (_name, openEmpty) => {
-  test('goes up, down and up again', async () => {
-    const database = await openEmpty();
-    const plant = { id: 1n, name: 'Monstera deliciosa', tag: null };
-    const add = () => database.sql.insertInto('plants').values(plant).execute();
+test('goes up, down and up again', async () => {
+  const database = await openEmpty();
+  const plant = { id: 1n, name: 'Monstera deliciosa', tag: null };
+  const add = () => database.sql.insertInto('plants').values(plant).execute();
 
-    expect(await migrationStatus(database)).toEqual({ applied: [], pending: ALL, unknown: [] });
-    await expect(requireMigrations(database)).rejects.toThrow(PENDING);
+  expect(await migrationStatus(database)).toEqual({ applied: [], pending: ALL, unknown: [] });
+  await expect(requireMigrations(database)).rejects.toThrow(PENDING);
 
-    expect(await migrateUp(database)).toEqual(ALL);
-    expect(await requireMigrations(database)).toEqual({ applied: ALL, pending: [], unknown: [] });
-    await add();
-    expect(await migrateUp(database)).toEqual([]);
+  expect(await migrateUp(database)).toEqual(ALL);
+  expect(await requireMigrations(database)).toEqual({ applied: ALL, pending: [], unknown: [] });
+  await add();
+  expect(await migrateUp(database)).toEqual([]);
 
-    await revertTo(FIRST, database);
-    expect(await storedPlants(database)).toHaveLength(1);
-    expect(await migrateDown(database, { deletePlants: true })).toEqual([FIRST]);
-    await expect(add()).rejects.toThrow('"plants" does not exist');
-    expect(await migrateDown(database, { deletePlants: true })).toEqual([]);
+  await revertTo(FIRST, database);
+  expect(await storedPlants(database)).toHaveLength(1);
+  expect(await migrateDown(database, { deletePlants: true })).toEqual([FIRST]);
+  await expect(add()).rejects.toThrow('"plants" does not exist');
+  expect(await migrateDown(database, { deletePlants: true })).toEqual([]);
 
-    expect(await migrateUp(database)).toEqual(ALL);
-    await add();
-  });
+  expect(await migrateUp(database)).toEqual(ALL);
+  await add();
+});
 
-  test('goes down without a word if there are no plants, and deletes plants only if it may', async () => {
-    const database = await openEmpty();
-    expect(await migrateDown(database, keep)).toEqual([]);
-    await migrateUp(database);
-    await revertTo(FIRST, database);
-    expect(await migrateDown(database, keep)).toEqual([FIRST]);
+test('goes down without a word if there are no plants, and deletes plants only if it may', async () => {
+  const database = await openEmpty();
+  expect(await migrateDown(database, keep)).toEqual([]);
+  await migrateUp(database);
+  await revertTo(FIRST, database);
+  expect(await migrateDown(database, keep)).toEqual([FIRST]);
 
-    await migrateUp(database);
-    const plants = plantsIn(database);
-    await plants.add({ id: 1n, name: 'Monstera deliciosa' });
-    await revertTo(FIRST, database);
-    await expect(migrateDown(database, keep)).rejects.toThrow(refusal('1 plant'));
-    await plants.add({ id: 2n, name: 'Ficus carica' });
-    await expect(migrateDown(database, keep)).rejects.toThrow(refusal('2 plants'));
-    expect(await migrationStatus(database)).toMatchObject({ applied: [FIRST] });
-    expect(await storedPlants(database)).toHaveLength(2);
-  });
+  await migrateUp(database);
+  const plants = plantsIn(database);
+  await plants.add({ id: 1n, name: 'Monstera deliciosa' });
+  await revertTo(FIRST, database);
+  await expect(migrateDown(database, keep)).rejects.toThrow(refusal('1 plant'));
+  await plants.add({ id: 2n, name: 'Ficus carica' });
+  await expect(migrateDown(database, keep)).rejects.toThrow(refusal('2 plants'));
+  expect(await migrationStatus(database)).toMatchObject({ applied: [FIRST] });
+  expect(await storedPlants(database)).toHaveLength(2);
 });
 
 test('no plant is deleted that is created while migrations go down', async () => {
