@@ -184,30 +184,6 @@ describe.each(openers)('on %s', (name, open) => {
       expect(removed).toEqual([...ids, ...ids.toReversed()].map(outcome));
       expect(await plants.scan({ from: 1_000n, to: 1_599n }, 1_000)).toMatchObject({ plants: [], isLast: true });
     });
-
-    test('is final among 40 racing creations, changes and deletions of each id', async () => {
-      const ids = Array.from({ length: 10 }, (_, n) => 2_000n + BigInt(n));
-      await addAll(ids.filter((id) => id % 2n === 0n).map(plant));
-      const seen = await Promise.all(
-        Array.from({ length: 400 }, async (_, n) => {
-          const id = ids[n % 10] as bigint;
-          const store = instance(n);
-          const work = [
-            () => store.add(plant(id)),
-            () => store.replace({ id, name: `${n}` }),
-            () => store.remove(id),
-            () => store.add({ id, name: `${n}` }),
-          ][(n * 7 + Math.floor(n / 10)) % 4];
-          const first = await work?.();
-          return { first, later: await store.find(id) };
-        }),
-      );
-      // As soon as one has seen the deletion, nobody sees anything else.
-      expect(seen.filter(({ first, later }) => first === 'deleted' && later !== 'deleted')).toEqual([]);
-      expect(seen.filter(({ first }) => first === 'deleted').length).toBeGreaterThan(10);
-      await Promise.all(ids.map((id) => plants.remove(id)));
-      expect(await Promise.all(ids.map((id) => plants.find(id)))).toEqual(ids.map(() => 'deleted'));
-    });
   });
 
   /** Of a range, in as many batches as it takes. */

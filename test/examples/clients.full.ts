@@ -118,21 +118,12 @@ describe.each(clients)('the client in $language', (client) => {
     expect(await runWith(['read', 6])).toEqual(said(41000, 'check the id'));
   });
 
-  test('prints all plants of many pages, each once, also by links whose header is in lower case', async () => {
-    /** Passes requests on; fetch makes the names of headers lower case, as HTTP/2 has them. */
-    const proxy: RequestListener = async ({ url, headers: { authorization = '', accept = '*/*' } }, response) => {
-      const { status, headers, body } = await fetch(`${server.url}${url}`, { headers: { authorization, accept } });
-      response.writeHead(status, Object.fromEntries(headers));
-      for await (const chunk of body ?? []) response.write(chunk);
-      response.end();
-    };
+  test('prints all plants of many pages, each once, or those that have a text in their names', async () => {
     const many = Array.from({ length: 2_500 }, (_, n) => ({ id: BigInt(n) + 1n, name: n % 2 ? 'other' : `Ö%&+${n}` }));
     store(least, odd, ...many, pine);
-    expectPrinted(await runWith(['read'], await startHttp(proxy)), [least, odd, ...many, pine]);
-    expectPrinted(
-      await runWith(['read', '--name=\u00F6%&+']),
-      many.filter((_, n) => n % 2 === 0),
-    );
+    expectPrinted(await runWith(['read']), [least, odd, ...many, pine]);
+    const named = many.filter((_, n) => n % 2 === 0);
+    expectPrinted(await runWith(['read', '--name=\u00F6%&+']), named);
   });
 
   test('reads a page again that was broken off, and prints each plant once', async () => {
@@ -182,22 +173,19 @@ describe.each(clients)('the client in $language', (client) => {
     expect(stored.get(pine.id)).toEqual({ ...pine, name: 'Pinus', tag });
   });
 
-  test('deletes a plant, and prints what it was', async () => {
-    store(pine);
-    expectPrinted(await runWith(['delete', pine.id]), [pine]);
+  test('deletes a plant, prints what it was, and sends a request again whose response was lost', async () => {
+    for (const [method, args, plant] of [
+      ['PUT', ['change', pine.id, '--name=Abies'], { ...pine, name: 'Abies' }],
+      ['DELETE', ['delete', pine.id], pine],
+    ] as const) {
+      store(pine);
+      const network = await startTcpProxy(server.url);
+      const lost = network.cutNext(`${method} /plants/`, 'answer');
+      expectPrinted(await runWith(args, new URL(network.url).origin), [plant]);
+      await lost;
+    }
     expect(stored.get(pine.id)).toBe('deleted');
     expect(await runWith(['delete', pine.id])).toEqual(said(41000, 'check the id'));
-  });
-
-  test.each([
-    ['PUT', ['change', pine.id, '--name=Abies'], { ...pine, name: 'Abies' }],
-    ['DELETE', ['delete', pine.id], pine],
-  ])('sends a %s again whose response was lost', async (method, args, plant) => {
-    store(pine);
-    const network = await startTcpProxy(server.url);
-    const lost = network.cutNext(`${method} /plants/`, 'answer');
-    expectPrinted(await runWith(args, new URL(network.url).origin), [plant]);
-    await lost;
   });
 
   test('says how to use it when its arguments are wrong, and does nothing', async () => {
@@ -240,17 +228,6 @@ test.each([
     expect(shown).toEqual({ code: 2, stdout, stderr });
     expect(stored.get(pine.id)).toMatchObject({ name: 'Pinus\nlongaeva' });
   }
-});
-
-test.each(['csv', 'ndjson'])('the one in Python imports a list in %s of any length', async (format) => {
-  const all = Array.from({ length: 5_000 }, (_, n) => ({ id: n, name: `${'x'.repeat(500)}\n${n}` }));
-  const lines = all.map(({ id, name }) => (format === 'csv' ? `${id},"${name}"` : JSON.stringify({ id, name })));
-  const file = await fileOf(`list.${format}`, [...(format === 'csv' ? ['id,name'] : []), ...lines].join('\n'));
-  expect(await runClient(python, ['import', file], server.url)).toEqual(
-    printed('5000 created, 0 unchanged, 0 refused\n'),
-  );
-  expect(stored.size).toBe(5_000);
-  expect(stored.get(4_999n)).toEqual({ id: 4_999n, name: all.at(-1)?.name });
 });
 
 test.each(clients.filter((client) => client !== python))('the one in $language follows the changes', async (client) => {

@@ -58,14 +58,6 @@ describe.each(documents)('%s', (name) => {
     const benches = [...document.matchAll(/npm run bench -- (\w+)/g)].map(([, bench]) => `bench/${bench}.ts`);
     expect(benches.filter((file) => !existsSync(projectFile(file)))).toEqual([]);
   });
-
-  test('has only commands whose files are there', () => {
-    const commands = codeBlocks(document).filter(({ language }) => ['sh', 'indented'].includes(language));
-    const OWN = /(?<![\w./-])(?:\.ci|bench|deploy|docs|examples|migrations|src|test|tooling)\/[\w@./-]+/g;
-    const named = commands.flatMap(({ text }) => text.match(OWN) ?? []);
-    const files = named.filter((file) => !file.includes('node_modules'));
-    expect(files.filter((file) => !existsSync(projectFile(file)))).toEqual([]);
-  });
 });
 
 test.each(withBenchFigures)('%s has the figures of the last benches: npm run bench -- figures writes them', (name) => {

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, openSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { childrenOf, commandOf, parentOf } from '../../../tooling/linux-process.ts';
 import { eventually } from '../eventually.ts';
 
@@ -52,7 +52,7 @@ export function listenerAt(port: number): LocalProcess {
   const pid = pidOfListener(port);
   const folder = `/proc/${pid}`;
   const [command = '', ...args] = commandOf(pid);
-  const environment = read(`${folder}/environ`).split('\0').slice(0, -1);
+  const environment = readFileSync(`${folder}/environ`, 'utf8').split('\0').slice(0, -1);
   const env = Object.fromEntries(environment.map((one) => /^([^=]*)=(.*)$/s.exec(one)?.slice(1) ?? []));
   const { uid, gid } = statSync(folder);
   const cwd = readlinkSync(`${folder}/cwd`);
@@ -75,56 +75,16 @@ export function listenerAt(port: number): LocalProcess {
   };
 }
 
+/** As ss says, of Debian's package iproute2. */
 function pidOfListener(port: number): number {
-  const links = inodesOfListeners(port).map((inode) => `socket:[${inode}]`);
-  const pid = processes().find((one) => filesOf(one).some((file) => links.includes(file)));
-  if (pid === undefined) throw new Error(`no process of this machine listens at port ${port}`);
+  const listed = execFileSync('ss', ['-Hltnp', `sport = :${port}`], { encoding: 'utf8' });
+  const pids = [...listed.matchAll(/pid=(\d+)/g)].map(([, pid]) => Number(pid));
   // Workers inherit the socket from the process that listens.
-  return oldestWith(pid, links);
-}
-
-function oldestWith(pid: number, links: readonly string[]): number {
-  const parent = parentOf(pid);
-  return filesOf(parent).some((file) => links.includes(file)) ? oldestWith(parent, links) : pid;
-}
-
-/** /proc/net/tcp: local address and port in hexadecimal, state 0A for a listener, the socket's inode. */
-function inodesOfListeners(port: number): string[] {
-  const hex = port.toString(16).toUpperCase().padStart(4, '0');
-  const listener = new RegExp(`^ *\\d+: \\w+:${hex} \\w+:\\w+ 0A(?: +\\S+){5} +(\\d+)`);
-  const lines = ['tcp', 'tcp6'].flatMap((table) => read(`/proc/net/${table}`).split('\n'));
-  return lines.flatMap((line) => listener.exec(line)?.[1] ?? []);
-}
-
-function processes(): number[] {
-  return readdirSync('/proc').map(Number).filter(Number.isInteger);
-}
-
-function filesOf(pid: number): string[] {
-  const folder = `/proc/${pid}/fd`;
-  try {
-    return readdirSync(folder).map((file) => linkOf(`${folder}/${file}`));
-  } catch {
-    return [];
-  }
-}
-
-function linkOf(file: string): string {
-  try {
-    return readlinkSync(file);
-  } catch {
-    return '';
-  }
+  const oldest = pids.find((pid) => !pids.includes(parentOf(pid)));
+  if (oldest === undefined) throw new Error(`no process of this machine listens at port ${port}`);
+  return oldest;
 }
 
 function withDescendants(pid: number): number[] {
   return [pid, ...childrenOf(pid).flatMap(withDescendants)];
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }

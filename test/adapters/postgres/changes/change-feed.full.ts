@@ -127,44 +127,22 @@ describe('on a Postgres', () => {
     expect(rows).toEqual([{ count: 4_667 }]);
   });
 
-  describe('after a restore from a server that had more transactions', () => {
-    beforeEach(async () => {
-      await store.add(1n, 2n, 3n);
-      await store.remove(2n);
-      await store.query('update plants set changed = 1000000000000 + id');
-    });
-
-    test('says so, refuses the feed and purges, and goes on with all else', async () => {
-      expect(await readiness(opened.database)()).toContain('run npm run migrate');
-      for (const refused of [readPage(store.plants, undefined, 10), store.purge(), store.purge({ isDryRun: true })]) {
-        await expect(refused).rejects.toMatchObject(unusable);
-      }
-      expect(await store.plants.find(1n)).toEqual(plant(1n));
-      expect(await store.plants.add(plant(4n))).toBe('created');
-      expect(await damagedMigrations(opened.database)).toEqual([REPAIR]);
-    });
-
-    test('is repaired by a migration: what changes then comes after what was there', async () => {
-      expect(await migrateUp(opened.database)).toEqual([REPAIR]);
-      const walk = await readToEnd(store.plants, undefined, 2);
-      expect(walk.changes).toEqual([plant(1n), deletion(2n), plant(3n)]);
-      await store.add(4n);
-      await store.plants.replace(plant(1n, 'changed'));
-      await store.remove(3n);
-      const later = await readToEnd(store.plants, walk.next, 1);
-      expect(later.changes).toEqual([plant(4n), plant(1n, 'changed'), deletion(3n)]);
-      expect(await migrateUp(opened.database)).toEqual([]);
-
-      // Waiting, purging and a second restore work, too.
-      const waiting = readPage(store.plants, later.next, 10, 10_000);
-      await store.add(5n);
-      expect((await waiting).changes).toEqual([plant(5n)]);
-      expect(await store.purge()).toBe(2);
-      await store.query('update plants set changed = 2000000000000 where id = 5');
-      expect(await migrateUp(opened.database)).toEqual([REPAIR]);
-      await store.add(6n);
-      expect((await readToEnd(store.plants)).changes.map(({ id }) => id)).toEqual([4n, 1n, 5n, 6n]);
-    });
+  test('after a restore from a server that had more transactions says so, refuses the feed and purges', async () => {
+    await store.add(1n, 2n);
+    await store.query('update plants set changed = 1000000000000 + id');
+    expect(await readiness(opened.database)()).toContain('run npm run migrate');
+    for (const refused of [readPage(store.plants, undefined, 10), store.purge(), store.purge({ isDryRun: true })]) {
+      await expect(refused).rejects.toMatchObject(unusable);
+    }
+    expect(await store.plants.find(1n)).toEqual(plant(1n));
+    expect(await store.plants.add(plant(3n))).toBe('created');
+    expect(await migrateUp(opened.database)).toEqual([REPAIR]);
+    const walk = await readToEnd(store.plants, undefined, 1);
+    expect(walk.changes.slice(0, 2)).toEqual([plant(1n), plant(2n)]);
+    const waiting = readPage(store.plants, walk.next, 10, 10_000);
+    await store.remove(1n);
+    expect((await waiting).changes).toEqual([deletion(1n)]);
+    expect(await store.purge()).toBe(1);
   });
 
   describe('under a running service that has read the feed', () => {

@@ -120,14 +120,6 @@ test('leaves out the start-up parameters that RDS Proxy refuses, and says what i
   await expect(proxied.verify()).rejects.toThrow(/^lock_timeout is 0 ms and statement_timeout is 0 ms for this role/);
 });
 
-test.each([
-  ['postgres://plants:secret@db.example/plants', 'db.example:5432/plants'],
-  ['postgres:///plants?host=/run/postgresql', '/run/postgresql:5432/plants'],
-  ['postgres://plants:secret@/plants?host=/cloudsql/project:region:one', '/cloudsql/project:region:one:5432/plants'],
-])('says of %s which database it is, without the password', (url, address) => {
-  expect(connect(url).description).toBe(`Postgres at ${address}`);
-});
-
 test('switches JIT compilation off, which does not pay for short statements', async () => {
   const { rows } = await sql<{ jit: string }>`show jit`.execute(database.sql);
   expect(rows).toEqual([{ jit: 'off' }]);

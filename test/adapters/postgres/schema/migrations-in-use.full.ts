@@ -6,9 +6,8 @@ import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts'
 import { requireMigrations } from '../../../../src/adapters/postgres/schema/schema-gate.ts';
 import { openTransaction } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { laterThan, migrations, openEmpty, revertTo, runMigrate } from '../../../support/migrations.ts';
+import { laterThan, migrations, revertTo, runMigrate } from '../../../support/migrations.ts';
 import { readToEnd } from '../../../support/plants/changes.ts';
-import { contentOf } from '../../../support/plants/plant-lines.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
 
 /*
@@ -45,36 +44,6 @@ const many = (count: number) =>
 /** A transaction that has written and is not committed, for which the building of an index waits. */
 const openWriter = (url: string, id: number) =>
   openTransaction(url, `insert into plants values (${id}, 'not committed yet', 'open')`);
-
-test('the index of tags is added to a table that has plants, and takes tags that are longer than an entry of an index may be', async () => {
-  const database = await openEmpty();
-  await migrateUp(database);
-  await revertTo(FIRST, database);
-  const plants = plantsIn(database);
-  // Of random letters, since Postgres compresses before it compares the length.
-  const tag = Array.from({ length: 100_000 }, () => String.fromCharCode(33 + Math.random() * 90)).join('');
-  const before = { id: 1n, name: 'before', tag };
-  const after = { id: 2n, name: 'after', tag };
-  await plants.add(before);
-  await plants.add({ id: 3n, name: 'of another tag', tag: `${tag}x` });
-  expect(await migrateUp(database)).toEqual(LATER);
-  expect(await isIntact(database)).toBe(true);
-  expect(await plants.add(after)).toBe('created');
-  const range = { from: 0n, to: 9n, tag };
-  expect(contentOf(await plants.scan(range, 9))).toEqual({ plants: [before, after], isLast: true });
-});
-
-test('an index of tags that is missing counts as damaged, leaves the service ready, and is built by the next migration', async () => {
-  const database = await openEmpty();
-  await migrateUp(database);
-  expect(await damagedMigrations(database)).toEqual([]);
-  await database.sql.schema.dropIndex('plants_by_tag').execute();
-  expect(await damagedMigrations(database)).toEqual([SECOND]);
-  expect(await requireMigrations(database)).toMatchObject({ pending: [] });
-  expect(await migrateUp(database)).toEqual([SECOND]);
-  expect(await isIntact(database)).toBe(true);
-  expect(await migrateUp(database)).toEqual([]);
-});
 
 test('the index of tags is built while plants are being written, and so is that of the feed: none fails or is left out', async () => {
   const { database, url, query } = await migratedTo(FIRST);
