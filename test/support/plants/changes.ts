@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict';
 import type { Change, ChangeFeed } from '../../../src/application/ports.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import type { ApiClient } from '../api-client.ts';
-import { plantsOf } from './plant-lines.ts';
+import { exactJson } from './plant-lines.ts';
 
 /* The feed of changes, as a consumer sees it. */
 
@@ -52,30 +51,6 @@ interface Page {
   readonly atEnd: boolean;
 }
 
-const PAGE = /^\{"changes":\[(.*)\],"next":"([\w-]+)","atEnd":(true|false)\}$/s;
-
-const DELETION = /^\{"id":(0|-?[1-9]\d*),"deleted":true\}$/;
-
-/** The changes of a response, their ids exact. Within a text the quotation marks would be escaped. */
-function changesIn(json: string): Change[] {
-  return json === '' ? [] : json.replaceAll('},{"id":', '}\n{"id":').split('\n').map(changeOf);
-}
-
-function changeOf(line: string): Change {
-  const id = DELETION.exec(line)?.[1];
-  if (id !== undefined) return { id: BigInt(id), deleted: true };
-  const [plant] = plantsOf(line);
-  assert(plant);
-  return plant;
-}
-
-/** A page from the body of a response. */
-function pageOf(body: string): Page {
-  const [, changes = '', next, atEnd] = PAGE.exec(body) ?? [];
-  assert(next);
-  return { changes: changesIn(changes), next, atEnd: atEnd === 'true' };
-}
-
 /** Pages over HTTP. @param wait seconds @throws RangeError at a response that must not be, any other if it is to be repeated */
 export function pagesOver(client: () => ApiClient, wait: number): ReadPage {
   return async (after, limit) => {
@@ -85,7 +60,7 @@ export function pagesOver(client: () => ApiClient, wait: number): ReadPage {
       ...(wait > 0 && { wait: `${wait}` }),
     });
     const { status, error, body } = await client().send('GET', `/changes?${query}`);
-    if (status === 200) return pageOf(body);
+    if (status === 200) return exactJson<Page>(body);
     if (error === 41001) return undefined;
     throw status === 503 ? new Error(body) : new RangeError(`${status}: ${body}`);
   };
