@@ -2,16 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { projectFile } from '../support/service-process.ts';
 
-interface Locked {
-  readonly integrity?: string;
-  /** To a package of this project. */
-  readonly link?: boolean;
-  readonly hasInstallScript?: boolean;
-  readonly dev?: boolean;
-  readonly os?: readonly string[];
-  readonly cpu?: readonly string[];
-  readonly libc?: readonly string[];
-}
+/** A link is to a package of this project. */
+type Locked = Partial<
+  Record<'link' | 'hasInstallScript' | 'dev', boolean> & Record<'os' | 'cpu' | 'libc', string[]> & { integrity: string }
+>;
 
 const text = (path: string) => readFile(projectFile(path), 'utf8');
 
