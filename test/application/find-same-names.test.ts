@@ -2,24 +2,10 @@ import { expect, test } from '@jest/globals';
 import { findSameNames } from '../../src/application/find-same-names.ts';
 import type { PlantStore } from '../../src/application/ports.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
-import { fakePlants } from '../support/fake-plants.ts';
 import { many } from '../support/plants/plant-lines.ts';
 
 const plant = (id: number, name: string, tag?: string): NewPlant => ({ id: BigInt(id), name, ...(tag && { tag }) });
 const { signal } = new AbortController();
-
-test('finds whose names plants with other ids have, and which are there twice in the list', async () => {
-  const stored = [plant(1, 'Rosa'), plant(2, 'rosa'), plant(10, 'Salvia'), plant(11, 'Ficus'), plant(3, 'Ficus')];
-  const find = findSameNames(fakePlants(new Map(stored.map((one) => [one.id, one]))));
-  const list = [
-    plant(10, 'Salvia'),
-    plant(11, 'Ficus', 'x'),
-    plant(12, 'Rosa'),
-    plant(13, 'Abies'),
-    plant(14, 'Abies'),
-  ];
-  expect(await find(list, signal)).toEqual([undefined, undefined, 'same_name', undefined, 'repeated']);
-});
 
 test('compares 200,000 plants in the background, for five seconds, and while somebody waits', async () => {
   const counts: number[] = [];

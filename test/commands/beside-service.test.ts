@@ -41,22 +41,13 @@ test('purge, status and migrate work beside the service and without it, and thos
   expect(await readdir(folder)).toEqual(before);
 });
 
-test('each refuses a newer file in words', async () => {
+test('they refuse a newer file in words', async () => {
   const folder = await temporaryFolder();
   const other = new DatabaseSync(join(folder, 'plants.db'));
   other.exec('pragma user_version = 99');
   other.close();
-  for (const args of [
-    ['webhooks'],
-    ['purge', '--deleted-before', '1d'],
-    ['migrate', 'renew-feed'],
-    ['backup', 'copy'],
-  ] as const) {
-    const [command, ...others] = args;
-    expect(await run(folder, command, ...others)).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('belongs to a newer Plant Store'),
-    });
-  }
+  const refusal = { code: 1, stderr: expect.stringContaining('belongs to a newer Plant Store') };
+  expect(await run(folder, 'webhooks')).toMatchObject(refusal);
+  expect(await run(folder, 'backup', 'copy')).toMatchObject(refusal);
   expect(await readdir(folder)).toEqual(['plants.db']);
 });

@@ -55,20 +55,7 @@ async function heldImport(file: string, bodyLimit: number) {
   return { importing, goOn: held.resolve };
 }
 
-const requests = () => server.lines.filter((line) => line.includes('importPlants')).map((line) => JSON.parse(line));
-
 describe('of a list', () => {
-  test('creates every plant, and finds all of them there the second time', async () => {
-    const { length } = (await readFile(EXAMPLES, 'utf8')).trimEnd().split('\n');
-    expect(length).toBeGreaterThanOrEqual(100);
-    const first = await run(EXAMPLES);
-    expect(first).toMatchObject({ code: 0, stderr: '' });
-    expect(counts(first.stdout)).toEqual({ created: length, changed: 0, unchanged: 0, refused: 0 });
-    // The examples show what the ids are.
-    for (const id of [-(2n ** 63n), 0n, 2n ** 53n + 1n, 2n ** 63n - 1n]) expect(stored.has(id)).toBe(true);
-    expect(counts((await run(EXAMPLES)).stdout)).toMatchObject({ created: 0, unchanged: length });
-  });
-
   test('replaces plants, or only checks, if it is asked to', async () => {
     stored.set(1n, { id: 1n, name: 'there' });
     const file = await list('plants.csv', 'id,name,tag\n1,other,\n2,,\n');
@@ -97,14 +84,14 @@ describe('of a list', () => {
 
     const many = await run(await list('many.csv', `id,name\n${',a\n'.repeat(50)}`));
     expect(many.stderr.match(/id is missing/g)).toHaveLength(10);
-    expect((await rejected('many.csv')).split('\n')).toHaveLength(52);
   });
 
   test('leaves the corrections of what was refused as they are, until something else is refused', async () => {
     const file = await list('plants.csv', 'id,name\n1,\n');
     const corrections = join(folder, `${file}.rejected.csv`);
     await writeFile(corrections, 'corrected');
-    await runImport([file], folder, { ...environment(), PLANT_STORE_TOKEN: 'wrong' });
+    const wrong = await runImport([file], folder, { ...environment(), PLANT_STORE_TOKEN: 'wrong' });
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringMatching(/^the access token is not accepted: .*\n$/)]);
     expect((await run(file, '--check')).stdout).not.toContain(corrections);
     await run(await list('good.csv', 'id,name\n2,a\n'));
     expect((await readdir(folder)).sort()).toEqual(['good.csv', file, `${file}.rejected.csv`]);
@@ -169,12 +156,9 @@ describe('of a list', () => {
       { id: 42n, name: 'S\n' },
     ]);
     expect(await rejected(file)).toBe('key;title;type\n00012;Ficus;\n;;y\n');
-    expect(counts((await run(file, '--number-refused')).stdout)).toMatchObject({ created: 0, unchanged: 3 });
-    stored.clear();
-    await run('--number-refused', '100', file);
-    expect([...stored.keys()]).toEqual([7n, 100n, 101n]);
     const changed = await list('changed.csv', 'id;name\n 12;Ficus\n9.22E+18;Salvia\n" 012";Rosa\nP-1;Acer\n');
-    expect(counts((await run(changed, '--number-refused')).stdout)).toMatchObject({ created: 1, refused: 3 });
+    expect(counts((await run(changed, '--number-refused', '100')).stdout)).toMatchObject({ created: 1, refused: 3 });
+    expect(stored.get(100n)).toEqual({ id: 100n, name: 'Acer' });
     stored.set(2n ** 63n - 1n, { id: 2n ** 63n - 1n, name: 'last' });
     const { code: failed, stderr: why } = await run(file, '--number-refused');
     expect([failed, why]).toEqual([1, expect.stringContaining('use --number-refused N')]);
@@ -191,7 +175,7 @@ describe('of a list', () => {
     expect(await rejected(table)).toBe(`id;name;tag\n${last};;x\n;b;y\n`);
   });
 
-  test('of a collector, reads what others read, and keeps what is refused so that it can be imported as it is', async () => {
+  test('of a collector, reads what others read, and says what is refused', async () => {
     await serve(100);
     for (const { list: bytes, query = {}, plants, refused = [], problem, name } of collectorsLists) {
       stored.clear();
@@ -205,11 +189,6 @@ describe('of a list', () => {
       const found = [...stored.values()].map((plant) => plant !== 'deleted' && inWords(plant));
       expect([name, found, code]).toEqual([name, plants, refused.length > 0 ? 2 : 0]);
       for (const [line, why] of refused) expect(stderr).toMatch(new RegExp(`line ${line}: .*${RegExp.escape(why)}`));
-      if (refused.length === 0) continue;
-      stored.clear();
-      const again = await run('list.csv.rejected.csv', '--check');
-      expect([name, counts(again.stdout)]).toMatchObject([name, { refused: refused.length }]);
-      for (const [, why] of refused) expect(again.stderr).toContain(why);
     }
   });
 
@@ -222,12 +201,6 @@ describe('of a list', () => {
     expect(await rejected(file)).toBe('\uFEFFNr;Pflanze;Gattung\r\n1;;grün\r\n');
     await run(file, '--columns', ',name', '--header', '2', '--ids-from', '7');
     expect(await rejected(file)).toBe('\uFEFFid;;name;\r\n7;1;;grün\r\n');
-    const names = await list('names.csv', '\uFEFFNr;Pflanze\r\nP-1;Rosa\r\n');
-    await run(names);
-    expect(await rejected(names)).toBe('\uFEFFNr;Pflanze\r\nP-1;Rosa\r\n');
-    const nameless = await list('nameless.csv', '\uFEFFRosa,x,y\r\n');
-    await run(nameless, '--columns', 'name,tag', '--ids-from', '7');
-    expect(await rejected(nameless)).toBe('\uFEFFid,name,tag\r\n7,Rosa,x,y\r\n');
   });
 
   test('in another encoding, of which only the last of 50,000 records has a character, knows it for the first part', async () => {
@@ -238,12 +211,11 @@ describe('of a list', () => {
   });
 
   test('that is empty, or cannot be read as a whole, says so', async () => {
-    for (const [name, content] of Object.entries({ 'a.csv': '', 'b.ndjson': '', 'c.ndjson': '\uFEFF\r\n \n' })) {
+    for (const [name, content] of Object.entries({ 'a.csv': '', 'c.ndjson': '\uFEFF\r\n \n' })) {
       expect(await run(await list(name, content))).toMatchObject({ code: 1, stderr: 'the list is empty\n' });
     }
-    for (const names of ['id,name\n', 'id,name']) {
-      expect(await run(await list('d.csv', names))).toMatchObject({ code: 0, stderr: 'The list has no records.\n' });
-    }
+    const empty = { code: 0, stderr: 'The list has no records.\n' };
+    expect(await run(await list('d.csv', 'id,name'))).toMatchObject(empty);
     await serve(100);
     const open = `id,name\n${'1,"\n"\n'.repeat(50)}2,"\n`;
     expect(await run(await list('e.csv', open))).toMatchObject({
@@ -253,43 +225,19 @@ describe('of a list', () => {
   });
 });
 
-describe('in parts', () => {
-  test('of a size that the service takes, imports every record, and says which lines of the list are refused', async () => {
-    await serve(1_000);
-    const records = Array.from({ length: 300 }, (_, n) => `${n % 100 === 99 ? 'x' : n},"plant\r\n${n}"\r\n`);
-    const { stdout, stderr } = await run(await list('plants.csv', `\r\nid,name\r\n${records.join('')}`));
-    expect(counts(stdout)).toMatchObject({ created: 297, refused: 3 });
-    expect(stderr.match(/^lines \d+ to \d+/gm)).toEqual(['lines 201 to 202', 'lines 401 to 402', 'lines 601 to 602']);
-    expect((await rejected('plants.csv')).match(/^x/gm)).toHaveLength(3);
-    expect(requests().filter(({ status }) => status === 200).length).toBeLessThan(20);
-  });
-
-  test('of NDJSON, keeps lines that are too large for one of their own, and goes on behind them', async () => {
-    await serve(10_000);
-    const line = (id: number, length: number) => `{"id":${id},"name":"${'x'.repeat(length)}"}\n`;
-    const lines = [line(1, 10), line(2, 9_990), line(3, 8_000), line(4, 50_000), line(5, 10)];
-    const { stdout, stderr } = await run(await list('plants.ndjson', lines.join('')));
-    expect(counts(stdout)).toMatchObject({ created: 3, refused: 2 });
-    expect(stderr).toMatch(/^line 2: the record is larger than the service takes\nline 4: /);
-    expect(await rejected('plants.ndjson')).toBe(`${lines[1]}${lines[3]}`);
-    expect([...stored.keys()]).toEqual([1n, 3n, 5n]);
-  });
-
-  test('of CSV, ends at a record that is too large for one of its own, naming its line', async () => {
-    await serve(100_000);
-    const content = `id,name\n1,"\n"\n2,"${'\n'.repeat(1_000_000)}"\n3,c\n`;
-    const { code, stderr } = await run(await list('plants.csv', content));
-    const line = 'line 4: the record is larger than the service takes: is a quote never closed?\n';
-    expect([code, stderr]).toEqual([1, line]);
-    // A bisection between half of BODY_LIMIT and BODY_LIMIT.
-    expect(requests().length).toBeLessThan(30);
-  });
+test('of CSV, ends at a record that is too large for one of its own, naming its line', async () => {
+  await serve(100_000);
+  const content = `id,name\n1,"\n"\n2,"${'\n'.repeat(1_000_000)}"\n3,c\n`;
+  const { code, stderr } = await run(await list('plants.csv', content));
+  const line = 'line 4: the record is larger than the service takes: is a quote never closed?\n';
+  expect([code, stderr]).toEqual([1, line]);
+  // A bisection between half of BODY_LIMIT and BODY_LIMIT.
+  expect(server.lines.filter((line) => line.includes('importPlants')).length).toBeLessThan(30);
 });
 
 test('shows how to use it when it is asked to', async () => {
   const help = await run('a.csv', 'b.csv', '--help');
   expect(help).toMatchObject({ code: 0, stderr: '' });
-  expect(await run('-h')).toEqual(help);
   expect(help.stdout).toMatch(/^Usage: npm run import -- FILE .*--replace.*--check.*130/s);
 });
 
@@ -332,9 +280,11 @@ test('imports every line that the limit has room for, with its line feed', async
   ] as const) {
     stored.clear();
     await serve(limit);
-    const lengths = [limit / 2, limit - 1, limit, limit / 3, limit].map(Math.floor);
-    const { stdout } = await run(await list(name, lengths.map((length, n) => line(n, length)).join('')));
+    const lines = [limit / 2, limit - 1, limit, limit / 3, limit].map((length, n) => line(n, Math.floor(length)));
+    const { stdout, stderr } = await run(await list(name, lines.join('')));
     expect(counts(stdout)).toMatchObject({ created: 3, refused: 2 });
+    expect(stderr).toMatch(/^line 3: the record is larger than the service takes\nline 5: /);
+    expect(await rejected(name)).toBe(`${lines[2]}${lines[4]}`);
   }
 });
 
@@ -402,11 +352,16 @@ describe('the service', () => {
   test('is the one of this folder, with its token, if none is named', async () => {
     const { port } = new URL(server.url);
     const own = { HOST: '0.0.0.0', PORT: port, ACCESS_TOKENS: `${TOKEN},another-${TOKEN}` };
-    expect(await runImport([EXAMPLES], folder, own)).toMatchObject({ code: 0 });
+    const { length } = (await readFile(EXAMPLES, 'utf8')).trimEnd().split('\n');
+    const first = await runImport([EXAMPLES], folder, own);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(counts(first.stdout)).toEqual({ created: length, changed: 0, unchanged: 0, refused: 0 });
+    // The examples show what the ids are.
+    for (const id of [-(2n ** 63n), 0n, 2n ** 53n + 1n, 2n ** 63n - 1n]) expect(stored.has(id)).toBe(true);
     await mkdir(join(folder, 'data'));
     await writeFile(join(folder, 'data/access-token'), `${TOKEN}\n`);
     await writeFile(join(folder, '.env'), `PORT=${port}\n`);
-    expect(await runImport([EXAMPLES], folder)).toMatchObject({ code: 0 });
+    expect(counts((await runImport([EXAMPLES], folder)).stdout)).toMatchObject({ created: 0, unchanged: length });
   });
 
   test.each<[Record<string, string>, string]>([
@@ -422,44 +377,25 @@ describe('the service', () => {
       'PLANT_STORE_TOKEN must be one token, on one line',
     ],
     [
-      { PLANT_STORE_URL: 'http://127.0.0.1:1', PLANT_STORE_TOKEN: `"${TOKEN}"` },
-      'PLANT_STORE_TOKEN must not have quotes around it',
-    ],
-    [
       { PLANT_STORE_URL: 'http://user:password@a' },
       'PLANT_STORE_URL must be an http:// or https:// URL without a user',
     ],
-    [{ PORT: 'x' }, 'PORT must be a port number from 0 to 65535'],
   ])('that %j gives is refused: %s', async (variables, message) => {
     const { code, stderr } = await runImport([EXAMPLES], folder, variables);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
     expect(stderr).not.toContain(TOKEN);
   });
 
-  test('of this folder has no token while the file of its token is blank, or others are configured', async () => {
+  test('of this folder has no token while the file of its token is blank', async () => {
     await mkdir(join(folder, 'data'));
+    await writeFile(join(folder, 'data/access-token'), '\n');
     const stderr = expect.stringContaining('this folder has no token that may create');
-    for (const [text, variables] of [
-      ['\n', {}],
-      [TOKEN, { READ_TOKENS: `another-${TOKEN}` }],
-    ] as const) {
-      await writeFile(join(folder, 'data/access-token'), text);
-      expect(await runImport([EXAMPLES], folder, variables)).toMatchObject({ code: 1, stderr });
-    }
-  });
-
-  test('that does not take the token ends it at once', async () => {
-    const wrong = { ...environment(), PLANT_STORE_TOKEN: 'wrong' };
-    const { code, stderr } = await runImport([EXAMPLES], folder, wrong);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^the access token is not accepted: .*\n$/)]);
+    expect(await runImport([EXAMPLES], folder)).toMatchObject({ code: 1, stderr });
   });
 
   test.each([
     [200, '<h1>Hello</h1>', 'URL is not a Plant Store: it says 200 <h1>Hello</h1>'],
-    [200, '{"status":"ok"}', 'URL is not a Plant Store: it says 200 {"status":"ok"}'],
-    [204, '', 'URL is not a Plant Store: it says 204'],
     [301, 'moved', 'URL is not a Plant Store: it says 301 https://plants.example/import'],
-    [404, '{', 'URL: 404 {'],
     [413, '', 'line 1: the service takes no part of the list, however small'],
     [501, 'no POST here', 'URL: 501 no POST here'],
   ])('that is something else, which answers %i %s, ends it at once', async (status, text, message) => {
@@ -501,14 +437,11 @@ test('finds a list, and puts what is refused beside it, in the folder that npm w
 
 test.each([
   [[], 'name one list: a file, or - for standard input'],
-  [['a.csv', 'b.csv'], 'name one list: a file, or - for standard input'],
-  [['plants.txt'], 'nothing says what plants.txt is: add --format csv or --format ndjson'],
   [['-'], 'nothing says what - is: add --format csv or --format ndjson'],
   [['a.csv', '--format', 'xml'], '--format must be csv or ndjson'],
   [['a.csv', '--ids-from', '01'], '--ids-from must be an integer from'],
   [['a.csv', '--ids-from', '1', '--replace'], '--replace is for lists with ids'],
   [['a.csv', '--number-refused', '1', '--ids-from', '1'], '--number-refused is for lists of CSV with ids'],
-  [['a.csv', '--number-refused', '01'], '--number-refused must be an integer from'],
   [['a.csv', '--loud'], "Unknown option '--loud'"],
 ])('refuses %j, and says why', async (args, why) => {
   const stderr = expect.stringMatching(/\nFor help: npm run import -- --help\n$/);

@@ -6,7 +6,6 @@ import { emptyDatabase, migratedDatabase } from '../support/test-database.ts';
 
 const FIRST = '0001_create_plants';
 const APPLIED = ALL.map((name) => `${name}: applied\n`).join('');
-const PENDING = `migrations are pending (${ALL.join(', ')}): run npm run migrate`;
 
 test('shows what is pending, and applies every migration once, however many run at the same time', async () => {
   const server = await emptyDatabase();
@@ -37,12 +36,6 @@ test('status says what is applied, also by a newer version; down takes it back, 
   expect(await migrate('down', '--delete-plants')).toEqual(succeeded(`${FIRST}: reverted\n`));
   await expect(server.query('select from plants')).rejects.toThrow('does not exist');
   expect(await migrate('down')).toEqual(succeeded('nothing to do\n'));
-});
-
-test('renew-feed needs the tables', async () => {
-  const server = await emptyDatabase();
-  const outcome = { code: 1, stdout: '', stderr: `${PENDING}\n` };
-  expect(await runMigrate({ DATABASE_URL: server.url }, 'renew-feed')).toEqual(outcome);
 });
 
 test.each(['renew-feed --delete-plants', '--delete-plants'])('refuses %s and says where help is', async (line) => {

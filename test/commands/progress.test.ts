@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import type { WriteStream } from 'node:tty';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { progressText, showProgress, summary } from '../../src/commands/progress.ts';
+import { progressText, showProgress } from '../../src/commands/progress.ts';
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
@@ -46,10 +46,4 @@ test.each([
   [{ plants: 600_000, part: 1 / 101 }, 60, '[                        ] 0 %, 600,000 plants, 10,000/s, 1:40:00 left'],
 ])('says %j as people do', (progress, seconds, text) => {
   expect(progressText(progress, seconds)).toBe(text);
-});
-
-test('sums up in a table', () => {
-  expect(summary(1_202, { created: 1_200, refused: 2 }, 2)).toBe(
-    '1,202 plants in 2.0 s, 601/s\ncreated    1,200\nrefused        2',
-  );
 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { projectFile, run, temporaryFolder } from '../support/service-process.ts';
+import { projectFile, run } from '../support/service-process.ts';
 
 const start = (...args: string[]) =>
   run('npm', ['--silent', 'start', '--', ...args], { HOME: process.env.HOME ?? '' }, projectFile(''));
@@ -14,13 +14,4 @@ test.each([
 ])('npm start -- %j is refused, since only variables configure the service', async (args, reason) => {
   const stderr = `^Plant Store cannot start\\.\n${reason}.*\nFor help: npm run start -- --help\n$`;
   expect(await start(...args)).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(new RegExp(stderr, 's')) });
-});
-
-test('npm start keeps what V8 has compiled in a folder of its own, or where NODE_COMPILE_CACHE says', async () => {
-  const args = ['-r', projectFile('require-node-24.cjs'), '-p', "require('node:module').getCompileCacheDir()"];
-  const folder = async (NODE_COMPILE_CACHE: string) =>
-    (await run(process.execPath, args, { NODE_COMPILE_CACHE })).stdout;
-  expect(await folder('')).toContain(projectFile('node_modules/.cache/plant-store'));
-  const other = await temporaryFolder();
-  expect(await folder(other)).toContain(other);
 });

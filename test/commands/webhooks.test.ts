@@ -83,16 +83,6 @@ test('an endpoint whose position is one of another table is not resumed, and the
   expect(outcome).toMatchObject({ code: 1, stderr });
 });
 
-test('rewind makes an endpoint begin with the first plant', async () => {
-  const { url: DATABASE_URL, query } = await migratedDatabase();
-  await query(`insert into webhooks (endpoint, plants, changed, id)
-    values ('${endpointName(receiver.url)}', 'plants'::regclass, 7, 7)`);
-  const args = [projectFile('src/webhooks.ts'), 'rewind', receiver.url];
-  const outcome = await startNode(args, await temporaryFolder(), { DATABASE_URL }).outcome();
-  expect(outcome).toMatchObject({ code: 0, stdout: `${endpointName(receiver.url)}: all plants are sent again\n` });
-  expect(await query('select changed from webhooks')).toEqual([{ changed: '0' }]);
-});
-
 test('a database that is down does not hold up the start', async () => {
   const DATABASE_URL = `postgres://postgres@127.0.0.1:${await freePort()}/plants`;
   const environment = { DATABASE_URL, STORE_TIMEOUT: '10m', ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };

@@ -7,20 +7,14 @@ import { projectFile, startNode, temporaryFolder } from '../support/service-proc
 /** Runs a program on a terminal of its own, passes on all that it says, and ends as it ends. */
 const ON_A_TERMINAL = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
 
-/** Starts a program on a terminal that shows nothing, as after Ctrl-S, and ends as that ends. */
-const ON_A_STOPPED_TERMINAL = `
-import pty, subprocess, sys
-_, terminal = pty.openpty()
-sys.exit(subprocess.run(sys.argv[1:], stdout=terminal, stderr=terminal).returncode)`;
-
 /** Runs statements that log. @returns how they end and what is shown, without colours */
-async function run(statements: string, terminal = ON_A_TERMINAL) {
+async function run(statements: string) {
   const script = `
     const { createLog } = await import(${JSON.stringify(projectFile('src/composition/log.ts'))});
     const { log } = await createLog('info');
     ${statements}`;
   const args = ['--input-type=module', '--eval', script];
-  const wrapper = ['python3', '-c', terminal];
+  const wrapper = ['python3', '-c', ON_A_TERMINAL];
   const { code, stdout } = await startNode(args, await temporaryFolder(), {}, { wrapper }).outcome();
   return { code, text: stripVTControlCharacters(stdout) };
 }
@@ -38,9 +32,4 @@ test('has one line for each request on a terminal', async () => {
   const unusual = { bytesIn: 10, bytesOut: 20, aborted: true };
   const { text } = await run(`log.info(${JSON.stringify({ ...request, ...unusual })}, 'request');`);
   expect(text).toMatch(/^\[[\d:]+\] INFO: request POST \/plants 400 40022 1\.25 ms an-id \{"aborted":true\}\r\n$/);
-});
-
-test('does not keep the process from ending on a terminal that is stopped', async () => {
-  const statements = `log.info('x'.repeat(1_000_000)); setTimeout(() => process.exit(3), 300);`;
-  expect((await run(statements, ON_A_STOPPED_TERMINAL)).code).toBe(3);
 });

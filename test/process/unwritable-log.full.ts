@@ -56,7 +56,6 @@ describe('a full disk', () => {
   test.each([
     ['on Postgres', '> /dev/full', [report], async () => ({ DATABASE_URL: database.url })],
     ['on the embedded database', '> /dev/full', [report], async () => ({ DATA_DIR: await temporaryFolder() })],
-    ['though stderr is there, too', '> /dev/full 2>&1', null, async () => ({ DATABASE_URL: database.url })],
   ])('lets it serve and end %s', async (_name, redirection, reported, environment) => {
     const service = await start(redirection, await environment());
     await logUntilDropped(service);
@@ -91,13 +90,6 @@ describe('a pipe', () => {
     text += pipe.read();
     for (const line of text.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ msg: 'request' });
     expect(reports(service)).toHaveLength(1);
-  });
-
-  test('whose reader stalls lets it end, with stderr in the same pipe', async () => {
-    const pipe = await fullPipe();
-    const service = await start(`> ${pipe.path} 2>&1`);
-    await logUntilDropped(service);
-    await endsInOrder(service);
   });
 
   test('whose reader has left lets it serve and end', async () => {

@@ -97,12 +97,9 @@ const rows: readonly Row[] = [
   body(40000, 'two values', `${PLANT}${PLANT}`),
   body(40000, 'a byte that is not UTF-8', latin1('{"id":1,"name":"\xff"}')),
   body(40000, 'a surrogate in UTF-8', latin1('{"id":1,"name":"\xed\xa0\x80"}')),
-  sent(40000, 'an empty chunked body', CHUNKED, '0\r\n\r\n'),
   sent(40001, 'no Host', to('POST /plants')),
   sent(40001, 'a second Host behind many headers', head(...Array<string>(190).fill('a:'), 'Host: b')),
-  sent(40001, 'a Host that is none', to('POST /plants', 'Host: a b')),
   sent(40001, 'a Host with a path', to('POST /plants', 'Host: a/b')),
-  sent(40001, 'two Authorizations', head(AUTHORIZATION, AUTHORIZATION)),
   sent(40001, 'two Authorizations, of which one is empty', head('authorization:', AUTHORIZATION)),
   ...TARGETS.map((target) => sent(40001, `the request target ${target}`, to(`POST ${target}`, 'Host: localhost'))),
   body(40009, 'an id of another plant', '{"id":2,"name":"x"}'),
@@ -117,11 +114,9 @@ const rows: readonly Row[] = [
   ...['{"name":"x"}', '{"name":"x","ID":1}', '{"name":"x","y":{"id":1}}'].map((text) => body(40022, text, text, NO_ID)),
   ...['{"id":4}', '{"id":4,"__proto__":{"name":"x"}}'].map((text) => body(40022, text, text, NO_NAME)),
   // Which numbers are no id: wire/json-integer.
-  ...['"1"', 'null', '1.5', '9223372036854775808'].map((id) => body(40022, `the id ${id}`, members(`"id":${id}`), ID)),
-  ...['1', 'null', '"a\\u0000b"', '"\\ud800"'].map((name) =>
-    body(40022, `the name ${name}`, members(`"name":${name}`), NAME),
-  ),
-  ...['1', 'null', '"\\u0000"', '"\\ud800x"'].map((tag) => body(40022, `the tag ${tag}`, members(`"tag":${tag}`), TAG)),
+  ...['"1"', '9223372036854775808'].map((id) => body(40022, `the id ${id}`, members(`"id":${id}`), ID)),
+  ...['1', '"a\\u0000b"'].map((name) => body(40022, `the name ${name}`, members(`"name":${name}`), NAME)),
+  ...['null', '"\\ud800x"'].map((tag) => body(40022, `the tag ${tag}`, members(`"tag":${tag}`), TAG)),
   [40100, 'no credentials', () => fetch(`${server.url}/plants`)],
   ...['', 'Basic dXNlcjpwYXNz', 'Bearer ', TOKEN, `Bearer${TOKEN}`].map((value) => credentials(40100, value)),
   ...[`${TOKEN}x`, TOKEN.slice(0, -1), `${TOKEN}, Bearer ${TOKEN}`, 'x'.repeat(16_000)].map((token) =>
@@ -179,24 +174,14 @@ test('answers 43100 to more than 200 headers, and looks at all of so many', asyn
   await expectError(await raw(headers(198)), 40100);
 });
 
-const cause = new Error('the secret detail');
-test.each([
-  ['a defect', 50000, 50, /^unexpected error; .* X-Request-Id$/, cause],
-  [
-    'a store that is away',
-    50300,
-    40,
-    /^come again$/,
-    new PlantStoreError('store_unavailable', 'come again', { cause }),
-  ],
-])('keeps the details of %s to the log, under the request id', async (_what, error, level, message, thrown) => {
-  const { url, close, lines } = await startApiServer({ plants: { add: () => Promise.reject(thrown) } });
+test('keeps the details of a defect to the log, under the request id', async () => {
+  const add = () => Promise.reject(new Error('the secret detail'));
+  const { url, close, lines } = await startApiServer({ plants: { add } });
   const answer = await post(url, PLANT);
   await close(0);
   expect(lines).toEqual([expect.stringContaining('the secret detail')]);
-  expect(JSON.parse(lines.join())).toMatchObject({ level, requestId: answer.headers.get('X-Request-Id') });
-  expect(JSON.stringify([...answer.headers])).not.toContain('secret');
-  await expectError(answer, error, message);
+  expect(JSON.parse(lines.join())).toMatchObject({ level: 50, requestId: answer.headers.get('X-Request-Id') });
+  await expectError(answer, 50000, /^unexpected error; .* X-Request-Id$/);
 });
 
 test('every number has a row', () => {
@@ -215,14 +200,6 @@ test('ignores unknown fields, those with the names of built-in ones included', a
   const extra = '"y":[{"id":2}],"__proto__":{"tag":"z"},"constructor":null,"toString":1';
   const answer = await post(server.url, `{${extra},"id":100,"name":"x"}`);
   expect([answer.status, await answer.text()]).toEqual([200, '{"name":"x"}']);
-});
-
-test('takes the last one of duplicate keys, an exact id included', async () => {
-  const body = '{"id":"no","name":1,"id":9007199254740993,"name":"x"}';
-  expect((await post(server.url, body)).status).toBe(200);
-  const conflict = await post(server.url, '{"id":1,"name":"y","\\u0069d":9007199254740993}');
-  await expectError(conflict, 40009, /^id 9007199254740993 belongs/);
-  expect((await post(server.url, '{"id":9007199254740992,"name":"y"}')).status).toBe(200);
 });
 
 test('reads escaped keys as they are, whatever keys other requests brought (nodejs/node#63785)', async () => {

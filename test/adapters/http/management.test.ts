@@ -1,18 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { management, type ReadinessCheck } from '../../../src/adapters/http/management.ts';
-import type { HttpServer } from '../../../src/adapters/http/server.ts';
 import { startServer } from '../../support/api-server.ts';
 import { rawRequest, statusesIn } from '../../support/raw-request.ts';
 
 const silence = pino({ enabled: false });
 const noMetrics = async () => '# nothing\n';
 
-let server: HttpServer;
-
-async function get(path: string, checks: Record<string, ReadinessCheck> = {}, log = silence): Promise<Response> {
-  server = await startServer(management(checks, noMetrics, '127.0.0.1', log), log);
-  return fetch(server.url + path);
+async function get(path: string, checks: Record<string, ReadinessCheck>): Promise<Response> {
+  const { url } = await startServer(management(checks, noMetrics, '127.0.0.1', silence), silence);
+  return fetch(url + path);
 }
 
 const ok = async () => undefined;
@@ -48,16 +45,6 @@ test.each<[string, ReadinessCheck]>([
   const body = { error: 50300, message: 'not ready: database', status: 'not ready', checks };
   expect([answer.status, await answer.json()]).toEqual([503, body]);
   expect([answer.headers.get('Retry-After'), answer.headers.get('Content-Type')]).toEqual(['1', 'application/json']);
-});
-
-test('logs a failure, and no more than that', async () => {
-  const logged: string[] = [];
-  const log = pino({}, { write: (line: string) => logged.push(line) });
-  for (const path of ['/ready', '/live']) {
-    await get(path, { database: failing }, log);
-    await server.close(0);
-  }
-  expect(logged).toEqual([expect.stringContaining('migrations are pending')]);
 });
 
 /** The statuses of requests for /metrics that name these hosts. */

@@ -80,12 +80,10 @@ const now = () => Math.floor(Date.now() / SECOND);
 
 test.each<[string, 'accepted' | 'refused', () => Record<string, unknown>]>([
   ['of another issuer', 'refused', () => ({ iss: `${ISSUER}/` })],
-  ['for another audience', 'refused', () => ({ aud: 'trees' })],
   ['for several audiences', 'accepted', () => ({ aud: ['trees', AUDIENCE] })],
   ['for the first of ours', 'accepted', () => ({ aud: 'woods' })],
   ['without an audience, but for this client', 'accepted', () => ({ aud: undefined, client_id: AUDIENCE })],
   ['without an audience, for another client', 'refused', () => ({ aud: undefined, client_id: 'trees' })],
-  ['without either', 'refused', () => ({ aud: undefined })],
   ['for another audience, of this client', 'refused', () => ({ aud: 'trees', client_id: AUDIENCE })],
   ['that has just expired, by a clock a little off', 'accepted', () => ({ exp: now() - 25 })],
   ['that never expires', 'refused', () => ({ exp: undefined })],
@@ -127,7 +125,7 @@ test('refuses a token that is forged with what everybody knows, or that is none'
   for (const token of forged) expect([token, await outcome(verify, token)]).toEqual([token, 'refused']);
 });
 
-const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA'];
+const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 
 test.each(ALGORITHMS)('accepts a signature by %s, and no other spelling of it', async (alg) => {
   const signer = await signingKey('key', alg);
@@ -157,19 +155,15 @@ const COGNITO = { token_use: 'access', aud: undefined, client_id: AUDIENCE };
 
 test.each<[Partial<JwtOptions>, Record<string, unknown>, string]>([
   [BOTH, { scope: 'openid plants:read' }, 'read'],
-  [BOTH, { scope: 'plants:write' }, 'create change'],
-  [BOTH, { scp: 'plants:read plants:write' }, 'read create change'],
   [BOTH, { scope: 'plants:read', scp: ['plants:write'] }, 'read create change'],
   [BOTH, { scope: 'plants:reader Plants:read plants' }, ''],
   [BOTH, { scope: 1, scp: [['plants:read'], 1, null, { scope: 'plants:read' }] }, ''],
-  [BOTH, { ...COGNITO, scope: 'openid plants:read' }, 'read'],
   [
     { ...WRITE, scopeClaims: ['cognito:groups'] },
     { ...COGNITO, 'cognito:groups': ['plants:write'] },
     'read create change',
   ],
   [ENTRA, { idtyp: 'app', roles: ['plants:write'], azp: 'shop' }, 'create change'],
-  [ENTRA, { scp: 'plants:read', azp: 'shop' }, 'read'],
   [AUTH0, { scope: 'openid plants:write', permissions: ['plants:read'], gty: 'password' }, 'read'],
   [AUTH0, { 'https://plants.example/roles': ['plants:write'] }, 'create change'],
   [KEYCLOAK, { scope: 'email', realm_access: { roles: ['offline_access', 'plants:write'] } }, 'create change'],
@@ -188,44 +182,29 @@ test.each<[Partial<JwtOptions>, Record<string, unknown>, string]>([
   },
 );
 
-test.each<[Record<string, unknown>, { who?: string | undefined; clientId?: string | undefined }]>([
-  [
-    { sub: 'anna', client_id: 'shop' },
-    { who: 'anna', clientId: 'shop' },
-  ],
-  [{ sub: 'x'.repeat(300) }, { who: 'x'.repeat(255) }],
-  [{ sub: 7, client_id: ['shop'] }, {}],
-])('a token says who has sent it: %j', async (claims, sender) => {
+test('a token says who has sent it, also when it is remembered', async () => {
   const verify = verifier();
-  const token = await tokenOf(key, claims);
-  // The second time it is remembered.
-  for (let count = 0; count < 2; count++) {
-    expect(await verify(token)).toEqual({ permissions: new Set(['read', 'create']), ...sender });
+  for (const [claims, sender] of [
+    [
+      { sub: 'x'.repeat(300), client_id: 'shop' },
+      { who: 'x'.repeat(255), clientId: 'shop' },
+    ],
+    [{ sub: 7, client_id: ['shop'] }, {}],
+  ]) {
+    const token = await tokenOf(key, claims);
+    for (const _ of [1, 2])
+      expect(await verify(token)).toEqual({ permissions: new Set(['read', 'create']), ...sender });
   }
 });
 
-describe('remembers a token', () => {
-  test('and checks its signature once, as long as it is one of the newest', async () => {
-    const verify = verifier({ memory: 2 });
-    const tokens = await Promise.all(['a', 'b', 'c'].map((jti) => tokenOf(key, { jti })));
-    for (const token of tokens) expect(await outcome(verify, token)).toBe('accepted');
-    const spy = jest.spyOn(globalThis.crypto.subtle, 'verify');
-    atEnd(() => spy.mockRestore());
-    for (const token of tokens.slice(1)) expect(await outcome(verify, token)).toBe('accepted');
-    expect(spy).not.toHaveBeenCalled();
-    expect(await outcome(verify, tokens[0] ?? '')).toBe('accepted');
-    expect(spy).toHaveBeenCalledTimes(1);
-  });
-
-  test('until it expires', async () => {
-    const verify = verifier();
-    const token = await tokenOf(key);
-    expect(await outcome(verify, token)).toBe('accepted');
-    pass(5 * MINUTE + 29 * SECOND);
-    expect(await outcome(verify, token)).toBe('accepted');
-    pass(2 * SECOND);
-    expect(await outcome(verify, token)).toBe('refused');
-  });
+test('remembers a token until it expires', async () => {
+  const verify = verifier();
+  const token = await tokenOf(key);
+  expect(await outcome(verify, token)).toBe('accepted');
+  pass(5 * MINUTE + 29 * SECOND);
+  expect(await outcome(verify, token)).toBe('accepted');
+  pass(2 * SECOND);
+  expect(await outcome(verify, token)).toBe('refused');
 });
 
 describe('when the provider changes its keys', () => {
@@ -244,28 +223,6 @@ describe('when the provider changes its keys', () => {
     pass(milliseconds);
     await eventually(async () => (await outcome(verify, remembered)) === 'refused', 10_000);
     expect(await outcome(verify, await tokenOf(key))).toBe('refused');
-  });
-
-  test('remembers no token whose check by a withdrawn one ends after the withdrawal is known', async () => {
-    const verify = await verifierWithKeys();
-    const token = await tokenOf(key, { jti: 'late' });
-    const [checking, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const { subtle } = globalThis.crypto;
-    const check = subtle.verify.bind(subtle);
-    const spy = jest.spyOn(subtle, 'verify').mockImplementationOnce(async (...all) => {
-      checking.resolve();
-      await mayEnd.promise;
-      return check(...all);
-    });
-    const late = outcome(verify, token);
-    await checking.promise;
-    provider.publish(otherKey);
-    pass(5 * SECOND);
-    expect(await outcome(verify, await tokenOf(otherKey))).toBe('accepted');
-    mayEnd.resolve();
-    expect(await late).toBe('accepted');
-    spy.mockRestore();
-    expect(await outcome(verify, token)).toBe('refused');
   });
 
   test('does not ask the provider for every key that unauthenticated clients think of', async () => {
@@ -295,11 +252,9 @@ test.each<[string, () => unknown]>([
 });
 
 test.each([
-  ['10.1.2.3', 'unavailable', 'accepted'],
   ['fd12:3456::1', 'unavailable', 'accepted'],
   ['::ffff:192.168.1.2', 'unavailable', 'accepted'],
   ['::1', 'accepted', 'accepted'],
-  ['203.0.113.7', 'unavailable', 'unavailable'],
   ['2001:db8::1', 'unavailable', 'unavailable'],
 ])('asks a provider at %s over plain HTTP: %s, and %s with JWT_ALLOW_HTTP', async (address, own, allowed) => {
   const resolve = (message: unknown) =>

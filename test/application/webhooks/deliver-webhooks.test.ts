@@ -1,9 +1,20 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { Position } from '../../../src/application/ports.ts';
 import { deliverWebhooks } from '../../../src/application/webhooks/deliver-webhooks.ts';
-import type { Failure, Message } from '../../../src/application/webhooks/ports.ts';
+import type {
+  DeliveryObserver,
+  Entry,
+  FailedAttempt,
+  Failure,
+  KeepPositions,
+  Lease,
+  LeaseOutcome,
+  Message,
+  ReadEntries,
+} from '../../../src/application/webhooks/ports.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 import { atEnd } from '../../support/lifetimes.ts';
-import { fakeStore, recordingObserver, virtualTime } from '../../support/webhooks/fake-webhooks.ts';
 
 const ENDPOINT = 'hooks.example 0123456789abcdef';
 const OTHER = 'hooks.example fedcba9876543210';
@@ -20,15 +31,15 @@ let sentToOther: string[];
 let respond: (message: Message) => Promise<Failure | undefined>;
 beforeEach(() => {
   time = virtualTime();
-  store = fakeStore(time.now, [ENDPOINT, OTHER]);
+  store = fakeStore(time.now);
   seen = recordingObserver();
   sent = [];
   sentToOther = [];
   respond = async () => undefined;
 });
 
-/** Starts an instance of the service, until the end of the test at most. @param clock its own, if it may be frozen */
-function start({ now = time.now, sleep = time.sleep } = {}) {
+/** Starts an instance of the service, until the end of the test at most. */
+function start() {
   const stop = new AbortController();
   const brokenOff = new Promise<Failure>((resolve) => {
     stop.signal.addEventListener('abort', () => resolve({ reason: 'broken off' }));
@@ -37,8 +48,8 @@ function start({ now = time.now, sleep = time.sleep } = {}) {
     feed: store.feed,
     positions: store.positions,
     observer: seen.observer,
-    now,
-    sleep,
+    now: time.now,
+    sleep: time.sleep,
     random: () => 0,
     send(endpoint, message) {
       (endpoint === ENDPOINT ? sent : sentToOther).push(message.plant.name);
@@ -51,7 +62,7 @@ function start({ now = time.now, sleep = time.sleep } = {}) {
     await done;
   };
   atEnd(end);
-  return { stop: end };
+  return end;
 }
 
 const numbered = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => `plant ${from + n}`);
@@ -68,7 +79,7 @@ test('sends every plant that is new or has changed once, and no deletion', async
   expect(sent.slice(250)).toEqual(['plant 7, changed']);
   expect(store.row(ENDPOINT).position).toEqual({ changed: 253n, id: 8n });
   expect(sentToOther).toEqual(sent);
-  expect(seen.delivered()).toBe(2 * 251);
+  expect(seen.delivered).toBe(2 * 251);
 });
 
 /** Receivers that respond when they are told to. */
@@ -127,16 +138,6 @@ test('sends nothing of the next page once somebody else has the lease', async ()
   expect(sent).toEqual(numbered(1, 100));
 });
 
-test('an endpoint that does not respond delays no other one', async () => {
-  respond = () => new Promise(() => {});
-  start();
-  for (let id = 1n; id <= 100n; id++) {
-    store.write(id);
-    await time.pass(SECOND);
-  }
-  expect(sentToOther).toEqual(numbered(1, 100));
-});
-
 describe('after a failure', () => {
   const failing: Failure = { reason: 'it responded with 500' };
 
@@ -174,22 +175,6 @@ describe('after a failure', () => {
     expect(seen.setbacks.length).toBeLessThan(80);
   });
 
-  test('begins again with the shortest wait once there is progress', async () => {
-    store.write(1n);
-    store.write(2n);
-    respond = async () => failing;
-    start();
-    await time.pass(20 * SECOND);
-    respond = async ({ id }) => (id === 2n ? failing : undefined);
-    await time.pass(160 * SECOND);
-    expect(seen.setbacks.slice(0, 4).map(({ failures, failing }) => [failing.id, failures])).toEqual([
-      [1n, 1],
-      [1n, 2],
-      [2n, 1],
-      [2n, 2],
-    ]);
-  });
-
   test('is not parked by a clock that jumps ahead', async () => {
     store.write(1n);
     respond = async () => failing;
@@ -221,60 +206,6 @@ describe('after a failure', () => {
     await time.pass(2 * HOUR);
     expect(seen.setbacks).toMatchObject([{ isParked: true }]);
     expect(sent).toHaveLength(1);
-  });
-});
-
-describe('of several instances', () => {
-  test('one delivers, and another one soon after it has ended', async () => {
-    const one = start();
-    start();
-    for (let id = 1n; id <= 60n; id++) {
-      store.write(id);
-      await time.pass(SECOND);
-    }
-    expect(sent).toEqual(numbered(1, 60));
-    expect(store.row(ENDPOINT).holder).toBe('1');
-    await one.stop();
-    store.write(61n);
-    await time.pass(5 * SECOND);
-    expect(sent).toEqual(numbered(1, 61));
-  });
-
-  test('another one takes over from one that is frozen, which sends nothing more when it wakes up', async () => {
-    let isFrozen = false;
-    const thawed: (() => void)[] = [];
-    const whileAwake = () => (isFrozen ? new Promise<void>((resolve) => thawed.push(resolve)) : undefined);
-    start({
-      sleep: async (milliseconds, signal) => {
-        await time.sleep(milliseconds, signal);
-        await whileAwake();
-      },
-    });
-    await time.settle();
-    for (let id = 1n; id <= 100n; id++) store.write(id);
-    // Its requests have left, and it does not learn of the responses.
-    respond = async () => {
-      isFrozen = true;
-      await whileAwake();
-      return undefined;
-    };
-    await time.pass(SECOND);
-    expect(sent).toEqual(numbered(1, 32));
-
-    respond = async () => undefined;
-    start();
-    await time.pass(28 * SECOND);
-    expect(sent).toHaveLength(32);
-    await time.pass(7 * SECOND);
-    expect(sent.slice(32)).toEqual(numbered(1, 100));
-    const { position, holder } = store.row(ENDPOINT);
-    expect(position).toEqual({ changed: 100n, id: 100n });
-
-    isFrozen = false;
-    for (const wake of thawed) wake();
-    await time.pass(60 * SECOND);
-    expect(sent).toHaveLength(132);
-    expect(store.row(ENDPOINT)).toMatchObject({ position, holder });
   });
 });
 
@@ -311,41 +242,6 @@ test('begins no wave without the time for it while leases cannot be renewed, and
   expect(sent.slice(64)).toEqual(numbered(1, 96));
 });
 
-test('does not send the same again and again while its place cannot be kept', async () => {
-  store.write(1n);
-  const { advance } = store.positions;
-  store.positions.advance = () => Promise.reject(new PlantStoreError('store_unavailable', 'not now'));
-  start();
-  await time.pass(9 * SECOND);
-  expect(sent).toEqual(['plant 1', 'plant 1']);
-  store.positions.advance = advance;
-  await time.pass(60 * SECOND);
-  expect(sent).toEqual(['plant 1', 'plant 1', 'plant 1']);
-});
-
-test('an endpoint that operators set to another place goes on there, once nothing of the lost lease has an effect', async () => {
-  store.write(1n);
-  const { acknowledge } = responses();
-  start();
-  await time.settle();
-  await acknowledge(1);
-  store.write(2n);
-  await time.pass(SECOND);
-  expect(sent).toEqual(numbered(1, 2));
-  Object.assign(store.row(ENDPOINT), { holder: 'an operator', position: { changed: 0n, id: 0n } });
-  await time.pass(24 * SECOND);
-  expect(store.row(ENDPOINT).holder).toBe('an operator');
-  await time.pass(11 * SECOND);
-  expect(store.row(ENDPOINT).holder).not.toBe('an operator');
-  // The last request is still on its way.
-  expect(sent).toEqual(numbered(1, 2));
-  await acknowledge(1);
-  expect(sent.slice(2)).toEqual(numbered(1, 2));
-  expect(store.row(ENDPOINT).position).toEqual({ changed: 0n, id: 0n });
-  await acknowledge(2);
-  expect(store.row(ENDPOINT).position).toEqual({ changed: 2n, id: 2n });
-});
-
 test('an endpoint whose row is gone is reported and gets nothing, and others go on', async () => {
   start();
   await time.settle();
@@ -360,9 +256,182 @@ test('an endpoint whose row is gone is reported and gets nothing, and others go 
 test('at its end it keeps what was acknowledged, counts no failure, and lets others go on at once', async () => {
   for (let id = 1n; id <= 10n; id++) store.write(id);
   respond = ({ id }) => (id === 4n ? new Promise(() => {}) : Promise.resolve(undefined));
-  const instance = start();
+  const end = start();
   await time.settle();
-  await instance.stop();
+  await end();
   expect(seen.setbacks).toEqual([]);
   expect(store.row(ENDPOINT)).toMatchObject({ position: { changed: 3n, id: 3n }, holder: '', setback: undefined });
 });
+
+/* What the delivery needs, in memory and in a time of its own. */
+
+/** Milliseconds that pass only in `pass`. */
+function virtualTime() {
+  let time = 0;
+  const sleepers = new Set<{ readonly at: number; readonly wake: () => void }>();
+  /** Lets everything go on that does not wait for time. */
+  const settle = async () => {
+    for (let n = 0; n < 3; n++) await nextIteration();
+  };
+  return {
+    now: () => time,
+    sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+      if (signal.aborted) return Promise.resolve();
+      return new Promise((resolve) => {
+        const sleeper = { at: time + milliseconds, wake };
+        function wake(): void {
+          sleepers.delete(sleeper);
+          signal.removeEventListener('abort', wake);
+          resolve();
+        }
+        signal.addEventListener('abort', wake);
+        sleepers.add(sleeper);
+      });
+    },
+    settle,
+    async pass(milliseconds: number): Promise<void> {
+      const end = time + milliseconds;
+      for (;;) {
+        await settle();
+        const [next] = [...sleepers].sort((a, b) => a.at - b.at);
+        if (next === undefined || next.at > end) break;
+        time = next.at;
+        next.wake();
+      }
+      time = end;
+    },
+  };
+}
+
+/** Endpoints in a store with a clock. Its feed has pages of 100. */
+function fakeStore(now: () => number) {
+  const entries: Entry[] = [];
+  const start = { position: { changed: 0n, id: 0n } as Position, holder: '', expires: 0, retryAt: 0, failingSince: 0 };
+  const rows = new Map(
+    [ENDPOINT, OTHER].map((endpoint) => [endpoint, { ...start, setback: undefined as FailedAttempt | undefined }]),
+  );
+  const waiting: (() => void)[] = [];
+  let leases = 0;
+  let isAvailable = true;
+
+  const whenAvailable = <T>(work: () => T) =>
+    isAvailable ? Promise.resolve().then(work) : Promise.reject(new PlantStoreError('store_unavailable', 'not now'));
+  const heldRow = ({ endpoint, holder }: Lease) => {
+    const row = rows.get(endpoint);
+    return row?.holder === holder ? row : undefined;
+  };
+  const isBefore = ({ changed }: Position) => entries.some((one) => one.changed > changed);
+
+  const feed: ReadEntries = {
+    readEntries: ({ changed }) =>
+      whenAvailable(() => ({ epoch: 'epoch', entries: entries.filter((one) => one.changed > changed).slice(0, 100) })),
+    async awaitEntries(after, signal) {
+      while (!signal.aborted && !isBefore(after)) {
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve);
+          signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+      }
+    },
+  };
+  const positions: KeepPositions = {
+    take: (held, milliseconds) =>
+      whenAvailable(() => {
+        const outcomes = new Map<string, LeaseOutcome>();
+        for (const endpoint of [ENDPOINT, OTHER]) {
+          const row = rows.get(endpoint);
+          if (row === undefined) {
+            outcomes.set(endpoint, 'missing');
+            continue;
+          }
+          const { position, setback } = row;
+          const lease = held.find((one) => one.endpoint === endpoint);
+          const isHeld = row.holder !== '' && row.holder === lease?.holder;
+          const isSetBack = isHeld && position.changed < lease.position.changed;
+          const isDue =
+            isSetBack || (!setback?.isParked && row.retryAt <= now() && (row.holder === '' || row.expires < now()));
+          if (isHeld && !isSetBack) outcomes.set(endpoint, 'renewed');
+          else {
+            if (lease !== undefined) outcomes.set(endpoint, 'lost');
+            if (!isDue) continue;
+            row.holder = `${++leases}`;
+            const { failures } = setback ?? { failures: 0 };
+            const failingFor = setback === undefined ? 0 : now() - row.failingSince;
+            outcomes.set(endpoint, { endpoint, holder: row.holder, position, failures, failingFor });
+          }
+          row.expires = now() + milliseconds;
+        }
+        return outcomes;
+      }),
+    advance: (lease, { changed, id }) =>
+      whenAvailable(() => {
+        const row = heldRow(lease);
+        if (row !== undefined) Object.assign(row, { position: { changed, id }, setback: undefined });
+        return row !== undefined;
+      }),
+    fail: (lease, setback) =>
+      whenAvailable(() => {
+        const row = heldRow(lease);
+        if (row === undefined) return;
+        if (row.setback === undefined) row.failingSince = now();
+        Object.assign(row, { holder: '', setback, retryAt: now() + setback.retryIn });
+      }),
+    release: (held) =>
+      whenAvailable(() => {
+        for (const lease of held) {
+          const row = heldRow(lease);
+          if (row !== undefined) row.holder = '';
+        }
+      }),
+  };
+  let lastChanged = 0n;
+  /** The earlier state is gone then. */
+  function put(id: bigint, name: string | undefined): void {
+    const before = entries.findIndex((entry) => entry.id === id);
+    if (before >= 0) entries.splice(before, 1);
+    entries.push({ changed: ++lastChanged, id, plant: name === undefined ? undefined : { id, name } });
+    for (const wake of waiting.splice(0)) wake();
+  }
+  return {
+    feed,
+    positions,
+    /** @throws Error if it is gone */
+    row(endpoint: string) {
+      const row = rows.get(endpoint);
+      if (row === undefined) throw new Error(`${endpoint} has no row`);
+      return row;
+    },
+    /** Sets all back to an earlier state, as a promotion with loss does. */
+    setBack(changed: bigint): void {
+      lastChanged = changed;
+      entries.splice(0, entries.length, ...entries.filter((entry) => entry.changed <= changed));
+      for (const row of rows.values()) if (row.position.changed > changed) row.position = { changed, id: changed };
+    },
+    /** As after a restore to a time before it. */
+    forget: (endpoint: string) => rows.delete(endpoint),
+    setAvailable(available: boolean) {
+      isAvailable = available;
+    },
+    write: (id: bigint, name = `plant ${id}`) => put(id, name),
+    delete: (id: bigint) => put(id, undefined),
+  };
+}
+
+/** Keeps what happens. */
+function recordingObserver() {
+  const seen = {
+    delivered: 0,
+    setbacks: [] as FailedAttempt[],
+    interruptions: [] as unknown[],
+    missing: new Set<string>(),
+  };
+  const observer: DeliveryObserver = {
+    delivered: (_, plants) => {
+      seen.delivered += plants;
+    },
+    failed: (_, setback) => seen.setbacks.push(setback),
+    interrupted: (error) => seen.interruptions.push(error),
+    missing: (endpoint) => seen.missing.add(endpoint),
+  };
+  return Object.assign(seen, { observer });
+}

@@ -1,11 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
-import { staticTokens } from '../../../../src/adapters/tokens/static-tokens.ts';
-import type { Write, Written } from '../../../../src/application/ports.ts';
 import type { Ports } from '../../../../src/application/use-cases.ts';
-import { PlantStoreError } from '../../../../src/domain/errors.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { type ApiServer, CLOSE, get, post, refusalOf, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { type ApiServer, CLOSE, post, refusalOf, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
 import { forEachTest } from '../../../support/lifetimes.ts';
@@ -30,8 +27,15 @@ const server = forEachTest(() => {
   });
 });
 
-const created = ({ target }: Write): Written => ({ before: undefined, after: target });
-
+/** Creates whatever it is given, once the test lets it go. */
+function heldWrites() {
+  const held: (() => void)[] = [];
+  const write: Ports['write'] = async (writes) => {
+    await new Promise<void>((resolve) => held.push(resolve));
+    return writes.map(({ target }) => ({ before: undefined, after: target }));
+  };
+  return { held, write };
+}
 const NDJSON = 'application/x-ndjson';
 const CSV = 'text/csv';
 
@@ -70,15 +74,17 @@ describe('responds with', () => {
   test('what became of each record, to the letter', async () => {
     stored.set(9_007_199_254_740_993n, { id: 9_007_199_254_740_993n, name: 'there' });
     stored.set(2n, 'deleted');
-    const list = 'id;name;colour;tag\r\n1,5;d\r\n1;a;red;\r\n9007199254740993;"b\nc";;\r\n2;c\r\n\r\n1;a\r\n';
+    const list = 'id;name;colour;tag\r\n1,5;d\r\n1;a;red;\r\n9007199254740993;"b\nc";;\r\n2;c\r\n\r\n1;a\r\n1;b\r\n';
     const invalid = 'id must be a whole number, not \\"1,5\\"';
     expect(await result('', list)).toBe(
       '{"created":1,"changed":0,"unchanged":1,"repeated":1,"refused":[' +
         `{"line":2,"lastLine":2,"unnumbered":true,"error":40022,"message":"${invalid}: write digits only, without a separator"},` +
         '{"line":4,"lastLine":5,"id":9007199254740993,"error":40009,' +
         '"message":"id 9007199254740993 belongs to a different plant"},' +
-        '{"line":6,"lastLine":6,"id":2,"error":40010,"message":"id 2 belongs to a deleted plant"}],' +
-        '"ignored":["colour"],"columns":["id","name","","tag"],"separator":";","header":1,"encoding":"utf-8","records":5,"consumed":75}',
+        '{"line":6,"lastLine":6,"id":2,"error":40010,"message":"id 2 belongs to a deleted plant"},' +
+        '{"line":9,"lastLine":9,"id":1,"error":40009,' +
+        '"message":"id 1 belongs to a different plant: a line before has this id, too"}],' +
+        '"ignored":["colour"],"columns":["id","name","","tag"],"separator":";","header":1,"encoding":"utf-8","records":6,"consumed":80}',
     );
     expect(stored.get(1n)).toEqual({ id: 1n, name: 'a' });
   });
@@ -106,7 +112,7 @@ describe('responds with', () => {
     const { refused, sample, ...counts } = JSON.parse(await result('?check=true', list));
     expect(refused).toMatchObject([{ line: 3 }]);
     expect(sample).toEqual([{ id: 0, name: '' }, ...[1, 2, 3, 4].map((id) => ({ id, name: 'a' }))]);
-    expect(counts).toMatchObject({ created: 0, changed: 0, unchanged: 0, records: 11 });
+    expect(counts).toMatchObject({ created: 0, changed: 0, unchanged: 0, records: 11, names: ['id', 'name', 'tag'] });
     expect([...stored.keys()]).toEqual([1n]);
   });
 });
@@ -114,23 +120,11 @@ describe('responds with', () => {
 test('replaces plants that exist, if it is asked to', async () => {
   stored.set(1n, { id: 1n, name: 'there' });
   stored.set(2n, { id: 2n, name: 'same' });
-  const counts = { created: 1, changed: 1, unchanged: 1, refused: [] };
-  expect(JSON.parse(await result('?existing=replace', 'id,name,tag\n1,a,x\n2,same\n3,c\n'))).toMatchObject(counts);
+  stored.set(4n, 'deleted');
+  const counts = { created: 1, changed: 1, unchanged: 1, refused: [{ id: 4, error: 40010 }] };
+  expect(JSON.parse(await result('?existing=replace', 'id,name,tag\n1,a,x\n2,same\n3,c\n4,d\n'))).toMatchObject(counts);
   expect(stored.get(1n)).toEqual({ id: 1n, name: 'a', tag: 'x' });
-});
-
-test('goes on with the parts of a list, numbered, by what the response to the first says', async () => {
-  const list = 'Nr;Name\n1;"a\n2;b"\n3;c\n';
-  const first = JSON.parse(await result('?idsFrom=9007199254740993&more=true', list.slice(0, -2)));
-  expect(first).toMatchObject({ created: 1, ignored: ['Nr'], columns: ['', 'name'], separator: ';', records: 1 });
-  const rest = list.slice(first.consumed);
-  expect(rest).toBe('3;c\n');
-  const query = `?idsFrom=9007199254740994&columns=${first.columns}&separator=${first.separator}`;
-  expect(JSON.parse(await result(query, rest))).toMatchObject({ created: 1, records: 1 });
-  expect([...stored.values()]).toEqual([
-    { id: 9_007_199_254_740_993n, name: 'a\n2;b' },
-    { id: 9_007_199_254_740_994n, name: 'c' },
-  ]);
+  expect(stored.get(4n)).toBe('deleted');
 });
 
 test('reads a body that continues a list as if more of it came before', async () => {
@@ -155,46 +149,16 @@ test('takes other media types, and the charset that they say', async () => {
   ]);
 });
 
-test('says what was guessed, and what all columns are called if it is only to check', async () => {
-  const list = 'Plants\nNr;Plant;Price\n1;Rosa;2\n';
-  const guessed = [
-    { column: 'id', name: 'Nr' },
-    { column: 'name', name: 'Plant' },
-  ];
-  const whole = JSON.parse(await result('?check=true', list));
-  expect(whole).toMatchObject({ header: 2, guessed, names: ['Nr', 'Plant', 'Price'], ignored: ['Price'] });
-  expect(JSON.parse(await result('', list))).not.toHaveProperty('names');
-});
-
 describe('of a list without ids that was imported before', () => {
   const LIST = 'name,tag\nRosa,\nSalvia,\n,x\nRosa,y\nFicus,\n';
 
   test('leaves out plants whose names are stored, and stores the same ones if it is sent again', async () => {
     stored.set(1n, { id: 1n, name: 'Salvia', tag: 'of somebody' });
-    for (const [created, there] of [
-      [2, 0],
-      [0, 2],
-    ] as const) {
-      const { refused, ...counts } = JSON.parse(await result('?idsFrom=7&sameName=skip', LIST));
-      expect(refused).toMatchObject([{ line: 4, id: 9 }]);
-      expect(counts).toMatchObject({
-        created,
-        unchanged: there + 2,
-        sameName: 1,
-        repeated: 1,
-        compared: true,
-        records: 5,
-      });
-    }
-    expect([...stored.values()].slice(1)).toEqual([
-      { id: 7n, name: 'Rosa' },
-      { id: 11n, name: 'Ficus' },
-    ]);
-    expect(JSON.parse(await result('?idsFrom=20&sameName=skip&check=true', LIST))).toMatchObject({
-      sameName: 3,
-      created: 0,
-    });
-    expect(JSON.parse(await result('?idsFrom=20', LIST))).toMatchObject({ created: 4, unchanged: 0 });
+    const counts = { unchanged: 2, sameName: 1, repeated: 1, compared: true, records: 5 };
+    const send = async () => JSON.parse(await result('?idsFrom=7&sameName=skip', LIST));
+    expect(await send()).toMatchObject({ created: 2, ...counts, refused: [{ line: 4, id: 9 }] });
+    expect([...stored.keys()]).toEqual([1n, 7n, 11n]);
+    expect(await send()).toMatchObject({ created: 0, ...counts, unchanged: 4 });
   });
 
   test('stores nothing if there are too many plants to compare their names, and says so when it only checks', async () => {
@@ -207,19 +171,11 @@ describe('of a list without ids that was imported before', () => {
   });
 });
 
-test('says of what is refused that a line before has its id', async () => {
-  const { refused } = JSON.parse(await result('', 'id,name\n1,Rosa\n1,Salvia\n'));
-  const message = 'id 1 belongs to a different plant: a line before has this id, too';
-  expect(refused).toEqual([{ line: 3, lastLine: 3, id: 1, error: 40009, message }]);
-});
-
 describe('refuses', () => {
   test.each<[string, string, string, number, string]>([
     ['?exsting=keep', '', CSV, 40022, '"exsting" is unknown: the query may have only existing, idsFrom, sameName, '],
     ['?existing=', '', CSV, 40022, 'existing must be keep or replace'],
-    ['?more=yes', '', CSV, 40022, 'more must be false or true'],
     ['?idsFrom=01', '', CSV, 40022, 'idsFrom must be an integer from'],
-    ['?columns=id,Name', '', CSV, 40022, 'columns must be id, name and tag, each at most once, or nothing'],
     ['?columns=id,name,id', '', CSV, 40022, 'columns must be id, name and tag, each at most once, or nothing'],
     [`?columns=id,name${','.repeat(999)}`, '', CSV, 40022, 'separated by commas, at most 1000 of them'],
     ['', 'id,name\n', `${CSV};charset=koi8-r`, 40015, ' in utf-8 or utf-16le or utf-16be or windows-1252, '],
@@ -237,12 +193,10 @@ describe('refuses', () => {
     'idsFrom must be left out with existing=replace: numbers that a list is given could be those of any other plants';
 
   test.each<[string, string, string]>([
-    ['?columns=tag', CSV, 'there is no column id and no column name'],
     ['?columns=name', CSV, 'there is no column id'],
     ['?columns=id,name&idsFrom=1', CSV, 'there is a column id, but idsFrom is for lists without ids'],
     ['?columns=id,name&existing=replace', CSV, 'existing=replace would delete tags, since there is no column tag'],
     ['?idsFrom=1&existing=replace', NDJSON, NUMBERED],
-    ['?columns=id,name', NDJSON, 'columns, separator and header are for CSV only'],
     ['?sameName=skip', CSV, 'sameName must be left out without idsFrom: plants that have ids are known by these'],
     ['?header=1', NDJSON, 'columns, separator and header are for CSV only'],
     [
@@ -261,8 +215,7 @@ describe('a token', () => {
     startApiServer({ verifyToken: () => ({ permissions: new Set(permissions) }) });
 
   test('that may only read is refused before the body is read', async () => {
-    const { url } = await startApiServer({ verifyToken: staticTokens({ full: [], reading: ['x'] }) });
-    expect(await head(url, '?existing=nonsense')).toMatch(/^HTTP\/1.1 403 /);
+    expect(await head((await limited('read')).url, '?existing=nonsense')).toMatch(/^HTTP\/1.1 403 /);
   });
 
   test('that may create may not replace, which is refused after the query and before the body', async () => {
@@ -277,11 +230,8 @@ describe('a token', () => {
 
 describe('at once', () => {
   test('four are served, whatever is still arriving, others get 503, and creates go on', async () => {
-    const held: (() => void)[] = [];
-    own.write = async (writes) => {
-      await new Promise<void>((resolve) => held.push(resolve));
-      return writes.map(created);
-    };
+    const { held, write } = heldWrites();
+    own.write = write;
     const arriving = Array.from({ length: 8 }, () => connectTo(server.url));
     for (const socket of arriving) socket.write(`${headOf('', TOKEN, CSV)}id`);
     const imports = Array.from({ length: 64 }, (_, n) => send('', `id,name\n${n},a\n`));
@@ -301,11 +251,7 @@ describe('at once', () => {
   });
 
   test('fewer are served if their lists need the memory, at least one, and creates go on', async () => {
-    const held: (() => void)[] = [];
-    const write: Ports['write'] = async (writes) => {
-      await new Promise<void>((resolve) => held.push(resolve));
-      return writes.map(created);
-    };
+    const { held, write } = heldWrites();
     const small = await startApiServer({ plants: { ...fakePlants(stored), write }, maxRequestBytes: 100_000 });
     const list = `id,name\n1,a\n${'\n'.repeat(50_000)}`;
     const first = send('', list, CSV, small);
@@ -315,22 +261,6 @@ describe('at once', () => {
     held[0]?.();
     expect((await first).status).toBe(200);
   });
-});
-
-test('an outcome that is not known is 503 for the whole, after which the same list completes it', async () => {
-  let calls = 0;
-  const { write } = fakePlants(stored);
-  own.write = async (writes) => {
-    const outcomes = await write(writes.slice(0, 300 - calls));
-    calls += writes.length;
-    const unavailable = () => new PlantStoreError('store_unavailable', 'the store is unavailable');
-    return writes.map((_write, n) => outcomes[n] ?? Promise.reject(unavailable()));
-  };
-  const list = listOf(1_000);
-  expect(await refusal('', list)).toEqual([503, 50300, 'the store is unavailable']);
-  expect(stored.size).toBe(300);
-  own = {};
-  expect(JSON.parse(await result('', list))).toMatchObject({ created: 700, unchanged: 300 });
 });
 
 test('responds to a client that has closed its side, if it knows all outcomes', async () => {
@@ -348,30 +278,4 @@ test('responds to a client that has closed its side, if it knows all outcomes', 
   expect(await halfClosed(listOf(256))).toMatch(/^HTTP\/1.1 200 [\s\S]*{"created":256,/);
   expect(await halfClosed(listOf(1_500))).toMatch(/^HTTP\/1.1 503 /);
   expect(await halfClosed(listOf(256))).toMatch(/"created":0,"changed":0,"unchanged":256,/);
-});
-
-test('stops if its client leaves', async () => {
-  let begun = 0;
-  const held: (() => void)[] = [];
-  own.write = async (writes) => {
-    begun += writes.length;
-    await new Promise<void>((resolve) => held.push(resolve));
-    return writes.map(created);
-  };
-  const abort = new AbortController();
-  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': CSV };
-  const body = listOf(5_000);
-  const sending = fetch(`${server.url}/import`, { method: 'POST', headers, body, signal: abort.signal });
-  while (begun < 256) await new Promise(setImmediate);
-  abort.abort();
-  await expect(sending).rejects.toThrow();
-  // By then the service has heard of it.
-  for (let n = 0; n < 10; n++) await (await get(server.url, '/plants/1', CLOSE)).text();
-  const isLogged = () => server.lines.some((line) => line.includes('importPlants'));
-  while (!isLogged()) {
-    for (const go of held.splice(0)) go();
-    await new Promise(setImmediate);
-  }
-  expect(begun).toBe(256);
-  expect(server.lines.filter((line) => line.includes('unexpected'))).toEqual([]);
 });

@@ -1,10 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { listPlants } from '../../../../src/application/list-plants.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { get, refusalOf, startApiServer } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
-import { rawRequest, requestText } from '../../../support/raw-request.ts';
 
 /* GET /plants: its parameters, pages and media types. Long lists are in streams.test.ts. */
 
@@ -59,11 +57,6 @@ test('is an empty array, or no line, if there is nothing', async () => {
   }
 });
 
-test('has no ETag, so that no If-None-Match can make it 304', async () => {
-  const response = await list('', { 'If-None-Match': '*' });
-  expect([response.status, response.headers.get('ETag')]).toEqual([200, null]);
-});
-
 describe('tag', () => {
   test.each([
     ['', ''],
@@ -73,13 +66,6 @@ describe('tag', () => {
   ])('selects the plants with exactly the tag %j', async (tag, encoded) => {
     const tagged = arrayOf(plants.filter((plant) => plant.tag === tag));
     for (const limit of ['', 'limit=100&']) expect(await text(`?${limit}tag=${encoded}`)).toBe(tagged);
-  });
-
-  test('that is not percent-encoded is no valid request target, and never another tag', async () => {
-    for (const tag of ['\u00E0', '\u00C3\u00A0']) {
-      const request = requestText(`GET /plants?tag=${tag}`, '', 'Connection: close\r\n');
-      expect(await rawRequest(server.url, request)).toContain('{"error":40001,');
-    }
   });
 });
 
@@ -108,24 +94,11 @@ describe('name', () => {
     expect(next).toEqual({ ...given, name: 'T', after: '9007199254740993' });
     expect(await (await list(nextOf(first) ?? '', { Accept })).text()).toContain('\r\n9223372036854775807\t');
   });
-
-  test('has a Link on a page without a plant, if the search has taken a second', async () => {
-    const nothing = async () => ({ plants: [], lastId: 4711n, isLast: false });
-    let time = 0;
-    const searching = listPlants({ scan: nothing }, () => (time += 400));
-    const other = await startApiServer({ cases: { listPlants: searching } });
-    const page = await get(other.url, '/plants?limit=10&name=a+b%26');
-    expect([page.status, await page.text(), nextOf(page)]).toEqual([200, '[]', '?limit=10&after=4711&name=a+b%26']);
-  });
-});
-
-test.each([-(2n ** 63n), -6n, 2n ** 53n + 1n])('after %s leaves out the plants up to that id', async (after) => {
-  expect(await text(`?after=${after}`)).toBe(arrayOf(plants.filter(({ id }) => id > after)));
 });
 
 describe('limit', () => {
   test.each(
-    [1, 4, 6, 2 ** 31 - 1].flatMap((limit): [number, string, NewPlant[]][] => [
+    [1, 4, 2 ** 31 - 1].flatMap((limit): [number, string, NewPlant[]][] => [
       [limit, '', plants],
       [limit, '&order=desc', plants.toReversed()],
     ]),
@@ -141,18 +114,6 @@ describe('limit', () => {
     );
     expect(pages).toEqual(expected);
   });
-
-  test('keeps the tag in the Link as short as its client wrote it, so that it can be followed', async () => {
-    const tag = `${ODD_TAG}${"(~'!*-._) ".repeat(1_000)}`;
-    const tagged = [1n, 2n].map((id) => ({ id, name: 'tagged', tag }));
-    const other = await startApiServer({ plants: fakePlants(new Map(tagged.map((plant) => [plant.id, plant]))) });
-    const spelled = encodeURIComponent(ODD_TAG).replaceAll('%20', '+') + "(~'!*-._)+".repeat(1_000);
-    const next = nextOf(await get(other.url, `/plants?limit=1&tag=${spelled}`));
-    // Relative, so that it survives a proxy.
-    expect(next).toBe(`?limit=1&after=1&tag=${spelled}`);
-    const second = await get(other.url, `/plants${next}`);
-    expect([await second.text(), nextOf(second)]).toEqual([arrayOf(tagged.slice(1)), undefined]);
-  });
 });
 
 describe('the query', () => {
@@ -162,15 +123,14 @@ describe('the query', () => {
   const KNOWN = 'is unknown: the query may have only limit, after, order, tag, name, separator';
 
   test.each([
-    ...['0', '2147483648', '1.0', '01', ''].map((n) => [`limit=${n}`, LIMIT]),
-    ...['9223372036854775808', '007', ''].map((value) => [`after=${value}`, `after ${ID}`]),
+    ...['0', '2147483648'].map((n) => [`limit=${n}`, LIMIT]),
+    ['after=9223372036854775808', `after ${ID}`],
     ['order=up', 'order must be asc or desc'],
     ['tag=a%00b', 'tag must be a string without U+0000'],
     [`name=${'x'.repeat(101)}`, 'name must be a string of at most 100 characters without U+0000'],
-    ...['Limit', '', '__proto__'].map((name) => [`${name}=1`, `"${name}" ${KNOWN}`]),
-    ['%00', `"\\u0000" ${KNOWN}`],
+    ...['Limit', '__proto__'].map((name) => [`${name}=1`, `"${name}" ${KNOWN}`]),
     ['tag=a&after=1&%74ag=b', 'tag must be given once only'],
-    ...['%FF', '%4', '%ED%A0%80'].map((text) => [`tag=${text}`, 'tag must be percent-encoded UTF-8']),
+    ...['%4', '%ED%A0%80'].map((text) => [`tag=${text}`, 'tag must be percent-encoded UTF-8']),
     ['%FF=a', 'the name of a parameter must be percent-encoded UTF-8'],
   ])('%s gets 400 / 40022 and what it must be', async (query, message) => {
     expect(await refusalOf(await list(`?${query}`))).toEqual([400, 40022, message]);
@@ -179,14 +139,6 @@ describe('the query', () => {
   test.each(['?', '?&&tag=&', '?t%61g=', '?tag=a=b'])('%s is fine', async (query) => {
     expect((await list(query)).status).toBe(200);
   });
-});
-
-// Which type an Accept means: media-types.test.ts.
-test('NDJSON has pages too, and each line is a plant that can be created', async () => {
-  const response = await list('?limit=5', { Accept: 'application/x-ndjson' });
-  expect(response.headers.get('Content-Type')).toBe('application/x-ndjson');
-  expect(nextOf(response)).toBe('?limit=5&after=9007199254740994');
-  expect(await response.text()).toBe(linesOf(plants.slice(0, 5)));
 });
 
 describe('CSV', () => {
@@ -219,7 +171,6 @@ describe('CSV', () => {
   test.each([
     ['text/csv', '?separator=:', 'separator must be , or ; or a tab or |'],
     ['application/json', '?separator=;', 'separator must be left out unless Accept prefers text/csv'],
-    ['application/x-ndjson', '?separator=;', 'separator must be left out unless Accept prefers text/csv'],
   ])('of %s refuses %s', async (Accept, query, message) => {
     expect(await refusalOf(await list(query, { Accept }))).toEqual([400, 40022, message]);
   });

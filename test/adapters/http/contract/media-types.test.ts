@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { preferredType } from '../../../../src/adapters/http/contract/media-types.ts';
 
 const JSON_TYPE = 'application/json';
@@ -29,20 +28,4 @@ test.each<[string | undefined, string | undefined]>([
   ['json', undefined],
 ])('Accept: %s gets %s', (accept, type) => {
   expect(preferredType(accept, types)).toBe(type);
-});
-
-test('any order of the ranges gets the same, and any text a type or none', () => {
-  const weight = fc.constantFrom('', ';q=0', ';q=0.3', ';q=1', '; q=0.300');
-  const range = fc.constantFrom('*/*', 'application/*', 'text/*', ...types, 'text/csv');
-  const ranges = fc.uniqueArray(fc.tuple(range, weight), { selector: ([name]) => name, minLength: 1 });
-  fc.assert(
-    fc.property(
-      ranges.chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))),
-      ([one, other]) => {
-        const text = (list: typeof one) => list.map((parts) => parts.join('')).join(', ');
-        expect(preferredType(text(one), types)).toBe(preferredType(text(other), types));
-      },
-    ),
-  );
-  fc.assert(fc.property(fc.string(), (text) => expect([undefined, ...types]).toContain(preferredType(text, types))));
 });

@@ -1,8 +1,7 @@
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { exactFetch } from '../../../../examples/client/exact-fetch.ts';
-import type { HttpServer } from '../../../../src/adapters/http/server.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { codeBlocks } from '../../../support/documents/markdown.ts';
@@ -75,39 +74,33 @@ function typeErrors(folder: string): Promise<string> {
 const golden = () => readFile(projectFile('test/golden/openapi.json'), 'utf8');
 const stringIds = async () => output('.', 'string-ids.ts', [], await golden());
 
-describe.each([
+test.each([
   ['as it is', golden, fetch, Number, 1n, BigInt(Number.MAX_SAFE_INTEGER)],
   ['with string ids, and all ids', stringIds, exactFetch, String, -(2n ** 63n), 2n ** 53n + 1n],
-] as const)('a client made of the document %s', (_what, document, fetch, idOf, first, second) => {
-  let folder: string;
-  let stored: Map<bigint, NewPlant | 'deleted'>;
-  let server: HttpServer;
-  beforeAll(async () => {
-    folder = await generated(await document());
+] as const)(
+  'a client made of the document %s has types that fit their use, and runs every operation',
+  async (...args) => {
+    const [_what, document, fetch, idOf, first, second] = args;
+    const folder = await generated(await document());
     await writeFile(join(folder, 'user.ts'), USER);
-  });
-  beforeEach(async () => {
-    stored = new Map();
-    server = await startApiServer({ plants: fakePlants(stored) });
-  });
-
-  test('has types that fit their use', async () => {
     expect(await typeErrors(folder)).toBe('');
-  });
-
-  test('runs every operation', async () => {
+    const stored = new Map<bigint, NewPlant | 'deleted'>();
+    const server = await startApiServer({ plants: fakePlants(stored) });
     const { use } = await import(join(folder, 'user.ts'));
-    const [plant, acer] = [{ name: 'Ficus' }, { name: 'Acer' }];
     expect(await use(server.url, TOKEN, fetch, idOf(first), idOf(second))).toEqual([
       ...['Ficus', 'Ficus', idOf(second), `{"id":${first},"name":"Ficus"}\n`],
-      ...[{ id: idOf(second), ...plant }, 'Acer', 204, 1],
-      [{ id: idOf(second), ...acer }, { id: idOf(first), deleted: true }, expect.objectContaining({ name: 'Rosa' })],
+      ...[{ id: idOf(second), name: 'Ficus' }, 'Acer', 204, 1],
+      [
+        { id: idOf(second), name: 'Acer' },
+        { id: idOf(first), deleted: true },
+        expect.objectContaining({ name: 'Rosa' }),
+      ],
       41000,
     ]);
-    expect(stored.get(second)).toEqual({ id: second, ...acer });
+    expect(stored.get(second)).toEqual({ id: second, name: 'Acer' });
     expect(stored.get(first)).toBe('deleted');
-  });
-});
+  },
+);
 
 test('examples/README.md has a whole client with string ids', async () => {
   const server = await startApiServer({ plants: fakePlants() });
@@ -127,8 +120,6 @@ test('examples/README.md has a whole client with string ids', async () => {
 test.each([
   ['as they are', '', '', /^$/],
   ['an error that is forgotten', "  43100: 'fix this program',\n", '', /'43100' is missing/],
-  ['an error that there is not', '43100:', '43101:', /'43101' does not exist/],
-  ['an id that is a number', 'BigInt(after)', 'Number(after)', /'number' is not assignable to type 'bigint'/],
 ])('the types of the TypeScript client in examples: %s', async (_what, right, wrong, complaint) => {
   const folder = await temporaryFolder();
   await symlink(projectFile('node_modules'), join(folder, 'node_modules'));

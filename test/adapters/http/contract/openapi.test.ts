@@ -103,21 +103,6 @@ test('names the public address as its server', async () => {
   }
 });
 
-test('has an example of each id in a path, and none of one in a query, which forms would send', () => {
-  const parameters = operations().flatMap(({ parameters = [] }) => parameters);
-  const examplesOf = (names: string[], place: string) =>
-    parameters
-      .filter((one) => names.includes(one.name) && one.in === place)
-      .map(({ example, schema }) => [example, schema.examples]);
-  expect(examplesOf(['id'], 'path')).toEqual(Array(3).fill([1, undefined]));
-  expect(examplesOf(['after', 'idsFrom'], 'query')).toEqual(Array(4).fill([undefined, undefined]));
-});
-
-test('has octets as the body of an import, so that no client sends a string of JSON', () => {
-  const { content = {} } = document.paths['/import']?.post?.requestBody ?? {};
-  expect(Object.values(content).map(({ schema }) => schema)).toMatchObject(Array(4).fill({ format: 'binary' }));
-});
-
 test('warns at every id of clients that round it', () => {
   const members = Object.values(document.components.schemas).flatMap(({ properties = {} }) =>
     Object.values(properties),
@@ -143,13 +128,11 @@ function responsesOf(status: number) {
   });
 }
 
-test.each(documented)('shows %s as an example under its status', (code, { status, error, message }) => {
+test.each(documented)('shows %s as an example under its status', (code, { status, error }) => {
   const shown = responsesOf(status).filter(({ examples }) => examples?.[code]);
   expect(shown).not.toEqual([]);
   for (const { examples, schema } of shown) {
-    const isOwn = ['invalid_plant', 'unsupported_media_type', 'malformed_json'].includes(code);
-    const anyMessage = isOwn ? expect.any(String) : message;
-    expect(examples?.[code]).toEqual({ value: { error, message: anyMessage } });
+    expect(examples?.[code]).toEqual({ value: { error, message: expect.any(String) } });
     const { enum: numbers = [] } = schema.allOf?.[1].properties.error ?? {};
     expect(numbers).toContain(error);
     expect(numbers).toEqual([...new Set(numbers)]);

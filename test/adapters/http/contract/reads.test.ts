@@ -4,7 +4,6 @@ import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { get, post, refusalOf, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
-import { rawRequest, requestText } from '../../../support/raw-request.ts';
 
 /* What all reads have in common, and reading one plant. Lists are in lists.test.ts. */
 
@@ -75,33 +74,16 @@ describe('a plant', () => {
     }
   });
 
-  test('can have its id percent-encoded, as in any URL', async () => {
-    expect(await (await read('/plants/%2D1')).text()).toBe(jsonOf(plants[1] as NewPlant));
-  });
-
-  test('that there is not gets 404 / 40401, which no cache may keep', async () => {
-    const response = await read('/plants/7');
-    expect(response.headers.get('Cache-Control')).toBe('no-store');
-    expect(response.headers.get('ETag')).toBeNull();
-    expect(await refusalOf(response)).toEqual([404, 40401, 'no plant has the id 7']);
-  });
-
-  test.each([...'01 -0 +1 1e3 - \u0661 %201 1%2F2'.split(' '), ...['9223372036854775808', '9'.repeat(5_000)]])(
+  test.each([...'01 -0 +1 1e3 \u0661 1%2F2 9223372036854775808'.split(' '), '9'.repeat(5_000), '%FF'])(
     'cannot have the id %s',
     async (id) => {
-      const rule = /^id must be an integer from .* in decimal digits, without leading zeros or a plus sign$/;
+      const rule = /^id must be an integer from .* in decimal digits, without|^the path must be percent-encoded UTF-8$/;
       expect(await refusal(read(`/plants/${id}`))).toEqual([400, 40022, expect.stringMatching(rule)]);
     },
   );
 });
 
-test.each(['%FF', '%4'])('a path with %s, which is not UTF-8, means nothing else', async (id) => {
-  const rule = 'the path must be percent-encoded UTF-8';
-  expect(await refusal(read(`/plants/${id}`))).toEqual([400, 40022, rule]);
-});
-
 test.each([
-  ['/plants/count', '{"count":6,"isExact":true}'],
   ['/plants/count?tag=&name=ZERO', '{"count":1,"isExact":true}'],
   ['/tags?limit=1', '{"tags":[{"tag":"","count":1,"isExact":true}],"next":"IiI"}'],
   [
@@ -123,10 +105,8 @@ test.each([
 describe('an ETag', () => {
   const etagOf = async (id: bigint) => (await read(`/plants/${id}`)).headers.get('ETag') ?? '';
 
-  test('differs between records and is the same for the same one', async () => {
-    const all = await Promise.all(plants.map(({ id }) => etagOf(id)));
-    expect(new Set(all).size).toBe(plants.length);
-    expect(await Promise.all(plants.map(({ id }) => etagOf(id)))).toEqual(all);
+  test('differs between records', async () => {
+    expect(new Set(await Promise.all(plants.map(({ id }) => etagOf(id)))).size).toBe(plants.length);
   });
 
   test.each<[string, (etag: string) => string, number]>([
@@ -135,7 +115,6 @@ describe('an ETag', () => {
     ['as *', () => '*', 304],
     ['of another record', () => '"another"', 200],
     ['without its quotes', (etag) => etag.slice(1, -1), 200],
-    ['that is only the beginning', (etag) => `${etag.slice(0, -2)}"`, 200],
   ])('%s in If-None-Match gets %i, without a body if that is 304', async (_how, header, status) => {
     const etag = await etagOf(1n);
     for (const method of ['GET', 'HEAD']) {
@@ -147,43 +126,40 @@ describe('an ETag', () => {
       if (status === 304) expect(Object.keys(headers).filter((name) => name.startsWith('content-'))).toEqual([]);
     }
   });
-
-  test('does not hide that there is no such plant', async () => {
-    expect((await read('/plants/7', { 'If-None-Match': '*' })).status).toBe(404);
-  });
 });
 
-describe('HEAD', () => {
-  test.each(['/plants/1', '/plants?limit=2', '/plants/7'])(
-    'of %s has the status and the headers of GET, and no body',
-    async (path) => {
-      const [get, head] = [await read(path), await read(path, {}, 'HEAD')];
-      const comparable = ({ status, headers }: Response) => {
-        // Of the connection or of each response.
-        const own = ['connection', 'keep-alive', 'date', 'x-request-id', 'transfer-encoding'];
-        return [status, [...headers].filter(([name]) => !own.includes(name))];
-      };
-      expect(comparable(head)).toEqual(comparable(get));
-      expect(await head.text()).toBe('');
-    },
-  );
-});
+test.each(['/plants/1', '/plants?limit=2', '/plants/7'])(
+  'HEAD of %s has the status and the headers of GET, and no body',
+  async (path) => {
+    const [get, head] = [await read(path), await read(path, {}, 'HEAD')];
+    const comparable = ({ status, headers }: Response) => {
+      // Of the connection or of each response.
+      const own = ['connection', 'keep-alive', 'date', 'x-request-id', 'transfer-encoding'];
+      return [status, [...headers].filter(([name]) => !own.includes(name))];
+    };
+    expect(comparable(head)).toEqual(comparable(get));
+    expect(await head.text()).toBe('');
+  },
+);
 
-describe('a token', () => {
-  const get = (path: string, token: string) => read(path, { Authorization: `Bearer ${token}` });
-  const create = (token: string) => post(server.url, '{"id":1,"name":""}', { Authorization: `Bearer ${token}` });
-
-  test.each<[string, number, number]>([
-    [TOKEN, 200, 400],
-    ['a-token-that-reads', 200, 403],
-    ['a-token-that-creates', 403, 400],
-    ['a-token-that-may-nothing', 403, 403],
-    ['a-token-of-nobody', 401, 401],
-  ])('%s gets %i when it reads, and %i when it creates a plant that there is', async (token, reading, creating) => {
-    const responses = [await get('/plants/1', token), await get('/plants', token), await create(token)];
-    expect(responses.map(({ status }) => status)).toEqual([reading, reading, creating]);
-  });
-});
+test.each<[string, number, number, number]>([
+  [TOKEN, 200, 400, 403],
+  ['a-token-that-reads', 200, 403, 403],
+  ['a-token-that-creates', 403, 400, 403],
+  ['a-token-that-changes', 200, 403, 400],
+  ['a-token-that-may-nothing', 403, 403, 403],
+  ['a-token-of-nobody', 401, 401, 401],
+])(
+  '%s gets %i when it reads, %i when it creates a plant that there is, and %i when it changes none',
+  async (token, ...statuses) => {
+    const headers = { Authorization: `Bearer ${token}` };
+    const [reading, creating, changing] = statuses;
+    const reads = [await read('/plants/1', headers), await read('/plants', headers)];
+    const changes = [await read('/plants/x', headers, 'PUT'), await read('/plants/x', headers, 'DELETE')];
+    const responses = [...reads, await post(server.url, '{"id":1,"name":""}', headers), ...changes];
+    expect(responses.map(({ status }) => status)).toEqual([reading, reading, creating, changing, changing]);
+  },
+);
 
 describe('the checks have an order:', () => {
   const wrong = { Authorization: 'Bearer a-token-of-nobody' };
@@ -200,34 +176,4 @@ describe('the checks have an order:', () => {
   ])('%s', async (_what, method, path, headers, error) => {
     expect((await refusal(read(path, headers, method)))[1]).toBe(error);
   });
-
-  test('the parameters in the path before those in the query, and these before Accept', async () => {
-    expect((await refusal(read('/plants/x?y', noType)))[2]).toMatch(/^id must be /);
-    expect((await refusal(read('/plants/1?y', noType)))[2]).toMatch(/^"y" is unknown/);
-    expect((await refusal(read('/plants?limit=0', noType)))[2]).toMatch(/^limit must be /);
-  });
-});
-
-test.each(['/plants/1', '/changes'])('%s is JSON only', async (path) => {
-  expect((await read(path, { Accept: 'application/x-ndjson;q=1, application/*;q=0.1' })).status).toBe(200);
-  const refused = [406, 40600, 'Accept must allow application/json'];
-  expect(await refusal(read(path, { Accept: 'application/x-ndjson' }))).toEqual(refused);
-});
-
-test('one plant takes no query', async () => {
-  const message = '"limit" is unknown: the query may have no parameters';
-  expect(await refusal(read('/plants/1?limit=1'))).toEqual([400, 40022, message]);
-  expect((await read('/plants/1?')).status).toBe(200);
-});
-
-test('creating ignores its query and Accept', async () => {
-  const body = jsonOf(plants[1] as NewPlant);
-  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json', Accept: 'text/html' };
-  const response = await fetch(`${server.url}/plants?x=/1&x=2&%FF`, { method: 'POST', headers, body });
-  expect([response.status, response.headers.get('Content-Type')]).toEqual([200, 'application/json']);
-});
-
-test('a body that a client sends with a read is ignored', async () => {
-  const answer = await rawRequest(server.url, requestText('GET /plants/0', 'abc', 'Connection: close\r\n'));
-  expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\n{"id":0,"name":""}$/);
 });

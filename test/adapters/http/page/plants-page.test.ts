@@ -4,19 +4,19 @@ import { startApiServer } from '../../../support/api-server.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
 import { projectFile } from '../../../support/service-process.ts';
 
-/* How the files of the page for people are served; the files *.browser.ts show what they do in a browser. */
+/* How the files of the pages are served; the files *.browser.ts show what they do in a browser. */
 
 const OF_BROWSERS = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 const folder = 'src/adapters/http/page';
 const scripts = globSync('**/*.js', { cwd: projectFile(`${folder}/scripts`) });
 
-const server = forAllTests(() => startApiServer({ baseUrl: 'https://plants.example' }));
+const server = forAllTests(() => startApiServer({ baseUrl: 'https://plants.example/garden/' }));
 
-const get = (path: string) => fetch(`${server.url}${path}`);
-const getPage = (accept: string, method = 'GET') => fetch(server.url, { method, headers: { Accept: accept } });
+const get = (path: string, headers: Record<string, string> = { Accept: OF_BROWSERS }, method = 'GET') =>
+  fetch(server.url + path, { method, headers });
 
 test('is served without a token, with a policy that lets nothing in from elsewhere and nothing out', async () => {
-  const page = await getPage(OF_BROWSERS);
+  const page = await get('/');
   expect([page.status, page.headers.get('Content-Type')]).toEqual([200, 'text/html; charset=utf-8']);
   expect(page.headers.get('Vary')).toBe('Accept, Accept-Encoding');
   expect(page.headers.get('Referrer-Policy')).toBe('no-referrer');
@@ -39,17 +39,10 @@ test('has every script that there is', async () => {
   }
 });
 
-test.each(['*/*', 'text/html;q=0, */*'])('is no path for those who do not ask for HTML: %s', async (accept) => {
-  const answer = await getPage(accept);
+test.each(['*/*', 'text/html;q=0, */*'])('is no path for those who do not ask for HTML: %s', async (Accept) => {
+  const answer = await get('/', { Accept });
   expect([answer.status, answer.headers.get('Vary')]).toEqual([404, 'Accept']);
-  const message =
-    'no such path: paths are in lower case, without a slash at the end; the plants are at /plants, and /docs describes the API';
-  expect(await answer.json()).toEqual({ error: 40400, message });
-});
-
-test('can only be read', async () => {
-  expect((await getPage(OF_BROWSERS, 'HEAD')).status).toBe(200);
-  expect((await getPage(OF_BROWSERS, 'POST')).status).toBe(404);
+  expect(await answer.json()).toMatchObject({ error: 40400 });
 });
 
 test('is removed by PAGES=off, together with the reference, but not the document that this shows', async () => {
@@ -57,4 +50,46 @@ test('is removed by PAGES=off, together with the reference, but not the document
   const statusOf = async (path: string) => (await fetch(url + path, { headers: { Accept: OF_BROWSERS } })).status;
   for (const path of ['/', '/page/main.js', '/docs']) expect([path, await statusOf(path)]).toEqual([path, 404]);
   expect(await statusOf('/openapi.json')).toBe(200);
+});
+
+test.each([
+  ['/docs', 'html'],
+  ['/docs/page.css', 'css'],
+  ['/docs/page.js', 'javascript'],
+  ['/docs/swagger-ui.css', 'css'],
+  ['/docs/swagger-ui.js', 'javascript'],
+])('%s needs no token, is compressed and sent once, and lets nothing in from elsewhere', async (path, type) => {
+  const [plain, zipped] = [await get(path, { 'Accept-Encoding': 'identity' }), await get(path)];
+  expect(Object.fromEntries(plain.headers)).toMatchObject({
+    'content-type': `text/${type}; charset=utf-8`,
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-cache',
+    'referrer-policy': 'no-referrer',
+    vary: 'Accept-Encoding',
+  });
+  expect(zipped.headers.get('Content-Encoding')).toBe('gzip');
+  expect(Number(zipped.headers.get('Content-Length'))).toBeLessThan(Number(plain.headers.get('Content-Length')));
+  expect((await zipped.text()) === (await plain.text())).toBe(true);
+
+  // It sends to nobody but its own and the public address.
+  const policy = plain.headers.get('Content-Security-Policy') ?? '';
+  expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'; ");
+  expect(policy).toContain("; connect-src 'self' https://plants.example; ");
+  expect(policy).not.toContain('unsafe');
+
+  // As a browser asks; fetch alone would add no-cache, which asks for all of it.
+  const since = (known: string) => get(path, { 'If-None-Match': known, 'Cache-Control': 'max-age=0' });
+  const again = await since(plain.headers.get('ETag') ?? '');
+  expect([again.status, (await again.arrayBuffer()).byteLength]).toEqual([304, 0]);
+  expect((await since('W/"older"')).status).toBe(200);
+});
+
+test('each can only be read', async () => {
+  for (const path of ['/', '/docs']) {
+    const head = await get(path, { Accept: OF_BROWSERS }, 'HEAD');
+    expect([head.status, await head.text()]).toEqual([200, '']);
+  }
+  expect((await get('/', { Accept: OF_BROWSERS }, 'POST')).status).toBe(404);
+  const post = await get('/docs', {}, 'POST');
+  expect([post.status, post.headers.get('Allow')]).toEqual([405, 'HEAD, GET']);
 });

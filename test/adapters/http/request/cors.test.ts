@@ -52,18 +52,11 @@ describe('pages of an allowed origin', () => {
     expect((await preflight(APP, '/nothing')).status).toBe(204);
   });
 
-  test.each([
-    ['a plant', 200, TOKEN],
-    ['that the token is refused', 401, 'another-token-than-that'],
-  ])('can read %s', async (_what, status, token) => {
-    const answer = await post(server.url, PLANT, { Origin: APP, Authorization: `Bearer ${token}` });
-    expect([answer.status, corsHeaders(answer)]).toEqual([status, readable]);
-  });
-
-  test('can read that the store is unavailable, and when to try again', async () => {
-    server = await startApiServer({ corsOrigins: [APP], maxRequests: 0 });
-    const answer = await post(server.url, PLANT, { Origin: APP });
-    expect([answer.status, answer.headers.get('Retry-After'), corsHeaders(answer)]).toEqual([503, '1', readable]);
+  test('can read a plant, and that the token is refused', async () => {
+    for (const [token, status] of Object.entries({ [TOKEN]: 200, 'another-token-than-that': 401 })) {
+      const answer = await post(server.url, PLANT, { Origin: APP, Authorization: `Bearer ${token}` });
+      expect([answer.status, corsHeaders(answer)]).toEqual([status, readable]);
+    }
   });
 });
 
@@ -85,14 +78,10 @@ test('* lets everybody through, but OPTIONS without what a preflight asks is ano
   expect([answer.status, answer.headers.get('Allow')]).toEqual([405, 'HEAD, GET, POST']);
 });
 
-test('nobody is let through unless that is asked for', async () => {
+test('nobody is let through unless that is asked for, and no page to the port for operators', async () => {
   server = await startApiServer();
-  const [asked, sent] = [await preflight(APP), await post(server.url, PLANT, { Origin: APP })];
-  expect([asked.status, corsHeaders(asked)]).toEqual([405, {}]);
-  expect([sent.status, corsHeaders(sent)]).toEqual([200, {}]);
-});
-
-test('the port for operators is for no page', async () => {
+  const sent = await post(server.url, PLANT, { Origin: APP });
+  expect([(await preflight(APP)).status, sent.status, corsHeaders(sent)]).toEqual([405, 200, {}]);
   server = await startServer(management({}, async () => '', '127.0.0.1', pino({ enabled: false })));
   expect(corsHeaders(await preflight(APP, '/live'))).toEqual({});
 });

@@ -1,6 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import type { Ports, UseCases } from '../../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
@@ -20,8 +19,9 @@ const CLOSE = 'Connection: close\r\n';
 const read = (lines = '') => request('GET /plants/1', '', lines);
 const remove = (lines = '') => request('DELETE /plants/1', '', lines);
 
-let server: ApiServer;
+const LIMITS = { headersTimeout: 500, requestTimeout: 500, connectionsCheckingInterval: 10 };
 
+let server: ApiServer;
 /** Sends bytes. `received` is all that has come back. */
 function send(bytes: string) {
   const socket = connectTo(server.url).setEncoding('utf8');
@@ -100,14 +100,14 @@ function heldList() {
   return { cases: { listPlants }, release: resolve };
 }
 
-describe('a request that comes while another of its connection is in progress', () => {
-  test.each([
-    ['in the same packet', read() + remove(), ''],
-    ['later', read(), remove() + request('POST /plants', BODY)],
-    ['in parts', read() + remove().slice(0, -1), '\n'],
-    ['with a body that does not come', read(), request('POST /plants', BODY).slice(0, -1)],
-    ['as garbage', `${read()}garbage\r\n\r\n`, ''],
-  ])('has no effect, and the response to the other one says that the connection closes: %s', async (_, first, more) => {
+test.each([
+  ['in the same packet', read() + remove(), ''],
+  ['in parts', read() + remove().slice(0, -1), '\n'],
+  ['with a body that does not come', read(), request('POST /plants', BODY).slice(0, -1)],
+  ['as garbage', `${read()}garbage\r\n\r\n`, ''],
+])(
+  'what comes while another request of its connection is in progress has no effect, and the response to the other one says that the connection closes: %s',
+  async (_, first, more) => {
     const { calls, release, sent } = await sendHeld(first);
     sent.socket.write(more);
     await readByService();
@@ -115,21 +115,8 @@ describe('a request that comes while another of its connection is in progress', 
     expect(await sent.statuses()).toEqual([200]);
     expect(sent.received).toMatch(/^Connection: close\r$/m);
     expect(calls).toEqual(['find']);
-  });
-
-  test('ends the connection after a response whose head has left', async () => {
-    const { cases, release } = heldList();
-    server = await startApiServer({ cases });
-    const sent = send(request('GET /plants'));
-    await eventually(() => sent.received.includes('Monstera'));
-    sent.socket.write(remove());
-    await readByService();
-    release();
-    expect(await sent.statuses()).toEqual([200]);
-    expect(sent.received).toContain('Ficus');
-    expect(server.lines).toHaveLength(2);
-  });
-});
+  },
+);
 
 test('requests that each come when the response before has been read are all served, refused ones included', async () => {
   server = await startApiServer({ plants: fakePlants(new Map([[1n, { id: 1n, name: 'Monstera' }]])) });
@@ -140,11 +127,10 @@ test('requests that each come when the response before has been read are all ser
     [read(`If-None-Match: ${etag}\r\n`), 304],
     [early, 401],
     [request('POST /plants', BODY), 200],
-    [request('GET /openapi.json'), 200],
     [early.slice(0, -BODY.length), 401],
     // The body of the request before.
     [BODY + request('PUT /plants/1', CHANGED), 200],
-    [request('PUT /plants/1', BODY.replace('1,', '1 ,')), 200],
+    [request('PUT /plants/1', BODY), 200],
   ];
   const sent = send('');
   for (let round = 0; round < 50; round++) {
@@ -172,40 +158,26 @@ test('the response goes to a client that has closed its side', async () => {
   expect(await sent.statuses()).toEqual([200]);
 });
 
-describe('time', () => {
-  const limits = { headersTimeout: 500, requestTimeout: 500, connectionsCheckingInterval: 10 };
-  /** Resolves after the limits above, when a request that came at the same time was refused. */
-  const timeIsUp = () => rawRequest(server.url, request('POST /plants', BODY).slice(0, -1));
-
-  test('that is up for a request that has not come cuts no response that is being sent', async () => {
-    const { cases, release } = heldList();
-    server = await startApiServer({ cases, limits });
-    const sent = send(request('GET /plants') + remove().slice(0, -1));
-    expect(statuses(await timeIsUp())).toEqual([408]);
-    await eventually(() => sent.received.includes('Monstera'));
-    release();
-    expect(await sent.statuses()).toEqual([200]);
-    expect(sent.received).toContain('Ficus');
-  });
+test('time that is up for a request that has not come cuts no response that is being sent', async () => {
+  const { cases, release } = heldList();
+  server = await startApiServer({ cases, limits: LIMITS });
+  const sent = send(request('GET /plants') + remove().slice(0, -1));
+  // One that came at the same time.
+  expect(statuses(await rawRequest(server.url, request('POST /plants', BODY).slice(0, -1)))).toEqual([408]);
+  await eventually(() => sent.received.includes('Monstera'));
+  release();
+  expect(await sent.statuses()).toEqual([200]);
+  expect(sent.received).toContain('Ficus');
 });
 
 describe('a request that was refused before its body came', () => {
-  const limits = { headersTimeout: 100, requestTimeout: 100, connectionsCheckingInterval: 10 };
   const refused = request('POST /plants', BODY).replace(TOKEN, 'wrong').slice(0, -BODY.length);
 
   test('gets no second response when its body never comes: its connection is closed', async () => {
-    server = await startApiServer({ limits });
+    server = await startApiServer({ limits: LIMITS });
     const sent = send(refused);
     expect(await sent.statuses()).toEqual([401]);
     expect(server.lines.map((line) => JSON.parse(line).status)).toEqual([401]);
-  });
-
-  test('gets none when what comes is no body either', async () => {
-    server = await startApiServer();
-    const sent = send(refused.replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked'));
-    await eventually(() => statuses(sent.received).length === 1);
-    sent.socket.write('garbage');
-    expect(await sent.statuses()).toEqual([401]);
   });
 
   test('has its connection stay open once the body has come', async () => {
@@ -244,27 +216,12 @@ describe.each([
   });
 });
 
-describe('a deletion whose body, which it needs not, cannot be read', () => {
+test('a deletion whose body, which it needs not, cannot be read does not take effect', async () => {
+  const plants = fakePlants(new Map([[1n, { id: 1n, name: 'Monstera' }]]));
+  server = await startApiServer({ plants });
   const chunked = request('DELETE /plants/1', '', 'Transfer-Encoding: chunked\r\n');
-
-  test('does not take effect if it is refused', async () => {
-    const plants = fakePlants(new Map([[1n, { id: 1n, name: 'Monstera' }]]));
-    server = await startApiServer({ plants });
-    expect(statuses(await rawRequest(server.url, `${chunked}zz\r\n`))).toEqual([400]);
-    expect((await get(server.url, '/plants/1')).status).toBe(200);
-  });
-
-  test.each<[string, (socket: Socket) => unknown]>([
-    ['is none', (socket) => socket.write('zz\r\n')],
-    ['ends too early', (socket) => socket.end('5\r\nabc')],
-  ])('gets its response if it has begun, since it takes effect: its body %s', async (_what, send) => {
-    const { release, sent } = await sendHeld(chunked);
-    send(sent.socket);
-    await readByService();
-    expect(sent.received).toBe('');
-    await release();
-    expect(await sent.statuses()).toEqual([204]);
-  });
+  expect(statuses(await rawRequest(server.url, `${chunked}zz\r\n`))).toEqual([400]);
+  expect((await get(server.url, '/plants/1')).status).toBe(200);
 });
 
 describe('20,000 requests at once', () => {
