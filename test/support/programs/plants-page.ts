@@ -1,6 +1,9 @@
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { TOKEN } from '../api-server.ts';
+import type { TokenVerifier } from '../../../src/application/permissions.ts';
+import type { NewPlant } from '../../../src/domain/plant.ts';
+import { startApiServer, TOKEN } from '../api-server.ts';
 import { eventually } from '../eventually.ts';
+import { fakePlants } from '../fake-plants.ts';
 import { type Service, startService, temporaryFolder } from '../service-process.ts';
 import { migratedDatabase } from '../test-database.ts';
 import { open, type Visit } from './browser.ts';
@@ -12,26 +15,17 @@ export const READ_TOKEN = 'read-token-for-the-tests';
 const PLANTS = (count: number) => `insert into plants (id, name, tag)
   select n, 'Ficus number ' || n, (array['tree', 'herb', 'moss'])[1 + n % 3] from generate_series(1, ${count}) as n`;
 
-/** The service on a database of its own, which it keeps when it is started again. */
-interface OwnService extends Service {
-  restart(environment: Record<string, string>): Promise<Service>;
-}
+const start = async (environment: Record<string, string>) =>
+  startService(await temporaryFolder(), { ACCESS_TOKENS: TOKEN, READ_TOKENS: READ_TOKEN, ...environment });
 
-async function start(environment: Record<string, string>): Promise<OwnService> {
-  const folder = await temporaryFolder();
-  const tokens = { ACCESS_TOKENS: TOKEN, READ_TOKENS: READ_TOKEN };
-  const restart = (more: Record<string, string>) => startService(folder, { ...tokens, ...environment, ...more });
-  return { ...(await restart({})), restart };
-}
-
-/** Starts it with so many plants, their ids from 1 on. */
-export async function onPostgres(count = 0): Promise<OwnService> {
+/** Starts the service with so many plants, their ids from 1 on. */
+export async function onPostgres(count = 0): Promise<Service> {
   const database = await migratedDatabase();
   if (count > 0) await database.query(PLANTS(count));
   return start({ DATABASE_URL: database.url });
 }
 
-export const databases: [string, () => Promise<OwnService>][] = [
+export const databases: [string, () => Promise<Service>][] = [
   ['the embedded database', () => start({})],
   ['Postgres', onPostgres],
 ];
@@ -41,6 +35,20 @@ export async function openPlants(url: string, token = TOKEN, options: BrowserCon
   const visit = await open(`${url}/#token=${encodeURIComponent(token)}`, options);
   await visit.page.getByText('Live', { exact: true }).waitFor();
   return visit;
+}
+
+interface Options {
+  readonly bodyLimit?: number;
+  readonly look?: BrowserContextOptions;
+  readonly verifyToken?: TokenVerifier;
+}
+
+/** The page of a service in memory with these plants. */
+export async function openWith(plants: readonly NewPlant[] = [], { look, ...options }: Options = {}) {
+  const stored = new Map<bigint, NewPlant | 'deleted'>(plants.map((plant) => [plant.id, plant]));
+  const store = fakePlants(stored);
+  const { url } = await startApiServer({ plants: store, ...options });
+  return { stored, store, url, ...(await openPlants(url, TOKEN, look)) };
 }
 
 /** Answers the question for a token. */
@@ -96,10 +104,27 @@ export async function saved(page: Page, button: Locator): Promise<{ path: string
   return { path: await download.path(), name: download.suggestedFilename() };
 }
 
+/** Fills in the form of the dialog that is open, and saves it. */
+export async function save(page: Page, texts: Parameters<typeof fillIn>[1]): Promise<void> {
+  await fillIn(page, texts);
+  await press(page, 'Save');
+}
+
 export async function addPlant(page: Page, id: bigint | number, name: string, tag = ''): Promise<void> {
   await press(page, 'Add plant');
-  await fillIn(page, { Id: `${id}`, Name: name, Tag: tag });
-  await press(page, 'Save');
+  await save(page, { Id: `${id}`, Name: name, Tag: tag });
+}
+
+/** Opens a plant in the editor, and waits until that shows this. */
+export async function openPlant(page: Page, id: bigint | number, shown: Parameters<typeof fillIn>[1]): Promise<void> {
+  await row(page, id).click();
+  await showsForm(page, shown);
+}
+
+/** Deletes the plant in the editor, or those that are selected. */
+export async function deleteForGood(page: Page): Promise<void> {
+  await press(page, 'Delete …');
+  await press(page, 'Delete for good');
 }
 
 /** Waits until the page says this, as an alert or a status. */

@@ -2,15 +2,16 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
-import { startApiServer, TOKEN } from '../../../support/api-server.ts';
+import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { fakePlants } from '../../../support/fake-plants.ts';
 import { open } from '../../../support/programs/browser.ts';
 import {
   dialog,
   drop,
   fillIn,
-  openPlants,
+  isActive,
+  openPlant,
+  openWith,
   press,
   row,
   says,
@@ -27,16 +28,11 @@ const SOME = `Monstera deliciosa,houseplant|Pinus longaeva,conifer|Ficus carica,
   Dionaea muscipula,carnivore|Taxus baccata,conifer|Zamioculcas zamiifolia,houseplant|Salvia rosmarinus,herb|
   Ocimum basilicum,herb|Sphagnum magellanicum,moss|Adansonia grandidieri,tree|Victoria amazonica,aquatic`;
 
-/** A service in memory with some plants. */
-async function startWithPlants() {
-  const plants = SOME.split('|').map((line, n) => {
-    const [name = '', tag] = line.trim().split(',');
-    return { id: BigInt(n + 1), name, ...(tag !== undefined && { tag }) };
-  });
-  plants.push({ id: 2n ** 63n - 1n, name: 'Wollemia nobilis', tag: 'conifer' });
-  const stored = new Map(plants.map((plant) => [plant.id, plant]));
-  return { stored, server: await startApiServer({ plants: fakePlants(stored) }) };
-}
+const PLANTS: NewPlant[] = SOME.split('|').map((line, n) => {
+  const [name = '', tag] = line.trim().split(',');
+  return { id: BigInt(n + 1), name, ...(tag !== undefined && { tag }) };
+});
+PLANTS.push({ id: 2n ** 63n - 1n, name: 'Wollemia nobilis', tag: 'conifer' });
 
 /** What axe-core finds wrong with the page as it is now, also by a rule that it does not apply by itself. */
 async function violations(page: Page, rule = 'target-size'): Promise<string[]> {
@@ -54,9 +50,6 @@ const smallTargets = (page: Page): Promise<string[]> =>
     .filter(([, { width, height }]) => width < 24 || height < 24)
     .map(([{ outerHTML }, { width, height }]) => outerHTML + ': ' + width + ' x ' + height)`);
 
-/** The row that the keys are for. */
-const active = (page: Page) => page.locator('#plants').getAttribute('aria-activedescendant');
-
 const LIST = 'Nummer;Bezeichnung;Art\r\n1;Monstera;Zimmerpflanze\r\n2;;Baum\r\nvier;Salvia;Kraut\r\n';
 
 /** Dialogs that scroll sideways. */
@@ -70,13 +63,12 @@ test.each([
 ] as const)(
   'is accessible in all its states and no wider than the screen: %i pixels wide, %s, with forced colours %s',
   async (width, colorScheme, forcedColors) => {
-    const { server, stored } = await startWithPlants();
     const look = { viewport: { width, height: 844 }, colorScheme, forcedColors };
-    const { page: signedOut } = await open(server.url, look);
+    const { url, stored, page } = await openWith(PLANTS, { look });
+    const { page: signedOut } = await open(url, look);
     await signedOut.getByLabel('Token', { exact: true }).waitFor();
     expect(await violations(signedOut)).toEqual([]);
 
-    const { page } = await openPlants(server.url, TOKEN, look);
     await row(page, 1).waitFor();
     /** Once the page says this. */
     const isFine = async (text?: string) => {
@@ -97,18 +89,12 @@ test.each([
     await page.locator('#tag-selected').click();
     await isFine('Set the tag of 1 plant');
     await press(page, 'Close');
-    stored.set(2n, { id: 2n, name: 'theirs' });
-    await page.locator('#delete-selected').click();
-    await press(page, 'Delete for good');
-    await isFine('1 refused');
-    await press(page, 'Close');
     await page.locator('#select-none').click();
     await page.locator('#add').click();
     await isFine();
     await press(page, 'Close');
 
-    await row(page, 1).click();
-    await showsForm(page, { Name: 'Monstera deliciosa' });
+    await openPlant(page, 1, { Name: 'Monstera deliciosa' });
     await fillIn(page, { Name: 'mine' });
     stored.set(1n, { id: 1n, name: 'theirs' });
     await press(page, 'Save');
@@ -120,15 +106,9 @@ test.each([
     await press(page, 'Close');
 
     const pressInDialog = (name: string) => dialog(page).getByRole('button', { name, exact: true }).click();
-    await press(page, 'Import');
-    await isFine();
-    await drop(page, 'empty.csv', '[" "]');
-    await isFine('This list is empty.');
     await drop(page, 'plants.csv', JSON.stringify([LIST]));
     const choose = (column: string, name: string) => dialog(page).getByLabel(column).selectOption(name);
     await choose('the name', 'Bezeichnung');
-    await dialog(page).locator('#import-plants').getByText('Monstera').waitFor();
-    await isFine();
     await choose('the id', 'Nummer');
     await choose('the tag', 'Art');
     await dialog(page).locator('#import-plants').getByText('Zimmerpflanze').waitFor();
@@ -137,13 +117,11 @@ test.each([
     await pressInDialog('Import');
     await isFine('Importing …');
     await pressInDialog('Stop');
-    await isFine('Import stopped');
     await page.unroute(/import\?/);
     await pressInDialog('Continue');
     await isFine('Import finished');
     await pressInDialog('Close');
     await press(page, 'Download');
-    await isFine();
     await pressInDialog('Download');
     await isFine('Some ids have more than 15 digits.');
     await pressInDialog('Close');
@@ -166,47 +144,12 @@ const CONTRASTS = `['.limit', '#plants', '#rows tr', '#keys kbd', '#close'].map(
 })`;
 
 test('has stronger borders and texts for those who want more contrast', async () => {
-  const { server } = await startWithPlants();
-  const { page } = await openPlants(server.url, TOKEN, { colorScheme: 'dark', contrast: 'more' });
-  const isFine = async () => {
-    expect(await violations(page, 'color-contrast-enhanced')).toEqual([]);
-    expect(Math.min(...(await page.evaluate<number[]>(CONTRASTS)))).toBeGreaterThan(4.5);
-  };
-  await row(page, 1).waitFor();
-  await page.locator('#plants').press('ArrowDown');
-  await isFine();
-  await row(page, 1).click();
-  await showsForm(page, { Name: 'Monstera deliciosa' });
-  await isFine();
-  await press(page, 'Delete …');
-  await isFine();
+  const { page } = await openWith(PLANTS, { look: { colorScheme: 'dark', contrast: 'more' } });
+  await openPlant(page, 1, { Name: 'Monstera deliciosa' });
+  expect(await violations(page, 'color-contrast-enhanced')).toEqual([]);
+  expect(Math.min(...(await page.evaluate<number[]>(CONTRASTS)))).toBeGreaterThan(4.5);
   await page.emulateMedia({ contrast: 'no-preference' });
   expect(Math.max(...(await page.evaluate<number[]>(CONTRASTS)))).toBeLessThan(4.5);
-});
-
-/** Whether each sign in this part of the page is seen, and not cut off. */
-const SIGNS = (part: string) => `[...document.querySelectorAll('${part} .sign')].map((sign) => {
-  const { x, y, width, height } = sign.getBoundingClientRect();
-  return width > 0 && document.elementFromPoint(x + width - 1, y + height / 2) === sign;
-})`;
-
-test('shows a character that nobody would see, in the table and before a plant is deleted', async () => {
-  const names = ['Monstera', 'Monstera\u200E', `${'Rhododendron ponticum '.repeat(8)}\u200E`];
-  const stored = names.map((name, n) => ({ id: BigInt(n + 1), name }));
-  const { url } = await startApiServer({ plants: fakePlants(new Map(stored.map((plant) => [plant.id, plant]))) });
-  const { page } = await openPlants(url);
-  const signs = (part: string) => page.evaluate<boolean[]>(SIGNS(part));
-  await row(page, 1).waitFor();
-  expect([await signs('#plant-1'), await signs('#plant-2')]).toEqual([[], [true]]);
-  const inDialog: boolean[][] = [];
-  for (const { id } of stored) {
-    await row(page, id).click();
-    await press(page, 'Delete …');
-    inDialog.push(await signs('#confirm-name'));
-    await press(page, 'Keep it');
-    await press(page, 'Close');
-  }
-  expect(inDialog).toEqual([[], [true], [true]]);
 });
 
 /** Whether the rows at both edges of the table are seen as a whole. */
@@ -220,9 +163,7 @@ const WHOLE_ROWS = `(() => {
 })()`;
 
 test('cuts no row at the edges of the table, nor the last one at its end', async () => {
-  const stored = Array.from({ length: 100 }, (_, n) => ({ id: BigInt(n + 1), name: `Ficus ${n}` }));
-  const { url } = await startApiServer({ plants: fakePlants(new Map(stored.map((plant) => [plant.id, plant]))) });
-  const { page } = await openPlants(url);
+  const { page } = await openWith(Array.from({ length: 100 }, (_, n) => ({ id: BigInt(n + 1), name: `Ficus ${n}` })));
   await row(page, 1).waitFor();
   for (const [width, height] of [
     [320, 700],
@@ -241,8 +182,7 @@ test('cuts no row at the edges of the table, nor the last one at its end', async
 });
 
 test('needs nothing but the keyboard', async () => {
-  const { server, stored } = await startWithPlants();
-  const { page } = await openPlants(server.url);
+  const { stored, page } = await openWith(PLANTS);
   await row(page, 1).waitFor();
   const focusOn = async (id: string) => {
     await eventually(async () => {
@@ -252,35 +192,33 @@ test('needs nothing but the keyboard', async () => {
   };
   await focusOn('add');
   await page.keyboard.press('Enter');
-  await page.keyboard.type('by keys');
+  await page.keyboard.type('by');
+  await page.keyboard.press('Shift+Enter');
+  await page.keyboard.type('keys');
   await page.keyboard.press('Shift+Tab');
   await page.keyboard.type('100');
   await focusOn('save');
   await page.keyboard.press('Enter');
   await dialog(page).waitFor({ state: 'hidden' });
-  expect(stored.get(100n)).toEqual({ id: 100n, name: 'by keys' });
-
+  expect(stored.get(100n)).toEqual({ id: 100n, name: 'by\nkeys' });
   await focusOn('plants');
   await page.keyboard.press('End');
-  expect(await active(page)).toBe(`plant-${2n ** 63n - 1n}`);
   await page.keyboard.press('ArrowUp');
-  expect(await active(page)).toBe('plant-100');
+  await isActive(page, 100);
   await page.keyboard.press('Enter');
-  await showsForm(page, { Name: 'by keys' });
+  await showsForm(page, { Name: 'by\nkeys' });
   await focusOn('delete');
   await page.keyboard.press('Enter');
   await says(page, 'This cannot be undone');
   // Whoever presses Enter again without reading keeps it.
   await page.keyboard.press('Enter');
-  expect(stored.get(100n)).toEqual({ id: 100n, name: 'by keys' });
+  expect(stored.has(100n)).toBe(true);
   await page.keyboard.press('Enter');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await row(page, 100).waitFor({ state: 'detached' });
-  expect(await page.evaluate('document.activeElement.id')).toBe('plants');
   await page.keyboard.press('Home');
-  expect(await active(page)).toBe('plant-1');
-
+  await isActive(page, 1);
   await page.keyboard.press('Space');
   await page.keyboard.press('Shift+ArrowDown');
   await says(page, '2 selected');
@@ -289,15 +227,15 @@ test('needs nothing but the keyboard', async () => {
   await page.keyboard.type('by keys');
   await page.keyboard.press('Enter');
   await dialog(page).waitFor({ state: 'hidden' });
-  expect([1n, 2n, 3n].map((id) => stored.get(id)?.tag)).toEqual(['by keys', 'by keys', 'tree']);
+  expect([1n, 2n, 3n].map((id) => stored.get(id))).toMatchObject(
+    ['by keys', 'by keys', 'tree'].map((tag) => ({ tag })),
+  );
   expect(await page.evaluate('document.activeElement.id')).toBe('plants');
 });
 
 test('opens a plant in the moment in which the editor of another one closes', async () => {
-  const { server } = await startWithPlants();
-  const { page } = await openPlants(server.url);
-  await row(page, 1).click();
-  await showsForm(page, { Name: 'Monstera deliciosa' });
+  const { page } = await openWith(PLANTS);
+  await openPlant(page, 1, { Name: 'Monstera deliciosa' });
   await page.evaluate("document.getElementById('close').click(), document.getElementById('plant-2').click()");
   await showsForm(page, { Name: 'Pinus longaeva' });
 });

@@ -1,9 +1,16 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { startApiServer } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { fakePlants } from '../../../support/fake-plants.ts';
-import { fillIn, openPlants, press, row, says, showsForm } from '../../../support/programs/plants-page.ts';
+import {
+  fillIn,
+  openPlant,
+  openWith,
+  press,
+  row,
+  save,
+  says,
+  showsForm,
+} from '../../../support/programs/plants-page.ts';
 
 /* Search on the page. */
 
@@ -14,8 +21,7 @@ const PLANTS = [
 ];
 
 async function openSearch() {
-  const plants = fakePlants(new Map(PLANTS.map((plant) => [plant.id, plant])));
-  const { page } = await openPlants((await startApiServer({ plants })).url);
+  const { store: plants, page } = await openWith(PLANTS);
   await row(page, 1).waitFor();
   return { plants, page };
 }
@@ -60,19 +66,6 @@ test('keeps an id that is none while one types a name, and says so', async () =>
   expect(await page.getByLabel('From id').inputValue()).toBe('1e3');
 });
 
-test('leaves an older search when one types on', async () => {
-  const { page } = await openSearch();
-  await page.route(/name=prim$/, () => {});
-  const older = page.waitForRequest(/name=prim$/);
-  const left = page.waitForEvent('requestfailed');
-  await field(page).fill('prim');
-  await older;
-  await field(page).pressSequentially('rosa');
-  expect((await left).url()).toContain('name=prim');
-  await page.getByText('1 plant', { exact: true }).waitFor();
-  expect(await ids(page)).toEqual([6]);
-});
-
 test('says that plants have changed, and searches again only when asked to', async () => {
   const { plants, page } = await openSearch();
   let asked = 0;
@@ -81,10 +74,8 @@ test('says that plants have changed, and searches again only when asked to', asy
   });
   await field(page).fill('rosa');
   await says(page, '2 plants');
-  await row(page, 5).click();
-  await showsForm(page, { Name: 'Rosa' });
-  await fillIn(page, { Name: 'Rosa alba' });
-  await press(page, 'Save');
+  await openPlant(page, 5, { Name: 'Rosa' });
+  await save(page, { Name: 'Rosa alba' });
   await row(page, 5).getByText('alba').waitFor();
   const again = page.getByRole('button', { name: 'Plants have changed: search again' });
   expect(await again.isVisible()).toBe(false);
@@ -120,8 +111,7 @@ test('offers the tags in use to click and while one types, in the table and in t
   await page.getByLabel('Tag', { exact: true }).first().fill('HER');
   expect(await offered('tags')).toEqual(['herb', 'herbs']);
 
-  await row(page, 1).click();
-  await showsForm(page, { Tag: 'tree' });
+  await openPlant(page, 1, { Tag: 'tree' });
   await fillIn(page, { Tag: 'shr' });
   expect(await offered('plant-tags')).toEqual(['shrub']);
   await page.locator('#plant-tags').getByText('shrub').click();
