@@ -53,7 +53,6 @@ async function startProvider(alg: AsymmetricSigningAlgorithm, isSecure = false) 
 
 test.each<[AsymmetricSigningAlgorithm, string, boolean]>([
   ['RS256', '/jwks', false],
-  ['PS256', '/.well-known/openid-configuration', false],
   ['ES256', '/.well-known/openid-configuration', true],
   ['EdDSA', '/.well-known/oauth-authorization-server', true],
 ])(

@@ -64,20 +64,6 @@ test('finds the names below titles, among the first twenty lines that are not bl
   await reading('id,name\n', 3).toThrow('there is no line that names the columns');
 });
 
-test('leaves titles for the next part until the names have come', async () => {
-  for (const list of ['Plants\n', 'Plants\n\n\n', 'id,na']) {
-    expect(await readList(`\n${list}`, { more: true })).toMatchObject({ consumed: 1 });
-  }
-  expect(await readList('sep=;\n', { more: true })).toMatchObject({ consumed: 0 });
-});
-
-test('takes the columns and the separator that are given in place of a line of names', async () => {
-  const columns = ['id', '', 'name', 'tag'] as const;
-  expect(await recordsOf('1\tred\ta\n', { columns, separator: '\t' })).toEqual([[1, { id: 1n, name: 'a' }]]);
-  expect(await recordsOf('id,name\n', { columns: ['id', 'name'] })).toEqual([[1, `${ID_RULE}, not "id"${NO_ID}`]]);
-  expect(await recordsOf('id;name\n1;a\n', { separator: ';' })).toEqual([[2, { id: 1n, name: 'a' }]]);
-});
-
 const NO_CELL = 'quotes must enclose a whole cell, and be doubled within it';
 const ROUNDED = ': a spreadsheet has rounded it; format the column as text before you enter ids';
 const SEPARATED = ': write digits only, without a separator';

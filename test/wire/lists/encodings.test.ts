@@ -4,26 +4,48 @@ import { utf8Of } from '../../../src/wire/lists/parts.js';
 import { collectorsLists, inWords } from '../../support/plants/collectors-lists.ts';
 import { readList, recordsOf } from '../../support/plants/lists.ts';
 
+const NAMELESS = 'name must be a string without U+0000';
+const NO_TEXT = 'the line must be valid UTF-8';
+const latin = (text: string) => Buffer.from(text, 'latin1');
+
+/** With records that would be taken for something else at the beginning of a list. */
+const LISTS = [
+  ...collectorsLists,
+  {
+    name: 'CSV that seems to begin again',
+    list: latin(
+      '\xef\xbb\xbfName;id;tag\r\n"a\r\nb";1;\r\n\r\n;;\r\n"c""\n";2;"\xc3\xa4"\r\n\xef\xbb\xbfd;3;"\n\n"\r\nx\0y\0;5\r\n\xff\xfe',
+    ),
+    plants: ['1 a\r\nb', '2 c"\n ä', '3 \uFEFFd \n\n'],
+    refused: [[11, NAMELESS] as const, [12, NO_TEXT] as const],
+  },
+  {
+    name: 'lines of JSON that seem to begin again',
+    list: latin(
+      '\xef\xbb\xbf{"id":1,"name":"\xc3\xa4"}\r\n\r\n\xef\xbb\xbf{"id":4,"name":"b"}\nx\0y\0\n{"id":3,"name":"c"}\n\n\xff\xfe',
+    ),
+    query: { json: 'true' },
+    plants: ['1 ä', '3 c'],
+    refused: [3, 4, 7].map((line) => [line, 'the line must be valid'] as const),
+  },
+];
+
 /** The options that a query says. */
-const optionsOf = ({ columns, header }: Readonly<Record<string, string>> = {}) => ({
+const optionsOf = ({ columns, header, json }: Readonly<Record<string, string>> = {}) => ({
+  isCsv: json === undefined,
   ...(columns && { columns: columns.split(',') as ('id' | 'name' | 'tag')[] }),
   ...(header && { header: Number(header) }),
 });
 
 /** Reads a list in two parts as clients do, which know its encoding. */
 async function inParts(list: Buffer, cut: number, encoding: Encoding, query?: Readonly<Record<string, string>>) {
-  const whole = () => readList(list, { encoding, ...optionsOf(query) });
-  const first = await readList(list.subarray(0, cut), { encoding, more: true, ...optionsOf(query) });
-  const { consumed, layout } = first;
-  if (consumed === 0) return (await whole()).records;
-  const before = Buffer.from(utf8Of(Uint8Array.from(list.subarray(0, consumed)), encoding));
+  const options = { encoding, ...optionsOf(query) };
+  const first = await readList(list.subarray(0, cut), { ...options, more: true });
+  if (first.consumed === 0) return (await readList(list, options)).records;
+  const before = Buffer.from(utf8Of(Uint8Array.from(list.subarray(0, first.consumed)), encoding));
   const linesBefore = before.toString().split('\n').length - 1;
-  const { records } = await readList(list.subarray(consumed), {
-    encoding,
-    continued: true,
-    ...layout,
-    header: undefined,
-  });
+  const others = { ...options, continued: true, ...first.layout, header: undefined };
+  const { records } = await readList(list.subarray(first.consumed), others);
   const moved = records.map(({ line, lastLine, ...record }) => ({
     ...record,
     line: line + linesBefore,
@@ -32,7 +54,7 @@ async function inParts(list: Buffer, cut: number, encoding: Encoding, query?: Re
   return [...first.records, ...moved];
 }
 
-test.each(collectorsLists)(
+test.each(LISTS)(
   'reads the plants and refuses the others, the same at whichever octet a part ends: $name',
   async ({ list, query, plants, refused = [], problem }) => {
     const reading = readList(list, optionsOf(query));
@@ -54,8 +76,6 @@ test('says the encoding, which a client finds by the same rule, in whichever chu
     if (problem === undefined) expect((await readList(list, optionsOf(query))).encoding).toBe(found);
   }
 });
-
-const latin = (text: string) => Buffer.from(text, 'latin1');
 
 test.each<[what: string, list: Buffer, encoding: Encoding]>([
   ['without characters outside ASCII', latin('id,name\n'), 'utf-8'],
