@@ -35,9 +35,12 @@ test('purge, status and migrate work beside the service and without it, and thos
   file.close();
 
   const before = await readdir(folder);
-  expect((await run(folder, 'webhooks', 'status')).code).toBe(0);
-  expect((await run(folder, 'migrate')).code).toBe(0);
-  expect((await run(folder, 'purge', '--deleted-before', '1d')).code).toBe(0);
+  const runs = [
+    run(folder, 'webhooks', 'status'),
+    run(folder, 'migrate'),
+    run(folder, 'purge', '--deleted-before', '1d'),
+  ];
+  expect((await Promise.all(runs)).map(({ code }) => code)).toEqual([0, 0, 0]);
   expect(await readdir(folder)).toEqual(before);
 });
 

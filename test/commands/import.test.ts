@@ -6,7 +6,6 @@ import type { Ports } from '../../src/application/use-cases.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { type ApiServer, startApiServer, TOKEN } from '../support/api-server.ts';
 import { fakePlants } from '../support/fake-plants.ts';
-import { collectorsLists, inWords } from '../support/plants/collectors-lists.ts';
 import { counts, runImport, startImport } from '../support/programs/import-process.ts';
 import { makePipe } from '../support/programs/named-pipe.ts';
 import { listening } from '../support/servers/local-server.ts';
@@ -173,23 +172,6 @@ describe('of a list', () => {
     const table = await list('plants.csv', 'name;tag\n;x\nb;y\n');
     await run(table, '--ids-from', last);
     expect(await rejected(table)).toBe(`id;name;tag\n${last};;x\n;b;y\n`);
-  });
-
-  test('of a collector, reads what others read, and says what is refused', async () => {
-    await serve(100);
-    for (const { list: bytes, query = {}, plants, refused = [], problem, name } of collectorsLists) {
-      stored.clear();
-      const file = await list('list.csv', bytes);
-      const options = Object.entries(query).map(([option, value]) => `--${option}=${value}`);
-      const { code, stderr } = await run(file, ...options);
-      if (problem !== undefined) {
-        expect([name, code, stderr]).toEqual([name, 1, expect.stringContaining(problem)]);
-        continue;
-      }
-      const found = [...stored.values()].map((plant) => plant !== 'deleted' && inWords(plant));
-      expect([name, found, code]).toEqual([name, plants, refused.length > 0 ? 2 : 0]);
-      for (const [line, why] of refused) expect(stderr).toMatch(new RegExp(`line ${line}: .*${RegExp.escape(why)}`));
-    }
   });
 
   test('in another encoding, keeps what is refused in UTF-8, with the names that it has, or with ours', async () => {

@@ -8,10 +8,7 @@ test('npm start -- --help says what configures it', async () => {
   expect(await start('--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('docs/configuration.md') });
 });
 
-test.each([
-  [['--port', '4000'], "Unknown option '--port'"],
-  [['4000'], "Unexpected argument '4000'"],
-])('npm start -- %j is refused, since only variables configure the service', async (args, reason) => {
-  const stderr = `^Plant Store cannot start\\.\n${reason}.*\nFor help: npm run start -- --help\n$`;
-  expect(await start(...args)).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(new RegExp(stderr, 's')) });
+test('npm start -- --port 4000 is refused, since only variables configure the service', async () => {
+  const stderr = /^Plant Store cannot start\.\nUnknown option '--port'.*\nFor help: npm run start -- --help\n$/s;
+  expect(await start('--port', '4000')).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(stderr) });
 });

@@ -1,13 +1,9 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { endpointName } from '../../src/config/webhook-endpoints.ts';
-import { freePort } from '../../tooling/free-port.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { forEachTest } from '../support/lifetimes.ts';
-import { selfSignedCertificate } from '../support/servers/certificate.ts';
-import { projectFile, startMain, startNode, startService, temporaryFolder } from '../support/service-process.ts';
+import { projectFile, startNode, startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 import { hasAll, startReceiver, UNHEARD, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 import { create, sendTo, stopped } from '../support/webhooks/webhook-service.ts';
@@ -15,27 +11,6 @@ import { create, sendTo, stopped } from '../support/webhooks/webhook-service.ts'
 /* Webhooks of the service as a process. */
 
 const receiver = forEachTest(startReceiver);
-
-test('over TLS, sends only to whom Node.js or the authorities of NODE_EXTRA_CA_CERTS certify', async () => {
-  const [known, elsewhere, unknown] = ['localhost', 'elsewhere.example', 'localhost'].map(selfSignedCertificate);
-  const certified = await startReceiver(known);
-  const refused = [await startReceiver(elsewhere), await startReceiver(unknown)];
-  const folder = await temporaryFolder();
-  const NODE_EXTRA_CA_CERTS = join(folder, 'authorities.pem');
-  await writeFile(NODE_EXTRA_CA_CERTS, `${known?.certificate}${elsewhere?.certificate}`);
-  const webhooks = webhooksTo(certified.url, ...refused.map(({ url }) => url));
-  const { url: DATABASE_URL } = await migratedDatabase();
-  const service = await startService(folder, { DATABASE_URL, ACCESS_TOKENS: TOKEN, NODE_EXTRA_CA_CERTS, ...webhooks });
-  expect(await sendTo(service)(...create(1n))).toBe(200);
-  const failures = () => (service.stdout().match(/"reason":"[^"]*"/g) ?? []).toSorted();
-  await eventually(() => certified.received.length === 1 && failures().length === 2);
-  expect(failures()).toEqual([
-    expect.stringContaining("Hostname/IP does not match certificate's altnames"),
-    expect.stringContaining('self-signed certificate'),
-  ]);
-  expect(refused.map(({ received }) => received)).toEqual([[], []]);
-  await stopped(service);
-});
 
 test('several instances send each plant once, with a User-Agent, and leave the rest to others when they stop', async () => {
   const agents = new Set<string | undefined>();
@@ -81,23 +56,4 @@ test('an endpoint whose position is one of another table is not resumed, and the
   const outcome = await startNode(args, await temporaryFolder(), { DATABASE_URL }).outcome();
   const stderr = expect.stringContaining('the table plants is another one than that of its position');
   expect(outcome).toMatchObject({ code: 1, stderr });
-});
-
-test('a database that is down does not hold up the start', async () => {
-  const DATABASE_URL = `postgres://postgres@127.0.0.1:${await freePort()}/plants`;
-  const environment = { DATABASE_URL, STORE_TIMEOUT: '10m', ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
-  await stopped(await startService(await temporaryFolder(), environment));
-});
-
-test('a table that Citus distributes stops the start, since it has no feed', async () => {
-  const database = await migratedDatabase();
-  // What there is of Citus in the catalogue.
-  await database.query(`set allow_system_table_mods = on;
-    create table pg_catalog.pg_dist_partition (logicalrelid regclass);
-    grant select on pg_catalog.pg_dist_partition to public;
-    insert into pg_catalog.pg_dist_partition values ('plants')`);
-  const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
-  const service = startMain(await temporaryFolder(), environment);
-  expect(await service.exited).toEqual({ code: 1, signal: null });
-  expect(service.stderr()).toMatch(/Webhooks need the feed .* Citus .*: unset WEBHOOK_URLS and WEBHOOKS_FILE\./);
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
-import { CLOSE, get, TOKEN } from '../support/api-server.ts';
+import { CLOSE, TOKEN } from '../support/api-server.ts';
 import { connectTo } from '../support/http-bytes.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import {
@@ -11,7 +11,6 @@ import {
   startService,
   temporaryFolder,
 } from '../support/service-process.ts';
-import { migratedDatabase } from '../support/test-database.ts';
 
 /* How the service ends, started by npm or without it, and what it says meanwhile. */
 
@@ -32,21 +31,6 @@ test('says for how long it still accepts connections, and that a second signal h
     IN_ORDER.replace('finishing', 'accepting connections for 5 s more, finishing'),
     'Stopped at once.',
   ]);
-});
-
-test('cuts searches on Postgres off at the deadline, which is no defect', async () => {
-  const database = await migratedDatabase();
-  await database.query("insert into plants (id, name) select id, 'Monstera' from generate_series(1, 200000) as id");
-  const environment = { DATABASE_URL: database.url, SHUTDOWN_TIMEOUT: '1s', SHUTDOWN_DELAY: '0' };
-  const service = await startService(await temporaryFolder(), { ...ENVIRONMENT, ...environment });
-  const searches = Array.from({ length: 4 }, () => get(service.apiUrl, '/plants?name=nowhere', CLOSE));
-  const responses = await Promise.all(searches);
-  service.kill('SIGTERM');
-  await Promise.all(responses.map((response) => expect(response.text()).rejects.toThrow()));
-  expect((await service.exited).signal).toBe(null);
-  const levels = [...service.stdout().matchAll(/.+/g)].map(([line]) => JSON.parse(line).level);
-  expect(levels.length).toBeGreaterThan(0);
-  expect(Math.max(...levels)).toBeLessThan(50);
 });
 
 test('opens no debugger at SIGUSR1, and waits for no SHUTDOWN_DELAY at SIGINT, which a person sends', async () => {
