@@ -72,27 +72,6 @@ test('bounds a batch in items and in size, and sends what is larger than that al
   expect(seen()).toEqual(['0', 'a b c', 'dddd', 'ee', 'ffffffff', 'g']);
 });
 
-test.each([
-  ['once it is worthwhile, and no third', 100, 10, 40, [1, 16], [1, 16, 23]],
-  ['once it is full, since it could not grow by waiting', 2, 2, 5, [1, 2], [1, 2, 2]],
-])('starts a second batch beside a running one %s', async (_when, maxItems, maxRunning, count, first, all) => {
-  const { add, sizes, finish } = setUp({ maxItems, maxRunning });
-  const calls = Array.from({ length: count }, (_, n) => add(`${n}`));
-  expect(sizes()).toEqual(first);
-  await finish(calls);
-  expect(sizes()).toEqual(all);
-});
-
-test('starts the next batch beside a slow one, but never more than may run', async () => {
-  const { add, seen, batch, finish } = setUp({ maxRunning: 2 });
-  const calls = [add('slow'), add('next')];
-  await batch(1);
-  calls.push(add('third'));
-  await new Promise((resolve) => setTimeout(resolve, 150));
-  expect(seen()).toEqual(['slow', 'next']);
-  expect(await finish(calls)).toEqual(['slow!', 'next!', 'third!']);
-});
-
 test('an outcome that fails after its item was given up does not end the process', async () => {
   const script = `
     import { batch } from ${JSON.stringify(projectFile('src/application/batch.ts'))};

@@ -130,15 +130,6 @@ describe('of a list', () => {
     expect(await rejected(lines)).toBe('{"id":-5,"tag":"x"}\nno\n');
   });
 
-  test('without ids leaves out plants whose names are stored, unless it is told otherwise', async () => {
-    stored.set(1n, { id: 1n, name: 'Ficus' });
-    const file = await list('plants.csv', 'name\nFicus\nSalvia\nSalvia\n');
-    const first = await run(file, '--ids-from', '7');
-    expect([first.code, counts(first.stdout)]).toMatchObject([0, { created: 1, unchanged: 2 }]);
-    expect(first.stdout).toMatch(/^Left out, since their names are stored: 1 .*\nTwice in the list: 1$/m);
-    expect(counts((await run(file, '--ids-from', '7', '--same-name', 'add')).stdout)).toMatchObject({ created: 2 });
-  });
-
   test('numbers what is refused for its id, if it is asked to, from a number or above the highest id, and says its lines', async () => {
     stored.set(40n, { id: 40n, name: 'Abies' });
     const file = await list(

@@ -44,21 +44,6 @@ const fileWith = async (token: string) => {
   return file;
 };
 
-test('tokens are taken when two readings are equal, so not while they are being written', async () => {
-  const file = await fileWith(ONE);
-  const { applied, lines } = follow(readConfig({ ACCESS_TOKENS_FILE: file }));
-  polls(3);
-  expect(applied).toEqual([]);
-  await writeFile(file, LONGER);
-  polls(1);
-  await writeFile(file, LONGEST);
-  polls(1);
-  expect(applied).toEqual([]);
-  polls(3);
-  expect(applied).toEqual([[LONGEST]]);
-  expect(lines).toEqual(['the accepted tokens have changed']);
-});
-
 test('a file that changes just after its second equal reading is neither taken nor refused half-written', async () => {
   const file = await fileWith(ONE);
   const config = readConfig({ ACCESS_TOKENS_FILE: file });

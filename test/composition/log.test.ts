@@ -19,12 +19,6 @@ const linesIn = (stdout: string) => [...stdout.matchAll(/.+/g)].map(([line]) => 
 
 const CRASH = `setImmediate(() => { throw new TypeError('a defect'); });`;
 
-test('has every line when the process exits at once', async () => {
-  const { code, stdout } = await run('process.exit(3);');
-  expect(code).toBe(3);
-  expect(linesIn(stdout)).toMatchObject([{ msg: 'one' }, { msg: 'two' }]);
-});
-
 test.each([
   ['an exception that nobody catches', CRASH],
   ['a rejection that nobody handles', `Promise.reject(new TypeError('a defect'));`],

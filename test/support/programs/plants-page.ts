@@ -12,18 +12,10 @@ import { open, type Visit } from './browser.ts';
 
 export const READ_TOKEN = 'read-token-for-the-tests';
 
-const PLANTS = (count: number) => `insert into plants (id, name, tag)
-  select n, 'Ficus number ' || n, (array['tree', 'herb', 'moss'])[1 + n % 3] from generate_series(1, ${count}) as n`;
-
 const start = async (environment: Record<string, string>) =>
   startService(await temporaryFolder(), { ACCESS_TOKENS: TOKEN, READ_TOKENS: READ_TOKEN, ...environment });
 
-/** Starts the service with so many plants, their ids from 1 on. */
-export async function onPostgres(count = 0): Promise<Service> {
-  const database = await migratedDatabase();
-  if (count > 0) await database.query(PLANTS(count));
-  return start({ DATABASE_URL: database.url });
-}
+export const onPostgres = async () => start({ DATABASE_URL: (await migratedDatabase()).url });
 
 export const databases: [string, () => Promise<Service>][] = [
   ['the embedded database', () => start({})],

@@ -87,12 +87,6 @@ test.each<[what: string, list: Buffer, encoding: Encoding]>([
   expect(await encodingOf([list])).toBe(encoding);
 });
 
-test('leaves a character that is not complete for the next part', async () => {
-  const part = latin('id,name\n1,\xe2\x82\xac\n2,\xe2\x82');
-  expect(await readList(part, { more: true })).toMatchObject({ encoding: 'utf-8', consumed: 14 });
-  expect(await encodingOf([part], false)).toBe('utf-8');
-});
-
 test.each<[message: string, list: Buffer, options: Parameters<typeof readList>[1]]>([
   ['begins with the byte order mark of utf-16le, and not of utf-8', latin('\xff\xfei\0'), { encoding: 'utf-8' }],
   ['NDJSON must be in utf-8, not in utf-16le', latin('\xff\xfe{\0'), { isCsv: false }],

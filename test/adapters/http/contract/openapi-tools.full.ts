@@ -117,17 +117,17 @@ test('examples/README.md has a whole client with string ids', async () => {
   expect(stdout).toBe('9007199254740993\n');
 });
 
-test.each([
-  ['as they are', '', '', /^$/],
-  ['an error that is forgotten', "  43100: 'fix this program',\n", '', /'43100' is missing/],
-])('the types of the TypeScript client in examples: %s', async (_what, right, wrong, complaint) => {
+test('the TypeScript client in examples does not compile if it forgets an error', async () => {
   const folder = await temporaryFolder();
   await symlink(projectFile('node_modules'), join(folder, 'node_modules'));
   for (const file of ['package.json', 'tsconfig.json', 'plant-store.ts', 'exact-json.ts']) {
     await cp(projectFile(`examples/client/${file}`), join(folder, file));
   }
   const source = await readFile(projectFile('examples/client/plants.ts'), 'utf8');
-  expect(source).toContain(right);
-  await writeFile(join(folder, 'plants.ts'), source.replace(right, wrong));
-  expect(await output(folder, 'node_modules/typescript/bin/tsc', ['-p', '.'])).toMatch(complaint);
+  const compiled = async (plants: string) => {
+    await writeFile(join(folder, 'plants.ts'), plants);
+    return output(folder, 'node_modules/typescript/bin/tsc', ['-p', '.']);
+  };
+  expect(await compiled(source)).toBe('');
+  expect(await compiled(source.replace("  43100: 'fix this program',\n", ''))).toContain("'43100' is missing");
 });

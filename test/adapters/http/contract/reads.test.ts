@@ -95,13 +95,6 @@ test.each([
   expect([response.status, Buffer.from(await response.arrayBuffer()).toString()]).toEqual([200, body]);
 });
 
-test.each([
-  ['/plants/count?after=1', '"after" is unknown: the query may have only tag, name'],
-  ['/tags?limit=1001', 'limit must be an integer from 1 to 1000 in decimal digits'],
-])('%s gets 400 / 40022', async (path, message) => {
-  expect(await refusal(read(path))).toEqual([400, 40022, message]);
-});
-
 describe('an ETag', () => {
   const etagOf = async (id: bigint) => (await read(`/plants/${id}`)).headers.get('ETag') ?? '';
 

@@ -305,29 +305,3 @@ test('says how many plants there are, leaps to their end, and has the highest id
   await grid.press('End');
   await isActive(page, 2);
 });
-
-/** By hand more: PLANTS=1000000 npm run test:browser -- plants-page.browser */
-const COUNT = Number(process.env.PLANTS ?? 100_000);
-
-/** Scrolls to the end in every frame, until the last plant is there. The most elements that the document ever had. */
-const SCROLL = `(async () => {
-  const grid = document.getElementById('plants');
-  let most = 0;
-  do {
-    grid.scrollTop = grid.scrollHeight;
-    await new Promise(requestAnimationFrame);
-    most = Math.max(most, document.getElementsByTagName('*').length);
-  } while (!document.getElementById('plant-${COUNT}'));
-  return most;
-})()`;
-
-test(
-  `scrolls through ${COUNT} plants with few elements`,
-  async () => {
-    const { page } = await openPlants((await onPostgres(COUNT)).apiUrl);
-    await row(page, 1).waitFor();
-    expect(await page.evaluate<number>(SCROLL)).toBeLessThan(600);
-    await page.getByText(/^[\d,]+ plants$/).waitFor();
-  },
-  COUNT * 3,
-);

@@ -104,10 +104,6 @@ test('offers the tags in use to click and while one types, in the table and in t
   await plants.add({ id: 7n, name: 'Salix', tag: 'tree' });
   await plants.add({ id: 8n, name: 'Bellis', tag: 'herbs' });
   await eventually(async () => `${await offered('tags')}` === 'tree,herb,herbs,shrub');
-  const proposed = await page
-    .locator('#tag-proposals option')
-    .evaluateAll((all) => all.map((one) => one.getAttribute('value')));
-  expect(proposed).toEqual(['tree', 'herb', 'herbs', 'shrub']);
   await page.getByLabel('Tag', { exact: true }).first().fill('HER');
   expect(await offered('tags')).toEqual(['herb', 'herbs']);
 

@@ -121,7 +121,6 @@ const deepKeys = `${Array.from({ length: 100_000 }, (_, n) => `{${key(n)}:`).joi
 test.each<[string, number, string]>([
   ['an id of digits', 400, megabyte('{"name":"x","id":', '9', '}')],
   ['an id of zeros that the exponent takes back', 200, megabyte('{"name":"x","id":1', '0', `e-${MEGABYTE - 28}}`)],
-  ['white space', 200, megabyte('{', '\n', '"id":2,"name":"x"}')],
   ['nested arrays in an unknown field', 400, `{"id":2,"name":"x","y":${deep}}`],
   ['opening brackets', 400, '['.repeat(MEGABYTE)],
   ['nested objects of different keys in an unknown field', 400, `{"id":2,"name":"x","y":${deepKeys}}`],
@@ -140,7 +139,6 @@ const RECORDS = 20_000;
 const lines = (line: (n: number) => string) => Array.from({ length: RECORDS }, (_, n) => line(n)).join('');
 
 test.each<[string, number, string | Buffer, readonly [type: string, path: string]]>([
-  ['quotes in a cell', 200, megabyte('id,name\n1,"', '""', '"\n'), CSV],
   ['quotes that never close', 400, megabyte('id,name\n1,"', '""', ''), CSV],
   ['blank lines', 200, megabyte('id,name\n', '\n', ''), CSV],
   ['columns that mean nothing', 400, megabyte('id,name', (n) => `,${n}`, '\n'), CSV],

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { post, refusalOf, startApiServer } from '../../../support/api-server.ts';
@@ -121,33 +120,4 @@ test('lets uploads that are slow keep nobody out but by the room for their bodie
   held[0]?.();
   expect((await other).status).toBe(200);
   slow.socket.destroy();
-});
-
-test('refuses an upload that finds too many requests in flight once it has come', async () => {
-  const { held, plants } = heldPlants();
-  const { url } = await startApiServer({ plants, maxRequests: 1 });
-  const upload = await beginUpload(url);
-  const other = begin(url, plant(2));
-  await until(() => held.length === 1);
-  upload.socket.write(plant(77, 'Monstera'));
-  const refusal = once(upload.socket, 'data');
-  expect((await unless(() => held.length > 1, refusal))[0]).toMatch(/^HTTP\/1\.1 503 [\s\S]*"error":50300/);
-  upload.socket.destroy();
-  held[0]?.();
-  expect((await other).status).toBe(200);
-});
-
-test.each<[string, (socket: Socket) => unknown]>([
-  ['its client closes', (socket) => socket.end()],
-  ['its client resets', (socket) => socket.resetAndDestroy()],
-  ['comes too slowly', () => {}],
-])('takes the room back of an upload that %s', async (_name, giveUp) => {
-  const limits = { requestTimeout: 500, headersTimeout: 400, connectionsCheckingInterval: 10 };
-  const { url } = await startApiServer({ maxRequestBytes: 1_500, limits });
-  const { socket } = await beginUpload(url, plant(77, 'x'.repeat(1_000)));
-  const large = plant(1, 'x'.repeat(1_000));
-  expect((await post(url, large)).status).toBe(503);
-  giveUp(socket);
-  // Until then it is refused.
-  await eventually(async () => (await post(url, large)).status === 200, 20_000);
 });

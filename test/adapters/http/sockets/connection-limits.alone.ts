@@ -14,9 +14,9 @@ import { requestText } from '../../../support/raw-request.ts';
 const POST = requestText('POST /plants', '{"id":1,"name":"Monstera"}');
 const GET = requestText('GET /');
 
-/** Serves an app that waits for its clients for 50 ms. */
+/** Serves an app that waits for its clients for 200 ms. */
 const startWith = (respond: Middleware) =>
-  startServer({ app: new Koa().use(respond) }, undefined, { responseTimeout: 50 });
+  startServer({ app: new Koa().use(respond) }, undefined, { responseTimeout: 200 });
 
 async function open(url: string): Promise<Socket> {
   const socket = connectTo(url).setEncoding('utf8');
@@ -91,7 +91,7 @@ test('closes a connection whose client leaves an answer unread', async () => {
 
 test('leaves a connection alone on which the service itself takes its time', async () => {
   const { url } = await startWith(async (ctx) => {
-    await setTimeout(200);
+    await setTimeout(600);
     ctx.body = 'x';
   });
   expect(await statusOf(await open(url), GET)).toBe('200');

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import type { Ports, UseCases } from '../../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { type ApiServer, get, startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { type ApiServer, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
@@ -118,38 +118,6 @@ test.each([
   },
 );
 
-test('requests that each come when the response before has been read are all served, refused ones included', async () => {
-  server = await startApiServer({ plants: fakePlants(new Map([[1n, { id: 1n, name: 'Monstera' }]])) });
-  const etag = (await get(server.url, '/plants/1')).headers.get('ETag');
-  const early = request('POST /plants', BODY).replace(TOKEN, 'wrong');
-  const kinds: [request: string, status: number][] = [
-    [read(), 200],
-    [read(`If-None-Match: ${etag}\r\n`), 304],
-    [early, 401],
-    [request('POST /plants', BODY), 200],
-    [early.slice(0, -BODY.length), 401],
-    // The body of the request before.
-    [BODY + request('PUT /plants/1', CHANGED), 200],
-    [request('PUT /plants/1', BODY), 200],
-  ];
-  const sent = send('');
-  for (let round = 0; round < 50; round++) {
-    for (const [bytes, status] of kinds) {
-      sent.received = '';
-      sent.socket.write(bytes);
-      await eventually(() => isWhole(sent.received));
-      expect(statuses(sent.received)).toEqual([status]);
-    }
-  }
-  expect(sent.closed).toBe(false);
-});
-
-/** Whether a response has come to its end. */
-function isWhole(received: string): boolean {
-  const [head = '', body] = received.split('\r\n\r\n');
-  return body !== undefined && Buffer.byteLength(body) === Number(/^Content-Length: (\d+)/m.exec(head)?.[1] ?? 0);
-}
-
 test('the response goes to a client that has closed its side', async () => {
   const { release, sent } = await sendHeld(read());
   sent.socket.end();
@@ -204,24 +172,6 @@ describe.each([
     expect(sent.received).toMatch(/^Connection: close\r$/m);
     expect(calls).toEqual(['find']);
   });
-
-  test('may have a body', async () => {
-    server = await startApiServer();
-    const create = request('POST /plants', BODY, offer);
-    expect(statuses(await rawRequest(server.url, create))).toEqual([200]);
-    const sent = send(create.slice(0, -BODY.length));
-    await readByService();
-    sent.socket.write(BODY);
-    expect(await sent.statuses()).toEqual([200]);
-  });
-});
-
-test('a deletion whose body, which it needs not, cannot be read does not take effect', async () => {
-  const plants = fakePlants(new Map([[1n, { id: 1n, name: 'Monstera' }]]));
-  server = await startApiServer({ plants });
-  const chunked = request('DELETE /plants/1', '', 'Transfer-Encoding: chunked\r\n');
-  expect(statuses(await rawRequest(server.url, `${chunked}zz\r\n`))).toEqual([400]);
-  expect((await get(server.url, '/plants/1')).status).toBe(200);
 });
 
 describe('20,000 requests at once', () => {
