@@ -44,7 +44,7 @@ test('finds the last member of that name and the other keys, as they were writte
       expect(requested?.get(name)).toBe(list.findLast(({ key }) => key === name)?.source);
       expect(otherKeys.map((key) => JSON.parse(key))).toEqual(list.map(({ key }) => key).filter((key) => key !== name));
     }),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   );
 });
 
@@ -63,7 +63,7 @@ test('takes a text for JSON exactly if JSON.parse does', () => {
       const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
       expect(outcome(() => jsonMembers(text, []) !== undefined)).toBe(outcome(() => isObject(JSON.parse(text))));
     }),
-    { numRuns: 4_000 },
+    { numRuns: 1_000 },
   );
 });
 
