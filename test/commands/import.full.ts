@@ -46,3 +46,12 @@ test('of a collector, reads what others read, and says what is refused', async (
     for (const [line, why] of refused) expect(stderr).toMatch(new RegExp(`line ${line}: .*${RegExp.escape(why)}`));
   }
 });
+
+test('in another encoding, of which only the last of 50,000 records has a character, knows it for the first part', async () => {
+  const { folder, stored, run } = await setUp(1024 ** 2);
+  const records = Array.from({ length: 50_000 }, (_, n) => `${n};Rosa number ${n}\n`);
+  const list = Buffer.from(`Nr;Pflanze\n${records.join('')}-1;B\xe4renklau`, 'latin1');
+  await writeFile(join(folder, 'long.csv'), list);
+  expect(counts((await run('long.csv')).stdout)).toMatchObject({ created: 50_001, refused: 0 });
+  expect(stored.get(-1n)).toEqual({ id: -1n, name: 'Bärenklau' });
+});

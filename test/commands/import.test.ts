@@ -176,13 +176,6 @@ describe('of a list', () => {
     expect(await rejected(file)).toBe('\uFEFFid;;name;\r\n7;1;;grün\r\n');
   });
 
-  test('in another encoding, of which only the last of 50,000 records has a character, knows it for the first part', async () => {
-    const records = Array.from({ length: 50_000 }, (_, n) => `${n};Rosa number ${n}\n`);
-    const file = await list('long.csv', Buffer.from(`Nr;Pflanze\n${records.join('')}-1;B\xe4renklau`, 'latin1'));
-    expect(counts((await run(file)).stdout)).toMatchObject({ created: 50_001, refused: 0 });
-    expect(stored.get(-1n)).toEqual({ id: -1n, name: 'Bärenklau' });
-  });
-
   test('that is empty, or cannot be read as a whole, says so', async () => {
     for (const [name, content] of Object.entries({ 'a.csv': '', 'c.ndjson': '\uFEFF\r\n \n' })) {
       expect(await run(await list(name, content))).toMatchObject({ code: 1, stderr: 'the list is empty\n' });
