@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { damagedMigrations, migrationStatus } from '../../../../src/adapters/postgres/schema/migration-status.ts';
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
-import { requireMigrations } from '../../../../src/adapters/postgres/schema/schema-gate.ts';
 import { openTransaction } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { laterThan, migrations, revertTo, runMigrate } from '../../../support/migrations.ts';
