@@ -1,14 +1,18 @@
-import { globSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { startApiServer } from '../../../support/api-server.ts';
+import Koa from 'koa';
+import { pageFiles } from '../../../../src/adapters/http/page-files.ts';
+import type { RequestState } from '../../../../src/adapters/http/request/state.ts';
+import { CLOSE, startApiServer, startServer } from '../../../support/api-server.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
-import { projectFile } from '../../../support/service-process.ts';
+import { makePipe } from '../../../support/programs/named-pipe.ts';
+import { temporaryFolder } from '../../../support/service-process.ts';
 
 /* How the files of the pages are served; the files *.browser.ts show what they do in a browser. */
 
 const OF_BROWSERS = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
-const folder = 'src/adapters/http/page';
-const _scripts = globSync('**/*.js', { cwd: projectFile(`${folder}/scripts`) });
 
 const server = forAllTests(() => startApiServer({ baseUrl: 'https://plants.example/garden/' }));
 
@@ -84,4 +88,21 @@ test('each can only be read', async () => {
   expect((await get('/', { Accept: OF_BROWSERS }, 'POST')).status).toBe(404);
   const post = await get('/docs', {}, 'POST');
   expect([post.status, post.headers.get('Allow')]).toEqual([405, 'HEAD, GET']);
+});
+
+test('a file is read once, however many ask for it before it is there', async () => {
+  // Of a pipe only one reader gets what is written.
+  const file = join(await temporaryFolder(), 'page.js');
+  await makePipe(file);
+  const [page] = pageFiles([{ path: '/page.js', type: 'javascript', file }], () => []);
+  let asked = 0;
+  const app = new Koa<RequestState>().use((ctx, next) => {
+    asked++;
+    return page?.handle(ctx, next);
+  });
+  const server = await startServer({ app });
+  const texts = [1, 2].map(async () => (await fetch(`${server.url}/page.js`, { headers: CLOSE })).text());
+  await eventually(() => asked === 2);
+  await writeFile(file, 'the page');
+  expect(await Promise.all(texts)).toEqual(['the page', 'the page']);
 });
