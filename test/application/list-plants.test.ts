@@ -94,6 +94,44 @@ test('walking gives each plant that is there throughout exactly once, while othe
   );
 });
 
+describe('a search', () => {
+  const name = 'PLANT 1';
+  const all = upTo(40);
+  const wanted = all.filter((each) => each.name.includes('plant 1'));
+  let time = 0;
+  /** A store that looks at three plants in a call, which takes so many milliseconds. */
+  const searched = (milliseconds: number) => {
+    const fake = fakePlants(new Map(all.map((each) => [each.id, each])));
+    const scan: PlantStore['scan'] = async ({ from, to, ...wanted }, count) => {
+      time += milliseconds;
+      const start = from < 0n ? 0n : from;
+      const end = start + 2n < to ? start + 2n : to;
+      const batch = await fake.scan({ from: start, to: end, ...wanted }, count);
+      return batch.isLast ? { ...batch, lastId: end, isLast: end >= 39n } : batch;
+    };
+    return listPlants({ scan }, () => time);
+  };
+
+  test('fills a page with what is found in many parts of the store', async () => {
+    const list = searched(1);
+    expect((await list({ limit: 3, name })).first).toEqual(wanted.slice(0, 3));
+    expect((await pagesOf(list, { limit: 2, name })).flat()).toEqual(wanted);
+    expect((await pagesOf(list, { limit: 5, name: 'none' })).flat()).toEqual([]);
+  });
+
+  test('ends a page after a second, perhaps without a plant, and the next one goes on behind all that was searched', async () => {
+    const list = searched(300);
+    expect(await list({ limit: 10, name: 'plant 2' })).toEqual({
+      first: [plant(2n)],
+      others: undefined,
+      next: 11n,
+    });
+    expect(await list({ limit: 10, name: 'none' })).toEqual({ first: [], others: undefined, next: 11n });
+    expect((await pagesOf(list, { limit: 10, name: 'none' })).length).toBe(4);
+    expect((await pagesOf(list, { limit: 10, name })).flat()).toEqual(wanted);
+  });
+});
+
 describe('where all plants have been deleted', () => {
   let time = 0;
   /** Each read takes 300 ms and passes over 5,000 ids. */

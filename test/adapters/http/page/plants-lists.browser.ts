@@ -6,6 +6,7 @@ import { apiClient } from '../../../support/api-client.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
+import { collectorsLists, inWords } from '../../../support/plants/collectors-lists.ts';
 import {
   dialog,
   drop,
@@ -287,6 +288,41 @@ test('numbers the lines whose ids are no whole numbers, as another list, and kee
   expect(await sums(page)).toBe('2 read, 1 new, 1 refused');
   expect(await readFile((await refused(page)).path, 'utf8')).toBe('id;;name\r\n4;P-18;\n');
 });
+
+test('of a collector, reads what others read, and keeps what is refused so that it can be imported as it is', async () => {
+  const { page, stored } = await openWith([], { bodyLimit: 1_000 });
+  const dropBytes = (bytes: Buffer) => drop(page, 'list.csv', `[Uint8Array.from(${JSON.stringify([...bytes])})]`);
+  for (const { name, list, query, plants, refused: reasons = [], problem = '' } of collectorsLists) {
+    stored.clear();
+    await dropBytes(list);
+    if (plants === undefined) {
+      if (name !== 'a MySQL dump') await dialog(page).getByText(problem).waitFor();
+      continue;
+    }
+    // Columns that nothing names must be chosen.
+    for (const [n, column] of (query?.columns ?? '').split(',').entries()) {
+      if (column !== '')
+        await dialog(page)
+          .getByLabel(`the ${column}`)
+          .selectOption({ index: n + 1 });
+    }
+    if (query) await dialog(page).getByLabel('A line names the columns').check();
+    const [id = ''] = plants[0]?.split(' ') ?? [];
+    await eventually(async () => {
+      const [shown = ''] = await page.locator('#import-plants tr').allTextContents();
+      return shown.startsWith(id);
+    });
+    await button(page, 'Import').click();
+    const counts = [`${plants.length} new`, ...(reasons.length > 0 ? [`${reasons.length} refused`] : [])];
+    expect([name, await sums(page)]).toEqual([name, [`${plants.length + reasons.length} read`, ...counts].join(', ')]);
+    expect([...stored.values()].map((plant) => plant !== 'deleted' && inWords(plant))).toEqual(plants);
+    if (reasons.length === 0) continue;
+    const said = await page.locator('#import-refused').inputValue();
+    for (const [line, why] of reasons) expect(said).toMatch(new RegExp(`^Line ${line}: .*${RegExp.escape(why)}`, 'm'));
+    await dropBytes(await readFile((await refused(page)).path));
+    await says(page, `${reasons.length} read, ${reasons.length} refused`);
+  }
+}, 300_000);
 
 test('says so when a list is none', async () => {
   const { page } = await openWith();
