@@ -37,8 +37,6 @@ const PREPARED_ELSEWHERE = /^(26000|42P05)/;
 const CHECKS_PLAN = 'RevalidateCachedQuery';
 /** No such table, column, database or role, a wrong password, no privilege: only an operator can help. */
 const NOT_SET_UP = /^(42P01|42703|42501|3D|28)/;
-
-const DISK_FULL = '53100';
 /** The functions of Postgres whose internal errors are a used-up quota (EDQUOT) or a limit of the size of files (EFBIG). */
 const WRITES_TABLES = /^md(extend|zeroextend|write|writev)$/;
 
@@ -103,7 +101,7 @@ export function invalidatesOlderConnections(error: unknown): boolean {
 /** Whether Postgres has found no room on its disk. */
 function isDiskFull(error: unknown): boolean {
   const state = sqlState(error);
-  return state === DISK_FULL || (state === INTERNAL_ERROR && WRITES_TABLES.test(routineOf(error) ?? ''));
+  return state === '53100' || (state === INTERNAL_ERROR && WRITES_TABLES.test(routineOf(error) ?? ''));
 }
 
 /** What is wrong, in words, that no check of the database would show. */

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Position } from '../../../application/ports.ts';
-import { LAST, positionOf, START } from '../../feed/change-cursor.ts';
+import { type FeedEnd, LAST, positionOf, START } from '../../feed/change-cursor.ts';
 import type { FeedPart, FeedReader, FeedRow } from '../../feed/feed-reader.ts';
 import type { Database } from '../database.ts';
 import { READ_TEXT, SIZE, storedIn } from '../plants/columns.ts';
@@ -8,10 +8,14 @@ import type { Run } from '../run.ts';
 import { statement } from '../statement.ts';
 import { FEED_STATE, lastBefore, rowsWithState, type StateRow } from './feed-state.ts';
 
-/** The state of the feed, its last row that is settled, and a row of a part of it; null where there is none. */
-interface ChangeRow extends StateRow {
+/** The state of the feed, and its last row that is settled; null if it has none. */
+interface EndRow extends StateRow {
   readonly end_changed: bigint | null;
   readonly end_id: bigint | null;
+}
+
+/** The same, and beside it a row of a part of the feed; null if the part is empty. */
+interface ChangeRow extends EndRow {
   readonly changed: bigint | null;
   readonly id: bigint | null;
   readonly name: string;
@@ -22,6 +26,10 @@ interface ChangeRow extends StateRow {
 type ChangesValues = Record<'afterChanged' | 'afterId' | 'untilChanged' | 'untilId', bigint> & {
   readonly count: number;
 };
+
+const FEED_END = sql`${FEED_STATE} left join lateral (
+  select changed as end_changed, id as end_id from (${lastBefore(sql`settled`)}) as last
+) as last on true`;
 
 /** Reads the feed, for its consumers and for webhooks. Its functions reject as requireChangeFeed does. */
 export function feedReader(database: Database): FeedReader {
@@ -38,24 +46,26 @@ export function feedReader(database: Database): FeedReader {
       order by changed, id limit ${parameter('count')}`;
     return sql<ChangeRow>`
       select feed.*, end_changed, end_id, changed, id, name, tag, deleted is not null as is_deleted
-      from ${FEED_STATE} left join lateral (
-        select changed as end_changed, id as end_id from (${lastBefore(sql`settled`)}) as last
-      ) as last on true left join lateral (
+      from ${FEED_END} left join lateral (
         select * from (
           select *, sum(size) over (order by changed, id rows unbounded preceding) as total from (${rows}) as plant
         ) as plant where total <= ${sql.lit(READ_TEXT)} or total = size
       ) as page on true order by changed, id`.compile(database.sql);
   });
 
+  const selectEnd = sql<EndRow>`select feed.*, end_changed, end_id from ${FEED_END}`.compile(database.sql);
+
   async function part(after: Position, count: number, until = LAST): Promise<FeedPart> {
     const range = { afterChanged: after.changed, afterId: after.id, untilChanged: until.changed, untilId: until.id };
     const rows = await rowsWithState(database, changesBetween({ ...range, count }));
-    const { end_changed, end_id, ...state } = rows[0];
-    const end = { ...state, position: positionOf(end_changed, end_id) ?? START };
-    return { end, rows: rows.flatMap(feedRow) };
+    return { end: endIn(rows[0]), rows: rows.flatMap(feedRow) };
   }
 
-  return { part, end: async () => (await part(LAST, 0)).end };
+  return { part, end: async () => endIn((await rowsWithState(database, selectEnd))[0]) };
+}
+
+function endIn(row: EndRow): FeedEnd {
+  return { ...row, position: positionOf(row.end_changed, row.end_id) ?? START };
 }
 
 /** A row without a position stands beside the state of the feed if the part is empty. */

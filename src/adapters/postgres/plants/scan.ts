@@ -55,9 +55,9 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
   /** Looks at the rows of a range. @returns also whether it has no more */
   async function readRows(scan: RangeScan, lane: LaneName, until: number) {
     isOnCitus ??= await run(lane, isDistributed, { until });
-    const isSearch = scan.name !== undefined;
     const isShared = lane === 'reads' && scan.count <= PAGE_ROWS && !isOnCitus;
-    const own = { order: scan.order ?? 'asc', isTagged: scan.tag !== undefined, isSearch, isShared: false, isOnCitus };
+    const { order = 'asc', tag, name } = scan;
+    const own = { order, isTagged: tag !== undefined, isSearch: name !== undefined, isShared: false, isOnCitus };
     const rows = isShared
       ? await readerFor({ ...own, isShared }).page(() => scan)
       : await run(lane, () => readerFor(own).rowsOf([scan]), { until });

@@ -55,11 +55,7 @@ export function webhookPositions(
   ensureRegistered: () => Promise<void> | undefined,
 ): KeepPositions {
   /** @returns whether the lease is still that one */
-  async function update(
-    { endpoint, holder }: Lease,
-    set: RawBuilder<unknown>,
-    where: RawBuilder<unknown> = sql`true`,
-  ): Promise<boolean> {
+  async function update({ endpoint, holder }: Lease, set: RawBuilder<unknown>, where = sql`true`): Promise<boolean> {
     const statement = sql`update webhooks set ${set}
       where endpoint = ${endpoint} and holder = ${holder} and ${where} returning 1`;
     const { rows } = await run('writes', () => statement.execute(database));

@@ -7,8 +7,6 @@ import type { Database } from '../database.ts';
 import { SchemaError, sqlState, UNDEFINED_TABLE } from '../errors.ts';
 import { repeatedCheck } from '../repeated-check.ts';
 
-const MISSING_RIGHT = '42501';
-
 /**
  * Gives each endpoint that is not known a place at the end of the feed, once (docs/decisions.md).
  *
@@ -51,6 +49,6 @@ export function registrationGate(
 
 /** Whether the database lacks a right, a table or the feed of changes. */
 function needsOperator(error: unknown): boolean {
-  if (error instanceof SchemaError || [MISSING_RIGHT, UNDEFINED_TABLE].includes(sqlState(error) ?? '')) return true;
+  if (error instanceof SchemaError || ['42501', UNDEFINED_TABLE].includes(sqlState(error) ?? '')) return true;
   return error instanceof PlantStoreError && error.code === 'changes_unavailable';
 }
