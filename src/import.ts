@@ -94,8 +94,9 @@ async function run({ path, type, query, numberFrom }: ReturnType<typeof importAr
   });
   if (source === undefined) return stop.reason;
   const { list, size, encoding, close } = source;
-  const form = { encoding, isNamed: !('columns' in query), isNumbered: 'idsFrom' in query };
+  const form = { encoding, isNamed: !('columns' in query) };
   const rejected = query.check === 'true' ? undefined : rejectedFile(inOwnFolder(rejectedPath), form);
+  const free = 'idsFrom' in query ? ' with --ids-from, from a number on that is free' : '';
   const report = importReport();
   const { counts, total } = report;
   const unnumbered = unnumberedRecords();
@@ -136,7 +137,8 @@ async function run({ path, type, query, numberFrom }: ReturnType<typeof importAr
     hideProgress();
     close();
     report.print();
-    if (rejected?.close()) console.log(`Refused records are in ${rejectedPath}. Correct them, and import that file.`);
+    if (rejected?.close())
+      console.log(`Refused records are in ${rejectedPath}. Correct them, and import that file${free}.`);
   }
   if (unwritten !== undefined) throw unwritten;
   if (total.parts === 0 && !stop.aborted) throw new Error('the list is empty');

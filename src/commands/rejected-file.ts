@@ -9,19 +9,17 @@ const SHOWN = 1024 ** 2;
 const MARK = Buffer.from('\uFEFF');
 
 interface RejectedList {
-  readonly isNumbered: boolean;
   readonly encoding: Encoding;
   /** Whether the columns mean what the list's own names say. */
   readonly isNamed: boolean;
 }
 
 /**
- * The records that were refused, as they were, behind the line of names, and with their ids in front if the import has
- * numbered them. Those of a list in another encoding are in UTF-8. The file is created at the first refusal. An earlier one,
- * which may have been corrected since, becomes `.old` then, or `.old.2` and so on. A record may be larger than the longest
- * string.
+ * The records that were refused, as they were, behind the line of names. Those of a list in another encoding are in UTF-8.
+ * The file is created at the first refusal. An earlier one, which may have been corrected since, becomes `.old` then, or
+ * `.old.2` and so on. A record may be larger than the longest string.
  */
-export function rejectedFile(path: string, { isNumbered, encoding, isNamed }: RejectedList) {
+export function rejectedFile(path: string, { encoding, isNamed }: RejectedList) {
   let file: number | undefined;
   let names: Uint8Array[] | undefined;
 
@@ -38,7 +36,7 @@ export function rejectedFile(path: string, { isNumbered, encoding, isNamed }: Re
     const line = header === 1 && isMarked ? own.subarray(MARK.length) : own;
     const mark = isMarked || encoding !== 'utf-8' ? [MARK] : [];
     const all = isNamed ? line : Buffer.from(`${columns.join(separator)}\r\n`);
-    return [...mark, Buffer.from(isNumbered ? `id${separator}` : ''), all];
+    return [...mark, all];
   }
 
   return {
@@ -47,7 +45,7 @@ export function rejectedFile(path: string, { isNumbered, encoding, isNamed }: Re
       const { refused, separator } = part;
       if (separator !== undefined) names ??= namesIn(part);
       if (refused.length === 0) return;
-      const pieces = refused.flatMap((refusal) => refusedRecord(part, refusal, isNumbered));
+      const pieces = refused.flatMap((refusal) => refusedRecord(part, refusal));
       if (file === undefined) pieces.unshift(...((names ?? []) as typeof pieces));
       try {
         file ??= open();

@@ -17,7 +17,7 @@ export function unnumberedRecords() {
         part.refused.filter((one) => one.unnumbered),
       ];
       for (const refusal of taken) {
-        records.push(Buffer.concat(refusedRecord(part, refusal, false)));
+        records.push(Buffer.concat(refusedRecord(part, refusal)));
         for (let { line } = refusal; line <= refusal.lastLine; line++) lines.push(line + part.linesBefore);
       }
       return { ...part, refused: others, records: part.records - taken.length };

@@ -115,7 +115,7 @@ describe('of a list', () => {
     expect(await readFile(join(folder, 'precious'), 'utf8')).toBe('kept');
   });
 
-  test('numbers its plants, those beyond the first part too, and puts the ids in front of what is refused', async () => {
+  test('numbers its plants, those beyond the first part too, and keeps what is refused as it was, without their numbers', async () => {
     await serve(100);
     const file = await list('plants.csv', `\uFEFFname;tag\n${';x\n'.repeat(50)}a;b\n`);
     expect(counts((await run(file, '--ids-from', '9007199254740993')).stdout)).toMatchObject({
@@ -123,11 +123,13 @@ describe('of a list', () => {
       refused: 50,
     });
     expect(stored.get(9_007_199_254_741_043n)).toMatchObject({ name: 'a' });
-    expect(await rejected(file)).toMatch(/^\uFEFFid;name;tag\n9007199254740993;;x\n9007199254740994;;x\n/);
-    const lines = await list('plants.ndjson', '{"tag":"x"}\nno\n{"name":"b"}');
-    expect(counts((await run(lines, '--ids-from=-5')).stdout)).toMatchObject({ created: 1, refused: 2 });
+    expect(await rejected(file)).toBe(`\uFEFFname;tag\n${';x\n'.repeat(50)}`);
+    const lines = await list('plants.ndjson', '\uFEFF{"tag":"x"}\nno\n{"name":"b"}');
+    const { stdout } = await run(lines, '--ids-from=-5');
+    expect(counts(stdout)).toMatchObject({ created: 1, refused: 2 });
+    expect(stdout).toContain('import that file with --ids-from, from a number on that is free.');
     expect(stored.get(-3n)).toMatchObject({ name: 'b' });
-    expect(await rejected(lines)).toBe('{"id":-5,"tag":"x"}\nno\n');
+    expect(await rejected(lines)).toBe('{"tag":"x"}\nno\n');
   });
 
   test('numbers what is refused for its id, if it is asked to, from a number or above the highest id, and says its lines', async () => {
@@ -154,17 +156,6 @@ describe('of a list', () => {
     expect([failed, why]).toEqual([1, expect.stringContaining('use --number-refused N')]);
   });
 
-  test('numbers only what can have an id, and leaves the place of an id free that would be too large', async () => {
-    const last = `${2n ** 63n - 1n}`;
-    const lines = await list('plants.ndjson', '\uFEFF{}\n{ }\n[{"name":"a"}]\n{"name":1}\n');
-    await run(lines, '--ids-from', `${2n ** 63n - 3n}`);
-    const first = `{"id":${2n ** 63n - 3n}}\n{"id":${2n ** 63n - 2n} }\n`;
-    expect(await rejected(lines)).toBe(`${first}[{"name":"a"}]\n{"name":1}\n`);
-    const table = await list('plants.csv', 'name;tag\n;x\nb;y\n');
-    await run(table, '--ids-from', last);
-    expect(await rejected(table)).toBe(`id;name;tag\n${last};;x\n;b;y\n`);
-  });
-
   test('in another encoding, keeps what is refused in UTF-8, with the names that it has, or with ours', async () => {
     const text = 'Preise\r\nNr;Pflanze;Gattung\r\n1;;gr\xfcn\r\n';
     const file = await list('latin.csv', Buffer.from(text, 'latin1'));
@@ -173,7 +164,13 @@ describe('of a list', () => {
     );
     expect(await rejected(file)).toBe('\uFEFFNr;Pflanze;Gattung\r\n1;;grün\r\n');
     await run(file, '--columns', ',name', '--header', '2', '--ids-from', '7');
-    expect(await rejected(file)).toBe('\uFEFFid;;name;\r\n7;1;;grün\r\n');
+    expect(await rejected(file)).toBe('\uFEFF;name;\r\n1;;grün\r\n');
+    const names = await list('names.csv', '\uFEFFNr;Pflanze\r\nP-1;Rosa\r\n');
+    await run(names);
+    expect(await rejected(names)).toBe('\uFEFFNr;Pflanze\r\nP-1;Rosa\r\n');
+    const nameless = await list('nameless.csv', '\uFEFFRosa,x,y\r\n');
+    await run(nameless, '--columns', 'name,tag', '--ids-from', '7');
+    expect(await rejected(nameless)).toBe('\uFEFFname,tag\r\nRosa,x,y\r\n');
   });
 
   test('that is empty, or cannot be read as a whole, says so', async () => {

@@ -26,7 +26,7 @@ export const SMALL_PART = 16 * 1_024;
  * What a client uses of a response of the import.
  *
  * @typedef {object} PartResult
- * @property {{ line: number, lastLine: number, id?: bigint, unnumbered?: boolean, error: number, message: string }[]} refused
+ * @property {{ line: number, lastLine: number, unnumbered?: boolean, error: number, message: string }[]} refused
  * @property {string[]} [columns]
  * @property {string} [separator]
  * @property {number} records
@@ -93,8 +93,7 @@ export function listParts(source, { isCsv, encoding, query }, send, size = PART)
     if (isCsv) throw new Error(`line ${linesBefore + 1}: ${message}: is a quote never closed?`);
     let record = await source.peek(2 * size);
     while (!record.bytes.includes(0x0a) && !record.isEnd) record = await source.peek(2 * record.bytes.length);
-    const id = next.idsFrom === undefined ? {} : { id: BigInt(next.idsFrom) };
-    const refused = [{ line: 1, lastLine: 1, ...id, error: 40013, message }];
+    const refused = [{ line: 1, lastLine: 1, error: 40013, message }];
     const consumed = record.bytes.indexOf(0x0a) + 1 || record.bytes.length;
     return done({ ...result, refused, records: 1, consumed }, record.bytes);
   }
@@ -128,26 +127,17 @@ function linesIn(/** @type {Uint8Array<ArrayBuffer>} */ bytes) {
 const MARK = [0xef, 0xbb, 0xbf];
 
 /**
- * A record that was refused, as it was, with its id in front if the import has numbered it. The byte order mark of the list
- * is no part of it: what is written before it would make it one of its texts.
+ * A record that was refused, as it was: without a number that the import has given it, which may be the id of any plant by
+ * the time it is corrected. The byte order mark of the list is no part of it: what is written before it would make it one of
+ * its texts.
  *
- * @param {{ lines: Uint8Array<ArrayBuffer>[], linesBefore: number, separator?: string }} part
- * @param {{ line: number, lastLine: number, id?: bigint }} refusal
- * @param {boolean} isNumbered
+ * @param {{ lines: Uint8Array<ArrayBuffer>[], linesBefore: number }} part
+ * @param {{ line: number, lastLine: number }} refusal
  */
-export function refusedRecord({ lines, linesBefore, separator }, { line, lastLine, id }, isNumbered) {
+export function refusedRecord({ lines, linesBefore }, { line, lastLine }) {
   const record = lines.slice(line - 1, lastLine);
   const [first] = linesBefore + line === 1 ? record : [];
   if (first && MARK.every((octet, n) => first[n] === octet)) record[0] = first.subarray(MARK.length);
   if (record.at(-1)?.at(-1) !== 0x0a) record.push(Uint8Array.of(0x0a));
-  const text = (/** @type {string} */ text) => new TextEncoder().encode(text);
-  if (!isNumbered) return record;
-  if (separator !== undefined) return [text(`${id ?? ''}${separator}`), ...record];
-  const [bytes = text('')] = record;
-  // Only an object of JSON can have an id, and an id beyond int64 is none.
-  const start = bytes.findIndex((octet) => octet > 0x20 && !MARK.includes(octet));
-  if (id === undefined || bytes[start] !== 0x7b) return record;
-  const members = bytes.subarray(start + 1);
-  const isEmpty = members.find((octet) => octet > 0x20) === 0x7d;
-  return [bytes.subarray(0, start), text(`{"id":${id}${isEmpty ? '' : ','}`), members, ...record.slice(1)];
+  return record;
 }

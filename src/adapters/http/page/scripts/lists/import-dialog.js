@@ -14,8 +14,8 @@ import { listSender } from './list-sender.js';
 import { rejectedList } from './rejected-list.js';
 
 /**
- * The key of the first id of a list that was numbered: again, its plants must get the same ids. By its name alone, since
- * its author may have corrected it.
+ * The key of the first id of a list that was numbered: where names are not compared, its plants must get the same ids again.
+ * By its name alone, since its author may have corrected it.
  */
 const keyOf = (/** @type {File} */ { name }) => `plant-store-import ${name}`;
 
@@ -73,15 +73,12 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
     const free = await freeId(plant, request);
     // Who may change a plant may replace those that a list has.
     const read = plant && (await send('GET', `plants/${plant.id}`, request).catch(() => undefined));
-    const former = firstIdOf(file);
-    const own = known ?? (await readLayout(found, former ?? free, request));
+    const own = known ?? (await readLayout(found, free, request));
     request.signal?.throwIfAborted();
     [list, layout] = [found, own];
     write('import-what', ...nodesOf(cut(file.name)), `, ${sizeOf(file.size)}`);
     form.className = read?.headers.get('Allow')?.includes('PUT') ? 'may-replace' : '';
-    fillForm(list, layout, former ?? free);
-    const again = `As a list of this name was before, so that no plant is stored twice. For another list, ${free} is free.`;
-    write('import-former', former === undefined ? '' : again);
+    fillForm(list, layout, free);
     show('looking');
     look();
   }
@@ -98,7 +95,10 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
       let part = await sender.next(request);
       while (part?.records === 0) part = await sender.next(request);
       if (part === undefined) throw new Error('This list has no plants.');
-      if (part.compared === false) addSameNames();
+      if (part.compared === false) {
+        addSameNames(firstIdOf(list.file));
+        return void look();
+      }
       report(part);
       const rows = (part.sample ?? []).map(({ id, name, tag }) => {
         const cells = [[`${id}`], nodesOf(cut(name)), tag === undefined ? [] : nodesOf(cut(tag))];

@@ -57,8 +57,14 @@ export function readForm(/** @type {List} */ list, /** @type {Layout} */ { names
   };
 }
 
-/** Stores all plants of a list, since there are too many to compare its names. */
-export function addSameNames() {
+/**
+ * Stores all plants of a list, since there are too many to compare its names.
+ *
+ * @param {bigint | undefined} former the first id of a list of this name before: again, its plants get the same ids
+ */
+export function addSameNames(former) {
   [skip.checked, skip.disabled] = [false, true];
-  write('import-compared', 'There are too many plants to compare their names.');
+  const again = ` A list of this name had these numbers before. For another list, ${from.value} is free.`;
+  write('import-compared', `There are too many plants to compare their names.${former === undefined ? '' : again}`);
+  from.value = `${former ?? from.value}`;
 }
