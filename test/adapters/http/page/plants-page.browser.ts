@@ -202,6 +202,9 @@ test('gives several plants a tag, and deletes them, unless somebody else has cha
   await box(3).click();
   await selected(3);
   await press(page, 'Set tag …');
+  // Without one, neither takes any away.
+  await page.keyboard.press('Enter');
+  await press(page, 'Set the tag');
   await dialog(page).getByLabel('Tag', { exact: true }).fill('new');
   await press(page, 'Set the tag');
   await says(page, '3 of 3 plants changed');
@@ -211,6 +214,11 @@ test('gives several plants a tag, and deletes them, unless somebody else has cha
     '{"id":3,"name":"plant 3","tag":"old"}',
   ]);
 
+  await box(2).click();
+  await press(page, 'Set tag …');
+  await press(page, 'Remove tag');
+  await says(page, '1 of 1 plant changed');
+  expect(await stored(2)).toBe('{"id":2,"name":"plant 2"}');
   await box(1).click();
   await press(page, 'All shown');
   await selected(6);

@@ -40,7 +40,11 @@ export function severalPlants(/** @type {SeveralEvents} */ { selection, apply, f
   }
 
   /** Changes a plant if it still is what its row shows. @returns {Promise<Change>} */
-  async function change(/** @type {Row} */ row, /** @type {Request} */ request) {
+  async function change(
+    /** @type {Row} */ row,
+    /** @type {string | undefined} */ wanted,
+    /** @type {Request} */ request,
+  ) {
     const path = `plants/${row.id}`;
     const { body, headers } = await send('GET', path, request);
     const { id, name, tag: former } = /** @type {Plant} */ (body);
@@ -51,12 +55,12 @@ export function severalPlants(/** @type {SeveralEvents} */ { selection, apply, f
       await send('DELETE', path, conditional);
       return { id, deleted: true };
     }
-    const texts = { name, tag: tag.text() || undefined };
+    const texts = { name, tag: wanted };
     await send('PUT', path, { ...conditional, body: JSON.stringify(texts) });
     return { id, ...texts };
   }
 
-  async function run() {
+  async function run(/** @type {string | undefined} */ wanted) {
     leaving = new AbortController();
     const { signal } = leaving;
     let [done, refused] = [0, 0];
@@ -70,7 +74,7 @@ export function severalPlants(/** @type {SeveralEvents} */ { selection, apply, f
     async function work() {
       for (const row of queue) {
         try {
-          const outcome = await change(row, { signal, trouble });
+          const outcome = await change(row, wanted, { signal, trouble });
           done++;
           selection.remove(row.id);
           apply([outcome]);
@@ -100,7 +104,8 @@ export function severalPlants(/** @type {SeveralEvents} */ { selection, apply, f
 
   form.onsubmit = (event) => {
     event.preventDefault();
-    if (dialog.matches('.asking')) void run();
+    const isRemoval = event.submitter?.id === 'several-remove';
+    if (dialog.matches('.asking')) void run(isRemoval ? undefined : tag.text());
   };
   saveByEnter(form);
   byId('several-stop', HTMLElement).onclick = () => leaving.abort();
