@@ -396,6 +396,16 @@ test('offers only what the token permits, and no list takes the place of an edit
   await openPlant(page, 0, { Name: 'Ficus 0' });
   await dropList();
   await showsForm(page, { Name: 'Ficus 0' });
+  expect(await dialog(page).getByText('Salvia').count()).toBe(0);
+  await press(page, 'Close');
+  await page.getByLabel('Name', { exact: true }).first().fill('no such plant');
+  await says(page, 'No plants match.');
+  await dropList();
+  await dialog(page).getByLabel('are replaced').waitFor();
+  await button(page, 'Import').click();
+  expect(await sums(page)).toBe('1 read, 1 refused');
+  await says(page, 'If it is the same plant, corrected, import this list again');
+  await page.keyboard.press('Escape');
   permissions.delete('create');
   await page.reload();
   await row(page, 0).waitFor();

@@ -19,6 +19,8 @@ export function importReport(/** @type {List} */ { lines: own }) {
     refused: 0,
   };
   const ignored = new Set();
+  /** Whether one has the id of a different plant. */
+  let hasTaken = false;
   const refusals = byId('import-refused', HTMLTextAreaElement);
   refusals.value = '';
 
@@ -30,7 +32,9 @@ export function importReport(/** @type {List} */ { lines: own }) {
       'import-refused-label',
       `Refused${sums.refused > MAX_SHOWN ? `, the first ${MAX_SHOWN} of ${count(sums.refused)}` : ''}`,
     );
-    byId('import-form', HTMLElement).classList.toggle('has-refused', sums.refused > 0);
+    const { classList } = byId('import-form', HTMLElement);
+    classList.toggle('has-refused', sums.refused > 0);
+    classList.toggle('has-taken', hasTaken);
   }
 
   function add(/** @type {SentPart} */ part) {
@@ -46,6 +50,7 @@ export function importReport(/** @type {List} */ { lines: own }) {
     sums['whose names are there already'] += sameName;
     sums['twice in this list'] += repeated;
     sums.refused += part.refused.length;
+    hasTaken ||= part.refused.some(({ error }) => error === 40009);
     for (const name of part.ignored) ignored.add(name);
     draw();
   }
