@@ -159,6 +159,8 @@ describe('of a list without ids that was imported before', () => {
     expect(await send()).toMatchObject({ created: 2, ...counts, refused: [{ line: 4, id: 9 }] });
     expect([...stored.keys()]).toEqual([1n, 7n, 11n]);
     expect(await send()).toMatchObject({ created: 0, ...counts, unchanged: 4 });
+    const checked = JSON.parse(await result('?idsFrom=20&sameName=skip&check=true', LIST));
+    expect(checked).toMatchObject({ sameName: 3, created: 0, sample: [] });
   });
 
   test('stores nothing if there are too many plants to compare their names, and says so when it only checks', async () => {

@@ -278,11 +278,17 @@ test('goes on behind a line of JSON that is too large, and keeps it among what w
 });
 
 test('leaves out plants of a list without ids whose names are stored, unless it is told otherwise', async () => {
-  const { page } = await openWith([{ id: 1n, name: 'Ficus' }]);
-  await importList(page, 'list.csv', 'name\nFicus\nSalvia\nSalvia', '2Ficus');
+  const { stored, page } = await openWith([{ id: 1n, name: 'Ficus' }]);
+  await choose(page, 'list.csv', 'name\nFicus\nSalvia\nSalvia', '3Salvia');
+  expect(await page.locator('#import-plants tr').count()).toBe(1);
+  await says(page, '3 read, 1 whose names are there already, 1 twice in this list');
+  await button(page, 'Import').click();
   expect(await sums(page)).toBe('3 read, 1 new, 1 whose names are there already, 1 twice in this list');
-  await choose(page, 'others.csv', 'name\nFicus', '4Ficus');
+  expect(stored.get(3n)).toEqual({ id: 3n, name: 'Salvia' });
+  await drop(page, 'others.csv', JSON.stringify(['name\nFicus']));
+  await says(page, '1 read, 1 whose names are there already');
   await dialog(page).getByLabel('Leave out plants whose names are stored').uncheck();
+  await page.locator('#import-plants').getByText('4Ficus').waitFor();
   await button(page, 'Import').click();
   expect(await sums(page)).toBe('1 read, 1 new');
 });

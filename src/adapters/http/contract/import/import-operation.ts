@@ -58,7 +58,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
         ...list,
         ...(layout && layoutOf(layout, check)),
         records: records.length,
-        ...(check && { sample: plants.slice(0, SAMPLE) }),
+        ...(check && { sample: plants.filter((_plant, n) => outcomes[n] === undefined).slice(0, SAMPLE) }),
       };
     },
   });
