@@ -73,9 +73,9 @@ test('brings a list from a spreadsheet, what was refused of it once it is correc
   const list = listFromExcel();
   const prepare = async () => {
     await drop(page, 'Pflanzen.csv', JSON.stringify([list]));
-    await says(page, 'Ignored: tags, Farbe');
+    await says(page, 'Not stored: tags, Farbe');
     await dialog(page).getByLabel('the tag').selectOption('tags');
-    await page.getByText('Ignored: Farbe', { exact: true }).waitFor();
+    await page.getByText('Not stored: Farbe', { exact: true }).waitFor();
   };
   await prepare();
   await dialog(page).getByLabel('numbered from').fill('1');
@@ -281,7 +281,7 @@ test('leaves out plants of a list without ids whose names are stored, unless it 
   const { stored, page } = await openWith([{ id: 1n, name: 'Ficus' }]);
   await choose(page, 'list.csv', 'name\nFicus\nSalvia\nSalvia', '3Salvia');
   expect(await page.locator('#import-plants tr').count()).toBe(1);
-  await says(page, '3 read, 1 whose names are there already, 1 twice in this list');
+  await says(page, 'Nothing is stored yet. 3 read, 1 whose names are there already, 1 twice in this list');
   await button(page, 'Import').click();
   expect(await sums(page)).toBe('3 read, 1 new, 1 whose names are there already, 1 twice in this list');
   expect(stored.get(3n)).toEqual({ id: 3n, name: 'Salvia' });
@@ -365,7 +365,7 @@ test('takes a list without a line of names, and JSON with other members behind a
   await button(page, 'Import').click();
   expect(await sums(page)).toBe('2 read, 2 new');
   await importList(page, 'plants', ' {"id":9,"name":"Abies","tags":"conifer"}', '9Abies');
-  await says(page, 'Ignored: tags');
+  await says(page, 'Not stored: tags');
   await says(page, '1 read, 1 new');
 });
 
@@ -382,7 +382,7 @@ test('keeps records that were refused as JSON, also those without members, and t
   await says(page, 'Line 2 names the columns, so nothing before it is imported.');
   await says(page, 'Guessed by their names: Nr is the id, Gattung is the tag.');
   await dialog(page).getByLabel('the tag').selectOption('none');
-  await says(page, 'Ignored: Gattung');
+  await says(page, 'Not stored: Gattung');
   await button(page, 'Import').click();
   await sums(page);
   expect(await readFile((await refused(page)).path, 'utf8')).toBe('\uFEFFid;name;\r\n1;;Bärenklau\r\nx;;\r\n');

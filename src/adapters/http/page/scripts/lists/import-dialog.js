@@ -100,6 +100,7 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
         return void look();
       }
       report(part);
+      write('import-beginning', sender.progress() < 1 ? 'At its beginning: ' : '');
       const rows = (part.sample ?? []).map(({ id, name, tag }) => {
         const cells = [[`${id}`], nodesOf(cut(name)), tag === undefined ? [] : nodesOf(cut(tag))];
         return make('tr', {}, ...cells.map((nodes) => make('td', {}, ...nodes)));

@@ -27,7 +27,7 @@ export function importReport(/** @type {List} */ { lines: own }) {
   function draw() {
     const parts = Object.entries(sums).filter(([, value]) => value > 0);
     write('import-sums', parts.map(([what, value]) => `${count(value)} ${what}`).join(', '));
-    write('import-ignored', ignored.size > 0 ? `Ignored: ${[...ignored].join(', ')}` : '');
+    write('import-ignored', ignored.size > 0 ? `Not stored: ${[...ignored].join(', ')}` : '');
     write(
       'import-refused-label',
       `Refused${sums.refused > MAX_SHOWN ? `, the first ${MAX_SHOWN} of ${count(sums.refused)}` : ''}`,

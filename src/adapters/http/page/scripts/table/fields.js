@@ -16,11 +16,13 @@ export function viewFields(
 ) {
   const [from, tag] = [byId('from', HTMLInputElement), byId('tag', HTMLInputElement)];
   const [name, descending] = [byId('name', HTMLInputElement), byId('descending', HTMLInputElement)];
-  const typedName = () => name.value || undefined;
+  const typedName = () => name.value.trim() || undefined;
   let [typing, leaving] = [0, new AbortController()];
 
   function fill(/** @type {View} */ view) {
-    [from.value, tag.value, name.value] = [`${view.from ?? ''}`, view.tag ?? '', view.name ?? ''];
+    [from.value, tag.value] = [`${view.from ?? ''}`, view.tag ?? ''];
+    // Not while one types a space before the next word.
+    if (typedName() !== view.name) name.value = view.name ?? '';
     descending.checked = view.order === 'desc';
   }
 
