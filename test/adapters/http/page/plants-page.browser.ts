@@ -284,7 +284,7 @@ test('keeps 50,000 of 80,000 plants that others add, and goes on with the next o
   await says(page, '50,000 plants, more below');
   await row(page, 1).waitFor();
   await page.evaluate('document.getElementById("plants").scrollTop = 1e9');
-  await says(page, '25,500 plants, more below');
+  await says(page, '25,500 plants from id 25001, more below');
   expect(await page.getByLabel('From id').getAttribute('placeholder')).toBe('25001');
   await page.locator('#plants').press('Home');
   await row(page, 25_001).waitFor();

@@ -37,7 +37,8 @@ export function plantTotal(/** @type {PlantList} */ list, /** @type {() => void}
       if (!isPart()) return plantsOf(shown);
       if (asked !== query()) void ask(query());
       if (counted === undefined || counted.count < shown) {
-        return `${plantsOf(shown)}${list.canGrow() ? ', more below' : ''}`;
+        const { from } = list.view();
+        return `${plantsOf(shown)}${from === undefined ? '' : ` from id ${from}`}${list.canGrow() ? ', more below' : ''}`;
       }
       return `${numberOf(shown)} of ${counted.isExact ? '' : 'at least '}${plantsOf(counted.count)}`;
     },
