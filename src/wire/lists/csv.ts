@@ -33,8 +33,8 @@ export function csvReader({ columns, separator }: CsvLayout): RecordReader {
   return {
     plantIn(record) {
       const cells = cellsIn(record);
-      const id = idAt < 0 ? undefined : idOf(cells[idAt]);
       const name = cells[nameAt];
+      const id = idAt < 0 ? undefined : idOf(cells[idAt], name);
       const tag = cells[tagAt];
       if (name === undefined) throw new PlantStoreError('invalid_plant', 'name is missing; write "" for an empty name');
       return { name, ...(id !== undefined && { id }), ...(tag !== undefined && { tag }) };
@@ -61,10 +61,12 @@ function wasNumber(text = ''): boolean {
   return [INTEGER, ZEROS, ROUNDED].some((pattern) => pattern.test(text.trim()));
 }
 
-function idOf(text = ''): bigint {
+/** @param name of its plant, to find it by: the rows of a spreadsheet are no lines where its cells have several */
+function idOf(text = '', name = ''): bigint {
   const id = INTEGER.test(text) ? BigInt(text) : undefined;
   if (id !== undefined && isPlantId(id)) return id;
-  throw new PlantStoreError('invalid_plant', text === '' ? 'id is missing' : problemOf(text));
+  const missing = `id is missing${name && ` for ${shown(name)}`}`;
+  throw new PlantStoreError('invalid_plant', text === '' ? missing : problemOf(text));
 }
 
 /** What is wrong with an id, and what may have happened to it, for people who keep a list in a spreadsheet. */

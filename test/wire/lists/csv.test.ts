@@ -72,6 +72,8 @@ test.each([
   ['1,"Rosa" Peace', NO_CELL],
   ['1,a,b', 'there are more cells than columns, of which there are 2'],
   ['1,', 'name is missing; write "" for an empty name'],
+  ['"",a', 'id is missing for "a"'],
+  ['"",', 'id is missing'],
   ['"1,5",a', `${ID_RULE}, not "1,5"${SEPARATED}`],
   [' 13 ,a', `${ID_RULE}, not " 13 ": remove the spaces`],
   ['\u200b7\u00a0,a', `${ID_RULE}, not "\\u200b7\\u00a0"${NO_ID}`],
