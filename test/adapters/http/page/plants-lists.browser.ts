@@ -294,7 +294,7 @@ test('leaves out plants of a list without ids whose names are stored, unless it 
 });
 
 test('numbers the lines whose ids are no whole numbers, as another list, and keeps the lines of this one', async () => {
-  const { page } = await openWith();
+  const { page, stored } = await openWith();
   await importList(page, 'list.csv', 'Preise\nNr;Pflanze\nP-17;Rosa\n00012;Abies\n2;Salvia\nP-18;\n', '2Salvia');
   expect(await sums(page)).toBe('4 read, 1 new, 3 refused');
   await button(page, 'Number those whose ids are no whole numbers').click();
