@@ -45,7 +45,7 @@ export function changeOperations({ readChanges }: Pick<UseCases, 'readChanges'>)
       response: changesResponse(Changes),
       errors: ['cursor_expired', 'changes_unavailable'],
       handle: ({ query: { after, limit = DEFAULT_LIMIT, wait = 0 }, signal }) =>
-        readChanges({ after, limit, wait: wait * 1_000, signal }),
+        readChanges({ after, limit, wait: wait * 1_000, signal: signal() }),
     }),
   ];
 }

@@ -98,7 +98,7 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>, sear
       if (separator !== undefined && type !== CSV_TYPE) {
         throw new PlantStoreError('invalid_plant', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
       }
-      const list = () => listPlants({ ...query, name, signal });
+      const list = () => listPlants({ ...query, name, signal: signal() });
       const { first, others, next } = await (name === undefined ? list() : search(list));
       if (others !== undefined && type !== JSON_TYPE && httpVersion === '1.0') {
         throw new HttpError('not_acceptable', NEEDS_CHUNKS);

@@ -58,7 +58,7 @@ export interface Operation extends Description {
   prepare(head: RequestHead): (body: Buffer) => Promise<Reply>;
 }
 
-interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> {
+interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> extends Pick<RequestHead, 'signal'> {
   readonly body: Body;
   /** What Content-Type says of the body; of the empty type if the operation takes none. */
   readonly mediaType: MediaType;
@@ -69,8 +69,6 @@ interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> 
   readonly preconditions: Preconditions | undefined;
   /** The media type of the response; undefined if the request is no read. */
   readonly type: string | undefined;
-  /** Aborts when the client has left, or has its response; made for those operations only that read it. */
-  readonly signal: AbortSignal;
 }
 
 /** The body that an operation takes: its documentation and its parser. */
@@ -131,13 +129,8 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
       const mediaType = bodyTypes.length > 0 ? sentType(headers, bodyTypes, charsets, rule) : NO_TYPE;
       check?.(query, mediaType, permissions);
       return async (bytes) => {
-        const input = { body: parse(bytes), path, query, preconditions, type, mediaType, httpVersion };
-        const result = await handle({
-          ...input,
-          get signal() {
-            return signal();
-          },
-        });
+        const body = parse(bytes);
+        const result = await handle({ body, path, query, preconditions, type, mediaType, httpVersion, signal });
         return response.reply(result, type);
       };
     },

@@ -40,7 +40,8 @@ export function overviewOperations(
       body: noBody,
       response: jsonResponse(PlantCount),
       errors: [],
-      handle: ({ query: { tag, name }, signal }) => search(() => countPlants({ tag, name: name || undefined, signal })),
+      handle: ({ query: { tag, name }, signal }) =>
+        search(() => countPlants({ tag, name: name || undefined, signal: signal() })),
     }),
     operation({
       operationId: 'listTags',
@@ -57,7 +58,7 @@ export function overviewOperations(
       response: jsonResponse(TagList),
       errors: ['tags_unavailable'],
       async handle({ query: { limit = DEFAULT_LIMIT, after }, signal }) {
-        const { tags, next } = await search(() => listTags({ after, limit, signal }));
+        const { tags, next } = await search(() => listTags({ after, limit, signal: signal() }));
         return { tags: [...tags], ...(next !== undefined && { next }) };
       },
     }),

@@ -50,7 +50,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
         throw new HttpError('body_too_large', TOO_MANY);
       const plants = records.flatMap(({ plant }) => plant ?? []);
       const skipsSameNames = sameName === 'skip';
-      const { outcomes, compared } = await importPlants(plants, { replaces, skipsSameNames, check, signal });
+      const { outcomes, compared } = await importPlants(plants, { replaces, skipsSameNames, check, signal: signal() });
       const { sameName: leftOut, ...counts } = resultOf(records, outcomes);
       return {
         ...counts,
