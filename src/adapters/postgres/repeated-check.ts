@@ -2,17 +2,18 @@ import { sharedRun } from '../feed/shared-run.ts';
 import { SchemaError } from './errors.ts';
 
 /**
- * Repeats a check until it has passed. Then it is repeated while it is used, without anybody waiting for that, once so many
- * milliseconds have passed, if they are given; one that cannot be made changes nothing. Concurrent callers share a run.
+ * Repeats a check until it has passed, and then again once `milliseconds` have passed since the last time, if they are given.
+ * Callers wait for it while it has not passed, or if the last time was twice as long ago, as after a pause without requests.
+ * Once it has passed, a check that cannot be made changes nothing. Concurrent callers share a run.
  *
- * @returns a function that returns undefined while it has passed
+ * @returns a function that returns undefined while the check has passed and is recent
  */
 export function repeatedCheck(
   check: () => Promise<void>,
   milliseconds = Number.POSITIVE_INFINITY,
 ): () => Promise<void> | undefined {
   let hasPassed = false;
-  let next = 0;
+  let next = Number.NEGATIVE_INFINITY;
   const run = sharedRun(async () => {
     try {
       await check();
@@ -26,7 +27,13 @@ export function repeatedCheck(
   });
   return () => {
     if (!hasPassed) return run();
-    if (performance.now() >= next) run().catch(() => {});
+    const late = performance.now() - next;
+    if (late < 0) return undefined;
+    const checking = run().catch((error) => {
+      if (!hasPassed) throw error;
+    });
+    if (late >= milliseconds) return checking;
+    checking.catch(() => {});
     return undefined;
   };
 }
