@@ -8,7 +8,7 @@ interface Part {
 }
 
 /** Milliseconds after which the event loop turns. */
-const SLICE = 3;
+const SLICE = 2;
 
 /** Milliseconds until a read is tried again that another process has kept from its snapshot. */
 const BUSY_PAUSE = 5;

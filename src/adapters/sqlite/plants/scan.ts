@@ -7,8 +7,11 @@ import { bytesOf, type PlantRow, READ_TEXT, storedIn } from './columns.ts';
 /** Rows that one read passes over, deleted ones for example. */
 const PASSED_OVER = 5_000;
 
-/** Rows that one read of a search compares, which takes some milliseconds. */
-const SEARCHED = 2_000;
+/** Plants that one read returns: reading and encoding them takes a millisecond or two, during which all others wait. */
+const RETURNED = 500;
+
+/** Rows that one read of a search compares, which takes a millisecond. */
+const SEARCHED = 1_000;
 
 /** Bytes of a name that SQLite compares together with others; larger ones are compared one by one, up to READ_TEXT. */
 const SMALL = 512;
@@ -51,7 +54,12 @@ function scanStatements(sql: DatabaseFile['sql'], order: 'asc' | 'desc', isTagge
 
   return {
     page(range: PlantRange, count: number): PlantBatch {
-      return collect(rows.iterate(...valuesOf(range)), count, (row) => row.deleted === null, undefined);
+      return collect(
+        rows.iterate(...valuesOf(range)),
+        Math.min(count, RETURNED),
+        (row) => row.deleted === null,
+        undefined,
+      );
     },
     search(range: PlantRange & { readonly name: string }, count: number): PlantBatch {
       const end = nth.get(...valuesOf(range))?.id;
