@@ -35,8 +35,10 @@ export function sentType(
 function parsed(contentType: string): Partial<MediaType> & Pick<MediaType, 'charset'> {
   try {
     const { essence, params } = new MIMEType(contentType);
-    const charset = params.get('charset') ?? undefined;
-    return { type: essence, charset: charset && new TextDecoder(charset).encoding };
+    const charset = params.get('charset')?.toLowerCase();
+    // TextDecoder takes it for Windows-1252.
+    const isAscii = charset === 'us-ascii';
+    return { type: essence, charset: isAscii ? 'utf-8' : charset && new TextDecoder(charset).encoding };
   } catch {
     return { charset: undefined };
   }

@@ -142,10 +142,14 @@ test('takes other media types, and the charset that they say', async () => {
   expect(JSON.parse(await result('', '{"id":3,"name":"c","tag":null}\n', 'application/jsonl'))).toMatchObject({
     created: 1,
   });
+  expect(JSON.parse(await result('', 'id,name\n4,ä\n', `${CSV};charset=US-ASCII`))).toMatchObject({
+    encoding: 'utf-8',
+  });
   expect([...stored.values()]).toEqual([
     { id: 1n, name: 'bä' },
     { id: 2n, name: 'Ã¤' },
     { id: 3n, name: 'c' },
+    { id: 4n, name: 'ä' },
   ]);
 });
 
