@@ -62,7 +62,8 @@ test.each(Array.from({ length: ROUNDS }, (_, n) => n + 1))(
       return 'late';
     });
     const end = performance.now() + ROUND;
-    const isOver = () => performance.now() > end;
+    // On a busy machine a round may not have had each fault by then.
+    const isOver = () => performance.now() > end && Math.min(...Object.values(counts)) > 0;
     const backends = "select pid from pg_stat_activity where application_name = 'plant-store'";
 
     async function freeze(): Promise<void> {
@@ -108,7 +109,6 @@ test.each(Array.from({ length: ROUNDS }, (_, n) => n + 1))(
     expect(contradictions).toEqual([]);
     expect([...requests.counts.keys()].filter((answer) => / 50[01]00$/.test(answer))).toEqual([]);
     expect(definite).toBeGreaterThan(0.95);
-    expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
   },
 );
 
