@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
 import { runCommand } from './commands/run-command.ts';
-import { type App, startApp } from './composition/app.ts';
+import { startApp } from './composition/app.ts';
 import { createLog } from './composition/log.ts';
 import { readConfig } from './config/config.ts';
 import { say } from './process/say.ts';
-import { type Stoppable, stopOnSignals } from './process/stop-on-signals.ts';
-import { keepObjectsYoung } from './process/young-objects.ts';
+import { stopOnSignals } from './process/stop-on-signals.ts';
 
 /* npm start: starts the service. */
 
@@ -20,10 +20,14 @@ Starts the service. Environment variables and the file .env configure it: docs/c
 /** Milliseconds between two checks while the service is not ready after its start. */
 const READINESS_INTERVAL = 1_000;
 
-keepObjectsYoung();
+/*
+ * V8 allocates objects in the old generation once many objects from the same place have survived. Under load, the objects of
+ * requests in flight survive, and from then on every request with all that it refers to would last until the next full
+ * collection: each collection of the young generation took 10 ms instead of 1 (docs/performance.md).
+ */
+setFlagsFromString('--no-allocation-site-pretenuring');
 
-let running: Stoppable | undefined;
-stopOnSignals(() => running);
+const stopAtSignals = stopOnSignals();
 // By default, Node.js opens a debugger.
 process.on('SIGUSR1', () => {});
 
@@ -38,7 +42,7 @@ async function run(): Promise<number> {
     log.log.warn(warning);
   }
   const app = await startApp(config, log);
-  running = { ...config, close: app.close };
+  stopAtSignals({ ...config, close: app.close });
   say(`Plant Store listens at ${app.apiUrl}, management at ${app.managementUrl}`);
   if (config.api.pages) {
     const token = app.ownToken === undefined ? '' : `#token=${encodeURIComponent(app.ownToken)}`;
@@ -54,7 +58,7 @@ async function run(): Promise<number> {
 }
 
 /** Says what keeps the service from being ready, and then also when it is ready. */
-async function sayReadiness(ready: App['ready']): Promise<void> {
+async function sayReadiness(ready: () => Promise<string | undefined>): Promise<void> {
   for (let isLate = false; ; isLate = true) {
     try {
       const problem = await ready();

@@ -3,7 +3,6 @@ import type { PurgeSelection } from './adapters/feed/purge-selection.ts';
 import { withStore } from './commands/command-store.ts';
 import { formatCount, showProgress } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
-import { readDatabaseConfig } from './config/config.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
 import { parsePlantId, plantIdRule } from './wire/plant-id.ts';
@@ -80,7 +79,7 @@ function idIn(text: string): bigint {
 /** @returns the exit code */
 async function run({ selection, isConfirmed, none }: ReturnType<typeof purgeArguments>): Promise<number> {
   let plants = 0;
-  await withStore(readDatabaseConfig(), async ({ purge }) => {
+  await withStore(async ({ purge }) => {
     const hideProgress = showProgress(() => ({ plants, part: undefined }), process.stderr);
     try {
       if (stop.aborted) return;

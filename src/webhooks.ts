@@ -5,7 +5,6 @@ import { OTHER_TABLE } from './adapters/postgres/webhooks/webhook-positions.ts';
 import { withStore } from './commands/command-store.ts';
 import { formatCount } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
-import { readDatabaseConfig } from './config/config.ts';
 import { endpointName } from './config/webhook-endpoints.ts';
 
 /* npm run webhooks: shows and changes how the endpoints of webhooks are doing (docs/webhooks.md). */
@@ -56,7 +55,7 @@ function run(change: Change | undefined): Promise<number> {
     console.log(change === undefined ? described(states) : await apply(change, states, webhooks));
     return 0;
   };
-  return withStore(readDatabaseConfig(), work, change === undefined);
+  return withStore(work, change === undefined);
 }
 
 /** @returns what was done. @throws Error, saying why nothing was */

@@ -6,7 +6,7 @@ import { runner } from '../adapters/postgres/run.ts';
 import { withAdvice } from '../adapters/postgres/schema/advice.ts';
 import { requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
-import type { DatabaseConfig } from '../config/config.ts';
+import { readDatabaseConfig } from '../config/config.ts';
 import { PlantStoreError } from '../domain/errors.ts';
 
 /** What commands do to a database. */
@@ -20,16 +20,16 @@ const DATABASE_TIMEOUTS = { statementTimeout: 10_000 };
 const STORE_TIMEOUT = 60_000;
 
 /**
- * Opens a database for a command that works without the service, and closes it once the command has done its work.
+ * Opens the configured database for a command that works without the service, and closes it once its work is done.
  *
  * @param isReadOnly whether the work only reads
  * @throws Error, saying what to do, if the database cannot be used
  */
 export async function withStore<Result>(
-  config: DatabaseConfig,
   work: (store: CommandStore) => Promise<Result>,
   isReadOnly = false,
 ): Promise<Result> {
+  const config = readDatabaseConfig();
   if (config.kind === 'embedded') return withSqlite(config.dataDir, isReadOnly, work);
   const database = postgresServer({ ...config, ...DATABASE_TIMEOUTS }, pino({ level: 'silent' }));
   try {

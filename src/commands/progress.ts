@@ -1,6 +1,6 @@
 import { clearLine, cursorTo } from 'node:readline';
 
-export interface Progress {
+interface Progress {
   readonly plants: number;
   /** The part that is done, from 0 to 1; undefined if unknown. */
   readonly part: number | undefined;

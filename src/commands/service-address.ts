@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { namedToken } from '../adapters/tokens/static-tokens.ts';
-import { ownTokenFolder, readConfig } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import { checked } from '../config/config-reader.ts';
-import { bearerToken, httpUrl } from '../config/config-rules.ts';
+import { rules } from '../config/config-rules.ts';
 import { environment } from '../config/environment.ts';
 
 const ADDRESS = {
-  url: { name: 'PLANT_STORE_URL', rule: httpUrl, fallback: undefined },
-  token: { name: 'PLANT_STORE_TOKEN', rule: bearerToken, fallback: undefined },
+  url: { name: 'PLANT_STORE_URL', rule: rules.httpUrl, fallback: undefined },
+  token: { name: 'PLANT_STORE_TOKEN', rule: rules.bearerToken, fallback: undefined },
 };
 
 /** The service of PLANT_STORE_URL, or else that of this folder, whose token goes nowhere else. @throws Error if none is known */
@@ -17,11 +17,9 @@ export function serviceAddress(): { readonly url: string; readonly token: string
   if (url && token) return { url: url.replace(/\/$/, ''), token };
   const advice = 'set PLANT_STORE_URL and PLANT_STORE_TOKEN';
   if (url || token) throw new Error(`${advice}, or neither of them`);
-  const config = readConfig();
-  const { api, tokens } = config;
+  const { api, tokens, ownTokenFolder } = readConfig();
   const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[api.host] ?? api.host;
-  const folder = ownTokenFolder(config);
-  const file = folder === undefined ? '' : join(folder, 'access-token');
+  const file = ownTokenFolder === undefined ? '' : join(ownTokenFolder, 'access-token');
   const [configured] = tokens.full.map(namedToken);
   const own = configured?.token ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
   if (!own) throw new Error(`this folder has no token that may create: start the service, or ${advice}`);

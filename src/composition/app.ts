@@ -1,17 +1,17 @@
 import { api } from '../adapters/http/app.ts';
-import { management, type ReadinessCheck } from '../adapters/http/management.ts';
+import { management } from '../adapters/http/management.ts';
 import { serve } from '../adapters/http/server.ts';
 import { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { batchedPlants } from '../application/batched-plants.ts';
 import { useCases } from '../application/use-cases.ts';
 import type { Config } from '../config/config.ts';
-import type { ProcessLog } from './log.ts';
-import { openStore } from './open-store.ts';
+import type { createLog } from './log.ts';
+import type { Store, StoreOptions } from './store.ts';
 import { tokenVerifier } from './token-verifier.ts';
 import { startWebhooks } from './webhooks.ts';
 
 /** A running service. */
-export interface App {
+interface App {
   readonly apiUrl: string;
   readonly managementUrl: string;
   /** The database, in words. */
@@ -19,13 +19,15 @@ export interface App {
   /** The token that the service generated because none is configured. */
   readonly ownToken: string | undefined;
   /** Rejects while migrations are pending or the database is unreachable or cannot store plants. */
-  readonly ready: ReadinessCheck;
+  readonly ready: Store['ready'];
   /**
    * Fails /ready, accepts connections for `acceptFor` more milliseconds, drains the requests in flight and closes the
    * database, all within `shutdownTimeout`.
    */
   close(acceptFor: number): Promise<void>;
 }
+
+type ProcessLog = Awaited<ReturnType<typeof createLog>>;
 
 /** Plugs the adapters into the application and starts it. On failure it closes everything it has opened. */
 export async function startApp(config: Config, log: ProcessLog): Promise<App> {
@@ -43,7 +45,7 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
   const metrics = prometheusMetrics();
 
   // Driven side: the database.
-  const store = await openStore(config, { log, onInsert: metrics.inserted });
+  const store = await openStore(config.database, { ...config, log, onInsert: metrics.inserted });
   opened.defer(() => store.close());
   const plants = batchedPlants(store, { ...store.batching, timeout: config.storeTimeout });
 
@@ -109,6 +111,13 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
       return opened.disposeAsync();
     },
   };
+}
+
+/** Opens the configured database, and imports what that needs only. @throws Error, saying what to do */
+async function openStore(database: Config['database'], options: StoreOptions): Promise<Store> {
+  return database.kind === 'embedded'
+    ? (await import('./sqlite-store.ts')).openSqliteStore(database.dataDir, options)
+    : (await import('./postgres-store.ts')).openPostgresStore(database, options);
 }
 
 /** @throws Error, saying what to do, in place of Node's own if a server cannot listen at the port of `${prefix}PORT` */

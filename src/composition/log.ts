@@ -1,23 +1,18 @@
-import { type Logger, pino } from 'pino';
+import { pino } from 'pino';
 import { lineWriter } from '../process/line-writer.ts';
 import { say } from '../process/say.ts';
 
 /** Characters to collect before writing. */
 const GROUP = 4_096;
 
-/** The log of a process. */
-export interface ProcessLog {
-  readonly log: Logger;
-  /** How many lines could not be written so far. */
-  readonly droppedLines: () => number;
-}
-
 /**
  * The log on stdout: JSON lines, or readable text on a terminal. Lines are written in groups, since a system call for
  * each line would cost more than everything else about the line. A crash still writes the queued lines and its cause;
  * only a kill loses them. A failure to write the log is reported once on stderr, drops lines, and stops nothing.
+ *
+ * @returns it, and how many lines could not be written so far
  */
-export async function createLog(level: string): Promise<ProcessLog> {
+export async function createLog(level: string) {
   let dropped = 0;
   let isReported = false;
   const stdout = lineWriter(process.stdout, {

@@ -10,15 +10,14 @@ import { postgresStore } from '../adapters/postgres/store.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
 import { registerEndpoints, registrationGate } from '../adapters/postgres/webhooks/webhook-registration.ts';
-import type { Store, StoreConfig, StoreOptions } from './store.ts';
+import type { Store, StoreOptions } from './store.ts';
 
 /** A store on Postgres. Plants may be written once the schema is ready and each endpoint has its place in the feed. */
 export function openPostgresStore(
-  config: StoreConfig & { readonly database: PostgresOptions },
-  { log, onInsert }: StoreOptions,
+  options: PostgresOptions,
+  { storeTimeout: timeout, batchRows: maxItems, webhooks, log, onInsert }: StoreOptions,
 ): Store {
-  const { storeTimeout: timeout, batchRows: maxItems, webhooks } = config;
-  const database = postgresServer(config.database, log);
+  const database = postgresServer(options, log);
   const names = webhooks.map(({ name }) => name);
   const failure = recentFailure(problemOf);
   const gate = migrationGate(database, log);

@@ -4,24 +4,23 @@ import { sqliteStore } from '../adapters/sqlite/store.ts';
 import { webhookEndpoints } from '../adapters/sqlite/webhooks/endpoints.ts';
 import { enterEndpoints, webhookPositions } from '../adapters/sqlite/webhooks/positions.ts';
 import { say } from '../process/say.ts';
-import type { Store, StoreConfig, StoreOptions } from './store.ts';
+import type { Store, StoreOptions } from './store.ts';
 
 /** Milliseconds that responses have to leave before the process ends. */
 const LAST_RESPONSES = 100;
 
 /** A store on a file of SQLite. */
 export async function openSqliteStore(
-  config: StoreConfig & { readonly database: { readonly dataDir: string } },
-  { log, onInsert }: StoreOptions,
+  dataDir: string,
+  { storeTimeout: timeout, webhooks, log, onInsert }: StoreOptions,
 ): Promise<Store> {
-  const { storeTimeout: timeout, webhooks, database } = config;
   const names = webhooks.map(({ name }) => name);
   const end = (reason: string) => {
     log.fatal(reason);
     say(reason);
     setTimeout(() => process.exit(1), LAST_RESPONSES);
   };
-  const file = await openDatabaseFile(database.dataDir, { timeout, say, end });
+  const file = await openDatabaseFile(dataDir, { timeout, say, end });
   try {
     enterEndpoints(file, names);
     return {

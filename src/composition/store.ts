@@ -32,11 +32,9 @@ export interface Store extends PlantStore, ReadTags, ChangeFeed, ReadEntries {
   close(): Promise<void>;
 }
 
-export interface StoreOptions {
+/** What a store needs beside its database. */
+export interface StoreOptions extends Pick<Config, 'storeTimeout' | 'batchRows' | 'webhooks'> {
   readonly log: Logger;
   /** Called with the number of plants in each INSERT. */
   readonly onInsert: (plants: number) => void;
 }
-
-/** What of the configuration a store needs. */
-export type StoreConfig = Pick<Config, 'database' | 'storeTimeout' | 'batchRows' | 'webhooks'>;

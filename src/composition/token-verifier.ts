@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { ownToken } from '../adapters/tokens/own-token.ts';
 import { staticTokens } from '../adapters/tokens/static-tokens.ts';
 import type { TokenVerifier } from '../application/permissions.ts';
-import { type Config, ownTokenFolder } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { followTokens } from './follow-tokens.ts';
 
 /**
@@ -14,15 +14,14 @@ import { followTokens } from './follow-tokens.ts';
  * @param interval milliseconds between two readings of the tokens files
  */
 export async function tokenVerifier(
-  config: Pick<Config, 'database' | 'tokens' | 'tokenFiles' | 'readTokens' | 'jwt' | 'proxy'>,
+  config: Pick<Config, 'ownTokenFolder' | 'tokens' | 'tokenFiles' | 'readTokens' | 'jwt' | 'proxy'>,
   log: Logger,
   opened: AsyncDisposableStack,
   interval?: number,
 ): Promise<{ verifyToken: TokenVerifier; ownToken: string | undefined }> {
-  const { tokens, jwt, proxy } = config;
-  const folder = ownTokenFolder(config);
-  if (folder !== undefined) {
-    const own = await ownToken(folder);
+  const { tokens, jwt, proxy, ownTokenFolder } = config;
+  if (ownTokenFolder !== undefined) {
+    const own = await ownToken(ownTokenFolder);
     return { verifyToken: staticTokens({ full: [own], reading: [] }), ownToken: own };
   }
   let verify = staticTokens(tokens);
@@ -31,6 +30,6 @@ export async function tokenVerifier(
   };
   opened.defer(followTokens(config, log, apply, interval));
   // With its HTTP client and jose, which others need not load.
-  const signed = jwt && (await import('../adapters/tokens/jwt-tokens.ts')).jwtTokens(jwt, log, { proxy });
+  const signed = jwt && (await import('../adapters/tokens/jwt-tokens.ts')).jwtTokens({ ...jwt, proxy }, log);
   return { verifyToken: (token) => verify(token) ?? signed?.(token), ownToken: undefined };
 }

@@ -1,9 +1,6 @@
 import { misspelled } from './misspelled.ts';
 import { isVariable, type Table, type Variable } from './variables.ts';
 
-/** An empty variable counts as not set. */
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The values of a table's variables. */
 export type Values<Entry> =
   Entry extends Variable<infer Value> ? Value : { readonly [Key in keyof Entry]: Values<Entry[Key]> };
@@ -21,12 +18,12 @@ export interface Reader {
 const KEPT_BY_DOCKER = /^\s*(["'`]).*\1\s*$|\s#/s;
 
 /**
- * Builds a configuration from an environment.
+ * Builds a configuration from an environment, whose empty variables count as not set.
  *
  * @throws Error with a line for each variable that is wrong, naming it and what it must be, and for each whose name
  * is nearly that of a variable which must not be missed
  */
-export function checked<T>(environment: Environment, build: (reader: Reader) => T): T {
+export function checked<T>(environment: NodeJS.ProcessEnv, build: (reader: Reader) => T): T {
   const { problems } = misspelled(environment);
 
   function readVariable({ name, rule, fallback }: Variable<unknown>): unknown {

@@ -9,11 +9,19 @@ export interface Rule<T> {
   readonly parse: (value: string) => T | undefined;
 }
 
-export const text: Rule<string> = { mustBe: 'a string', parse: (value) => value };
+/**
+ * Parses a list whose items are separated by commas or line ends, unless by something else.
+ *
+ * @returns undefined if it is empty or an item is invalid
+ */
+export function listOf<T>(value: string, parse: (item: string) => T | undefined, separator = /[,\n]/): T[] | undefined {
+  const items = value.split(separator).map((item) => item.trim());
+  const present = items.filter((item) => item !== '');
+  const list = present.flatMap((item) => parse(item) ?? []);
+  return list.length > 0 && list.length === present.length ? list : undefined;
+}
 
-export const port = integer('a port number', 0, 65_535);
-
-export function integer(noun: string, min: number, max: number): Rule<number> {
+function integer(noun: string, min: number, max: number): Rule<number> {
   return {
     mustBe: `${noun} from ${min} to ${max}`,
     isPublic: true,
@@ -36,107 +44,92 @@ function quantity(noun: string, units: Record<string, number>, max: number): Rul
 }
 
 const BYTES = { b: 1, kb: 1024, mb: 1024 ** 2 };
-
-/** A body is decoded to one string before it is parsed, and V8's longest has just under 2^29 characters. */
-export const bodySize = quantity('a size of 511mb at most', BYTES, 511 * BYTES.mb);
-export const totalSize = quantity('a size of 1024mb at most', BYTES, 1024 * BYTES.mb);
 const TIMES = { ms: 1, s: 1_000, m: 60_000 };
 
 /** A few of them together are no longer than a timer of Node.js can wait: 2^31 - 1 ms, which is 24 days. */
-export const time = quantity('a time of 1 day at most', TIMES, 24 * 60 * TIMES.m);
-export const idleTime = quantity('a time of 1 hour at most', TIMES, 60 * TIMES.m);
-export const durationOrZero: Rule<number> = {
-  ...time,
-  mustBe: `0 or ${time.mustBe}`,
-  parse: (text) => (text === '0' ? 0 : time.parse(text)),
-};
+const time = quantity('a time of 1 day at most', TIMES, 24 * 60 * TIMES.m);
 
-export function oneOf(...values: string[]): Rule<string> {
+function oneOf(...values: string[]): Rule<string> {
   const parse = (text: string) => values.find((value) => value === text);
   return { mustBe: `one of ${values.join(', ')}`, isPublic: true, parse };
 }
 
-/** A rule of two words, for true and for false. */
-export function flag(yes: string, no: string): Rule<boolean> {
-  return { ...oneOf(yes, no), parse: (text) => (text === yes ? true : text === no ? false : undefined) };
-}
-
 /** fetch sends no requests to URLs with credentials, and its errors, which are logged, repeat them. */
-export const httpUrl: Rule<string> = {
+const httpUrl: Rule<string> = {
   mustBe: 'an http:// or https:// URL without a user and a password',
   parse(value) {
     const { protocol = '', username, password } = URL.parse(value) ?? {};
     return /^https?:$/.test(protocol) && username === '' && password === '' ? value : undefined;
   },
 };
-/** May have a user and a password. */
-export const proxyUrl: Rule<string> = {
-  mustBe: 'the http:// or https:// URL of a proxy',
-  parse: (value) => (/^https?:$/.test(URL.parse(value)?.protocol ?? '') ? value : undefined),
-};
-/** Whoever can tamper with keys or plants in transit can forge them, so plain HTTP is for this machine only. */
-export const httpsOrLoopbackUrl: Rule<string> = {
-  mustBe: 'an https:// URL, or an http:// URL of this machine, without a user and a password',
-  parse(value) {
-    const { protocol, hostname = '' } = URL.parse(value) ?? {};
-    return protocol === 'https:' || isLoopback(hostname) ? httpUrl.parse(value) : undefined;
-  },
-};
-
-export const origins: Rule<string[]> = {
-  mustBe: '* or origins separated by commas, each exactly as browsers send it, like https://app.example',
-  isPublic: true,
-  parse(value) {
-    const list = value.split(',').map((origin) => origin.trim());
-    const isExact = (origin: string) => /^https?:[^*]+$/.test(origin) && URL.parse(origin)?.origin === origin;
-    return value.trim() === '*' || list.every(isExact) ? list : undefined;
-  },
-};
 
 /** Perhaps with a name. RFC 6750 section 2.1 says which characters a header can carry; 16 of them at random cannot be guessed. */
 const TOKEN = /^([a-z0-9._-]{1,64}:)?[A-Za-z0-9\-._~+/]{16,}=*$/;
 
-export const tokens: Rule<string[]> = {
-  mustBe:
-    'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/, perhaps with ' +
-    'a name of up to 64 small letters, digits and ._- and a colon before it',
-  parse: (value) => listOf(value, (token) => (TOKEN.test(token) ? token : undefined)),
-};
-
-/** One of any service: fetch would repeat one that no header can carry in its error. */
-export const bearerToken: Rule<string> = {
-  mustBe: 'one token, on one line',
-  parse: (value) => (/^[!-~]+$/.test(value) ? value : undefined),
-};
-
-/**
- * Parses a list whose items are separated by commas or line ends, unless by something else.
- *
- * @returns undefined if it is empty or an item is invalid
- */
-export function listOf<T>(value: string, parse: (item: string) => T | undefined, separator = /[,\n]/): T[] | undefined {
-  const items = value.split(separator).map((item) => item.trim());
-  const present = items.filter((item) => item !== '');
-  const list = present.flatMap((item) => parse(item) ?? []);
-  return list.length > 0 && list.length === present.length ? list : undefined;
-}
-
-/** What a signed token says of itself: it would say none of a list. */
-export const issuer: Rule<string> = {
-  mustBe: 'one issuer, not a list, so without commas and spaces',
-  parse: (value) => (/[\s,]/.test(value) ? undefined : value),
-};
-
-/** Not as JSON, whose brackets would be parts of the first and the last one. */
-export function names(noun: string): Rule<readonly string[]> {
-  return {
+/** What variables must be. */
+export const rules = {
+  text: { mustBe: 'a string', parse: (value) => value },
+  port: integer('a port number', 0, 65_535),
+  integer,
+  /** A body is decoded to one string before it is parsed, and V8's longest has just under 2^29 characters. */
+  bodySize: quantity('a size of 511mb at most', BYTES, 511 * BYTES.mb),
+  totalSize: quantity('a size of 1024mb at most', BYTES, 1024 * BYTES.mb),
+  time,
+  idleTime: quantity('a time of 1 hour at most', TIMES, 60 * TIMES.m),
+  timeOrZero: { ...time, mustBe: `0 or ${time.mustBe}`, parse: (text) => (text === '0' ? 0 : time.parse(text)) },
+  oneOf,
+  /** Two words, for true and for false. */
+  flag: (yes: string, no: string): Rule<boolean> => ({
+    ...oneOf(yes, no),
+    parse: (text) => (text === yes ? true : text === no ? false : undefined),
+  }),
+  httpUrl,
+  /** May have a user and a password. */
+  proxyUrl: {
+    mustBe: 'the http:// or https:// URL of a proxy',
+    parse: (value) => (/^https?:$/.test(URL.parse(value)?.protocol ?? '') ? value : undefined),
+  },
+  /** Whoever can tamper with keys or plants in transit can forge them, so plain HTTP is for this machine only. */
+  httpsOrLoopbackUrl: {
+    mustBe: 'an https:// URL, or an http:// URL of this machine, without a user and a password',
+    parse(value) {
+      const { protocol, hostname = '' } = URL.parse(value) ?? {};
+      return protocol === 'https:' || isLoopback(hostname) ? httpUrl.parse(value) : undefined;
+    },
+  },
+  origins: {
+    mustBe: '* or origins separated by commas, each exactly as browsers send it, like https://app.example',
+    isPublic: true,
+    parse(value) {
+      const list = value.split(',').map((origin) => origin.trim());
+      const isExact = (origin: string) => /^https?:[^*]+$/.test(origin) && URL.parse(origin)?.origin === origin;
+      return value.trim() === '*' || list.every(isExact) ? list : undefined;
+    },
+  },
+  tokens: {
+    mustBe:
+      'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/, perhaps with ' +
+      'a name of up to 64 small letters, digits and ._- and a colon before it',
+    parse: (value) => listOf(value, (token) => (TOKEN.test(token) ? token : undefined)),
+  },
+  /** One of any service: fetch would repeat one that no header can carry in its error. */
+  bearerToken: {
+    mustBe: 'one token, on one line',
+    parse: (value) => (/^[!-~]+$/.test(value) ? value : undefined),
+  },
+  /** What a signed token says of itself: it would say none of a list. */
+  issuer: {
+    mustBe: 'one issuer, not a list, so without commas and spaces',
+    parse: (value) => (/[\s,]/.test(value) ? undefined : value),
+  },
+  /** Not as JSON, whose brackets would be parts of the first and the last one. */
+  names: (noun: string): Rule<readonly string[]> => ({
     mustBe: `one ${noun} or more, separated by commas or line ends, without spaces, quotation marks and brackets`,
     parse: (value) => listOf(value, (name) => (/[\s"'[\]]/.test(name) ? undefined : name)),
-  };
-}
-
-/** RFC 6749 section 3.3, without the comma, which it allows and lists have. */
-export const scope: Rule<string> = {
-  mustBe: 'one scope, without spaces, commas, quotation marks and backslashes',
-  parse: (value) => (/^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/.test(value) ? value : undefined),
-};
+  }),
+  /** RFC 6749 section 3.3, without the comma, which it allows and lists have. */
+  scope: {
+    mustBe: 'one scope, without spaces, commas, quotation marks and backslashes',
+    parse: (value) => (/^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/.test(value) ? value : undefined),
+  },
+} satisfies Record<string, Rule<unknown> | ((...args: never[]) => Rule<unknown>)>;

@@ -2,14 +2,14 @@ import type { PostgresOptions } from '../adapters/postgres/connections/pool.ts';
 import { connectTimeoutIn, postgresUrlProblem } from '../adapters/postgres/connections/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
 import { namedToken } from '../adapters/tokens/static-tokens.ts';
-import { checked, type Environment, type Reader, type Values } from './config-reader.ts';
-import { httpsOrLoopbackUrl } from './config-rules.ts';
+import { checked, type Reader, type Values } from './config-reader.ts';
+import { rules } from './config-rules.ts';
 import { environment } from './environment.ts';
 import { misspelled } from './misspelled.ts';
 import { VARIABLES } from './variables.ts';
 import { webhookEndpoints } from './webhook-endpoints.ts';
 
-export type DatabaseConfig =
+type DatabaseConfig =
   | ({ readonly kind: 'postgres' } & PostgresOptions)
   | { readonly kind: 'embedded'; readonly dataDir: string };
 
@@ -23,20 +23,26 @@ const SHUTDOWN_DELAY = 5_000;
  *
  * @throws Error with a line for each variable that is wrong, naming it and what it must be
  */
-export function readConfig(source: Environment = environment()) {
+export function readConfig(source: NodeJS.ProcessEnv = environment()) {
   const { fullFile, readingFile } = VARIABLES.tokens;
   return checked(source, (reader) => {
     const values = reader.read(VARIABLES);
+    const database = databaseConfig(values.database, reader);
+    const tokens = tokenLists(values.tokens, reader);
+    const jwt = jwtConfig(values.jwt, reader);
+    const hasTokens = tokens.full.length > 0 || tokens.reading.length > 0 || jwt !== undefined;
     const config = {
       ...values,
-      database: databaseConfig(values.database, reader),
-      /** Accepted bearer tokens. Without any, and no `jwt`, a service on the embedded database generates one. */
-      tokens: tokenLists(values.tokens, reader),
+      database,
+      /** Accepted bearer tokens. */
+      tokens,
+      /** Whose signed tokens are accepted as well. */
+      jwt,
+      /** Where the service keeps a token of its own; undefined if it accepts configured ones instead. */
+      ownTokenFolder: database.kind === 'embedded' && !hasTokens ? database.dataDir : undefined,
       tokenFiles: [fullFile, readingFile].flatMap(({ name }) => source[name] || []),
       /** Reads the accepted bearer tokens again. @throws Error as at the start */
       readTokens: () => checked(source, (again) => tokenLists(again.read(VARIABLES.tokens), again)),
-      /** Whose signed tokens are accepted as well. */
-      jwt: jwtConfig(values.jwt, reader),
       webhooks: webhookEndpoints(values.webhooks, reader),
       /** For people: what is set and has no effect. */
       warnings: misspelled(source).warnings,
@@ -47,14 +53,8 @@ export function readConfig(source: Environment = environment()) {
   });
 }
 
-/** The folder in which the service keeps a token of its own; undefined if it accepts configured ones instead. */
-export function ownTokenFolder({ database, tokens, jwt }: Pick<Config, 'database' | 'tokens' | 'jwt'>) {
-  const isConfigured = tokens.full.length > 0 || tokens.reading.length > 0 || jwt !== undefined;
-  return database.kind !== 'postgres' && !isConfigured ? database.dataDir : undefined;
-}
-
 /** Reads what a command without the service needs: its database, perhaps with a role of its own. @throws Error */
-export function readDatabaseConfig(source: Environment = environment()): DatabaseConfig {
+export function readDatabaseConfig(source: NodeJS.ProcessEnv = environment()): DatabaseConfig {
   return checked(source, (reader) => {
     const values = reader.read(VARIABLES.database);
     return databaseConfig(values, reader, values.migrationUrl === undefined ? 'url' : 'migrationUrl');
@@ -88,8 +88,10 @@ function tokenLists(values: Values<typeof VARIABLES.tokens>, { problem }: Reader
 
 function jwtConfig(values: Values<typeof VARIABLES.jwt>, { isSet, problem }: Reader): JwtOptions | undefined {
   const { jwksUrl, issuer, audiences, allowHttp } = values;
-  if (jwksUrl && !allowHttp && httpsOrLoopbackUrl.parse(jwksUrl) === undefined) {
-    problem(`JWT_JWKS_URL must be ${httpsOrLoopbackUrl.mustBe}: JWT_ALLOW_HTTP=true permits private addresses, too`);
+  if (jwksUrl && !allowHttp && rules.httpsOrLoopbackUrl.parse(jwksUrl) === undefined) {
+    problem(
+      `JWT_JWKS_URL must be ${rules.httpsOrLoopbackUrl.mustBe}: JWT_ALLOW_HTTP=true permits private addresses, too`,
+    );
   }
   if (jwksUrl && issuer && audiences) return { ...values, jwksUrl, issuer, audiences };
   const required = [VARIABLES.jwt.jwksUrl, VARIABLES.jwt.issuer, VARIABLES.jwt.audiences];

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import type { Environment } from './config-reader.ts';
 
 /** What the lines of .env must be, in words that complete ".env must ...". */
 const FORM = 'be UTF-8, with lines like NAME=value and comments with #';
@@ -16,7 +15,7 @@ const QUOTED = /^=[ \t]*("[^"]*"|'[^']*'|`[^`]*`)[ \t]*([ \t]#.*)?$/;
  * @throws Error, saying what to change, if the file cannot be read, or has a line that parseEnv would skip, cut or join
  * with others
  */
-export function environment(): Environment {
+export function environment(): NodeJS.ProcessEnv {
   // Editors on Windows put a byte order mark before the first name; Node.js treats it as a part of the name.
   const lines = envFile()
     .replace(/^\uFEFF/, '')

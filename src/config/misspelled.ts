@@ -25,7 +25,7 @@ const DECISIVE = /DATABASE_URL|DATA_DIR|TOKEN|STORE_URL/;
  * @returns a line for each, saying what to do: `problems` must stop the start, since a mistyped DATABASE_URL would
  * silently start the service on an embedded database; `warnings` must not, since the environment belongs to all programs
  */
-export function misspelled(environment: Readonly<Record<string, string | undefined>>) {
+export function misspelled(environment: NodeJS.ProcessEnv) {
   const problems: string[] = [];
   const warnings: string[] = [];
   for (const name of Object.keys(environment).filter((name) => environment[name] && !KNOWN.includes(name))) {

@@ -1,11 +1,11 @@
-import * as rules from './config-rules.ts';
+import { type Rule, rules } from './config-rules.ts';
 import { listFile } from './file-rule.ts';
-import { secrets, webhookLines, webhookUrls } from './webhook-rules.ts';
+import { webhookRules } from './webhook-rules.ts';
 
 /** A variable: its name, what it must be, and its value while it is not set. */
 export interface Variable<Value> {
   readonly name: string;
-  readonly rule: rules.Rule<Value>;
+  readonly rule: Rule<Value>;
   readonly fallback: Value;
 }
 
@@ -14,11 +14,11 @@ export interface Table {
   readonly [key: string]: Variable<unknown> | Table;
 }
 
-function variable<Value>(name: string, rule: rules.Rule<Value>, fallback: Value): Variable<Value> {
+function variable<Value>(name: string, rule: Rule<Value>, fallback: Value): Variable<Value> {
   return { name, rule, fallback };
 }
 
-function optional<Value>(name: string, rule: rules.Rule<Value>): Variable<Value | undefined> {
+function optional<Value>(name: string, rule: Rule<Value>): Variable<Value | undefined> {
   return { name, rule, fallback: undefined };
 }
 
@@ -68,10 +68,10 @@ export const VARIABLES = {
     writeScope: optional('JWT_WRITE_SCOPE', rules.scope),
   },
   webhooks: {
-    urls: variable('WEBHOOK_URLS', webhookUrls, []),
-    secrets: variable('WEBHOOK_SECRET', secrets, []),
-    secretFile: variable('WEBHOOK_SECRET_FILE', listFile(secrets), []),
-    file: variable('WEBHOOKS_FILE', listFile(webhookLines), []),
+    urls: variable('WEBHOOK_URLS', webhookRules.urls, []),
+    secrets: variable('WEBHOOK_SECRET', webhookRules.secrets, []),
+    secretFile: variable('WEBHOOK_SECRET_FILE', listFile(webhookRules.secrets), []),
+    file: variable('WEBHOOKS_FILE', listFile(webhookRules.lines), []),
     allowHttp: variable('WEBHOOK_ALLOW_HTTP', rules.flag('true', 'false'), false),
   },
   /** Through which https:// URLs are requested, of webhooks and of keys; the names are EnvHttpProxyAgent's. */
@@ -96,7 +96,7 @@ export const VARIABLES = {
   keepAliveTimeout: variable('KEEP_ALIVE_TIMEOUT', rules.idleTime, 75_000),
   logLevel: variable('LOG_LEVEL', rules.oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
   /** How long a stopping service still accepts connections; the remaining time is for requests in flight. */
-  shutdownDelay: optional('SHUTDOWN_DELAY', rules.durationOrZero),
+  shutdownDelay: optional('SHUTDOWN_DELAY', rules.timeOrZero),
   /** How long stopping may take, including the delay. */
   shutdownTimeout: variable('SHUTDOWN_TIMEOUT', rules.time, 10_000),
 } satisfies Table;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { WebhookEndpoint } from '../adapters/webhooks/webhook-sender.ts';
 import type { Reader, Values } from './config-reader.ts';
-import { httpsOrLoopbackUrl } from './config-rules.ts';
+import { rules } from './config-rules.ts';
 import { VARIABLES } from './variables.ts';
 import { MAX_SECRETS } from './webhook-rules.ts';
 
@@ -38,7 +38,7 @@ export function webhookEndpoints(
     if (endpoints.findIndex((endpoint) => endpoint.name === name) < index) {
       problem(`WEBHOOK_URLS and WEBHOOKS_FILE must have each URL once, not that of ${name} twice`);
     }
-    if (values.allowHttp || httpsOrLoopbackUrl.parse(url) !== undefined) continue;
+    if (values.allowHttp || rules.httpsOrLoopbackUrl.parse(url) !== undefined) continue;
     problem(
       'WEBHOOK_URLS and WEBHOOKS_FILE must have https:// URLs, or http:// URLs of this machine, ' +
         `unlike that of ${name}: WEBHOOK_ALLOW_HTTP=true permits others, for private networks`,

@@ -1,4 +1,4 @@
-import { httpUrl, listOf, type Rule } from './config-rules.ts';
+import { listOf, type Rule, rules } from './config-rules.ts';
 
 /** While one secret is being replaced, both sign. */
 export const MAX_SECRETS = 2;
@@ -11,23 +11,26 @@ const SECRET_RULE = `whsec_ and the base64 of ${SECRET.min} to ${SECRET.max} byt
 const URL_RULE = 'an https:// or http:// URL without a user, a password and a fragment';
 
 /** Of the variable and its file, which must not have more than MAX_SECRETS together. */
-export const secrets: Rule<readonly string[]> = {
+const secrets: Rule<readonly string[]> = {
   mustBe: `one secret, or two separated by a comma or a line end, each ${SECRET_RULE}`,
   parse: (value) => listOf(value, (text) => (isSecret(text) ? text : undefined)),
 };
 
-export const webhookUrls: Rule<readonly string[]> = {
-  mustBe: `one URL or more, separated by commas or line ends, each ${URL_RULE}`,
-  parse: (value) => listOf(value, (url) => (isPlain(url) ? url : undefined)),
-};
-
-/** Of a file in which each line has a URL and its secrets. */
-export const webhookLines: Rule<readonly { url: string; secrets: readonly string[] }[]> = {
-  mustBe:
-    'lines of a URL, a space and its secret, or two separated by a comma; ' +
-    `the URL must be ${URL_RULE}, and a secret ${SECRET_RULE}`,
-  parse: (value) => listOf(value, parseLine, /\n/),
-};
+/** What the variables of webhooks must be. */
+export const webhookRules = {
+  secrets,
+  urls: {
+    mustBe: `one URL or more, separated by commas or line ends, each ${URL_RULE}`,
+    parse: (value) => listOf(value, (url) => (isPlain(url) ? url : undefined)),
+  },
+  /** Of a file in which each line has a URL and its secrets. */
+  lines: {
+    mustBe:
+      'lines of a URL, a space and its secret, or two separated by a comma; ' +
+      `the URL must be ${URL_RULE}, and a secret ${SECRET_RULE}`,
+    parse: (value) => listOf(value, parseLine, /\n/),
+  },
+} satisfies Record<string, Rule<unknown>>;
 
 function parseLine(line: string) {
   const [url = '', ...others] = line.split(/\s+/);
@@ -36,7 +39,7 @@ function parseLine(line: string) {
 }
 
 function isPlain(url: string): boolean {
-  return !url.includes('#') && httpUrl.parse(url) !== undefined;
+  return !url.includes('#') && rules.httpUrl.parse(url) !== undefined;
 }
 
 function isSecret(text: string): boolean {

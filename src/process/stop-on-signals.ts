@@ -1,7 +1,7 @@
 import { say } from './say.ts';
 
 /** What can be stopped in good order. */
-export interface Stoppable {
+interface Stoppable {
   /** Milliseconds for proxies to notice that the service is not ready. */
   readonly shutdownDelay: number;
   /** Milliseconds that `close` may take. */
@@ -21,20 +21,23 @@ const REPEAT_INTERVAL = 500;
  * takes longer than `shutdownTimeout`; a second signal, or one during startup, exits at once with 1. Each outcome is
  * printed to stderr.
  *
- * @param running returns the app to close, undefined during startup
+ * @returns a function to be called with the app once it has started
  */
-export function stopOnSignals(running: () => Stoppable | undefined): void {
+export function stopOnSignals(): (app: Stoppable) => void {
+  let app: Stoppable | undefined;
   let first: { signal: NodeJS.Signals; at: number } | undefined;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       if (first?.signal === signal && performance.now() - first.at < REPEAT_INTERVAL) return;
-      const app = running();
       if (first !== undefined || app === undefined) return exit(1, 'Stopped at once.');
       first = { signal, at: performance.now() };
       // Orchestrators send SIGTERM, and their proxies need the delay; a person who presses Ctrl-C need not wait.
       stop(app, signal === 'SIGTERM' ? app.shutdownDelay : 0);
     });
   }
+  return (started) => {
+    app = started;
+  };
 }
 
 async function stop(app: Stoppable, acceptFor: number): Promise<void> {

@@ -26,6 +26,7 @@ const defaults = {
   tokenFiles: [],
   readTokens: expect.any(Function),
   jwt: undefined,
+  ownTokenFolder: undefined,
   webhooks: [],
   proxy: { httpsProxy: '', noProxy: '' },
   warnings: [],
@@ -44,7 +45,8 @@ const defaults = {
 
 test('has a default for everything, and takes an empty variable for one that is not set', () => {
   const empty = Object.fromEntries([...NAMES, 'DATABSE_URL'].map((name) => [name, '']));
-  for (const environment of [{}, empty]) expect(readConfig(environment)).toStrictEqual(defaults);
+  const own = { ...defaults, ownTokenFolder: './data' };
+  for (const environment of [{}, empty]) expect(readConfig(environment)).toStrictEqual(own);
 });
 
 test('reads every variable', () => {

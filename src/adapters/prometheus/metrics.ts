@@ -1,6 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { EndpointState } from '../../application/webhooks/ports.ts';
-import { inTime } from './in-time.ts';
 import { requestMetrics } from './request-metrics.ts';
 import { webhookMetrics } from './webhook-metrics.ts';
 
@@ -26,6 +26,9 @@ interface Sources {
   /** Log lines dropped so far. */
   readonly droppedLines: () => number;
 }
+
+/** Milliseconds: less than the second within which a scrape gets its response. */
+const TIMEOUT = 800;
 
 /** Up to the largest BATCH_ROWS. */
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000];
@@ -91,7 +94,7 @@ export function prometheusMetrics() {
     inserted: (plants: number) => batches.observe(plants),
     /** Adds the metrics of webhooks, by the names of their endpoints. */
     webhooks: (endpoints: readonly string[], states: () => Promise<readonly EndpointState[]>) =>
-      webhookMetrics(registry, endpoints, states),
+      webhookMetrics(registry, endpoints, () => inTime(states())),
     /** Adds metrics whose values these functions return at each scrape, and the series that begin at 0. */
     collectFrom(sources: Sources): void {
       const { operations, waiting, streams, followers, connections, changesLag } = sources;
@@ -132,4 +135,12 @@ export function prometheusMetrics() {
       });
     },
   };
+}
+
+/**
+ * What the database says; undefined if it fails or does not say it in time. If a scrape waited for longer, Prometheus
+ * would give up and report that the service is down.
+ */
+function inTime<T>(value: Promise<T>): Promise<T | undefined> {
+  return Promise.race([value, delay(TIMEOUT, undefined, { ref: false })]).catch(() => undefined);
 }

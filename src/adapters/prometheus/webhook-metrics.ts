@@ -1,19 +1,19 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Position } from '../../application/ports.ts';
 import type { EndpointState } from '../../application/webhooks/ports.ts';
-import { inTime } from './in-time.ts';
+import { isAfter } from '../feed/change-cursor.ts';
 
 /**
  * Adds the metrics of webhooks.
  *
  * @param endpoints their names, whose counters begin at 0
- * @param states of all that are known, called by each gauge at each scrape; may reject or take long, and then there are
- * no values
+ * @param states of all that are known, called by each gauge at each scrape; undefined if that is not known in time, and then
+ * there are no values
  */
 export function webhookMetrics(
   registry: Registry,
   endpoints: readonly string[],
-  states: () => Promise<readonly EndpointState[]>,
+  states: () => Promise<readonly EndpointState[] | undefined>,
 ) {
   const common = { labelNames: ['endpoint'] as const, registers: [registry] };
   const delivered = new Counter({
@@ -44,7 +44,7 @@ export function webhookMetrics(
       help,
       ...common,
       async collect() {
-        const found = await inTime(states());
+        const found = await states();
         this.reset();
         for (const endpoint of found === undefined ? [] : endpoints) {
           const known = value(found?.find((state) => state.endpoint === endpoint));
@@ -68,14 +68,10 @@ function waitingTimes(): (state: EndpointState) => number {
   const marks = new Map<string, { readonly end: Position; readonly at: number }>();
   return ({ endpoint, position, end }) => {
     let mark = marks.get(endpoint);
-    if (mark === undefined || !isBefore(position, mark.end)) {
+    if (mark === undefined || !isAfter(mark.end, position)) {
       mark = { end, at: performance.now() };
       marks.set(endpoint, mark);
     }
-    return isBefore(position, mark.end) ? (performance.now() - mark.at) / 1_000 : 0;
+    return isAfter(mark.end, position) ? (performance.now() - mark.at) / 1_000 : 0;
   };
-}
-
-function isBefore(a: Position, b: Position): boolean {
-  return a.changed < b.changed || (a.changed === b.changed && a.id < b.id);
 }

@@ -3,15 +3,9 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
 import type { Access, Permission, Permissions, TokenVerifier } from '../../application/permissions.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { isFor, scopesIn, senderOf } from './claims.ts';
-import { keySetFetcher, type ProxyOptions } from './key-set.ts';
-import { providerKeys } from './provider-keys.ts';
+import { type KeySource, providerKeys } from './provider-keys.ts';
 
-export interface JwtOptions {
-  /** Where the identity provider publishes its keys, or the discovery document that names that. */
-  readonly jwksUrl: string;
-  /** Whether plain HTTP may lead to private addresses. */
-  readonly allowHttp: boolean;
+export interface JwtOptions extends KeySource {
   readonly issuer: string;
   /** Whom tokens are for: one of these. */
   readonly audiences: readonly string[];
@@ -23,6 +17,8 @@ export interface JwtOptions {
    */
   readonly readScope: string | undefined;
   readonly writeScope: string | undefined;
+  /** How many tokens are remembered. */
+  readonly memory?: number;
 }
 
 interface Verified {
@@ -47,19 +43,15 @@ const CLOCK_TOLERANCE = 30;
  * Accepts the tokens (RFC 7519) that an identity provider has signed for this audience, until they expire. A verified
  * token is cached until it expires or the keys change, so that it costs no second signature check.
  *
- * @param timeout milliseconds that the provider may take to give its keys
- * @param memory how many tokens are remembered
- * @param proxy through which keys are fetched by https, if it is given
  * @returns a verifier that rejects with PlantStoreError `token_unverifiable` if it cannot know
  */
 export function jwtTokens(
-  { jwksUrl, allowHttp, issuer, audiences, scopeClaims, readScope, writeScope }: JwtOptions,
+  { issuer, audiences, scopeClaims, readScope, writeScope, memory = 10_000, ...source }: JwtOptions,
   log: Logger,
-  { timeout = 3_000, memory = 10_000, proxy = {} }: { timeout?: number; memory?: number; proxy?: ProxyOptions } = {},
 ): TokenVerifier {
   /** By digest; the oldest first. */
   let remembered = new Map<string, Verified>();
-  const keys = providerKeys(keySetFetcher(jwksUrl, allowHttp, timeout, proxy), log, () => {
+  const keys = providerKeys(source, log, () => {
     // A new map: verifications still running with the old keys write into the old one.
     remembered = new Map();
   });
@@ -126,4 +118,28 @@ export function jwtTokens(
 function hasCanonicalSignature(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1);
   return Buffer.from(signature, 'base64url').toString('base64url') === signature;
+}
+
+/** Whether a token is for one of these audiences. A provider whose tokens have no `aud`, such as Cognito, names a client. */
+function isFor(audiences: readonly string[], { aud, client_id: client }: JWTPayload): boolean {
+  const named: unknown[] = aud === undefined ? [client] : [aud].flat();
+  return audiences.some((audience) => named.includes(audience));
+}
+
+/** RFC 8693 section 4.2: `scope` has them separated by spaces. Other claims have them like that, or as a list. */
+function scopesIn(claims: readonly string[], payload: JWTPayload): string[] {
+  const parts = claims.flatMap((claim) => claimAt(claim, payload));
+  return parts.flatMap((part) => (typeof part === 'string' ? part.split(' ') : []));
+}
+
+/** The claim of this name, or else what is at this path: a name that is a URL has dots, too. */
+function claimAt(path: string, payload: JWTPayload): unknown {
+  const inside = (value: unknown, name: string) => (Object(value) as Record<string, unknown>)[name];
+  return payload[path] ?? path.split('.').reduce(inside, payload);
+}
+
+/** RFC 9068 section 2.2: its subject, and the client that asked for it. Longer ones than OpenID Connect has are cut. */
+function senderOf({ sub, client_id: client }: JWTPayload): Omit<Access, 'permissions'> {
+  const text = (claim: unknown) => (typeof claim === 'string' ? claim.slice(0, 255) : undefined);
+  return { who: text(sub), clientId: text(client) };
 }

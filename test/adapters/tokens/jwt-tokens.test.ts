@@ -52,11 +52,11 @@ function pass(milliseconds: number): void {
   jest.setSystemTime(Date.now() + milliseconds);
 }
 
-function verifier(options: Parameters<typeof jwtTokens>[2] = {}, configured: Partial<JwtOptions> = {}): TokenVerifier {
+function verifier(options: Partial<JwtOptions> = {}, configured: Partial<JwtOptions> = {}): TokenVerifier {
   const log = pino({}, { write: (line: string) => logged.push(line) });
   const known = { jwksUrl: provider.url, allowHttp: false, issuer: ISSUER, audiences: ['woods', AUDIENCE] };
   const scopes = { scopeClaims: ['scope', 'scp'], readScope: undefined, writeScope: undefined };
-  return jwtTokens({ ...known, ...scopes, ...configured }, log, options);
+  return jwtTokens({ ...known, ...scopes, ...configured, ...options }, log);
 }
 
 /** What a request with this token is answered. */
@@ -70,7 +70,7 @@ async function outcome(verify: TokenVerifier, token: string): Promise<'accepted'
 }
 
 /** One that has fetched the keys. */
-async function verifierWithKeys(options: Parameters<typeof jwtTokens>[2] = {}): Promise<TokenVerifier> {
+async function verifierWithKeys(options: Partial<JwtOptions> = {}): Promise<TokenVerifier> {
   const verify = verifier(options);
   expect(await outcome(verify, await tokenOf(key, { jti: 'the first one' }))).toBe('accepted');
   return verify;

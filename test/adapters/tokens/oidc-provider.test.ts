@@ -63,10 +63,9 @@ test.each<[AsymmetricSigningAlgorithm, string, boolean]>([
     const verify = jwtTokens(
       {
         ...{ jwksUrl: `${issuer}${path}`, allowHttp: false, issuer, audiences: ['plants'], scopeClaims: ['scope'] },
-        ...{ readScope: 'plants:read', writeScope: 'plants:write' },
+        ...{ readScope: 'plants:read', writeScope: 'plants:write', proxy: { httpsProxy: proxy.url } },
       },
       pino({ level: 'silent' }),
-      { proxy: { httpsProxy: proxy.url } },
     );
     const read = { permissions: new Set(['read']), who: 'shop', clientId: 'shop' };
     expect(await verify(await token('plants:read'))).toEqual(read);
