@@ -65,7 +65,7 @@ async function run({ command, deletePlants }: ReturnType<typeof migrationArgumen
 /** The service applies the schema of a file at its start. */
 async function runOnFile(command: string, dataDir: string): Promise<number> {
   const { withDatabaseFile } = await import('./adapters/sqlite/command-file.ts');
-  const { renewFeed } = await import('./adapters/sqlite/changes/feed-identity.ts');
+  const { renewFeed } = await import('./adapters/sqlite/changes/feed-reader.ts');
   if (command === 'down') throw new Error('down is for Postgres: for the embedded database, restore a backup');
   return withDatabaseFile(dataDir, command !== 'renew-feed', async (file) => {
     if (command === 'renew-feed') await renewFeed(file);

@@ -19,7 +19,7 @@ interface Entry<Item, Result> {
 }
 
 /** Adds an item to a list; rejects with PlantStoreError `store_unavailable` if it has no outcome in time. */
-export interface Batch<Item, Result> {
+interface Batch<Item, Result> {
   /** @param itemUntil makes the item, given when it will be given up */
   (itemUntil: (until: number) => Item): Promise<Result>;
   /** How many items are not in a list yet. */

@@ -1,6 +1,6 @@
 import { type NewPlant, textLength } from '../domain/plant.ts';
 import { type BatchOptions, batch } from './batch.ts';
-import type { AddPlant, Condition, LoadPlant, PlantStore, UpdatePlant, Write, Written } from './ports.ts';
+import type { Condition, PlantStore, SinglePlants, Write, Written } from './ports.ts';
 
 /** UTF-16 units of text in a list that is written: enough to fill it, and a database parses it quickly. */
 const WRITTEN_TEXT = 1_000_000;
@@ -15,11 +15,11 @@ const never = () => false;
 export function batchedPlants(
   store: Pick<PlantStore, 'write' | 'find'>,
   options: BatchOptions,
-): AddPlant & UpdatePlant & LoadPlant & { waiting(): number } {
+): SinglePlants & { waiting(): number } {
   const write = batch<Write, Written>(
     (writes) => store.write(writes),
     options,
-    ({ target }) => (target === 'deleted' ? 0 : textLength(target)),
+    ({ target }) => textLength(target),
     WRITTEN_TEXT,
   );
   const find = batch(store.find, { ...options, maxItems: FOUND_IDS });

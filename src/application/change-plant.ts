@@ -1,7 +1,7 @@
 import { PlantStoreError } from '../domain/errors.ts';
 import { checkNewPlant, isSamePlant, type NewPlant } from '../domain/plant.ts';
 import { requirePlant } from './find-plant.ts';
-import type { Condition, UpdatePlant } from './ports.ts';
+import type { Condition, SinglePlants } from './ports.ts';
 
 /**
  * Replaces name and tag of the plant that has the id, and resolves to it once that is durable. Replacing them with the
@@ -11,9 +11,9 @@ import type { Condition, UpdatePlant } from './ports.ts';
  * @throws PlantStoreError `invalid_plant` if a field breaks its rule, `plant_not_found`, `plant_deleted`,
  * `plant_differs` if the condition is not met, `store_unavailable` as the port does
  */
-export type ChangePlant = (plant: NewPlant, condition?: Condition) => Promise<NewPlant>;
+type ChangePlant = (plant: NewPlant, condition?: Condition) => Promise<NewPlant>;
 
-export function changePlant(plants: Pick<UpdatePlant, 'replace'>): ChangePlant {
+export function changePlant(plants: Pick<SinglePlants, 'replace'>): ChangePlant {
   return async (plant, condition) => {
     checkNewPlant(plant);
     const stored = requirePlant(plant.id, await plants.replace(plant, condition));
@@ -30,9 +30,9 @@ export function changePlant(plants: Pick<UpdatePlant, 'replace'>): ChangePlant {
  * @throws PlantStoreError `plant_not_found` if no plant ever had it, `plant_differs` if the condition is not met,
  * `store_unavailable` as the port does
  */
-export type DeletePlant = (id: bigint, condition?: Condition) => Promise<void>;
+type DeletePlant = (id: bigint, condition?: Condition) => Promise<void>;
 
-export function deletePlant(plants: Pick<UpdatePlant, 'remove'>): DeletePlant {
+export function deletePlant(plants: Pick<SinglePlants, 'remove'>): DeletePlant {
   return async (id, condition) => {
     const stored = await plants.remove(id, condition);
     if (stored === 'deleted') return;

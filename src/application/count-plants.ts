@@ -1,5 +1,5 @@
 import { MAX_INT64, MIN_INT64 } from '../domain/plant.ts';
-import { BATCH, type ListQuery, PAGE_TIME, rangeAfter } from './list-plants.ts';
+import { BATCH, type ListQuery, PAGE, rangeAfter } from './list-plants.ts';
 import type { PlantRange, PlantStore } from './ports.ts';
 
 interface PlantCount {
@@ -14,7 +14,7 @@ interface PlantCount {
  *
  * @throws PlantStoreError `store_unavailable` as the port does
  */
-export type CountPlants = (query: Pick<ListQuery, 'tag' | 'name' | 'signal'>) => Promise<PlantCount>;
+type CountPlants = (query: Pick<ListQuery, 'tag' | 'name' | 'signal'>) => Promise<PlantCount>;
 
 const MOST = 10_000;
 
@@ -24,7 +24,7 @@ const PARTS = 50_000 / BATCH;
 /** @param now the time in milliseconds */
 export function countPlants({ scan }: Pick<PlantStore, 'scan'>, now = () => performance.now()): CountPlants {
   return async ({ tag, name, signal }) => {
-    const end = now() + PAGE_TIME;
+    const end = now() + PAGE.time;
     let range: PlantRange = { from: MIN_INT64, to: MAX_INT64, tag, name };
     for (let [part, found] = [1, 0]; ; part++) {
       const { plants, lastId, isLast } = await scan(range, BATCH);

@@ -1,6 +1,6 @@
 import { PlantStoreError } from '../domain/errors.ts';
 import { checkNewPlant, isSamePlant, type NewPlant, type Plant } from '../domain/plant.ts';
-import type { AddPlant } from './ports.ts';
+import type { SinglePlants } from './ports.ts';
 
 /**
  * Creates a plant and resolves to it once it is durable. Creating the same record again succeeds and changes nothing.
@@ -8,9 +8,9 @@ import type { AddPlant } from './ports.ts';
  * @throws PlantStoreError `invalid_plant` if a field breaks its rule, `id_taken` if the id belongs to a different
  * plant, `id_retired` if it belongs to a deleted one, `store_unavailable` if the port rejects with it.
  */
-export type CreatePlant = (newPlant: NewPlant) => Promise<Plant>;
+type CreatePlant = (newPlant: NewPlant) => Promise<Plant>;
 
-export function createPlant(plants: AddPlant): CreatePlant {
+export function createPlant(plants: Pick<SinglePlants, 'add'>): CreatePlant {
   return async (newPlant) => {
     checkNewPlant(newPlant);
     const found = await plants.add(newPlant);

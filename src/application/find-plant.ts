@@ -1,15 +1,15 @@
 import { PlantStoreError } from '../domain/errors.ts';
 import type { NewPlant, Stored } from '../domain/plant.ts';
-import type { LoadPlant } from './ports.ts';
+import type { SinglePlants } from './ports.ts';
 
 /**
  * Finds the plant with the id.
  *
  * @throws PlantStoreError `plant_not_found`, `plant_deleted`, `store_unavailable` as the port does
  */
-export type FindPlant = (id: bigint) => Promise<NewPlant>;
+type FindPlant = (id: bigint) => Promise<NewPlant>;
 
-export function findPlant(plants: LoadPlant): FindPlant {
+export function findPlant(plants: Pick<SinglePlants, 'find'>): FindPlant {
   return async (id) => requirePlant(id, await plants.find(id));
 }
 

@@ -12,10 +12,7 @@ export type SameName = 'same_name' | 'repeated';
  * signal has aborted
  * @throws PlantStoreError as the port does
  */
-export type FindSameNames = (
-  list: readonly NewPlant[],
-  signal: AbortSignal,
-) => Promise<(SameName | undefined)[] | undefined>;
+type FindSameNames = (list: readonly NewPlant[], signal: AbortSignal) => Promise<(SameName | undefined)[] | undefined>;
 
 /** Plants that are compared, and milliseconds for that. */
 const MAX_COMPARED = 200_000;

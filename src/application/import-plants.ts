@@ -34,7 +34,7 @@ interface Imported {
  * was done; any part of it may be done then, and a statement that has timed out may still run. `invalid_plant` if there are
  * too many plants to compare the names
  */
-export type ImportPlants = (list: readonly NewPlant[], options: ImportOptions) => Promise<Imported>;
+type ImportPlants = (list: readonly NewPlant[], options: ImportOptions) => Promise<Imported>;
 
 /** Plants that the store gets together. */
 const GROUP = 256;

@@ -32,16 +32,18 @@ export interface PlantList {
  *
  * @throws PlantStoreError `store_unavailable` as the port does; so may the iteration over `others`
  */
-export type ListPlants = (query: ListQuery) => Promise<PlantList>;
+type ListPlants = (query: ListQuery) => Promise<PlantList>;
+
+/** What ends a page, though it has fewer plants than were wanted, or tags. */
+export const PAGE = {
+  /** Characters. Its last batch may be as long as a batch is: some mebibytes in all. */
+  text: 1024 ** 2,
+  /** Milliseconds: a search or many deleted plants take long. */
+  time: 1_000,
+};
 
 /** Plants in a page. */
-const PAGE = 1_000;
-
-/** Characters after which a page ends. Its last batch may be as long as a batch is: some mebibytes in all. */
-export const PAGE_TEXT = 1024 ** 2;
-
-/** Milliseconds after which a page ends, though it has fewer plants: a search or many deleted plants take long. */
-export const PAGE_TIME = 1_000;
+const PAGE_PLANTS = 1_000;
 
 /** Plants in one batch. */
 export const BATCH = 2_000;
@@ -55,13 +57,13 @@ export function listPlants(store: ScanPlants, now = () => performance.now()): Li
     if (after === lastId(order)) return { first: [], others: undefined, next: undefined };
     const all = { from: MIN_INT64, to: MAX_INT64, tag, name, order };
     const range = after === undefined ? all : rangeAfter(all, after);
-    if (limit <= PAGE) {
-      const end = now() + PAGE_TIME;
+    if (limit <= PAGE_PLANTS) {
+      const end = now() + PAGE.time;
       return readPage(store, range, limit, () => now() >= end || (name !== undefined && signal?.aborted === true));
     }
     if (name !== undefined) return { first: [], others: batches(store, range, limit, signal), next: undefined };
     // In the foreground, as a page: a list that is refused then, since too many are streamed, holds up no stream.
-    const { plants, lastId: last, isLast } = await store.scan(range, Math.min(limit, PAGE));
+    const { plants, lastId: last, isLast } = await store.scan(range, Math.min(limit, PAGE_PLANTS));
     const isOver = isLast || plants.length === limit;
     const others = isOver ? undefined : batches(store, rangeAfter(range, last), limit - plants.length, signal);
     return { first: plants, others, next: undefined };
@@ -85,7 +87,7 @@ async function readPage(
     for (const plant of plants) length += textLength(plant);
     if (found.length > limit) return pageTo(found[limit - 1]?.id);
     if (isLast) return pageTo(undefined);
-    if (found.length === wanted || length >= PAGE_TEXT || isTimeUp()) return pageTo(lastId);
+    if (found.length === wanted || length >= PAGE.text || isTimeUp()) return pageTo(lastId);
     from = rangeAfter(from, lastId);
   }
 }

@@ -1,4 +1,4 @@
-import { PAGE_TEXT, PAGE_TIME } from './list-plants.ts';
+import { PAGE } from './list-plants.ts';
 import type { ReadTags, Tags } from './ports.ts';
 
 interface TagsQuery {
@@ -15,19 +15,19 @@ interface TagsQuery {
  *
  * @throws PlantStoreError as the port does
  */
-export type ListTags = (query: TagsQuery) => Promise<Tags>;
+type ListTags = (query: TagsQuery) => Promise<Tags>;
 
 /** @param now the time in milliseconds */
 export function listTags({ readTags }: ReadTags, now = () => performance.now()): ListTags {
   return async ({ after, limit, signal }) => {
-    const end = now() + PAGE_TIME;
+    const end = now() + PAGE.time;
     const found: Tags['tags'][number][] = [];
     let length = 0;
     for (let from = after; ; ) {
       const { tags, next } = await readTags(from, limit - found.length);
       found.push(...tags);
       for (const { tag } of tags) length += tag.length;
-      const isOver = found.length >= limit || length >= PAGE_TEXT || now() >= end || signal.aborted;
+      const isOver = found.length >= limit || length >= PAGE.text || now() >= end || signal.aborted;
       if (next === undefined || isOver) return { tags: found, next };
       from = next;
     }

@@ -59,23 +59,17 @@ export interface PlantStore {
   scan(range: PlantRange, count: number): Promise<PlantBatch>;
 }
 
-export interface AddPlant {
+/** What the use cases do with single plants, which reach the store in lists; see `write` and `find` of `PlantStore`. */
+export interface SinglePlants {
   /**
-   * Stores the plant unless its id is taken; see `PlantStore.write`. Resolves to `created`, or to what holds the id: an
-   * existing record, unchanged, or `deleted` if that plant was deleted.
+   * Stores the plant unless its id is taken. Resolves to `created`, or to what holds the id: an existing record, unchanged,
+   * or `deleted` if that plant was deleted.
    */
   add(plant: NewPlant): Promise<'created' | NewPlant | 'deleted'>;
-}
-
-export interface LoadPlant {
-  /** See `PlantStore.find`. */
   find(id: bigint): Promise<Stored>;
-}
-
-export interface UpdatePlant {
   /**
-   * Replaces the plant that has the same id, unless it is the same already or the condition is not met; see
-   * `PlantStore.write`. Resolves to what is stored then.
+   * Replaces the plant that has the same id, unless it is the same already or the condition is not met. Resolves to what is
+   * stored then.
    */
   replace(plant: NewPlant, condition?: Condition): Promise<Stored>;
   /** Deletes the plant in the same way. Its id stays taken. */
@@ -136,7 +130,7 @@ export interface Changes {
   readonly atEnd: boolean;
 }
 
-export interface ChangesQuery {
+interface ChangesQuery {
   /** Where the consumer is: the `next` of what it read last; undefined to begin, `now` to begin at the end. */
   readonly after: string | undefined;
   readonly limit: number;

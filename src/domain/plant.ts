@@ -39,19 +39,15 @@ export function isPlantId(id: bigint): boolean {
   return id >= MIN_INT64 && id <= MAX_INT64;
 }
 
-/** Whether two records are the same plant under the same id, field by field. */
-export function isSamePlant(a: NewPlant, b: NewPlant): boolean {
+/** Whether both are the same plant under the same id, field by field, or both a deleted one, or nothing. */
+export function isSamePlant(a: Stored, b: Stored): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object') return a === b;
   return a.id === b.id && a.name === b.name && a.tag === b.tag;
 }
 
 /** The length of its texts, in UTF-16 units. */
-export function textLength({ name, tag = '' }: Plant): number {
-  return name.length + tag.length;
-}
-
-/** Whether both are the same plant, a deleted one, or nothing. */
-export function isSameState(a: Stored, b: Stored): boolean {
-  return typeof a === 'object' && typeof b === 'object' ? isSamePlant(a, b) : a === b;
+export function textLength(plant: Plant | 'deleted'): number {
+  return plant === 'deleted' ? 0 : plant.name.length + (plant.tag?.length ?? 0);
 }
 
 function ruleViolation(field: keyof typeof fieldRules): PlantStoreError {

@@ -12,7 +12,7 @@ const SIMPLE_ESCAPES = '"\\/bfnrt';
 const CODE_ESCAPE = 6;
 
 /** Arrays and objects within each other: the brackets of a megabyte of them would block the event loop for 75 ms. */
-export const MAX_DEPTH = 1_000;
+const MAX_DEPTH = 1_000;
 
 /** Of other members. */
 const MAX_OTHER_KEYS = 20;
@@ -29,7 +29,7 @@ interface JsonMembers {
  *
  * @param names ASCII letters only
  * @returns undefined if the outermost value is not an object
- * @throws SyntaxError if the text is not JSON, RangeError if it is nested more than MAX_DEPTH deep
+ * @throws SyntaxError if the text is not JSON, RangeError if it is nested more than MAX_DEPTH deep, saying what it must
  */
 export function jsonMembers(json: string, names: readonly string[]): JsonMembers | undefined {
   const requested = new Map<string, string>();
@@ -44,7 +44,7 @@ export function jsonMembers(json: string, names: readonly string[]): JsonMembers
 
   while (true) {
     if (json[at] === '{' || json[at] === '[') {
-      if (closings.length === MAX_DEPTH) throw new RangeError();
+      if (closings.length === MAX_DEPTH) throw new RangeError(`not be nested more than ${MAX_DEPTH} deep`);
       const closing = json[at] === '{' ? '}' : ']';
       closings.push(closing);
       at = skipSpace(json, at + 1);

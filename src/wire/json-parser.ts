@@ -3,7 +3,7 @@ import type { Static, TObject } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { PlantStoreError } from '../domain/errors.ts';
 import { exactInteger } from './json-integer.ts';
-import { jsonMembers, MAX_DEPTH } from './json-members.ts';
+import { jsonMembers } from './json-members.ts';
 import { shown } from './shown.ts';
 
 /**
@@ -76,7 +76,7 @@ function membersOf(text: string, names: readonly string[], subject: string): Ret
   try {
     return jsonMembers(text, names);
   } catch (error) {
-    const rule = error instanceof RangeError ? `not be nested more than ${MAX_DEPTH} deep` : 'be valid JSON';
+    const rule = error instanceof RangeError ? error.message : 'be valid JSON';
     throw new PlantStoreError('malformed_json', `${subject} must ${rule}`);
   }
 }

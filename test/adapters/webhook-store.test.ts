@@ -180,7 +180,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
     await store.plants.remove(1n);
     const { epoch, entries } = await store.plants.readEntries(START);
     expect(epoch).toMatch(/^[\da-f]{32}$/);
-    expect(entries.map(({ plant }) => plant)).toEqual([...plants, undefined]);
+    expect(entries.map(({ stored }) => stored)).toEqual([...plants, 'deleted']);
     const { changed, id } = entries[2] ?? START;
     expect((await store.plants.readEntries({ changed, id })).entries).toEqual(entries.slice(3));
     expect((await store.plants.readEntries(entries.at(-1) ?? START)).entries).toEqual([]);
@@ -385,7 +385,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
     expect(await store.purge()).toEqual([1]);
     await store.plants.add(plant(2n, 'new'));
     const { entries } = await store.plants.readEntries((await taken(store)).position);
-    expect(entries.map((entry) => entry.plant)).toEqual([plant(1n), plant(3n), plant(2n, 'new')]);
+    expect(entries.map(({ stored }) => stored)).toEqual([plant(1n), plant(3n), plant(2n, 'new')]);
   });
 });
 

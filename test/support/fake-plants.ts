@@ -1,7 +1,7 @@
 import type { Change, Condition, Write, Written } from '../../src/application/ports.ts';
 import type { Ports } from '../../src/application/use-cases.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
-import { isSameState, type NewPlant } from '../../src/domain/plant.ts';
+import { isSamePlant, type NewPlant } from '../../src/domain/plant.ts';
 import { batchOf } from './plants/plant-lines.ts';
 
 /** A repository in memory, held to the same contract as the real ones. */
@@ -49,7 +49,7 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
 
   function write({ id, target, adds, replaces }: Write): Written {
     const before = stored.get(id);
-    const isChanged = typeof before === 'object' && replaces(before) && !isSameState(before, target);
+    const isChanged = typeof before === 'object' && replaces(before) && !isSamePlant(before, target);
     if (isChanged || (before === undefined && adds)) set(id, target);
     return { before, after: stored.get(id) };
   }

@@ -1,6 +1,7 @@
 import type { Position } from '../../application/ports.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { MAX_INT64, MIN_INT64 } from '../../domain/plant.ts';
+import type { FeedEnd, FeedState } from './feed-reader.ts';
 
 /** What a consumer sends back to go on. */
 export interface Cursor {
@@ -9,21 +10,6 @@ export interface Cursor {
   readonly position: Position;
   /** The last position that had been purged when its walk began. */
   readonly purged: Position;
-}
-
-/** The feed as one snapshot shows it: the columns of a statement. */
-export interface FeedState {
-  readonly epoch: string;
-  /** The last position that has been purged. */
-  readonly purged_changed: bigint;
-  readonly purged_id: bigint;
-  /** The next transaction of the server. */
-  readonly next: bigint;
-}
-
-/** The same, with the position of its last row. */
-export interface FeedEnd extends FeedState {
-  readonly position: Position;
 }
 
 /** Before every row. */
@@ -46,13 +32,13 @@ export function isAfter(a: Position, b: Position): boolean {
   return a.changed > b.changed || (a.changed === b.changed && a.id > b.id);
 }
 
-/** Whether there is something to read between the cursor and this end of the feed. */
-export function isBefore(cursor: Cursor, end: FeedEnd): boolean {
-  return cursor.epoch === end.epoch && isAfter(end.position, cursor.position);
+/** Whether there is something to read between the cursor and this end of the feed, or the cursor is not valid any more. */
+export function isNews(cursor: Cursor, end: FeedEnd): boolean {
+  return expiryOf(cursor, end) !== undefined || isAfter(end.position, cursor.position);
 }
 
 /** Why something after the cursor may be missing, in words; undefined if nothing is. */
-export function expiryOf({ epoch, position, purged }: Cursor, now: FeedState): string | undefined {
+function expiryOf({ epoch, position, purged }: Cursor, now: FeedState): string | undefined {
   const isHere = epoch === now.epoch && position.changed < now.next;
   if (!isHere) return 'the database is another one, was restored, or has another primary';
   const last = purgedIn(now);

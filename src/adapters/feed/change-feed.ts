@@ -1,22 +1,32 @@
-import type { Change, Changes, ChangesQuery, Position } from '../../application/ports.ts';
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import type { Change, ChangeFeed, Changes, Position } from '../../application/ports.ts';
+import type { Entry, ReadEntries } from '../../application/webhooks/ports.ts';
 import { type Cursor, decodeCursor, encodeCursor, isAfter, nextCursor, START } from './change-cursor.ts';
 import { changeWatch } from './change-watch.ts';
-import { eventLoopSlots } from './event-loop-slots.ts';
-import type { FeedPart, FeedReader, FeedRow } from './feed-reader.ts';
+import type { FeedReader } from './feed-reader.ts';
 import { sharedRuns } from './shared-run.ts';
 
 /** Readers that get a response in one iteration of the event loop, which takes some milliseconds. */
 const READERS_PER_ITERATION = 50;
 
+/** Rows of a page of a webhook. */
+const ENTRIES = 200;
+
+type Rows = Awaited<ReturnType<FeedReader['part']>>;
+
 /** A part of the feed that readers may share. */
-interface SharedPart extends FeedPart {
+interface SharedPart extends Rows {
   readonly changes: readonly Change[];
   /** When its statement began, as performance.now() counts. */
   readonly began: number;
 }
 
-/** The feed of changes, as its consumers see it: the rows in the order in which they were written last. */
-export function changeFeed(feed: FeedReader) {
+/**
+ * The feed of changes, as its consumers and webhooks see it: the rows in the order in which they were written last.
+ *
+ * @param partForWebhooks that of the reader, perhaps in the background
+ */
+export function changeFeed(feed: FeedReader, partForWebhooks = feed.part) {
   const watch = changeWatch(async () => {
     try {
       return await feed.end();
@@ -44,7 +54,7 @@ export function changeFeed(feed: FeedReader) {
   async function waitForChanges(from: Cursor, limit: number, end: number, signal: AbortSignal): Promise<Part> {
     const asked = performance.now();
     let cursor = from;
-    let until = watch.knownEnd(cursor);
+    let until = watch.knownEnd(cursor.position);
     for (;;) {
       until ??= await watch.wait(cursor, end - performance.now(), signal);
       let found = await shared(cursor, limit, until?.position);
@@ -61,7 +71,7 @@ export function changeFeed(feed: FeedReader) {
     }
   }
 
-  async function readChanges({ after, limit, wait, signal }: ChangesQuery): Promise<Changes> {
+  const readChanges: ChangeFeed['readChanges'] = async ({ after, limit, wait, signal }) => {
     if (after === 'now') {
       const end = await feed.end();
       return { changes: [], next: encodeCursor(nextCursor(undefined, end, end.position)), atEnd: true };
@@ -76,10 +86,20 @@ export function changeFeed(feed: FeedReader) {
     }
     const part = await waitForChanges(cursor, limit, deadline, signal);
     return { ...part, next: encodeCursor(part.next) };
-  }
+  };
+
+  const sharedEntries = sharedRuns<Awaited<ReturnType<ReadEntries['readEntries']>>>();
+
+  /** Endpoints at one position share a statement. */
+  const readEntries: ReadEntries['readEntries'] = (after) =>
+    sharedEntries(`${after.changed}/${after.id}`, async () => {
+      const { end, rows } = await partForWebhooks(after, ENTRIES);
+      return { epoch: end.epoch, entries: rows };
+    });
 
   return {
     readChanges,
+    readEntries,
     awaitEntries: watch.awaitEntries,
     announce: watch.announce,
     stopWaiting: watch.stop,
@@ -98,6 +118,21 @@ function partFor(cursor: Cursor | undefined, { changes, rows, end }: SharedPart)
   return { changes, next: nextCursor(cursor, end, last), atEnd };
 }
 
-function changeOf({ id, stored }: FeedRow): Change {
+function changeOf({ id, stored }: Entry): Change {
   return stored === 'deleted' ? { id, deleted: true } : stored;
+}
+
+/**
+ * Spreads many callers over iterations of the event loop, so that others are served between them.
+ *
+ * @param perIteration how many go on in one iteration
+ * @returns a function that resolves when it is the caller's turn: at once if there are few
+ */
+export function eventLoopSlots(perIteration: number): () => Promise<void> {
+  let callers = 0;
+  let slot = Promise.resolve();
+  return () => {
+    if (++callers % perIteration === 0) slot = slot.then(() => nextIteration());
+    return slot;
+  };
 }

@@ -1,5 +1,6 @@
 import type { Position } from '../../application/ports.ts';
-import { type Cursor, expiryOf, type FeedEnd, isAfter, isBefore } from './change-cursor.ts';
+import { type Cursor, isAfter, isNews } from './change-cursor.ts';
+import type { FeedEnd } from './feed-reader.ts';
 
 interface Reader {
   /** Whether the reader waits for such an end of the feed. */
@@ -86,21 +87,20 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
   }
 
   return {
-    /** The end of the feed, if a probe has shown that the cursor is behind it. */
-    knownEnd: (cursor: Cursor) => (known !== undefined && isBefore(cursor, known) ? known : undefined),
+    /** The end of the feed, if the last probe has shown it after the position. */
+    knownEnd: (position: Position) => (known !== undefined && isAfter(known.position, position) ? known : undefined),
     /**
      * Waits until a probe shows that the cursor is behind the end of the feed, or is not valid any more.
      *
      * @returns that end; undefined after so many milliseconds, or when something else ends the wait
      */
     wait(cursor: Cursor, milliseconds: number, signal: AbortSignal): Promise<FeedEnd | undefined> {
-      const isNews = (end: FeedEnd) => isBefore(cursor, end) || expiryOf(cursor, end) !== undefined;
-      return wait({ isNews, interval: INTERVAL }, milliseconds, signal);
+      return wait({ isNews: (end) => isNews(cursor, end), interval: INTERVAL }, milliseconds, signal);
     },
     /** As `ReadEntries.awaitEntries` of webhooks, whose positions belong to no epoch. */
     async awaitEntries(after: Position, signal: AbortSignal): Promise<void> {
-      const isNews = ({ position }: FeedEnd) => isAfter(position, after);
-      await wait({ isNews, interval: WEBHOOKS_INTERVAL }, WEBHOOKS_WAIT, signal);
+      const isBehind = ({ position }: FeedEnd) => isAfter(position, after);
+      await wait({ isNews: isBehind, interval: WEBHOOKS_INTERVAL }, WEBHOOKS_WAIT, signal);
     },
     /** Something was written: probes at once. */
     announce(): void {

@@ -1,22 +1,33 @@
 import type { Position } from '../../application/ports.ts';
-import type { NewPlant } from '../../domain/plant.ts';
-import type { FeedEnd } from './change-cursor.ts';
+import type { Entry } from '../../application/webhooks/ports.ts';
 
-/** The newest state of a plant, and where it stands in the feed. */
-export interface FeedRow extends Position {
-  readonly stored: NewPlant | 'deleted';
+/** The feed as one snapshot shows it: the columns of a statement. */
+export interface FeedState {
+  readonly epoch: string;
+  /** The last position that has been purged. */
+  readonly purged_changed: bigint;
+  readonly purged_id: bigint;
+  /** The next transaction of the server. */
+  readonly next: bigint;
 }
 
-/** A part of the feed, and where the feed ends in the same snapshot. */
-export interface FeedPart {
-  readonly end: FeedEnd;
-  readonly rows: readonly FeedRow[];
+/** The same, with the position of its last row. */
+export interface FeedEnd extends FeedState {
+  readonly position: Position;
 }
 
 /** What a database implements of the feed. Both reject if there is none, or it cannot be read now. */
 export interface FeedReader {
-  /** Reads up to `count` rows, of about a mebibyte of text, after a position and up to another one. */
-  part(after: Position, count: number, until?: Position): Promise<FeedPart>;
+  /**
+   * Reads up to `count` rows, of about a mebibyte of text, after a position and up to another one.
+   *
+   * @returns them, and where the feed ends in the same snapshot
+   */
+  part(
+    after: Position,
+    count: number,
+    until?: Position,
+  ): Promise<{ readonly end: FeedEnd; readonly rows: readonly Entry[] }>;
   /** Where the feed ends now: whatever is committed later comes after that. */
   end(): Promise<FeedEnd>;
 }

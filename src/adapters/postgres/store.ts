@@ -1,5 +1,5 @@
 import { changeFeed } from '../feed/change-feed.ts';
-import { webhookEntries } from '../feed/webhook-entries.ts';
+import type { FeedReader } from '../feed/feed-reader.ts';
 import { changesLag, feedReader } from './changes/feed-reader.ts';
 import type { Database } from './database.ts';
 import { plantFinder } from './plants/find.ts';
@@ -19,25 +19,21 @@ interface StoreOptions {
 /** Plants in the table `plants`, and the feed of their changes. */
 export function postgresStore(database: Database, { run, timeout, onInsert }: StoreOptions) {
   const { part, end } = feedReader(database);
-  const feed = changeFeed({
-    part: (...range) => run('reads', () => part(...range)),
-    end: () => run('reads', end),
-  });
+  const reader: FeedReader = { part: (...range) => run('reads', () => part(...range)), end: () => run('reads', end) };
+  const { announce, ...feed } = changeFeed(reader, (...range) => run('backgroundReads', () => part(...range)));
   return {
     write: plantWriter(database, run, {
       timeout,
       onInsert(plants) {
         onInsert?.(plants);
-        feed.announce();
+        announce();
       },
-      onUpdate: feed.announce,
+      onUpdate: announce,
     }),
     find: plantFinder(database, run),
     scan: plantScanner(database, run, timeout),
     readTags: tagReader(database, run),
-    readChanges: feed.readChanges,
-    ...webhookEntries({ part: (...range) => run('backgroundReads', () => part(...range)) }, feed.awaitEntries),
-    stopWaiting: feed.stopWaiting,
+    ...feed,
     changesLag: changesLag(database, run),
   };
 }

@@ -1,7 +1,6 @@
 import type { ChangeFeed, PlantStore, ReadTags } from '../../application/ports.ts';
 import type { ReadEntries } from '../../application/webhooks/ports.ts';
 import { changeFeed } from '../feed/change-feed.ts';
-import { webhookEntries } from '../feed/webhook-entries.ts';
 import { feedReader } from './changes/feed-reader.ts';
 import type { DatabaseFile } from './file/database-file.ts';
 import { plantFinder } from './plants/find.ts';
@@ -14,8 +13,7 @@ export function sqliteStore(
   file: DatabaseFile,
   onInsert: (plants: number) => void = () => {},
 ): PlantStore & ReadTags & ChangeFeed & ReadEntries & { stopWaiting(): void } {
-  const reader = feedReader(file);
-  const feed = changeFeed(reader);
+  const { announce, ...feed } = changeFeed(feedReader(file));
   let inserted = 0;
 
   /** The writes of a group resolve one after another, before this is done. */
@@ -27,13 +25,11 @@ export function sqliteStore(
   return {
     write: plantWriter(file, ({ before }) => {
       if (before === undefined && ++inserted === 1) queueMicrotask(noteInserted);
-      feed.announce();
+      announce();
     }),
     find: plantFinder(file),
     scan: plantScanner(file),
     readTags: tagReader(file),
-    readChanges: feed.readChanges,
-    ...webhookEntries(reader, feed.awaitEntries),
-    stopWaiting: feed.stopWaiting,
+    ...feed,
   };
 }

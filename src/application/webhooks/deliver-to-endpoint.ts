@@ -1,6 +1,15 @@
-import type { DeliveryObserver, KeepPositions, Lease, ReadEntries, Send } from './ports.ts';
-import { failedAttempt } from './retries.ts';
-import { sendPage } from './send-page.ts';
+import type { Position } from '../ports.ts';
+import type {
+  DeliveryObserver,
+  Entry,
+  FailedAttempt,
+  Failure,
+  KeepPositions,
+  Lease,
+  Message,
+  ReadEntries,
+  Send,
+} from './ports.ts';
 
 export interface Delivery {
   readonly feed: ReadEntries;
@@ -70,4 +79,74 @@ export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
     observer.failed(endpoint, attempt);
     return undefined;
   }
+}
+
+/** Requests to an endpoint at the same time. */
+export const WAVE = 32;
+
+/** What has become of a page. */
+interface PageOutcome {
+  /** How many rows, from the first on, are acknowledged or have nothing to send. */
+  readonly acknowledged: number;
+  /** How many plants the endpoint has acknowledged, also behind a gap. */
+  readonly sent: number;
+  /** Why the next row is not acknowledged, if it was sent. */
+  readonly failure: Failure | undefined;
+}
+
+/**
+ * Sends the plants of a page in waves: a wave at the same time, since each plant is in the page once. No wave
+ * follows a failure: a later page then has the newest states.
+ *
+ * @param mayBegin asked before each wave
+ */
+async function sendPage(
+  entries: readonly Entry[],
+  send: (entry: Omit<Message, 'epoch'>) => Promise<Failure | undefined>,
+  mayBegin: () => boolean,
+): Promise<PageOutcome> {
+  let sent = 0;
+  for (let start = 0; start < entries.length; start += WAVE) {
+    const wave = entries.slice(start, start + WAVE);
+    const plants = wave.filter(({ stored }) => stored !== 'deleted').length;
+    if (plants > 0 && !mayBegin()) return { acknowledged: start, sent, failure: undefined };
+    const failures = await Promise.all(
+      wave.map(({ stored, ...position }) => (stored === 'deleted' ? undefined : send({ ...position, plant: stored }))),
+    );
+    const failed = failures.filter((failure) => failure !== undefined).length;
+    sent += plants - failed;
+    const gap = failures.findIndex((failure) => failure !== undefined);
+    if (gap >= 0) return { acknowledged: start + gap, sent, failure: failures[gap] };
+  }
+  return { acknowledged: entries.length, sent, failure: undefined };
+}
+
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+
+/** Milliseconds until the next attempt after the first failure, the second and so on; the last one from then on. */
+const DELAYS = [5 * SECOND, 30 * SECOND, 120 * SECOND, 600 * SECOND, 1_800 * SECOND, HOUR];
+
+/** The part of a delay by which it may grow at random, so that not all endpoints of a host are tried at once. */
+const JITTER = 0.1;
+
+/** Milliseconds without any progress after which an endpoint is parked: three days. */
+const PATIENCE = 72 * HOUR;
+
+/** Three days of these delays are at least so many failures; fewer mean that the clock of the store has jumped. */
+const MIN_FAILURES = 10;
+
+/**
+ * Decides when to try again.
+ *
+ * @param lease as it was before the failure, or since the last progress
+ * @param random from 0 to 1
+ */
+function failedAttempt(lease: Lease, failing: Position, failure: Failure, random: number): FailedAttempt {
+  const { reason, isGone = false, retryAfter = 0 } = failure;
+  const failures = lease.failures + 1;
+  const delay = DELAYS[Math.min(failures, DELAYS.length) - 1] ?? HOUR;
+  const retryIn = Math.max(delay, Math.min(retryAfter, HOUR)) * (1 + JITTER * random);
+  const isLost = lease.failingFor >= PATIENCE && failures >= MIN_FAILURES;
+  return { failing, reason, failures, retryIn, isParked: isGone || isLost };
 }

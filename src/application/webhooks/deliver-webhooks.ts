@@ -25,7 +25,7 @@ interface Task {
  * least once, the newest state of each. Of several instances that deliver to one endpoint, one does at a time. It never
  * rejects.
  */
-export type DeliverWebhooks = (stop: AbortSignal) => Promise<void>;
+type DeliverWebhooks = (stop: AbortSignal) => Promise<void>;
 
 export function deliverWebhooks(delivery: Delivery & { readonly positions: KeepPositions }): DeliverWebhooks {
   const { positions, observer, now, sleep } = delivery;

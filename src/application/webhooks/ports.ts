@@ -3,8 +3,8 @@ import type { Position } from '../ports.ts';
 
 /** A row of the feed, which goes on after it. */
 export interface Entry extends Position {
-  /** Undefined for a deletion, which no webhook announces. */
-  readonly plant: NewPlant | undefined;
+  /** The newest state of a plant. No webhook announces a deletion. */
+  readonly stored: NewPlant | 'deleted';
 }
 
 /** Each method MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now. */

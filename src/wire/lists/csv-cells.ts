@@ -3,7 +3,7 @@ import { PlantStoreError } from '../../domain/errors.ts';
 import { IN_EXCEL } from './lines.ts';
 
 /** A cell of a record; undefined if it is empty without quotes. */
-export type Cell = string | undefined;
+type Cell = string | undefined;
 
 /** What separates the cells: spreadsheets write semicolons where a comma is the decimal sign, and tabs in "text". */
 export const separators = [',', ';', '\t', '|'] as const;

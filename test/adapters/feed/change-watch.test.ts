@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import type { FeedEnd } from '../../../src/adapters/feed/change-cursor.ts';
 import { changeWatch } from '../../../src/adapters/feed/change-watch.ts';
+import type { FeedEnd } from '../../../src/adapters/feed/feed-reader.ts';
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());

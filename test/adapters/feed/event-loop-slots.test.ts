@@ -1,6 +1,6 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { eventLoopSlots } from '../../../src/adapters/feed/event-loop-slots.ts';
+import { eventLoopSlots } from '../../../src/adapters/feed/change-feed.ts';
 
 test('lets few go on at once, and many in groups with iterations of the event loop between them', async () => {
   const slot = eventLoopSlots(50);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { renewFeed } from '../../../src/adapters/sqlite/changes/feed-identity.ts';
+import { renewFeed } from '../../../src/adapters/sqlite/changes/feed-reader.ts';
 import { plantPurge } from '../../../src/adapters/sqlite/changes/purge.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { embeddedPlants, openEmbedded } from '../../support/embedded-store.ts';

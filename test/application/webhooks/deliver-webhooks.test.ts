@@ -389,7 +389,7 @@ function fakeStore(now: () => number) {
   function put(id: bigint, name: string | undefined): void {
     const before = entries.findIndex((entry) => entry.id === id);
     if (before >= 0) entries.splice(before, 1);
-    entries.push({ changed: ++lastChanged, id, plant: name === undefined ? undefined : { id, name } });
+    entries.push({ changed: ++lastChanged, id, stored: name === undefined ? 'deleted' : { id, name } });
     for (const wake of waiting.splice(0)) wake();
   }
   return {

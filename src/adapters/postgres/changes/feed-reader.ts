@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Position } from '../../../application/ports.ts';
-import { type FeedEnd, LAST, positionOf, START } from '../../feed/change-cursor.ts';
-import type { FeedPart, FeedReader, FeedRow } from '../../feed/feed-reader.ts';
+import type { Entry } from '../../../application/webhooks/ports.ts';
+import { LAST, positionOf, START } from '../../feed/change-cursor.ts';
+import type { FeedEnd, FeedReader } from '../../feed/feed-reader.ts';
 import type { Database } from '../database.ts';
 import { READ_TEXT, SIZE, storedIn } from '../plants/columns.ts';
 import type { Run } from '../run.ts';
@@ -55,11 +55,11 @@ export function feedReader(database: Database): FeedReader {
 
   const selectEnd = sql<EndRow>`select feed.*, end_changed, end_id from ${FEED_END}`.compile(database.sql);
 
-  async function part(after: Position, count: number, until = LAST): Promise<FeedPart> {
+  const part: FeedReader['part'] = async (after, count, until = LAST) => {
     const range = { afterChanged: after.changed, afterId: after.id, untilChanged: until.changed, untilId: until.id };
     const rows = await rowsWithState(database, changesBetween({ ...range, count }));
-    return { end: endIn(rows[0]), rows: rows.flatMap(feedRow) };
-  }
+    return { end: endIn(rows[0]), rows: rows.flatMap(entryIn) };
+  };
 
   return { part, end: async () => endIn((await rowsWithState(database, selectEnd))[0]) };
 }
@@ -69,7 +69,7 @@ function endIn(row: EndRow): FeedEnd {
 }
 
 /** A row without a position stands beside the state of the feed if the part is empty. */
-function feedRow({ changed, id, ...row }: ChangeRow): FeedRow[] {
+function entryIn({ changed, id, ...row }: ChangeRow): Entry[] {
   return changed === null || id === null ? [] : [{ changed, id, stored: storedIn({ ...row, id }) }];
 }
 

@@ -1,6 +1,6 @@
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import type { FeedState } from '../../feed/change-cursor.ts';
+import type { FeedState } from '../../feed/feed-reader.ts';
 import type { Database } from '../database.ts';
 import { SchemaError } from '../errors.ts';
 

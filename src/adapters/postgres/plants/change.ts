@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Write, Written } from '../../../application/ports.ts';
-import { isSameState, type NewPlant } from '../../../domain/plant.ts';
+import { isSamePlant, type NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
 import { arrayOf, statement } from '../statement.ts';
 import { FAIL_ON_STANDBY, idsOf, type PlantRow, storedIn } from './columns.ts';
@@ -28,14 +28,14 @@ export function planChanges(writes: readonly Write[], found: Found) {
     // One that nobody waits for any more does nothing: what was found may be a later change, acknowledged since.
     if (performance.now() >= until) return undefined;
     const before = latest.get(id) ?? found.get(id)?.stored;
-    if (typeof before !== 'object' || !replaces(before) || isSameState(before, target))
+    if (typeof before !== 'object' || !replaces(before) || isSamePlant(before, target))
       return { before, after: before };
     latest.set(id, target);
     return { before, after: target };
   };
   const changeOf = ([id, after]: [bigint, NewPlant | 'deleted']): RowChange[] => {
     const { stored: before, version } = found.get(id) ?? {};
-    return typeof before !== 'object' || version === undefined || isSameState(before, after)
+    return typeof before !== 'object' || version === undefined || isSamePlant(before, after)
       ? []
       : [{ before, version, after }];
   };

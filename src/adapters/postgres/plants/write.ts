@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Outcomes, PlantStore, Write, Written } from '../../../application/ports.ts';
-import { isSameState, type NewPlant } from '../../../domain/plant.ts';
+import { isSamePlant, type NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
 import { isOutcomeUnknown, unavailable } from '../failures.ts';
 import { eachOf, inParts, split } from '../in-parts.ts';
@@ -73,7 +73,7 @@ export function plantWriter(
       const { found, isOnCitus } = known ?? (await run(lane, lookUpAll, { until, mayRepeat }));
       // If an INSERT was lost, whoever holds the id may have replaced the very plant that it stored.
       const isLost = ({ id, adds, target }: Write) =>
-        adds && call.isUncertain && found.has(id) && !isSameState(found.get(id)?.stored, target);
+        adds && call.isUncertain && found.has(id) && !isSamePlant(found.get(id)?.stored, target);
       const { outcomes, rows } = planChanges(
         writes.filter((write) => !isLost(write)),
         found,

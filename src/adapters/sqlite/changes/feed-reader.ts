@@ -1,8 +1,10 @@
 import type { Position } from '../../../application/ports.ts';
-import { type FeedEnd, type FeedState, LAST, START } from '../../feed/change-cursor.ts';
-import type { FeedPart, FeedReader, FeedRow } from '../../feed/feed-reader.ts';
+import type { Entry } from '../../../application/webhooks/ports.ts';
+import { LAST, START } from '../../feed/change-cursor.ts';
+import type { FeedEnd, FeedReader, FeedState } from '../../feed/feed-reader.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
+import { NEW_IDENTITY } from '../file/schema.ts';
 import { bytesOf, type PlantRow, READ_TEXT, storedIn } from '../plants/columns.ts';
 
 type ChangedRow = PlantRow & { readonly changed: bigint };
@@ -45,8 +47,8 @@ export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): F
     return { ...feed, position };
   }
 
-  function rowsBetween(after: Position, until: Position, count: number): FeedRow[] {
-    const part: FeedRow[] = [];
+  function rowsBetween(after: Position, until: Position, count: number): Entry[] {
+    const part: Entry[] = [];
     let size = 0;
     for (const row of rows.iterate(after.changed, after.id, until.changed, until.id, count)) {
       const stored = storedIn(row);
@@ -59,7 +61,13 @@ export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): F
 
   return {
     part: (after, count, until = LAST) =>
-      read((): FeedPart => inSnapshot(() => ({ end: endNow(), rows: rowsBetween(after, until, count) }))),
+      read(() => inSnapshot(() => ({ end: endNow(), rows: rowsBetween(after, until, count) }))),
     end: () => read(endNow),
   };
+}
+
+/** Ends all positions of consumers: for a file that was set back to a copy. */
+export async function renewFeed({ sql, write }: Pick<DatabaseFile, 'sql' | 'write'>): Promise<void> {
+  const renew = statement(sql, `update change_feed set store = ${NEW_IDENTITY}`);
+  await write(() => renew.run());
 }

@@ -1,5 +1,5 @@
 import type { PlantStore, Write, Written } from '../../../application/ports.ts';
-import { isSameState, textLength } from '../../../domain/plant.ts';
+import { isSamePlant, textLength } from '../../../domain/plant.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { type PlantRow, storedIn } from './columns.ts';
@@ -26,7 +26,7 @@ export function plantWriter(
     }
     const row = select.get(id);
     const before = row && storedIn(row);
-    if (typeof before !== 'object' || !replaces(before) || isSameState(before, target))
+    if (typeof before !== 'object' || !replaces(before) || isSamePlant(before, target))
       return { before, after: before };
     // A deleted plant leaves a row without content, which keeps its id taken.
     const { name, tag = null } = target === 'deleted' ? { name: '' } : target;
@@ -37,9 +37,9 @@ export function plantWriter(
   return async (writes, isBackground = false) => {
     const last = writes.at(-1)?.until;
     return writes.map(async (one) => {
-      const size = one.target === 'deleted' ? 0 : textLength(one.target);
+      const size = textLength(one.target);
       const written = await write(() => writeNow(one), { size, until: one.until ?? last, isBackground });
-      if (!isSameState(written.before, written.after)) onWrite(written);
+      if (!isSamePlant(written.before, written.after)) onWrite(written);
       return written;
     });
   };
