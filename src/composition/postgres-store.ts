@@ -1,7 +1,7 @@
 import { recentFailure } from '../adapters/feed/recent-failure.ts';
 import { sharedRun } from '../adapters/feed/shared-run.ts';
 import { type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
-import { problemOf } from '../adapters/postgres/failures.ts';
+import { failureOf } from '../adapters/postgres/failures.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
 import { foreground, runner } from '../adapters/postgres/run.ts';
 import { transactionIdsLeft } from '../adapters/postgres/schema/dangers.ts';
@@ -19,7 +19,7 @@ export function openPostgresStore(
 ): Store {
   const database = postgresServer(options, log);
   const names = webhooks.map(({ name }) => name);
-  const failure = recentFailure(problemOf);
+  const failure = recentFailure((error) => failureOf(error).problem);
   const gate = migrationGate(database, log);
   const ensureRegistered = registerEndpoints(database, names);
   const writeGate = names.length === 0 ? gate : registrationGate(ensureRegistered, gate, log);

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CompiledQuery, type Kysely } from 'kysely';
+import { CompiledQuery } from 'kysely';
 import { sharedRun } from '../feed/shared-run.ts';
-import type { Database, Tables } from './database.ts';
-import { INTERNAL_ERROR, sqlState, UnknownOutcomeError } from './errors.ts';
-import { breaksConnection } from './failures.ts';
+import type { Database } from './database.ts';
+import { failureOf, UnknownOutcomeError } from './failures.ts';
 
 /** Asks the database whether it has distributed the plants, until it has responded once. */
-export function distribution(sql: Kysely<Tables>): Database['isDistributed'] {
+export function distribution(sql: Database['sql']): Database['isDistributed'] {
   const isThere = async (text: string) => (await sql.executeQuery(CompiledQuery.raw(text))).rows.length > 0;
   let known: boolean | undefined;
   return async () => {
@@ -26,14 +25,15 @@ type Query = (text: string) => Promise<{ readonly rows: readonly unknown[] }>;
  * @returns UnknownOutcomeError `lost_node` or `lost_connection`, or the error as it is
  */
 export async function explainInternalError(error: unknown, query: Query): Promise<unknown> {
-  if (sqlState(error) !== INTERNAL_ERROR) return error;
+  if (!failureOf(error).isInternal) return error;
   const { message } = error as Error;
   try {
     const { rows } = await query(`select from pg_extension where extname = 'citus'`);
     return rows.length > 0 ? new UnknownOutcomeError('lost_node', message, { cause: error }) : error;
   } catch (failure) {
     // Otherwise this is a transaction that has failed, as in migrations, which takes no more statements.
-    return breaksConnection(failure) ? new UnknownOutcomeError('lost_connection', message, { cause: error }) : error;
+    const isLost = failureOf(failure).breaksConnection;
+    return isLost ? new UnknownOutcomeError('lost_connection', message, { cause: error }) : error;
   }
 }
 

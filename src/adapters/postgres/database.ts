@@ -1,7 +1,7 @@
 import type { ColumnType, Generated, Kysely } from 'kysely';
 
 /** What the migrations create, as far as statements are built on it; those that are texts use more. */
-export interface Tables {
+interface Tables {
   plants: {
     id: ColumnType<bigint, bigint, never>;
     name: string;

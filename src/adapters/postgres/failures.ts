@@ -1,9 +1,43 @@
 import { PlantStoreError, storeUnavailable } from '../../domain/errors.ts';
 import { FULL_DISK } from '../feed/recent-failure.ts';
-import { ConnectionError, INTERNAL_ERROR, SchemaError, sqlState, UnknownOutcomeError } from './errors.ts';
+
+/** The database is not set up as this code needs it; the message says what to do. */
+export class SchemaError extends Error {
+  override readonly name = 'SchemaError';
+}
+
+/** A connection could not be opened, so that no statement was sent. Postgres's own reason is its cause. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError';
+
+  constructor(cause: unknown) {
+    // Node.js throws an error without a message if a host has several addresses and none responds.
+    const errors = cause instanceof AggregateError && cause.message === '' ? cause.errors : [cause];
+    super(errors.map((error) => (error instanceof Error ? error.message : String(error))).join(', '), { cause });
+  }
+}
+
+/** A statement may have succeeded, or may still run. */
+export class UnknownOutcomeError extends Error {
+  override readonly name = 'UnknownOutcomeError';
+  readonly reason: UnknownOutcomeReason;
+
+  constructor(reason: UnknownOutcomeReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+/**
+ * - `lost_connection`: the connection was lost while the statement ran.
+ * - `no_response`: there was no response in time, and the connection was closed.
+ * - `unconfirmed`: the commit may not be on the synchronous standby, for which a retry waits. The connection is intact.
+ * - `lost_node`: Citus may have lost its connection to a node. The connection to Citus itself is intact.
+ */
+type UnknownOutcomeReason = 'lost_connection' | 'no_response' | 'unconfirmed' | 'lost_node';
 
 /** What a failure of the database means for the caller. */
-type FailureClass =
+type Meaning =
   /** It may succeed in a moment or on another connection; `isOutcomeUnknown` says whether it may have been done. */
   | 'transient'
   /** One of the statement's rows is locked for too long. */
@@ -14,115 +48,101 @@ type FailureClass =
   | 'unavailable'
   | 'defect';
 
-/*
- * By SQLSTATE (PostgreSQL's appendix A). Transient: connection lost, resources, operator intervention, system error;
- * read-only, or in recovery (a demoted primary); serialization failure, deadlock.
- */
-const TRANSIENT = /^(08|53|57P|58|25006|55000|40001|40P01)/;
-/** The server's limit for statements. */
-const STATEMENT_TIMEOUT = '57014';
-/** The server's limits for locks and transactions. */
-const LOCK_TIMEOUT = /^(55P03|25P04)/;
-/** A standby, or a demoted primary: it writes nothing, and has no position in the WAL of its own. */
-const READ_ONLY = /^(25006|55000)/;
-/** The server has also closed the connection. */
-const CLOSED = /^(57P|25P04)/;
-/** A connection was lost behind a pooler or Citus, or was closed by the server, perhaps after the commit. */
-const OUTCOME_UNKNOWN = /^(08|57P|25P04)/;
-/**
- * No prepared statement has the name, or one has it already, behind a pooler; or, of this function of Postgres, a plan is out of
- * date, since an operator has changed the type of a column.
- */
-const PREPARED_ELSEWHERE = /^(26000|42P05)/;
-const CHECKS_PLAN = 'RevalidateCachedQuery';
-/** No such table, column, database or role, a wrong password, no privilege: only an operator can help. */
-const NOT_SET_UP = /^(42P01|42703|42501|3D|28)/;
-/** The functions of Postgres whose internal errors are a used-up quota (EDQUOT) or a limit of the size of files (EFBIG). */
-const WRITES_TABLES = /^md(extend|zeroextend|write|writev)$/;
+/** By SQLSTATE (PostgreSQL's appendix A). */
+const STATES = {
+  /**
+   * Connection lost, resources, operator intervention, system error; read-only, or in recovery (a demoted primary);
+   * serialization failure, deadlock; the server's limit for statements.
+   */
+  transient: /^(08|53|57P|58|25006|55000|40001|40P01|57014)/,
+  statementTimeout: /^57014/,
+  /** The server's limits for locks and transactions. */
+  lockTimeout: /^(55P03|25P04)/,
+  /** A standby, or a demoted primary: it writes nothing, and has no position in the WAL of its own. */
+  readOnly: /^(25006|55000)/,
+  /** The server has also closed the connection. */
+  closed: /^(57P|25P04)/,
+  /** A connection was lost behind a pooler or Citus, or was closed by the server, perhaps after the commit. */
+  outcomeUnknown: /^(08|57P|25P04)/,
+  /** No prepared statement has the name, or one has it already, behind a pooler. */
+  preparedElsewhere: /^(26000|42P05)/,
+  tableMissing: /^42P01/,
+  /** No such table, column, database or role, a wrong password, no privilege: only an operator can help. */
+  notSetUp: /^(42P01|42703|42501|3D|28)/,
+  /** Postgres's own for an internal error; Citus's also for a connection to one of its nodes that broke. */
+  internal: /^XX000/,
+};
 
-/** The function of Postgres that assigns transaction ids; it refuses to before they wrap around (SQLSTATE 54000). */
-const ASSIGNS_IDS = 'GetNewTransactionId';
+/** The functions of Postgres that throw some errors. Their names are never translated, as messages may be. */
+const ROUTINES = {
+  /** A plan is out of date, since an operator has changed the type of a column. */
+  checksPlan: 'RevalidateCachedQuery',
+  /** Their internal errors are a used-up quota (EDQUOT) or a limit of the size of files (EFBIG). */
+  writesTables: /^md(extend|zeroextend|write|writev)$/,
+  /** It assigns transaction ids, and refuses to before they wrap around (SQLSTATE 54000). */
+  assignsIds: 'GetNewTransactionId',
+};
 
-export function classify(error: unknown): FailureClass {
-  if (error instanceof SchemaError || error instanceof PlantStoreError) return 'unavailable';
-  if (error instanceof UnknownOutcomeError) return 'transient';
-  const state = sqlState(error) ?? '';
-  if (NOT_SET_UP.test(state) || routineOf(error) === ASSIGNS_IDS || isDiskFull(error)) return 'unavailable';
-  if (isPreparedElsewhere(error)) return 'transient';
-  // Whatever a server or a pooler says before there is a statement, no statement is at fault.
-  if (error instanceof ConnectionError || TRANSIENT.test(state) || state === STATEMENT_TIMEOUT) return 'transient';
-  if (LOCK_TIMEOUT.test(state)) return 'blocked';
-  return state === '' ? 'defect' : 'refused';
-}
+/** What an error of a statement, or of connecting, says. */
+export function failureOf(error: unknown) {
+  const own = error instanceof ConnectionError ? error.cause : error;
+  const { severity, code, routine } = own as { severity?: string; code?: string; routine?: string };
+  // Only Postgres's own errors have a severity; `code` may also be a system error's (EPIPE).
+  const state = severity === undefined ? undefined : code;
+  const is = (kind: keyof typeof STATES) => STATES[kind].test(state ?? '');
+  const isUnknown = (...reasons: readonly UnknownOutcomeReason[]) =>
+    error instanceof UnknownOutcomeError && reasons.includes(error.reason);
 
-/** Whether a statement that failed so may have succeeded nevertheless, or may still do so. All others have not. */
-export function isOutcomeUnknown(error: unknown): boolean {
-  if (error instanceof ConnectionError) return false;
-  return error instanceof UnknownOutcomeError || OUTCOME_UNKNOWN.test(sqlState(error) ?? '');
-}
+  const isDiskFull = state === '53100' || (is('internal') && ROUTINES.writesTables.test(routine ?? ''));
+  const isPreparedElsewhere = is('preparedElsewhere') || routine === ROUTINES.checksPlan;
 
-/**
- * Whether a batch failed in a way that may concern only some of its rows, so that it should be repeated in parts. A trigger
- * or an index of an operator can refuse a row with any SQLSTATE.
- */
-export function mayBeAnothers(error: unknown): boolean {
-  // Without the server's own limits a locked row shows only as a statement without a response.
-  return (
-    isUnknown(error, 'no_response') || ['blocked', 'refused', 'defect'].includes(classify(error)) || isLostNode(error)
-  );
-}
+  function meaning(): Meaning {
+    if (error instanceof SchemaError || error instanceof PlantStoreError) return 'unavailable';
+    if (error instanceof UnknownOutcomeError) return 'transient';
+    if (is('notSetUp') || routine === ROUTINES.assignsIds || isDiskFull) return 'unavailable';
+    // Whatever a server or a pooler says before there is a statement, no statement is at fault.
+    if (isPreparedElsewhere || error instanceof ConnectionError || is('transient')) return 'transient';
+    if (is('lockTimeout')) return 'blocked';
+    return state === undefined ? 'defect' : 'refused';
+  }
+  const means = meaning();
 
-export function isStatementTimeout(error: unknown): boolean {
-  return sqlState(error) === STATEMENT_TIMEOUT;
-}
-
-/** Whether a node of Citus did not respond, so that the rows of other nodes can be used. */
-function isLostNode(error: unknown): boolean {
-  return isUnknown(error, 'lost_node') || sqlState(error) === '08006';
-}
-
-/** Whether the connection with this error is closed, in an unknown state, or will keep failing the same way. */
-export function breaksConnection(error: unknown): boolean {
-  if (isUnknown(error, 'unconfirmed', 'lost_node')) return false;
-  const state = sqlState(error);
-  return state === undefined || READ_ONLY.test(state) || CLOSED.test(state) || isPreparedElsewhere(error);
-}
-
-/** Whether a prepared statement could not be used on this connection. It was not done, and is prepared anew on another. */
-export function isPreparedElsewhere(error: unknown): boolean {
-  return PREPARED_ELSEWHERE.test(sqlState(error) ?? '') || routineOf(error) === CHECKS_PLAN;
-}
-
-/** Whether this error suggests that connections opened before it are dead, too, or lead to the wrong server. */
-export function invalidatesOlderConnections(error: unknown): boolean {
-  return isUnknown(error, 'lost_connection', 'no_response') || READ_ONLY.test(sqlState(error) ?? '');
-}
-
-/** Whether Postgres has found no room on its disk. */
-function isDiskFull(error: unknown): boolean {
-  const state = sqlState(error);
-  return state === '53100' || (state === INTERNAL_ERROR && WRITES_TABLES.test(routineOf(error) ?? ''));
-}
-
-/** What is wrong, in words, that no check of the database would show. */
-export function problemOf(error: unknown): string | undefined {
-  return isDiskFull(error) ? FULL_DISK : undefined;
-}
-
-/** The function of Postgres that has thrown the error. Its name is never translated, as the message may be. */
-export function routineOf(error: unknown): string | undefined {
-  return sqlState(error) === undefined ? undefined : (error as { routine?: string }).routine;
-}
-
-function isUnknown(error: unknown, ...reasons: readonly UnknownOutcomeError['reason'][]): boolean {
-  return error instanceof UnknownOutcomeError && reasons.includes(error.reason);
+  return {
+    means,
+    /** The SQLSTATE, and the function of Postgres, if the error is one of Postgres. */
+    state,
+    routine: state === undefined ? undefined : routine,
+    /** Whether the statement may have succeeded nevertheless, or may still do so. All others have not. */
+    isOutcomeUnknown:
+      !(error instanceof ConnectionError) && (error instanceof UnknownOutcomeError || is('outcomeUnknown')),
+    /**
+     * Whether a batch failed in a way that may concern only some of its rows, or those of one node of Citus, so that it should
+     * be repeated in parts. A trigger or an index of an operator can refuse a row with any SQLSTATE. Without the server's own
+     * limits a locked row shows only as a statement without a response.
+     */
+    mayBeAnothers:
+      ['blocked', 'refused', 'defect'].includes(means) || isUnknown('no_response', 'lost_node') || state === '08006',
+    isStatementTimeout: is('statementTimeout'),
+    /** Whether the connection is closed, in an unknown state, or will keep failing the same way. */
+    breaksConnection:
+      !isUnknown('unconfirmed', 'lost_node') &&
+      (state === undefined || is('readOnly') || is('closed') || isPreparedElsewhere),
+    /** Whether a prepared statement could not be used on the connection. It was not done, and is prepared anew on another. */
+    isPreparedElsewhere,
+    /** Whether connections opened before the statement are probably dead, too, or lead to the wrong server. */
+    invalidatesOlderConnections: isUnknown('lost_connection', 'no_response') || is('readOnly'),
+    isTableMissing: is('tableMissing'),
+    isInternal: is('internal'),
+    /** What is wrong, in words, that no check of the database would show. */
+    problem: isDiskFull ? FULL_DISK : undefined,
+  };
 }
 
 /** Translates a failure of the database into the rejection that the port promises. */
 export function toPortError(error: unknown): unknown {
-  if (error instanceof PlantStoreError) return error;
-  if (['defect', 'refused'].includes(classify(error))) return error;
-  const why = isDiskFull(error) ? 'has no room left, so its operators must make some' : 'is unavailable';
+  const { means, problem } = failureOf(error);
+  if (error instanceof PlantStoreError || means === 'defect' || means === 'refused') return error;
+  const why = problem === undefined ? 'is unavailable' : 'has no room left, so its operators must make some';
   return storeUnavailable(`the store ${why}`, { cause: error });
 }
 

@@ -1,5 +1,5 @@
 import type { Outcomes } from '../../application/ports.ts';
-import { isStatementTimeout, mayBeAnothers } from './failures.ts';
+import { failureOf } from './failures.ts';
 
 /** A list that failed, perhaps because of one of its items, is repeated as so many smaller ones, and each of these likewise. */
 const PARTS = 16;
@@ -17,9 +17,10 @@ export async function inParts<Item, Result>(
   let isSlow = false;
   try {
     return await attempt(items, (error) => {
+      const { mayBeAnothers, isStatementTimeout } = failureOf(error);
       // A slow second makes all statements slow, a slow or a locked row the same one again.
-      isSplit = items.length > 1 && (mayBeAnothers(error) || (isSlow && isStatementTimeout(error)));
-      isSlow = isStatementTimeout(error);
+      isSplit = items.length > 1 && (mayBeAnothers || (isSlow && isStatementTimeout));
+      isSlow = isStatementTimeout;
       return !isSplit;
     });
   } catch (error) {

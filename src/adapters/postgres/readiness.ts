@@ -7,7 +7,7 @@ import { sharedRun } from '../feed/shared-run.ts';
 import { requireChangeFeed } from './changes/feed-state.ts';
 import { nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
-import { SchemaError, sqlState, UNDEFINED_TABLE } from './errors.ts';
+import { failureOf, SchemaError } from './failures.ts';
 import { withAdvice } from './schema/advice.ts';
 import { dangers } from './schema/dangers.ts';
 import { missingGrants } from './schema/missing-grants.ts';
@@ -79,7 +79,7 @@ async function inWords(check: Promise<unknown>): Promise<string | undefined> {
     return typeof problem === 'string' ? problem : undefined;
   } catch (error) {
     if (error instanceof PlantStoreError || error instanceof SchemaError) return error.message;
-    if (sqlState(error) === UNDEFINED_TABLE) return `${(error as Error).message}: run npm run migrate`;
+    if (failureOf(error).isTableMissing) return `${(error as Error).message}: run npm run migrate`;
     throw error;
   }
 }

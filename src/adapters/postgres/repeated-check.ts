@@ -1,5 +1,5 @@
 import { sharedRun } from '../feed/shared-run.ts';
-import { SchemaError } from './errors.ts';
+import { SchemaError } from './failures.ts';
 
 /**
  * Repeats a check until it has passed, and then again once `milliseconds` have passed since the last time, if they are given.

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from './database.ts';
-import { classify, toPortError, unavailable } from './failures.ts';
+import { failureOf, toPortError, unavailable } from './failures.ts';
 
 interface RunnerOptions {
   /** Rejects while migrations are pending; returns undefined once they are known to be applied. */
@@ -76,7 +76,7 @@ export function runner(
         return await enter(work, isWanted);
       } catch (error) {
         onFailure?.(error);
-        const isRepeated = mayRepeat(error) && classify(error) === 'transient';
+        const isRepeated = mayRepeat(error) && failureOf(error).means === 'transient';
         if (!isRepeated || performance.now() + pause >= until) throw toPortError(error);
         await delay(pause);
       }

@@ -4,11 +4,11 @@ import { pathToFileURL } from 'node:url';
 import { openConnection } from './file/connection.ts';
 import { type DatabaseFile, FILE } from './file/database-file.ts';
 import { FileError, isBusy, isLostSync, problemOf } from './file/failures.ts';
-import { rewriteWal } from './file/rewrite-wal.ts';
-import { requireCurrentVersion } from './file/schema.ts';
+import { requireVersion } from './file/schema.ts';
+import { rewriteWal } from './file/wal.ts';
 
 /** What commands have of a file, beside the service or without it. */
-export type CommandFile = Pick<DatabaseFile, 'sql' | 'read' | 'write'>;
+type CommandFile = Pick<DatabaseFile, 'sql' | 'read' | 'write'>;
 
 /**
  * Opens the file for a command, which takes no lock of the folder and creates nothing, and closes it once the work is done.
@@ -29,7 +29,7 @@ export async function withDatabaseFile<T>(
     const sql = openConnection(isReadOnly ? readOnlyAddress(path) : path, isReadOnly);
     let isLost = false;
     try {
-      requireCurrentVersion(sql, path);
+      requireVersion(sql, path, true);
       // SQLite makes a checkpoint at the end if the service does not run.
       if (!isReadOnly) rewriteWal(sql, path);
       return await work({

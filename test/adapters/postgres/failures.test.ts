@@ -1,11 +1,16 @@
 import { expect, test } from '@jest/globals';
 import { explainInternalError } from '../../../src/adapters/postgres/citus.ts';
-import { ConnectionError, UnknownOutcomeError } from '../../../src/adapters/postgres/errors.ts';
-import { classify, isOutcomeUnknown, mayBeAnothers, toPortError } from '../../../src/adapters/postgres/failures.ts';
+import {
+  ConnectionError,
+  failureOf,
+  toPortError,
+  UnknownOutcomeError,
+} from '../../../src/adapters/postgres/failures.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 
 const postgres = (code: string) => Object.assign(new Error('refused'), { severity: 'ERROR', code });
 const system = (code: string) => Object.assign(new Error('no connection'), { code });
+const meaningOf = (error: unknown) => failureOf(error).means;
 const noResponse = new UnknownOutcomeError('no_response', 'late');
 
 test.each([
@@ -22,18 +27,18 @@ test.each([
   ['42P01', 'no such table', 'unavailable'],
   ['28P01', 'wrong password', 'unavailable'],
   ['42501', 'insufficient privilege', 'unavailable'],
-])('SQLSTATE %s, %s, means %s', (code, _name, meaning) => expect(classify(postgres(code))).toBe(meaning));
+])('SQLSTATE %s, %s, means %s', (code, _name, meaning) => expect(meaningOf(postgres(code))).toBe(meaning));
 
 test('takes what connecting fails with for transient, what was refused for good for final, all else for a defect', () => {
-  expect(classify(new ConnectionError(system('EPIPE')))).toBe('transient');
-  expect(classify(new ConnectionError(new Error('timeout exceeded when trying to connect')))).toBe('transient');
-  expect(classify(new ConnectionError(postgres('28P01')))).toBe('unavailable');
-  expect(classify(new PlantStoreError('store_unavailable', 'migrations are pending'))).toBe('unavailable');
+  expect(meaningOf(new ConnectionError(system('EPIPE')))).toBe('transient');
+  expect(meaningOf(new ConnectionError(new Error('timeout exceeded when trying to connect')))).toBe('transient');
+  expect(meaningOf(new ConnectionError(postgres('28P01')))).toBe('unavailable');
+  expect(meaningOf(new PlantStoreError('store_unavailable', 'migrations are pending'))).toBe('unavailable');
   // Limits of Postgres and Supavisor, a setting that the server does not have, and Postgres's authentication_timeout.
   for (const code of ['53300', 'XX000', '22023', '57014'])
-    expect(classify(new ConnectionError(postgres(code)))).toBe('transient');
-  expect(classify(new Error('a library was used wrongly'))).toBe('defect');
-  expect(classify(new TypeError('x is undefined'))).toBe('defect');
+    expect(meaningOf(new ConnectionError(postgres(code)))).toBe('transient');
+  expect(meaningOf(new Error('a library was used wrongly'))).toBe('defect');
+  expect(meaningOf(new TypeError('x is undefined'))).toBe('defect');
 });
 
 test('names every address of a host when all of them refuse', () => {
@@ -50,7 +55,7 @@ test('repeats a batch in parts after whatever one of its rows may have caused, o
   const others = [noId, ...['42501', '42P01', '42703', '40P01', '53100', '08P01', '57014'].map(postgres)];
   const defect = new TypeError('a value that cannot be encoded');
   const all = [...rows, ...nodes, defect, ...others];
-  expect(all.filter(mayBeAnothers)).toEqual([...rows, ...nodes, defect]);
+  expect(all.filter((error) => failureOf(error).mayBeAnothers)).toEqual([...rows, ...nodes, defect]);
 });
 
 test.each<[string, () => Promise<{ rows: unknown[] }>, unknown]>([
@@ -64,7 +69,7 @@ test.each<[string, () => Promise<{ rows: unknown[] }>, unknown]>([
   const explained = await explainInternalError(error, query);
   if (reason === undefined) expect(explained).toBe(error);
   else expect(explained).toMatchObject({ name: 'UnknownOutcomeError', reason });
-  expect(isOutcomeUnknown(explained)).toBe(reason !== undefined);
+  expect(failureOf(explained).isOutcomeUnknown).toBe(reason !== undefined);
 });
 
 test('tells the port that the store is unavailable, and passes on a defect, a refused value and what is its own', () => {

@@ -1,6 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
 import { recentFailure } from '../../../src/adapters/feed/recent-failure.ts';
-import { problemOf } from '../../../src/adapters/postgres/failures.ts';
+import { failureOf } from '../../../src/adapters/postgres/failures.ts';
 
 const failure = (code: string, routine = '') => Object.assign(new Error(), { severity: 'ERROR', code, routine });
 
@@ -9,7 +9,7 @@ test.each([
   ['a used-up quota', failure('XX000', 'mdzeroextend')],
 ])('a database that has found %s has this problem for half a minute', (_what, error) => {
   jest.useFakeTimers();
-  const disk = recentFailure(problemOf);
+  const disk = recentFailure((error) => failureOf(error).problem);
   disk.note(failure('XX000', 'heap_insert'));
   disk.note(failure('23514'));
   disk.note(new Error('a defect'));

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { SchemaError } from '../../../src/adapters/postgres/errors.ts';
+import { SchemaError } from '../../../src/adapters/postgres/failures.ts';
 import { repeatedCheck } from '../../../src/adapters/postgres/repeated-check.ts';
 
 test('a check that has passed is waited for again after a pause, and not while it is recent', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { sharedRuns } from '../../../src/adapters/feed/shared-run.ts';
-import { ConnectionError, UnknownOutcomeError } from '../../../src/adapters/postgres/errors.ts';
+import { ConnectionError, UnknownOutcomeError } from '../../../src/adapters/postgres/failures.ts';
 import { runner } from '../../../src/adapters/postgres/run.ts';
 
 /* What every statement for a request goes through. */

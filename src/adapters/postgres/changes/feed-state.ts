@@ -2,7 +2,7 @@ import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import type { FeedState } from '../../feed/feed-reader.ts';
 import type { Database } from '../database.ts';
-import { SchemaError } from '../errors.ts';
+import { SchemaError } from '../failures.ts';
 
 /*
  * Where the server is in the history of transactions, as SQL over the one row of change_feed. `where single = 1` tells the

@@ -4,13 +4,12 @@ import { Client, type ClientBase, type ClientConfig, type CustomTypesConfig, Poo
 import type { Logger } from 'pino';
 import { storeUnavailable } from '../../../domain/errors.ts';
 import { distribution } from '../citus.ts';
-import type { Database, Tables } from '../database.ts';
-import { ConnectionError } from '../errors.ts';
+import type { Database } from '../database.ts';
+import { ConnectionError } from '../failures.ts';
 import { abandonedStatements } from './abandoned-statements.ts';
-import { kyselyDialect } from './kysely-dialect.ts';
 import { reconnection } from './reconnection.ts';
-import { beginSession, requireSafeSettings, serverLimits } from './session.ts';
-import { type SupervisedClient, supervised } from './supervised-client.ts';
+import { sessions } from './session.ts';
+import { kyselyDialect, supervised } from './supervised-client.ts';
 import { describe, driverConfig } from './url.ts';
 
 export interface PostgresOptions {
@@ -33,7 +32,7 @@ const withExactIntegers: CustomTypesConfig = {
 /** Creates a pool of connections to a Postgres server. It connects when first used, so the server may start later. */
 export function postgresServer(options: PostgresOptions, log: Logger): Database {
   const { url, poolSize, connectTimeout, statementTimeout, idleTimeout } = options;
-  const limits = serverLimits(statementTimeout);
+  const { limits, omitIfRefused, begin, verify } = sessions(statementTimeout, connectTimeout);
   /** Connections opened earlier may lead to a server that is unresponsive, gone, or no longer the primary. */
   let validSince = 0;
   let isClosed = false;
@@ -45,8 +44,8 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     keepAliveInitialDelayMillis: 10_000,
     types: withExactIntegers,
   };
-  const current = (): ClientConfig => ({ ...driverConfig(url), ...limits.config() });
-  const connections = new WeakMap<ClientBase, SupervisedClient>();
+  const current = (): ClientConfig => ({ ...driverConfig(url), ...limits() });
+  const connections = new WeakMap<ClientBase, ReturnType<typeof supervised>>();
   /** Of the open connections. */
   const backends = new Set<number>();
   const pool = new Pool({
@@ -55,7 +54,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     max: poolSize,
     idleTimeoutMillis: idleTimeout,
     async onConnect(client) {
-      const session = await beginSession(client, connectTimeout);
+      const session = await begin(client);
       const { backend } = session;
       backends.add(backend);
       client.on('end', () => backends.delete(backend));
@@ -82,7 +81,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     },
   };
 
-  async function validConnection(): Promise<SupervisedClient> {
+  async function validConnection() {
     for (;;) {
       if (pool.idleCount === 0) await failed.pause();
       // What is repeated, or goes on for a client that was cut off, may come later than the end.
@@ -98,13 +97,13 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     try {
       return await pool.connect();
     } catch (error) {
-      if (limits.omitIfRefused(error)) return connect();
+      if (omitIfRefused(error)) return connect();
       failed.note();
       throw new ConnectionError(error);
     }
   }
 
-  const sql = new Kysely<Tables>({ dialect: kyselyDialect(validConnection) });
+  const sql: Database['sql'] = new Kysely({ dialect: kyselyDialect(validConnection) });
   return {
     sql,
     connections: poolSize,
@@ -115,7 +114,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
       unused: poolSize - pool.totalCount,
     }),
     description: describe(url),
-    verify: () => requireSafeSettings(sql, statementTimeout),
+    verify: () => verify(sql),
     close() {
       isClosed = true;
       abandoned.allowAll();

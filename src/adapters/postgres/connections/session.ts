@@ -1,9 +1,7 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { ClientBase, ClientConfig, QueryConfig } from 'pg';
-import type { Tables } from '../database.ts';
-import { SchemaError, sqlState } from '../errors.ts';
-
-/* What bounds statements on the server's side, and what else each session needs. */
+import type { Database } from '../database.ts';
+import { failureOf, SchemaError } from '../failures.ts';
 
 /** Milliseconds until a pooler is again asked for limits that it has refused. */
 const ASK_AGAIN = 60_000;
@@ -18,26 +16,6 @@ const PARAMETER = /startup parameter|statement_timeout|lock_timeout/;
  */
 function lockTimeout(statementTimeout: number): number {
   return Math.ceil(statementTimeout / 2);
-}
-
-/** The limits of statements, and of their waits for a lock. @param statementTimeout milliseconds; 0 for no limits */
-export function serverLimits(statementTimeout: number) {
-  let omitUntil = Number.NEGATIVE_INFINITY;
-  const areOmitted = () => performance.now() < omitUntil;
-  return {
-    /** Sent as start-up parameters: the server cancels a statement before its commit, never during it. */
-    config(): ClientConfig {
-      const limit = areOmitted() ? 0 : statementTimeout;
-      return { statement_timeout: limit, lock_timeout: lockTimeout(limit) };
-    },
-    /** If a pooler has refused them: leaves them out for a while, so that the role's own apply. @returns whether */
-    omitIfRefused(error: unknown): boolean {
-      const isRefusal = REFUSALS.includes(sqlState(error) ?? '') && PARAMETER.test((error as Error).message);
-      if (!isRefusal || areOmitted()) return false;
-      omitUntil = performance.now() + ASK_AGAIN;
-      return true;
-    },
-  };
 }
 
 /** Whether a start-up parameter has arrived: then there is no pooler, and what a session prepares or sets stays so. */
@@ -60,12 +38,37 @@ export interface Session {
   readonly isDirect: boolean;
 }
 
-/** Sets what each session needs. @param timeout milliseconds to wait for the response */
-export async function beginSession(client: ClientBase, timeout: number): Promise<Session> {
-  // pg's types have no timeout for a single query.
-  const query: QueryConfig & ClientConfig = { text: BEGIN, query_timeout: timeout };
-  const { rows } = await client.query<Session>(query);
-  return rows[0] as Session;
+/**
+ * What bounds the statements of sessions, and what else each needs.
+ *
+ * @param statementTimeout milliseconds; 0 for no limits
+ * @param connectTimeout milliseconds to wait for a response
+ */
+export function sessions(statementTimeout: number, connectTimeout: number) {
+  let omitUntil = Number.NEGATIVE_INFINITY;
+  const areOmitted = () => performance.now() < omitUntil;
+  return {
+    /** Sent as start-up parameters: the server cancels a statement before its commit, never during it. */
+    limits(): ClientConfig {
+      const limit = areOmitted() ? 0 : statementTimeout;
+      return { statement_timeout: limit, lock_timeout: lockTimeout(limit) };
+    },
+    /** If a pooler has refused the limits: leaves them out for a while, so that the role's own apply. @returns whether */
+    omitIfRefused(error: unknown): boolean {
+      const isRefusal = REFUSALS.includes(failureOf(error).state ?? '') && PARAMETER.test((error as Error).message);
+      if (!isRefusal || areOmitted()) return false;
+      omitUntil = performance.now() + ASK_AGAIN;
+      return true;
+    },
+    /** Sets what each session needs. */
+    async begin(client: ClientBase): Promise<Session> {
+      // pg's types have no timeout for a single query.
+      const query: QueryConfig & ClientConfig = { text: BEGIN, query_timeout: connectTimeout };
+      const { rows } = await client.query<Session>(query);
+      return rows[0] as Session;
+    },
+    verify: (database: Database['sql']) => requireSafeSettings(database, statementTimeout),
+  };
 }
 
 /**
@@ -76,10 +79,7 @@ export async function beginSession(client: ClientBase, timeout: number): Promise
  * @returns what is slow though safe, and what to do; undefined if nothing is
  * @throws SchemaError, saying what to do, if a setting is unsafe
  */
-export async function requireSafeSettings(
-  database: Kysely<Tables>,
-  statementTimeout: number,
-): Promise<string | undefined> {
+async function requireSafeSettings(database: Database['sql'], statementTimeout: number): Promise<string | undefined> {
   const isBounded = sql`setting::integer between 1 and ${sql.lit(2 * statementTimeout)}`;
   const { rows } = await sql<{ role: string; name: string; value: string; safe: string; isSafe: boolean }>`
     select quote_ident(current_user) as role, name, name = 'lock_timeout' and ${isBounded} as "isSafe",

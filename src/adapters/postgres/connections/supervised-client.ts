@@ -1,14 +1,21 @@
-import type { DatabaseConnection, QueryResult as KyselyResult } from 'kysely';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type QueryResult as KyselyResult,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+} from 'kysely';
 import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg';
 import { explainInternalError } from '../citus.ts';
-import { sqlState, UnknownOutcomeError } from '../errors.ts';
-import { breaksConnection, invalidatesOlderConnections, isPreparedElsewhere } from '../failures.ts';
+import { failureOf, UnknownOutcomeError } from '../failures.ts';
 import type { NamedQuery } from '../statement.ts';
 import type { abandonedStatements } from './abandoned-statements.ts';
 import type { Session } from './session.ts';
 
 /** A connection of the pool, as Kysely uses it. */
-export interface SupervisedClient extends DatabaseConnection {
+interface SupervisedClient extends DatabaseConnection {
   /** As performance.now() counts. */
   readonly openedAt: number;
   /** Returns it to the pool, or closes it if it is broken. */
@@ -60,9 +67,10 @@ export function supervised(client: ClientBase, session: Session, supervisor: Sup
       return { rows };
     } catch (thrown) {
       const error = await explained(thrown);
-      if (breaksConnection(error)) isBroken = true;
-      if (isPreparedElsewhere(error)) supervisor.mayPrepare = false;
-      if (invalidatesOlderConnections(error)) supervisor.invalidateOpenedBefore(sent);
+      const { breaksConnection, isPreparedElsewhere, invalidatesOlderConnections } = failureOf(error);
+      if (breaksConnection) isBroken = true;
+      if (isPreparedElsewhere) supervisor.mayPrepare = false;
+      if (invalidatesOlderConnections) supervisor.invalidateOpenedBefore(sent);
       throw error;
     }
   }
@@ -70,7 +78,7 @@ export function supervised(client: ClientBase, session: Session, supervisor: Sup
   /** The error with its cause, where the driver's or the server's own is ambiguous. */
   async function explained(thrown: unknown): Promise<unknown> {
     if (thrown instanceof UnknownOutcomeError) return thrown;
-    if (sqlState(thrown) !== undefined) return explainInternalError(thrown, (text) => send({ text }));
+    if (failureOf(thrown).state !== undefined) return explainInternalError(thrown, (text) => send({ text }));
     // A value that pg cannot encode, for example.
     if (thrown instanceof TypeError) return thrown;
     // An error that is not Postgres's own is pg's, of a connection that is lost or breaks the protocol.
@@ -121,4 +129,29 @@ async function withinDeadline<T>(
     isWaiting = false;
     clearTimeout(timer);
   }
+}
+
+/**
+ * Kysely's own driver for pg returns every connection to the pool as healthy. The pool is closed without Kysely, for which a
+ * statement after its own end is a defect.
+ */
+export function kyselyDialect(acquire: () => Promise<SupervisedClient>): Dialect {
+  const run = (text: string) => async (connection: DatabaseConnection) => {
+    await connection.executeQuery(CompiledQuery.raw(text));
+  };
+  return {
+    createDriver: () => ({
+      init: async () => {},
+      acquireConnection: acquire,
+      // Kysely returns the connection that `acquire` gave it.
+      releaseConnection: async (connection) => (connection as SupervisedClient).release(),
+      beginTransaction: run('begin'),
+      commitTransaction: run('commit'),
+      rollbackTransaction: run('rollback'),
+      destroy: async () => {},
+    }),
+    createAdapter: () => new PostgresAdapter(),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+    createIntrospector: (database) => new PostgresIntrospector(database),
+  };
 }

@@ -8,12 +8,6 @@ import { FAIL_ON_STANDBY, idsOf, type PlantRow, storedIn } from './columns.ts';
 /** What was found under ids, and its version: the transaction that wrote it last, another one after every change. */
 type Found = ReadonlyMap<bigint, { readonly stored: NewPlant | 'deleted'; readonly version: bigint }>;
 
-export interface LookUp {
-  readonly found: Found;
-  /** Whether each change needs a statement of its own. */
-  readonly isOnCitus: boolean;
-}
-
 /** What becomes of a row that has been found. */
 interface RowChange {
   readonly before: NewPlant;
@@ -112,11 +106,13 @@ export function plantChanger({ sql: tables, isDistributed }: Database) {
     /**
      * Finds the rows with some ids. The snapshot is later than every statement before it, and what is found is durable. Ids
      * that are free are left out.
+     *
+     * @returns also whether each change needs a statement of its own
      */
-    async lookUp(ids: readonly bigint[]): Promise<LookUp> {
+    async lookUp(ids: readonly bigint[]) {
       const isOnCitus = await isDistributed();
       const { rows } = await tables.executeQuery(selectFound({ ids: arrayOf([...new Set(ids)]) }));
-      const found = new Map(rows.map((row) => [row.id, { stored: storedIn(row), version: row.changed }]));
+      const found: Found = new Map(rows.map((row) => [row.id, { stored: storedIn(row), version: row.changed }]));
       return { found, isOnCitus };
     },
 

@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Order, PlantRange } from '../../../application/ports.ts';
-import type { Tables } from '../database.ts';
+import type { Database } from '../database.ts';
 import { arrayOf, statement } from '../statement.ts';
 import { FAIL_ON_STANDBY, SIZE } from './columns.ts';
 
@@ -43,7 +43,7 @@ type ScanValues = Record<'low' | 'high' | 'most' | 'tag' | 'name', string> & { r
  *
  * @returns a function from ranges, and the bytes that a plant may have to be read, to the statement
  */
-export function selectRows(tables: Kysely<Tables>, kind: ScanKind) {
+export function selectRows(tables: Database['sql'], kind: ScanKind) {
   const { order, isTagged, isSearch, isShared, isOnCitus } = kind;
   const byId = order === 'asc' ? sql`order by id` : sql`order by id desc`;
   const columns = ['low', 'high', 'most', 'tag', 'name'] as const;

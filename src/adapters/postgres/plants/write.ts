@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Outcomes, PlantStore, Write, Written } from '../../../application/ports.ts';
 import { isSamePlant, type NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
-import { isOutcomeUnknown, unavailable } from '../failures.ts';
+import { failureOf, unavailable } from '../failures.ts';
 import { eachOf, inParts, split } from '../in-parts.ts';
 import type { LaneName, Run } from '../run.ts';
-import { type LookUp, planChanges, plantChanger } from './change.ts';
+import { planChanges, plantChanger } from './change.ts';
 import { plantInserter } from './insert.ts';
 
 interface WriteOptions {
@@ -53,7 +53,7 @@ export function plantWriter(
       const inserted = await run(call.lane, () => insert([...firsts.values()]), {
         until: call.until,
         mayRepeat(error) {
-          call.isUncertain ||= isOutcomeUnknown(error);
+          call.isUncertain ||= failureOf(error).isOutcomeUnknown;
           return mayRepeat(error);
         },
       });
@@ -66,7 +66,11 @@ export function plantWriter(
     });
 
   /** @param known what a look-up has found on Citus, where each row then has a statement of its own */
-  const change = (list: readonly Write[], call: Call, known?: LookUp): Promise<Outcomes<Written>> =>
+  const change = (
+    list: readonly Write[],
+    call: Call,
+    known?: Awaited<ReturnType<typeof lookUp>>,
+  ): Promise<Outcomes<Written>> =>
     inParts(list, async (writes, mayRepeat) => {
       const { lane, until } = call;
       const lookUpAll = () => lookUp(writes.map(({ id }) => id));
@@ -85,7 +89,7 @@ export function plantWriter(
         run(lane, () => update(rows), {
           until,
           mayRepeat(error) {
-            if (isOutcomeUnknown(error)) return false;
+            if (failureOf(error).isOutcomeUnknown) return false;
             isSplit = !mayRepeat(error);
             return !isSplit;
           },

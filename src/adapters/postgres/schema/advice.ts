@@ -1,5 +1,4 @@
-import { ConnectionError, sqlState } from '../errors.ts';
-import { routineOf } from '../failures.ts';
+import { ConnectionError, failureOf } from '../failures.ts';
 
 const OTHER_TABLE =
   'this is not what the migrations create: run npm run migrate, which adds what is missing. ' +
@@ -64,8 +63,8 @@ export function withAdvice(error: unknown): unknown {
 }
 
 function adviceOn(error: Error): string | undefined {
-  const state = sqlState(error);
-  if (routineOf(error) === CHECKS_ROW_SECURITY) return ROW_SECURITY;
+  const { state, routine } = failureOf(error);
+  if (routine === CHECKS_ROW_SECURITY) return ROW_SECURITY;
   if (state !== undefined) {
     const isWithoutTls = WITHOUT_TLS.test(error.message);
     return isWithoutTls ? [NEEDS_TLS, ADVICE[state]].filter(Boolean).join('; otherwise ') : ADVICE[state];

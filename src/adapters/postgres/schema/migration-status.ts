@@ -1,16 +1,16 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { FileMigrationProvider, type Migration } from 'kysely/migration';
-import type { Database, Tables } from '../database.ts';
-import { SchemaError, sqlState, UNDEFINED_TABLE } from '../errors.ts';
+import type { Database } from '../database.ts';
+import { failureOf, SchemaError } from '../failures.ts';
 
 /** A migration that can be run again after an attempt that was interrupted. */
 interface ResumableMigration extends Migration {
   /** False if it must run outside a transaction. */
   readonly transaction?: boolean;
   /** Whether what it made is still there and complete. */
-  readonly isIntact?: (database: Kysely<Tables>) => Promise<boolean>;
+  readonly isIntact?: (database: Database['sql']) => Promise<boolean>;
 }
 
 /** The migrations of this version. */
@@ -61,18 +61,18 @@ export async function damagedMigrations({ sql: database }: Pick<Database, 'sql'>
 
 const SEPARATE = "set the database's URL to a separate database";
 
-async function appliedMigrations(database: Kysely<Tables>): Promise<string[]> {
+async function appliedMigrations(database: Database['sql']): Promise<string[]> {
   try {
     const rows = await database.selectFrom('kysely_migration').select('name').orderBy('name').execute();
     return rows.map(({ name }) => name);
   } catch (error) {
-    if (sqlState(error) === UNDEFINED_TABLE) return [];
+    if (failureOf(error).isTableMissing) return [];
     throw error;
   }
 }
 
 /** @throws SchemaError, saying what to do, if a table has the name of one that the migrations are to create */
-async function requireNoTables(database: Kysely<Tables>): Promise<void> {
+async function requireNoTables(database: Database['sql']): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select name from unnest(array['plants', 'change_feed', 'webhooks']) as name
     where to_regclass(quote_ident(current_schema()) || '.' || name) is not null

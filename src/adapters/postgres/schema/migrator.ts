@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type MigrationResultSet, Migrator } from 'kysely/migration';
-import type { Database, Tables } from '../database.ts';
+import type { Database } from '../database.ts';
 import { damagedMigrations, migrationStatus, migrations } from './migration-status.ts';
 import { requireSafeDatabase } from './schema-gate.ts';
 
@@ -54,7 +54,7 @@ export function migrateDown(
 }
 
 /** Counts the plants and locks the table until the end of the transaction, so that none is created meanwhile. */
-async function lockAndCount(database: Kysely<Tables>): Promise<bigint> {
+async function lockAndCount(database: Database['sql']): Promise<bigint> {
   const { rows } = await sql`select from pg_class where oid = to_regclass('plants')`.execute(database);
   if (rows.length === 0) return 0n;
   await sql`lock table plants in access exclusive mode`.execute(database);
@@ -72,7 +72,7 @@ const LOCK_INTERVAL = 200;
  * Does the work on one connection while no other migrator works. The lock is polled: a statement that waits for a lock, as
  * Kysely's does, holds a snapshot, and CREATE INDEX CONCURRENTLY waits until all snapshots are gone.
  */
-function locked<T>({ sql: database }: Database, work: (one: Kysely<Tables>) => Promise<T>): Promise<T> {
+function locked<T>({ sql: database }: Database, work: (one: Database['sql']) => Promise<T>): Promise<T> {
   return database.connection().execute(async (one) => {
     // pg does not send a limit of 0, so those of the role would apply, which are for the service behind PgBouncer.
     await sql`select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)`.execute(one);

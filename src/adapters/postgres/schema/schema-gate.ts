@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Database } from '../database.ts';
-import { SchemaError } from '../errors.ts';
+import { SchemaError } from '../failures.ts';
 import { repeatedCheck } from '../repeated-check.ts';
 import { withAdvice } from './advice.ts';
 import { migrationStatus } from './migration-status.ts';

@@ -4,7 +4,7 @@ import { PlantStoreError } from '../../../domain/errors.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
 import { lastBefore, requireChangeFeed, SETTLED } from '../changes/feed-state.ts';
 import type { Database } from '../database.ts';
-import { SchemaError, sqlState, UNDEFINED_TABLE } from '../errors.ts';
+import { failureOf, SchemaError } from '../failures.ts';
 import { repeatedCheck } from '../repeated-check.ts';
 
 /**
@@ -49,6 +49,7 @@ export function registrationGate(
 
 /** Whether the database lacks a right, a table or the feed of changes. */
 function needsOperator(error: unknown): boolean {
-  if (error instanceof SchemaError || ['42501', UNDEFINED_TABLE].includes(sqlState(error) ?? '')) return true;
-  return error instanceof PlantStoreError && error.code === 'changes_unavailable';
+  if (error instanceof PlantStoreError) return error.code === 'changes_unavailable';
+  const { state, isTableMissing } = failureOf(error);
+  return error instanceof SchemaError || isTableMissing || state === '42501';
 }

@@ -2,15 +2,14 @@ import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs'
 import { join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { recentFailure } from '../../feed/recent-failure.ts';
-import { checkpoints } from './checkpoints.ts';
 import { openConnection } from './connection.ts';
-import { diskWarning, makeWritable, syncPath } from './disk.ts';
+import { prepareFolder, syncPath } from './disk.ts';
 import { FileError, problemOf } from './failures.ts';
 import { LOCKED_FILE, lockFolder, lostFileCheck } from './folder-lock.ts';
 import { writeGroups } from './groups.ts';
-import { rewriteWal } from './rewrite-wal.ts';
 import { applySchema, requireVersion } from './schema.ts';
 import { readSlices } from './slices.ts';
+import { checkpoints, rewriteWal } from './wal.ts';
 
 export const FILE = 'plants.db';
 
@@ -36,8 +35,7 @@ interface OpenOptions {
  * @throws FileError, saying what to do, if it cannot be used
  */
 export async function openDatabaseFile(dataDir: string, options: OpenOptions): Promise<DatabaseFile> {
-  await makeWritable(dataDir);
-  const warning = diskWarning(dataDir);
+  const warning = await prepareFolder(dataDir);
   if (warning !== undefined) options.say(`Warning: ${warning}`);
   const path = join(dataDir, FILE);
   refuseFormer(dataDir, path);

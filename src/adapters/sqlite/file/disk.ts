@@ -14,13 +14,8 @@ const KINDS: ReadonlyMap<number, 'memory' | 'network' | 'fuse'> = new Map([
   [0x65735546, 'fuse'],
 ]);
 
-/**
- * What a folder's file system does to the database that is in it.
- *
- * @returns a warning, if one is needed
- * @throws FileError if it does not share memory between processes, as SQLite's WAL needs
- */
-export function diskWarning(folder: string): string | undefined {
+/** What a folder's file system does to the database that is in it, if that needs a warning. */
+function diskWarning(folder: string): string | undefined {
   if (process.platform !== 'linux') return undefined;
   const kind = KINDS.get(statfsSync(folder).type);
   if (kind === 'network') {
@@ -46,8 +41,14 @@ export function syncPath(path: string): void {
   }
 }
 
-/** @throws Error, saying what to do, if the folder cannot be created or written */
-export async function makeWritable(folder: string): Promise<void> {
+/**
+ * Makes sure that there is a folder for the database.
+ *
+ * @returns a warning about its file system, if one is needed
+ * @throws Error, saying what to do, if it cannot be created or written, or its file system does not share memory between
+ * processes, as SQLite's WAL needs
+ */
+export async function prepareFolder(folder: string): Promise<string | undefined> {
   try {
     await makeFolder(resolve(folder));
     // The trailing slash makes this fail for a file.
@@ -56,6 +57,7 @@ export async function makeWritable(folder: string): Promise<void> {
     const { code } = error as NodeJS.ErrnoException;
     throw new Error(`${folder} is not a writable folder (${code}): fix that, or set DATA_DIR to another one`);
   }
+  return diskWarning(folder);
 }
 
 /**

@@ -9,7 +9,7 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-export interface WriteOptions {
+interface WriteOptions {
   /** UTF-16 units of text. */
   readonly size?: number | undefined;
   /** When it is given up unless it has begun, as performance.now() counts. */

@@ -42,8 +42,11 @@ const STEPS: readonly string[] = [
    ) strict;`,
 ];
 
-/** @throws FileError if a newer version of this program has written the file, or none has, in a command */
-export function requireVersion(sql: DatabaseSync, path: string): void {
+/**
+ * @param isCommand whether an older version is refused, too, since commands change no schema
+ * @throws FileError if a newer version of this program has written the file
+ */
+export function requireVersion(sql: DatabaseSync, path: string, isCommand = false): void {
   const version = versionOf(sql);
   if (version > STEPS.length) {
     throw new FileError(
@@ -51,12 +54,7 @@ export function requireVersion(sql: DatabaseSync, path: string): void {
         'run that version, or restore the backup from before the upgrade',
     );
   }
-}
-
-/** The same for commands, which change no schema. */
-export function requireCurrentVersion(sql: DatabaseSync, path: string): void {
-  requireVersion(sql, path);
-  if (versionOf(sql) < STEPS.length) {
+  if (isCommand && version < STEPS.length) {
     throw new FileError(`${path} has not been brought up to this version: npm run migrate does that, and npm start`);
   }
 }
