@@ -2,16 +2,15 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { importReport } from './commands/import-report.ts';
 import { listSource } from './commands/list-source.ts';
-import { freeId, partSender, type Result, RUN_AGAIN } from './commands/part-sender.ts';
 import { showProgress } from './commands/progress.ts';
 import { rejectedFile } from './commands/rejected-file.ts';
+import { type Part, RUN_AGAIN, remoteService } from './commands/remote-service.ts';
 import { runCommand } from './commands/run-command.ts';
-import { serviceAddress } from './commands/service-address.ts';
 import { unnumberedRecords } from './commands/unnumbered-records.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
-import { listParts, type SentPart } from './wire/lists/parts.js';
-import { parsePlantId, plantIdRule } from './wire/plant-id.ts';
+import { listParts } from './wire/lists/parts.js';
+import { decimalId } from './wire/plant-id.ts';
 
 /* npm run import: sends a list of plants to the service (docs/import.md). */
 
@@ -41,7 +40,6 @@ Example: npm run import -- examples/plants.ndjson`;
 const NDJSON = 'application/x-ndjson';
 const TYPES = new Map(Object.entries({ csv: 'text/csv', ndjson: NDJSON, jsonl: NDJSON }));
 
-type Part = SentPart<Result>;
 type Next = () => Promise<Part | undefined>;
 
 const stop = stopRequest('Finishing the part that was sent');
@@ -60,13 +58,14 @@ function importArguments(args: string[]) {
   if (type === undefined && values.format !== undefined) throw new Error('--format must be csv or ndjson');
   if (type === undefined) throw new Error(`nothing says what ${path} is: add --format csv or --format ndjson`);
   const { columns, header, separator, 'ids-from': idsFrom, 'same-name': same, 'number-refused': numberFrom } = values;
-  if (idsFrom !== undefined && parsePlantId(idsFrom) === undefined)
-    throw new Error(`--ids-from must be ${plantIdRule}`);
+  if (idsFrom !== undefined && decimalId.parse(idsFrom) === undefined)
+    throw new Error(`--ids-from must be ${decimalId.mustBe}`);
   if (values.replace && idsFrom !== undefined)
     throw new Error('--replace is for lists with ids: the numbers of --ids-from could be those of any other plants');
   if (numberFrom !== undefined && (idsFrom !== undefined || type === NDJSON))
     throw new Error('--number-refused is for lists of CSV with ids');
-  if (numberFrom && parsePlantId(numberFrom) === undefined) throw new Error(`--number-refused must be ${plantIdRule}`);
+  if (numberFrom && decimalId.parse(numberFrom) === undefined)
+    throw new Error(`--number-refused must be ${decimalId.mustBe}`);
   const existing = values.replace ? 'replace' : 'keep';
   const query: Record<string, string> = { existing, check: `${values.check}` };
   const sameName = same ?? (idsFrom && 'skip');
@@ -86,8 +85,7 @@ function withNumber(args: string[]): string[] {
 async function run({ path, type, query, numberFrom }: ReturnType<typeof importArguments>): Promise<number> {
   const isCsv = type !== NDJSON;
   const rejectedPath = `${path === '-' ? 'stdin' : path}.rejected.${isCsv ? 'csv' : 'ndjson'}`;
-  const address = serviceAddress();
-  const send = partSender(address, type, stop);
+  const { send, freeId } = remoteService(type, stop);
   // Reading fails once it is aborted.
   const source = await listSource(path, inOwnFolder(path), isCsv, stop).catch((error) => {
     if (!stop.aborted) throw error;
@@ -116,7 +114,7 @@ async function run({ path, type, query, numberFrom }: ReturnType<typeof importAr
   }
 
   async function numberOthers(): Promise<void> {
-    const idsFrom = numberFrom || `${await freeId(address)}`;
+    const idsFrom = numberFrom || `${await freeId()}`;
     say(`Numbered from ${idsFrom}, since their ids are no whole numbers: ${unnumbered.count()}`);
     // The line of names is none of them.
     const { header: _, ...own } = query;

@@ -1,11 +1,10 @@
 import { parseArgs } from 'node:util';
-import type { PurgeSelection } from './adapters/feed/purge-selection.ts';
 import { withStore } from './commands/command-store.ts';
 import { formatCount, showProgress } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/stop-request.ts';
-import { parsePlantId, plantIdRule } from './wire/plant-id.ts';
+import { decimalId } from './wire/plant-id.ts';
 
 /* npm run purge: forgets deleted plants for good (docs/changing.md). */
 
@@ -54,7 +53,7 @@ function purgeArguments(args: string[]) {
   });
   const { id, 'deleted-before': age, 'even-if-recent': isRecentIncluded, yes } = values;
   if ((id === undefined) === (age === undefined)) throw new Error('give either --deleted-before or --id');
-  const selection: PurgeSelection = {
+  const selection = {
     minAge: Math.max(age === undefined ? 0 : secondsIn(age), isRecentIncluded ? 0 : SAFE_AGE),
     id: id === undefined ? undefined : idIn(id),
   };
@@ -71,8 +70,8 @@ function secondsIn(age: string): number {
 }
 
 function idIn(text: string): bigint {
-  const id = parsePlantId(text);
-  if (id === undefined) throw new Error(`--id must be ${plantIdRule}; write a negative one as --id=-1`);
+  const id = decimalId.parse(text);
+  if (id === undefined) throw new Error(`--id must be ${decimalId.mustBe}; write a negative one as --id=-1`);
   return id;
 }
 

@@ -1,7 +1,6 @@
 import { say } from '../process/say.ts';
-import type { SentPart } from '../wire/lists/parts.js';
-import type { Result } from './part-sender.ts';
-import { formatCount, summary } from './progress.ts';
+import { formatCount } from './progress.ts';
+import type { Part } from './remote-service.ts';
 
 /** Refusals that are shown. */
 const SHOWN = 10;
@@ -16,7 +15,7 @@ export function importReport() {
     counts,
     total,
     /** @param lineOf the line of the list that a line of the part is, both from 1 */
-    add(part: SentPart<Result>, lineOf: (line: number) => number): void {
+    add(part: Part, lineOf: (line: number) => number): void {
       const { header = 1 } = part;
       if (header > 1) say(`line ${header} names the columns, so nothing before it is imported: --header changes that`);
       for (const { column, name } of part.guessed ?? []) say(`${name} is the ${column}: --columns changes that`);
@@ -42,4 +41,13 @@ export function importReport() {
       if (repeated > 0) console.log(`Twice in the list: ${formatCount(repeated)}`);
     },
   };
+}
+
+/** What was done in all, and the counts by name as a table for people. @param seconds that it took */
+function summary(plants: number, counts: Readonly<Record<string, number>>, seconds: number): string {
+  const rows = Object.entries(counts).map(([name, count]) => [name, formatCount(count)] as const);
+  const width = Math.max(...rows.map(([, count]) => count.length));
+  const table = rows.map(([name, count]) => `${name.padEnd(9)}  ${count.padStart(width)}`);
+  const total = `${formatCount(plants)} plants in ${seconds.toFixed(1)} s, ${formatCount(plants / seconds)}/s`;
+  return [total, ...table].join('\n');
 }

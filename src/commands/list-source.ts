@@ -2,7 +2,7 @@ import { createReadStream, fstatSync, openSync, statSync } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { encodingOf, markOf } from '../wire/lists/encoding-finder.js';
 import type { ListSource } from '../wire/lists/parts.js';
-import { RUN_AGAIN } from './part-sender.ts';
+import { RUN_AGAIN } from './remote-service.ts';
 
 /** Bytes that are read at a time. */
 const READ = 1024 ** 2;

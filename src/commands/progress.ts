@@ -51,15 +51,6 @@ export function progressText({ plants, part }: Progress, seconds: number): strin
   return parts.join(', ');
 }
 
-/** What was done in all, and the counts by name as a table for people. @param seconds that it took */
-export function summary(plants: number, counts: Readonly<Record<string, number>>, seconds: number): string {
-  const rows = Object.entries(counts).map(([name, count]) => [name, formatCount(count)] as const);
-  const width = Math.max(...rows.map(([, count]) => count.length));
-  const table = rows.map(([name, count]) => `${name.padEnd(9)}  ${count.padStart(width)}`);
-  const total = `${formatCount(plants)} plants in ${seconds.toFixed(1)} s, ${formatCount(plants / seconds)}/s`;
-  return [total, ...table].join('\n');
-}
-
 export function formatCount(value: number): string {
   return Math.round(value).toLocaleString('en');
 }

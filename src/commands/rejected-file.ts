@@ -1,7 +1,7 @@
 import { closeSync, lstatSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import type { Encoding } from '../wire/lists/encoding-finder.js';
-import { refusedRecord, type SentPart } from '../wire/lists/parts.js';
-import type { Result } from './part-sender.ts';
+import { refusedRecord } from '../wire/lists/parts.js';
+import type { Part } from './remote-service.ts';
 
 /** Bytes of each record that an error shows. */
 const SHOWN = 1024 ** 2;
@@ -30,7 +30,7 @@ export function rejectedFile(path: string, { encoding, isNamed }: RejectedList) 
   }
 
   /** The line of names, of the part that has it. */
-  function namesIn({ lines, columns = [], separator = '', header = 0 }: SentPart<Result>): Uint8Array[] {
+  function namesIn({ lines, columns = [], separator = '', header = 0 }: Part): Uint8Array[] {
     const isMarked = MARK.equals(lines[0]?.subarray(0, MARK.length) ?? MARK);
     const own = Buffer.from(lines[header - 1] ?? []);
     const line = header === 1 && isMarked ? own.subarray(MARK.length) : own;
@@ -41,7 +41,7 @@ export function rejectedFile(path: string, { encoding, isNamed }: RejectedList) 
 
   return {
     /** @throws Error if they cannot be written; it shows them */
-    add(part: SentPart<Result>): void {
+    add(part: Part): void {
       const { refused, separator } = part;
       if (separator !== undefined) names ??= namesIn(part);
       if (refused.length === 0) return;

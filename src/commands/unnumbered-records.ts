@@ -1,5 +1,5 @@
-import { type ListSource, refusedRecord, type SentPart } from '../wire/lists/parts.js';
-import type { Result } from './part-sender.ts';
+import { type ListSource, refusedRecord } from '../wire/lists/parts.js';
+import type { Part } from './remote-service.ts';
 
 /** Collects the records of a list of CSV whose ids are no whole numbers: they are another list, which can be numbered. */
 export function unnumberedRecords() {
@@ -9,7 +9,7 @@ export function unnumberedRecords() {
   let layout: Record<string, string> = {};
   return {
     /** @returns the part without them */
-    take(part: SentPart<Result>): SentPart<Result> {
+    take(part: Part): Part {
       const { columns, separator } = part;
       if (columns && separator) layout = { columns: columns.map((one) => (one === 'id' ? '' : one)).join(), separator };
       const [others, taken] = [

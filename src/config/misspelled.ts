@@ -7,7 +7,7 @@ const MIN_LETTERS = 8;
 /** Letters that were inserted, left out or replaced. */
 const MAX_EDITS = 2;
 
-/** Ours, with those that only the import reads (commands/service-address.ts). */
+/** Ours, with those that only the import reads (commands/remote-service.ts). */
 const OURS = [...NAMES, 'PLANT_STORE_URL', 'PLANT_STORE_TOKEN'];
 
 /** The same, and those of other programs (libpq, curl) that are near one of ours. */

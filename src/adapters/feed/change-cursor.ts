@@ -15,9 +15,6 @@ export interface Cursor {
 /** Before every row. */
 export const START: Position = { changed: 0n, id: MIN_INT64 };
 
-/** Behind every row. */
-export const LAST: Position = { changed: MAX_INT64, id: MAX_INT64 };
-
 /** The position in two columns; undefined if they are null. */
 export function positionOf(changed: bigint | null, id: bigint | null): Position | undefined {
   return changed === null || id === null ? undefined : { changed, id };

@@ -1,6 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Change, ChangeFeed, Changes, Position } from '../../application/ports.ts';
 import type { Entry, ReadEntries } from '../../application/webhooks/ports.ts';
+import { MAX_INT64 } from '../../domain/plant.ts';
 import { type Cursor, decodeCursor, encodeCursor, isAfter, nextCursor, START } from './change-cursor.ts';
 import { changeWatch } from './change-watch.ts';
 import type { FeedReader } from './feed-reader.ts';
@@ -8,6 +9,9 @@ import { sharedRuns } from './shared-run.ts';
 
 /** Readers that get a response in one iteration of the event loop, which takes some milliseconds. */
 const READERS_PER_ITERATION = 50;
+
+/** Behind every row. */
+const LAST: Position = { changed: MAX_INT64, id: MAX_INT64 };
 
 /** Rows of a page of a webhook. */
 const ENTRIES = 200;
@@ -39,9 +43,9 @@ export function changeFeed(feed: FeedReader, partForWebhooks = feed.part) {
   const sharedRead = sharedRuns<SharedPart>();
   const responseSlot = eventLoopSlots(READERS_PER_ITERATION);
 
-  async function read(position: Position, limit: number, until?: Position): Promise<SharedPart> {
+  async function read(position: Position, limit: number, until = LAST): Promise<SharedPart> {
     const began = performance.now();
-    const part = await feed.part(position, limit, until);
+    const part = await feed.part(position, until, limit);
     return { ...part, changes: part.rows.map(changeOf), began };
   }
 
@@ -93,7 +97,7 @@ export function changeFeed(feed: FeedReader, partForWebhooks = feed.part) {
   /** Endpoints at one position share a statement. */
   const readEntries: ReadEntries['readEntries'] = (after) =>
     sharedEntries(`${after.changed}/${after.id}`, async () => {
-      const { end, rows } = await partForWebhooks(after, ENTRIES);
+      const { end, rows } = await partForWebhooks(after, LAST, ENTRIES);
       return { epoch: end.epoch, entries: rows };
     });
 

@@ -25,8 +25,8 @@ export interface FeedReader {
    */
   part(
     after: Position,
+    until: Position,
     count: number,
-    until?: Position,
   ): Promise<{ readonly end: FeedEnd; readonly rows: readonly Entry[] }>;
   /** Where the feed ends now: whatever is committed later comes after that. */
   end(): Promise<FeedEnd>;

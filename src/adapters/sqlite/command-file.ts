@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openConnection } from './file/connection.ts';
 import { type DatabaseFile, FILE } from './file/database-file.ts';
-import { FileError, isBusy, isLostSync, problemOf } from './file/failures.ts';
+import { FileError, failureOf } from './file/failures.ts';
 import { requireVersion } from './file/schema.ts';
 import { rewriteWal } from './file/wal.ts';
 
@@ -47,14 +47,15 @@ export async function withDatabaseFile<T>(
         },
       });
     } catch (error) {
-      isLost = isLostSync(error);
+      isLost = failureOf(error).isLostSync;
       throw error;
     } finally {
       // Its checkpoint would take for written what the disk may not have.
       if (!isLost) sql.close();
     }
   } catch (error) {
-    const problem = isBusy(error) ? `another process has written to ${path} for too long: try again` : problemOf(error);
+    const failure = failureOf(error);
+    const problem = failure.isBusy ? `another process has written to ${path} for too long: try again` : failure.problem;
     if (problem === undefined || error instanceof FileError) throw error;
     throw new FileError(`${problem}. Run the same command again once it works.`, { cause: error });
   }

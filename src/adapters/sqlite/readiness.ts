@@ -3,7 +3,7 @@ import { endpointsProblem } from '../feed/known-endpoint.ts';
 import { sharedRun } from '../feed/shared-run.ts';
 import { statement } from './file/connection.ts';
 import type { DatabaseFile } from './file/database-file.ts';
-import { problemOf } from './file/failures.ts';
+import { failureOf } from './file/failures.ts';
 
 /** Bytes in the WAL from which something is wrong: a reader keeps them from the file. */
 const LARGE_WAL = 256 * 1024 ** 2;
@@ -22,7 +22,8 @@ export function readiness(file: DatabaseFile, endpoints: readonly string[], log:
       // The way of every write.
       await file.write(() => {});
     } catch (error) {
-      throw new Error(problemOf((error as Error).cause ?? error) ?? (error as Error).message, { cause: error });
+      const { cause = error, message } = error as Error;
+      throw new Error(failureOf(cause).problem ?? message, { cause: error });
     }
     const wal = file.walSize();
     const problems = [

@@ -3,7 +3,7 @@ import { isPlantId, MAX_INT64, MIN_INT64 } from '../../domain/plant.ts';
 import { shown } from '../shown.ts';
 import { cellsOf } from './csv-cells.ts';
 import type { CsvLayout } from './csv-layout.ts';
-import type { RecordReader } from './lines.ts';
+import { isBlank, type RecordReader } from './lines.ts';
 
 /** Up to 30 digits, more than any int64 has: an integer that is too large gets a message of its own. */
 const INTEGER = /^-?(0|[1-9]\d{0,29})$/;
@@ -17,11 +17,6 @@ const MAX_RECOGNIZED = 40;
 /** An id as a spreadsheet writes it that has taken it for a number, in English and in most other languages. */
 const ROUNDED = /^-?\d([.,]\d+)?E\+\d+$/i;
 
-/** Excel writes rows that have been cleared as separators only. */
-export function isCleared(record: Buffer, { separator }: CsvLayout): boolean {
-  return record.every((byte) => byte === separator.charCodeAt(0));
-}
-
 /** Creates the reader of records. As in Postgres's COPY, an empty cell is no value, and "" in quotes is the empty string. */
 export function csvReader({ columns, separator }: CsvLayout): RecordReader {
   const idAt = columns.indexOf('id');
@@ -30,7 +25,10 @@ export function csvReader({ columns, separator }: CsvLayout): RecordReader {
   // Fewer are no error: Excel sometimes leaves out empty ones at the end of a row.
   // https://www.stata.com/support/faqs/data-management/how-excel-writes-empty-cells/
   const cellsIn = (record: Buffer) => cellsOf(record, separator, columns.length);
+  const separating = separator.charCodeAt(0);
   return {
+    // Excel writes rows that have been cleared as separators only.
+    isEmpty: (record) => isBlank(record) || record.every((byte) => byte === separating),
     plantIn(record) {
       const cells = cellsIn(record);
       const name = cells[nameAt];

@@ -17,6 +17,8 @@ export interface Line {
 
 /** Reads the records of one format. */
 export interface RecordReader {
+  /** Whether a line has no record. */
+  isEmpty(line: Buffer): boolean;
   /** @throws PlantStoreError `malformed_json` or `invalid_plant` */
   plantIn(record: Buffer): Plant & { readonly id?: bigint };
   /** The id of a record that may be invalid otherwise; undefined if it cannot be read. */

@@ -26,6 +26,7 @@ export function ndjsonReader(
   const options = { description, ...(replaces && { additionalProperties: false }) };
   const parse = jsonParser(Type.Object({ ...properties, tag }, options), 'the line', ignore);
   return {
+    isEmpty: isBlank,
     plantIn(record) {
       const { tag, ...plant } = parse(record);
       return typeof tag === 'string' ? { ...plant, tag } : plant;

@@ -2,7 +2,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { checkNewPlant, isPlantId, type NewPlant } from '../../domain/plant.ts';
 import { bounded } from '../shown.ts';
-import { csvReader, isCleared } from './csv.ts';
+import { csvReader } from './csv.ts';
 import { quotesMeanThemselves, type Separator, separators } from './csv-cells.ts';
 import { type Column, type CsvLayout, layoutFinder } from './csv-layout.ts';
 import type { Encoding } from './encoding-finder.js';
@@ -95,7 +95,7 @@ export async function readPlantList(body: Buffer, options: ListOptions) {
       throw new PlantStoreError('invalid_plant', `line ${number}: a quote is never closed${advice}`);
     }
     const isSeparator = separator !== undefined && number === 1;
-    const isEmpty = isBlank(bytes) || isSeparator || (layout !== undefined && isCleared(bytes, layout));
+    const isEmpty = isSeparator || (reader ? reader.isEmpty(bytes) : isBlank(bytes));
     if (reader === undefined && (!isEmpty || header !== undefined)) {
       const found = finder.find(line);
       isSearching = found === undefined;

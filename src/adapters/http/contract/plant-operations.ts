@@ -2,7 +2,7 @@ import { conditionNotMet } from '../../../application/change-plant.ts';
 import type { Condition } from '../../../application/ports.ts';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import { parsePlantId, plantIdRule } from '../../../wire/plant-id.ts';
+import { decimalId } from '../../../wire/plant-id.ts';
 import { plantJson } from '../../../wire/plant-json.ts';
 import { ChangedPlant, NewPlant, Plant, PlantId, sameIdRule } from '../../../wire/schemas.ts';
 import { etagOf, type Preconditions } from './etag.ts';
@@ -13,7 +13,7 @@ import { emptyResponse, jsonResponse, plantWithETag } from './responses.ts';
 export const plantsGroup = { name: 'Plants', description: 'What the store keeps.' };
 
 /** An id in a path or a query. */
-export const idParameter = { mustBe: plantIdRule, schema: PlantId, parse: parsePlantId };
+export const idParameter = { ...decimalId, schema: PlantId };
 
 const plantId: Parameter<bigint> = { ...idParameter, description: 'the id of the plant', example: 1 };
 

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Entry } from '../../../application/webhooks/ports.ts';
-import { LAST, positionOf, START } from '../../feed/change-cursor.ts';
+import { positionOf, START } from '../../feed/change-cursor.ts';
 import type { FeedEnd, FeedReader } from '../../feed/feed-reader.ts';
 import type { Database } from '../database.ts';
-import { READ_TEXT, SIZE, storedIn } from '../plants/columns.ts';
+import { SIZE, storedIn } from '../plants/columns.ts';
 import type { Run } from '../run.ts';
 import { statement } from '../statement.ts';
 import { FEED_STATE, lastBefore, rowsWithState, type StateRow } from './feed-state.ts';
@@ -41,7 +41,7 @@ export function feedReader(database: Database): FeedReader {
     const position = (changed: keyof ChangesValues, id: keyof ChangesValues): RawBuilder<unknown> =>
       sql`(${parameter(changed)}::bigint, ${parameter(id)}::bigint)`;
     const rows = sql`
-      select *, ${SIZE} as size from plants where (changed, id) > ${position('afterChanged', 'afterId')}
+      select *, ${SIZE.ofRow} as size from plants where (changed, id) > ${position('afterChanged', 'afterId')}
         and (changed, id) <= ${position('untilChanged', 'untilId')} and changed < settled
       order by changed, id limit ${parameter('count')}`;
     return sql<ChangeRow>`
@@ -49,13 +49,13 @@ export function feedReader(database: Database): FeedReader {
       from ${FEED_END} left join lateral (
         select * from (
           select *, sum(size) over (order by changed, id rows unbounded preceding) as total from (${rows}) as plant
-        ) as plant where total <= ${sql.lit(READ_TEXT)} or total = size
+        ) as plant where total <= ${sql.lit(SIZE.read)} or total = size
       ) as page on true order by changed, id`.compile(database.sql);
   });
 
   const selectEnd = sql<EndRow>`select feed.*, end_changed, end_id from ${FEED_END}`.compile(database.sql);
 
-  const part: FeedReader['part'] = async (after, count, until = LAST) => {
+  const part: FeedReader['part'] = async (after, until, count) => {
     const range = { afterChanged: after.changed, afterId: after.id, untilChanged: until.changed, untilId: until.id };
     const rows = await rowsWithState(database, changesBetween({ ...range, count }));
     return { end: endIn(rows[0]), rows: rows.flatMap(entryIn) };

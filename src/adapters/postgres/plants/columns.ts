@@ -28,11 +28,12 @@ export function idsOf(rows: readonly { readonly id: bigint }[]): Set<bigint> {
  */
 export const FAIL_ON_STANDBY = sql<boolean>`(select pg_current_wal_lsn() is not null)`;
 
-/** Bytes of text in the result of one statement, unless a single plant has more. */
-export const READ_TEXT = 1024 ** 2;
-
-/** More bytes than a plant can have. */
-export const ANY_SIZE = 2 ** 31 - 1;
-
-/** The bytes of the texts of a row. */
-export const SIZE = sql<number>`octet_length(plants.name) + coalesce(octet_length(plants.tag), 0)`;
+/** Bytes of text. */
+export const SIZE = {
+  /** Of a row. */
+  ofRow: sql<number>`octet_length(plants.name) + coalesce(octet_length(plants.tag), 0)`,
+  /** In the result of one statement, unless a single plant has more. */
+  read: 1024 ** 2,
+  /** More than a plant can have. */
+  any: 2 ** 31 - 1,
+};

@@ -54,13 +54,13 @@ export function selectRows(tables: Database['sql'], kind: ScanKind) {
       isShared ? sql.ref(`wanted.${column}`) : sql`${parameter(column)}::${sql.raw(types[column])}`;
     const most = isShared || isOnCitus ? wanted('most') : sql`(select ${wanted('most')})`;
     const isThere = isTagged ? sql`deleted is null and plants.tag = ${wanted('tag')}` : sql`deleted is null`;
-    const isSmall = sql`${SIZE} <= ${parameter('maxSize')}`;
+    const isSmall = sql`${SIZE.ofRow} <= ${parameter('maxSize')}`;
     // Of what is small only: `lower` takes 10 ms for a megabyte.
     const isFound = isSearch ? sql`and strpos(lower(plants.name), lower(${wanted('name')})) > 0` : sql``;
     const isRead = sql`${isThere} and ${isSmall} ${isFound}`;
     const scanned = sql`
       select id, case when ${isRead} then plants.name end as name, case when ${isRead} then plants.tag end as tag,
-        case when ${isThere} and not ${isSmall} then ${SIZE} end as size ${isSearch ? sql`, null::int as looked_at` : sql``}
+        case when ${isThere} and not ${isSmall} then ${SIZE.ofRow} end as size ${isSearch ? sql`, null::int as looked_at` : sql``}
       from plants where id between ${wanted('low')} and ${wanted('high')} and ${FAIL_ON_STANDBY}
         ${isTagged ? sql`and hashtextextended(plants.tag, 0) = hashtextextended(${wanted('tag')}, 0)` : sql``}
       ${byId} limit ${most}`;

@@ -5,7 +5,7 @@ import type { NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
 import { inParts } from '../in-parts.ts';
 import { foreground, type LaneName, type Run } from '../run.ts';
-import { ANY_SIZE, plantIn, READ_TEXT } from './columns.ts';
+import { plantIn, SIZE } from './columns.ts';
 import { type RangeScan, type ScanKind, type ScannedRow, selectRows } from './scan-statements.ts';
 
 /** Rows that are looked at in one statement for several pages. A range of more is read alone, in the background. */
@@ -67,7 +67,7 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
     const fitting = fittingIn(rows);
     const end = rows[fitting - 1]?.id as bigint;
     const part = scan.order === 'desc' ? { ...scan, from: end } : { ...scan, to: end };
-    const all = await run(lane, () => readerFor(own).rowsOf([part], ANY_SIZE), { until });
+    const all = await run(lane, () => readerFor(own).rowsOf([part], SIZE.any), { until });
     return { rows: all, isLast: fitting === rows.length && lookedAt(rows) < scan.count };
   }
 
@@ -88,7 +88,7 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
 
 /** Bytes that a plant may have, so that all have room. */
 function maxSizeOf(scans: readonly RangeScan[]): number {
-  return Math.floor(READ_TEXT / scans.reduce((total, { count }) => total + count, 0));
+  return Math.floor(SIZE.read / scans.reduce((total, { count }) => total + count, 0));
 }
 
 /** How many rows were looked at. */
@@ -101,7 +101,7 @@ function fittingIn(rows: readonly ScannedRow[]): number {
   let size = 0;
   const end = rows.findIndex((row) => {
     size += row.size ?? Buffer.byteLength((row.name ?? '') + (row.tag ?? ''));
-    return size > READ_TEXT;
+    return size > SIZE.read;
   });
   return end < 0 ? rows.length : Math.max(end, 1);
 }

@@ -2,11 +2,11 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ReadTags } from '../../../application/ports.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
-import { parsePlantId } from '../../../wire/plant-id.ts';
+import { decimalId } from '../../../wire/plant-id.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';
 import { statement } from '../statement.ts';
-import { FAIL_ON_STANDBY, READ_TEXT } from './columns.ts';
+import { FAIL_ON_STANDBY, SIZE } from './columns.ts';
 
 /** Hashes of tags that one statement leaps to, which takes some milliseconds. */
 const HASHES = 16;
@@ -38,9 +38,9 @@ export function tagReader({ sql: tables, isDistributed }: Database, run: Run): R
         union all
         select next.hash, next.size, total + next.size, number + 1
         from leaps, lateral (${leap(sql`${hash} > leaps.hash`)}) as next
-        where number < ${parameter('most')} and total < ${sql.lit(READ_TEXT)}
+        where number < ${parameter('most')} and total < ${sql.lit(SIZE.read)}
       ), bounded as (
-        select hash, greatest(1, least(${sql.lit(COUNTED)}, ${sql.lit(READ_TEXT)} / greatest(size, 1))) + 1 as most
+        select hash, greatest(1, least(${sql.lit(COUNTED)}, ${sql.lit(SIZE.read)} / greatest(size, 1))) + 1 as most
         from leaps
       )
       select bounded.hash, tag, count(*)::int as count, most
@@ -52,7 +52,7 @@ export function tagReader({ sql: tables, isDistributed }: Database, run: Run): R
   });
 
   return async (after, count) => {
-    const last = after === undefined ? undefined : parsePlantId(after);
+    const last = after === undefined ? undefined : decimalId.parse(after);
     if (after !== undefined && last === undefined) {
       throw new PlantStoreError('invalid_plant', 'after must be the "next" of an earlier response of /tags');
     }

@@ -6,7 +6,7 @@ import { type KnownEndpoint, MAX_COUNTED } from '../../feed/known-endpoint.ts';
 import { lastBefore, SETTLED } from '../changes/feed-state.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';
-import { IS_DUE, IS_SAME_TABLE, NO_FAILURE } from './webhook-positions.ts';
+import { ROW } from './webhook-positions.ts';
 
 interface Row extends Omit<KnownEndpoint, 'position' | 'end' | 'reason' | 'failing'>, Position {
   readonly end_changed: bigint | null;
@@ -21,7 +21,7 @@ export function webhookEndpoints({ sql: database }: Database, run: Run) {
   /** Whoever delivers begins anew. @returns whether there is such an endpoint, for which the condition holds */
   async function change(endpoint: string, where: RawBuilder<unknown>, ...set: RawBuilder<unknown>[]): Promise<boolean> {
     const { rows } = await run('writes', () =>
-      sql`update webhooks set ${sql.join([NO_FAILURE, NO_HOLDER, ...set])}
+      sql`update webhooks set ${sql.join([ROW.noFailure, NO_HOLDER, ...set])}
         where endpoint = ${endpoint} and ${where} returning 1`.execute(database),
     );
     return rows.length > 0;
@@ -33,11 +33,11 @@ export function webhookEndpoints({ sql: database }: Database, run: Run) {
       return rows.map(stateOf);
     },
     /** Goes on at the position, unless that belongs to another table. */
-    resume: (endpoint: string) => change(endpoint, IS_SAME_TABLE),
+    resume: (endpoint: string) => change(endpoint, ROW.isSameTable),
     /** Goes on after a row, if it is still the one that fails. @returns also true if it was skipped before */
     skip(endpoint: string, { changed, id }: Position): Promise<boolean> {
       // After a lost connection the statement is repeated, and then nothing fails any more.
-      const isOrWasFailing = sql`${IS_SAME_TABLE}
+      const isOrWasFailing = sql`${ROW.isSameTable}
         and (${changed}, ${id}) in ((failing_changed, failing_id), (webhooks.changed, webhooks.id))`;
       return change(endpoint, isOrWasFailing, sql`changed = ${changed}, id = ${id}`);
     },
@@ -54,7 +54,7 @@ const NO_HOLDER = sql`holder = case when holder is not null then gen_random_uuid
 export const selectStates = sql<Row>`
   select endpoint, webhooks.changed, webhooks.id, parked as "isParked", failures, reason, failing_changed, failing_id,
     holder is not null and expires > now() as "isLeased",
-    case when ${IS_DUE} then 0 else extract(epoch from retry_at - now()) end::float8 as "retryIn",
+    case when ${ROW.isDue} then 0 else extract(epoch from retry_at - now()) end::float8 as "retryIn",
     last.changed as end_changed, last.id as end_id, backlog
   from webhooks left join (select ${SETTLED} as settled from change_feed where single = 1) as feed on true
   left join lateral (${lastBefore(sql`settled`)}) as last on true

@@ -4,15 +4,16 @@ import type { KeepPositions, Lease, LeaseOutcome } from '../../../application/we
 import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';
 
-/** Whether the position is that of the table that there is: it is not if only one of the two was restored. */
-export const IS_SAME_TABLE = sql`plants = 'plants'::regclass`;
-
-/** Whether the next attempt may begin; what lies further ahead than any attempt is left from another clock. */
-export const IS_DUE = sql`(retry_at <= now() or retry_at > now() + interval '2 hours')`;
-
-/** As of an endpoint that has not failed. */
-export const NO_FAILURE = sql`failures = 0, failing_since = null, failing_changed = null, failing_id = null,
-  reason = null, retry_at = '-infinity', parked = false`;
+/** Of a row of the table `webhooks`. */
+export const ROW = {
+  /** Whether the position is that of the table that there is: it is not if only one of the two was restored. */
+  isSameTable: sql`plants = 'plants'::regclass`,
+  /** Whether the next attempt may begin; what lies further ahead than any attempt is left from another clock. */
+  isDue: sql`(retry_at <= now() or retry_at > now() + interval '2 hours')`,
+  /** As of an endpoint that has not failed. */
+  noFailure: sql`failures = 0, failing_since = null, failing_changed = null, failing_id = null,
+    reason = null, retry_at = '-infinity', parked = false`,
+};
 
 const later = (milliseconds: number) => sql`make_interval(secs => ${milliseconds / 1_000})`;
 
@@ -78,7 +79,7 @@ export function webhookPositions(
     advance: (lease, { changed, id }) =>
       update(
         lease,
-        sql`changed = ${changed}, id = ${id}, ${NO_FAILURE}`,
+        sql`changed = ${changed}, id = ${id}, ${ROW.noFailure}`,
         sql`(changed, id) in ((${lease.position.changed}, ${lease.position.id}), (${changed}, ${id}))`,
       ),
 
@@ -117,14 +118,14 @@ function takeLeases(wanted: RawBuilder<unknown>, fresh: string, milliseconds: nu
       select webhooks.endpoint, held, held_changed, held_id from webhooks join ${wanted} using (endpoint)
       where not parked and (
         holder in (held, ${fresh}::uuid)
-        or (${IS_DUE} and (holder is null or expires < now() or expires > clock_timestamp() + ${time}))
+        or (${ROW.isDue} and (holder is null or expires < now() or expires > clock_timestamp() + ${time}))
       )
       for no key update of webhooks skip locked
     ), taken as (
       update webhooks set
-        parked = not ${IS_SAME_TABLE},
-        reason = case when ${IS_SAME_TABLE} then reason else ${OTHER_TABLE} end,
-        holder = case when not ${IS_SAME_TABLE} then null
+        parked = not ${ROW.isSameTable},
+        reason = case when ${ROW.isSameTable} then reason else ${OTHER_TABLE} end,
+        holder = case when not ${ROW.isSameTable} then null
           when holder = held and (webhooks.changed, webhooks.id) >= (held_changed, held_id) then held
           else ${fresh}::uuid end,
         expires = now() + ${time}

@@ -1,6 +1,6 @@
 import type { Position } from '../../../application/ports.ts';
 import type { Entry } from '../../../application/webhooks/ports.ts';
-import { LAST, START } from '../../feed/change-cursor.ts';
+import { START } from '../../feed/change-cursor.ts';
 import type { FeedEnd, FeedReader, FeedState } from '../../feed/feed-reader.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
@@ -60,7 +60,7 @@ export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): F
   }
 
   return {
-    part: (after, count, until = LAST) =>
+    part: (after, until, count) =>
       read(() => inSnapshot(() => ({ end: endNow(), rows: rowsBetween(after, until, count) }))),
     end: () => read(endNow),
   };

@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { recentFailure } from '../../feed/recent-failure.ts';
 import { openConnection } from './connection.ts';
 import { prepareFolder, syncPath } from './disk.ts';
-import { FileError, problemOf } from './failures.ts';
+import { FileError, failureOf } from './failures.ts';
 import { LOCKED_FILE, lockFolder, lostFileCheck } from './folder-lock.ts';
 import { writeGroups } from './groups.ts';
 import { applySchema, requireVersion } from './schema.ts';
@@ -53,14 +53,14 @@ export async function openDatabaseFile(dataDir: string, options: OpenOptions): P
     return openFile(dataDir, path, unlock, options);
   } catch (error) {
     unlock();
-    throw new FileError(problemOf(error) ?? `${path}: ${(error as Error).message}`, { cause: error });
+    throw new FileError(failureOf(error).problem ?? `${path}: ${(error as Error).message}`, { cause: error });
   }
 }
 
 function openFile(dataDir: string, path: string, unlock: () => void, { timeout, say, end }: OpenOptions) {
   const sql = openSynced(dataDir, path);
   const lostFile = lostFileCheck([LOCKED_FILE, FILE, `${FILE}-wal`, `${FILE}-shm`].map((name) => join(dataDir, name)));
-  const failure = recentFailure(problemOf);
+  const failure = recentFailure((error) => failureOf(error).problem);
   let lost: FileError | undefined;
 
   function check(): void {
@@ -113,7 +113,9 @@ function openFile(dataDir: string, path: string, unlock: () => void, { timeout, 
           sql.close();
         }
       } catch (error) {
-        say(`Warning: ${problemOf(error) ?? (error as Error).message}. The next start writes what is in ${path}-wal.`);
+        say(
+          `Warning: ${failureOf(error).problem ?? (error as Error).message}. The next start writes what is in ${path}-wal.`,
+        );
       } finally {
         unlock();
       }

@@ -31,50 +31,30 @@ export class FileError extends Error {
   override readonly name = 'FileError';
 }
 
-/** SQLite's result code of an error; undefined if it is not one of SQLite. */
-function resultCode(error: unknown): number | undefined {
-  return (error as { errcode?: number } | undefined)?.errcode;
-}
-
-function primaryCode(error: unknown): number | undefined {
-  const code = resultCode(error);
-  return code && code & 0xff;
-}
-
-/** Whether another process holds the lock that is needed: nothing was done. */
-export function isBusy(error: unknown): boolean {
-  return primaryCode(error) === BUSY;
-}
-
-/** Whether there is no room on the disk: nothing was done. */
-function isDiskFull(error: unknown): boolean {
-  const code = resultCode(error);
-  return code === FULL || code === IOERR_WRITE;
-}
-
-/** Whether the disk may have lost what was written before: only a new start, which writes it again, makes it certain. */
-export function isLostSync(error: unknown): boolean {
-  const code = resultCode(error);
-  return code === IOERR_FSYNC || code === IOERR_DIR_FSYNC;
-}
-
-/** Whether a commit that failed so has done nothing. */
-export function isNotCommitted(error: unknown): boolean {
-  return isDiskFull(error) || [BUSY, READONLY, NOMEM].includes(primaryCode(error) ?? 0);
-}
-
-/** What is wrong and what to do about it, in words; undefined if operators cannot do anything. */
-export function problemOf(error: unknown): string | undefined {
-  if (error instanceof FileError) return error.message;
-  if (isDiskFull(error)) return FULL_DISK;
-  const remedy = REMEDIES.get(primaryCode(error) ?? 0);
-  return remedy && `the database cannot be used (${(error as Error).message}), since ${remedy}`;
+/** What an error says, of SQLite or of the file. */
+export function failureOf(error: unknown) {
+  const { errcode: code = 0, message } = Object(error) as { readonly errcode?: number; readonly message: string };
+  const primary = code & 0xff;
+  const isDiskFull = code === FULL || code === IOERR_WRITE;
+  const remedy = REMEDIES.get(primary) && `the database cannot be used (${message}), since ${REMEDIES.get(primary)}`;
+  return {
+    /** Whether another process holds the lock that is needed: nothing was done. */
+    isBusy: primary === BUSY,
+    /** Whether the disk may have lost what was written before: only a new start, which writes it again, makes it certain. */
+    isLostSync: code === IOERR_FSYNC || code === IOERR_DIR_FSYNC,
+    /** Whether a commit that failed so has done nothing. */
+    isNotCommitted: isDiskFull || [BUSY, READONLY, NOMEM].includes(primary),
+    isDiskFull,
+    /** What is wrong and what to do about it, in words; undefined if operators cannot do anything. */
+    problem: error instanceof FileError ? error.message : isDiskFull ? FULL_DISK : remedy,
+  };
 }
 
 /** Translates a failure into the rejection that the ports promise. */
 export function toPortError(error: unknown): unknown {
-  if (error instanceof PlantStoreError || problemOf(error) === undefined) return error;
-  const why = isDiskFull(error) ? 'has no room left, so its operators must make some' : 'is unavailable';
+  const { problem, isDiskFull } = failureOf(error);
+  if (error instanceof PlantStoreError || problem === undefined) return error;
+  const why = isDiskFull ? 'has no room left, so its operators must make some' : 'is unavailable';
   return storeUnavailable(`the store ${why}`, { cause: error });
 }
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { isBusy, isLostSync, isNotCommitted, tooLate, toPortError } from './failures.ts';
+import { failureOf, tooLate, toPortError } from './failures.ts';
 
 interface Job {
   readonly work: () => unknown;
@@ -68,7 +68,7 @@ export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
       check();
       begin();
     } catch (error) {
-      if (isBusy(error)) waitForOthers(error);
+      if (failureOf(error).isBusy) waitForOthers(error);
       else failAll(error);
       return;
     }
@@ -81,8 +81,9 @@ export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
       for (const one of settle) one();
     } catch (error) {
       if (sql.isTransaction) rollback();
+      const { isLostSync, isNotCommitted } = failureOf(error);
       // Otherwise nothing was done.
-      if (isLostSync(error) || (isCommitting && !isNotCommitted(error))) onLostSync(error);
+      if (isLostSync || (isCommitting && !isNotCommitted)) onLostSync(error);
       onFailure(error);
       for (const { reject } of group) reject(toPortError(error));
     }
@@ -115,7 +116,7 @@ export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
       release();
       return () => resolve(outcome as never);
     } catch (error) {
-      if (!sql.isTransaction || isLostSync(error)) throw error;
+      if (!sql.isTransaction || failureOf(error).isLostSync) throw error;
       undo();
       release();
       return () => reject(toPortError(error));

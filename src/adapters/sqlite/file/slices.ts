@@ -1,4 +1,4 @@
-import { isBusy, tooLate, toPortError } from './failures.ts';
+import { failureOf, tooLate, toPortError } from './failures.ts';
 
 interface Part {
   readonly work: () => unknown;
@@ -45,7 +45,7 @@ export function readSlices(timeout: number, check: () => void, onFailure: (error
       if (problem !== undefined) throw problem;
       resolve(work() as never);
     } catch (error) {
-      if (!isBusy(error)) {
+      if (!failureOf(error).isBusy) {
         onFailure(error);
         reject(toPortError(error));
       } else if (performance.now() < until) setTimeout(add, BUSY_PAUSE, part);

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { isLostSync } from './failures.ts';
+import { failureOf } from './failures.ts';
 
 /** The page of a new database. */
 const PAGE = 4_096;
@@ -39,7 +39,7 @@ export function checkpoints(
       if (checkpointed < log) pauseEnd = performance.now() + PAUSE;
     } catch (error) {
       pauseEnd = performance.now() + PAUSE;
-      if (isLostSync(error)) onLostSync(error);
+      if (failureOf(error).isLostSync) onLostSync(error);
       onFailure(error);
     }
   }

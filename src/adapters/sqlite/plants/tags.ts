@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ReadTags, Tags } from '../../../application/ports.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import { parsePlantId } from '../../../wire/plant-id.ts';
+import { decimalId } from '../../../wire/plant-id.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { READ_TEXT } from './columns.ts';
@@ -80,7 +80,7 @@ const encoded = ({ start, id, digest }: Place) =>
 function placeIn(text: string): Place {
   try {
     const [start, id = '', digest] = [JSON.parse(Buffer.from(text, 'base64url').toString())].flat();
-    const place = { start, id: parsePlantId(id), digest };
+    const place = { start, id: decimalId.parse(id), digest };
     if (typeof start === 'string' && encoded(place) === text) return place;
   } catch {}
   throw new PlantStoreError('invalid_plant', 'after must be the "next" of an earlier response of /tags');

@@ -3,7 +3,7 @@ import { MIN_INT64 } from '../../../domain/plant.ts';
 import { type KnownEndpoint, MAX_COUNTED } from '../../feed/known-endpoint.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { clock, isDue, NO_FAILURE } from './positions.ts';
+import { isDue, NO_FAILURE } from './positions.ts';
 
 interface EndpointRow {
   readonly endpoint: string;
@@ -40,7 +40,7 @@ export function webhookEndpoints({ sql, read, write }: Pick<DatabaseFile, 'sql' 
   const rewind = statement(sql, `${reset}, changed = 0, id = ${MIN_INT64} where endpoint = ?`);
 
   function stateOf(row: EndpointRow): KnownEndpoint {
-    const now = clock();
+    const now = BigInt(Date.now());
     const { endpoint, changed, id, holder, expires, failures, failing_changed, failing_id, reason, retry_at } = row;
     const position = { changed, id };
     return {

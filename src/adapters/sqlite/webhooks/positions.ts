@@ -22,8 +22,6 @@ const LATEST_RETRY = 2n * 3_600_000n;
 export const NO_FAILURE = `failures = 0, failing_since = null, failing_changed = null, failing_id = null,
   reason = null, retry_at = 0, parked = 0`;
 
-export const clock = () => BigInt(Date.now());
-
 /** Whether the next attempt may begin. */
 export function isDue(retryAt: bigint, now: bigint): boolean {
   return retryAt <= now || retryAt > now + LATEST_RETRY;
@@ -74,7 +72,7 @@ export function webhookPositions(
   function takeOne(endpoint: string, mine: Lease | undefined, fresh: string, time: bigint): LeaseOutcome | undefined {
     const row = select.get(endpoint);
     if (row === undefined) return 'missing';
-    const now = clock();
+    const now = BigInt(Date.now());
     const { changed, id, failures, failing_since: since, expires } = row;
     const isExpired = row.holder === null || expires < now || expires > now + time;
     const isFree = row.parked === 0n && (row.holder === mine?.holder || (isDue(row.retry_at, now) && isExpired));
@@ -104,7 +102,7 @@ export function webhookPositions(
       write(() => move.run(changed, id, endpoint, holder, position.changed, position.id) > 0),
     fail: ({ endpoint, holder }, { failing, reason, failures, retryIn, isParked }) =>
       write(() => {
-        const now = clock();
+        const now = BigInt(Date.now());
         const retryAt = now + BigInt(Math.ceil(retryIn));
         const parked = Number(isParked);
         fail.run(failures, now, failing.changed, failing.id, reason, retryAt, parked, endpoint, holder);
