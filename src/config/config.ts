@@ -1,5 +1,5 @@
 import type { PostgresOptions } from '../adapters/postgres/connections/pool.ts';
-import { connectTimeoutIn, postgresUrlProblem } from '../adapters/postgres/connections/url.ts';
+import { readUrl } from '../adapters/postgres/connections/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
 import { namedToken } from '../adapters/tokens/static-tokens.ts';
 import { checked, type Reader, type Values } from './config-reader.ts';
@@ -68,9 +68,9 @@ function databaseConfig(
 ): DatabaseConfig {
   const { [key]: url, dataDir, poolSize, statementTimeout, idleTimeout } = values;
   if (url === undefined) return { kind: 'embedded', dataDir };
-  const wrong = postgresUrlProblem(url);
-  if (wrong !== undefined) problem(`${VARIABLES.database[key].name} ${wrong}`);
-  const ofUrl = isSet(VARIABLES.database.connectTimeout) ? undefined : connectTimeoutIn(url);
+  const given = readUrl(url);
+  if (given.problem !== undefined) problem(`${VARIABLES.database[key].name} ${given.problem}`);
+  const ofUrl = isSet(VARIABLES.database.connectTimeout) ? undefined : given.connectTimeout;
   const connectTimeout = ofUrl ?? values.connectTimeout;
   return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };
 }

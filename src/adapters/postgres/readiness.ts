@@ -46,7 +46,7 @@ export function readiness(
         (await nodesProblem()) ??
         (await inWords(requireChangeFeed(database))) ??
         (await inWords(problemOf(endpoints, database)));
-      const all = [options.failure?.problem(), first, setting, ...found].filter(Boolean).join('; ');
+      const all = [options.failure?.problem(), first, setting, ...found.problems].filter(Boolean).join('; ');
       if (all !== logged && all) options.log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;
       return all || undefined;

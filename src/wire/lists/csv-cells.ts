@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { IN_EXCEL } from './lines.ts';
 
 /** A cell of a record; undefined if it is empty without quotes. */
 type Cell = string | undefined;
@@ -9,6 +8,9 @@ type Cell = string | undefined;
 export const separators = [',', ';', '\t', '|'] as const;
 
 export type Separator = (typeof separators)[number];
+
+/** What to do about a list that another format of Excel has spoiled. */
+const IN_EXCEL = 'in Excel, save the list as "CSV UTF-8"';
 
 const QUOTE = 0x22;
 const CARRIAGE_RETURN = 0x0d;

@@ -27,9 +27,6 @@ export interface RecordReader {
   isUnnumbered(record: Buffer): boolean;
 }
 
-/** What to do about a list that another format of Excel has spoiled. */
-export const IN_EXCEL = 'in Excel, save the list as "CSV UTF-8"';
-
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const QUOTE = 0x22;

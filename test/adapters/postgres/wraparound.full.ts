@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
 import { readiness } from '../../../src/adapters/postgres/readiness.ts';
-import { transactionIdsLeft } from '../../../src/adapters/postgres/schema/dangers.ts';
+import { dangers } from '../../../src/adapters/postgres/schema/dangers.ts';
 import { execute } from '../../../tooling/execute.ts';
 import { atEnd, forAllTests } from '../../support/lifetimes.ts';
 import { startSynchronousPair } from '../../support/servers/own-postgres.ts';
@@ -45,8 +45,8 @@ test('goes on while Postgres warns at each write, and says how many it will stil
   expect(await plants.remove(1n)).toBe('deleted');
   const purge = purgeOn(database);
   expect(await Array.fromAsync(purge({ minAge: 0, id: 1n }, false))).toEqual([1]);
-  expect(await transactionIdsLeft(database)).toBeGreaterThan(20_000_000);
-  expect(await transactionIdsLeft(database)).toBeLessThan(25_000_000);
+  expect((await dangers(database)).transactionIdsLeft).toBeGreaterThan(20_000_000);
+  expect((await dangers(database)).transactionIdsLeft).toBeLessThan(25_000_000);
   expect(await readiness(database)()).toMatch(/^Postgres takes fewer than 25 million more transactions: .* template1 /);
 });
 
@@ -61,6 +61,6 @@ test('responds that the store is unavailable once Postgres takes no more transac
   for (const other of others) await expect(other).rejects.toMatchObject(refused);
   await expect(plants.remove(2n)).rejects.toMatchObject(refused);
   expect(await plants.find(2n)).toEqual(plant);
-  expect(await transactionIdsLeft(database)).toBe(0);
+  expect((await dangers(database)).transactionIdsLeft).toBe(0);
   expect(await readiness(database)()).toMatch(/^Postgres takes no more transactions/);
 });

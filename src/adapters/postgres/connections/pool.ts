@@ -10,10 +10,10 @@ import { abandonedStatements } from './abandoned-statements.ts';
 import { reconnection } from './reconnection.ts';
 import { sessions } from './session.ts';
 import { kyselyDialect, supervised } from './supervised-client.ts';
-import { describe, driverConfig } from './url.ts';
+import { driverConfig } from './url.ts';
 
 export interface PostgresOptions {
-  /** Without a problem (`postgresUrlProblem`). */
+  /** Without a problem (`readUrl`). */
   readonly url: string;
   readonly poolSize: number;
   /** Milliseconds to wait for a free or a new connection. */
@@ -103,6 +103,8 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     }
   }
 
+  // As pg parses the URL: a socket's folder, for example, is in its query.
+  const { host, port, database } = new Client(driverConfig(url));
   const sql: Database['sql'] = new Kysely({ dialect: kyselyDialect(validConnection) });
   return {
     sql,
@@ -113,7 +115,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
       idle: pool.idleCount,
       unused: poolSize - pool.totalCount,
     }),
-    description: describe(url),
+    description: `Postgres at ${host}:${port}/${database}`,
     verify: () => verify(sql),
     close() {
       isClosed = true;

@@ -33,12 +33,6 @@ export function driverConfig(url: string): ClientConfig {
   return { connectionString, enableChannelBinding: binding !== 'disable' };
 }
 
-/** @returns the milliseconds of libpq's parameter; undefined if it is not given */
-export function connectTimeoutIn(url: string): number | undefined {
-  const seconds = parameters(url).get('connect_timeout');
-  return seconds ? Number(seconds) * 1_000 : undefined;
-}
-
 function parameters(url: string): URLSearchParams {
   return parse(url)?.searchParams ?? new URLSearchParams();
 }
@@ -46,13 +40,6 @@ function parameters(url: string): URLSearchParams {
 /** libpq and pg also take a user without a host, whose address is then the parameter `host`. */
 function parse(url: string): URL | null {
   return URL.parse(url) ?? URL.parse(url.replace('@/', '@host/'));
-}
-
-/** Which database it is, without the password. */
-export function describe(url: string): string {
-  // As pg parses it: a socket's folder, for example, is in its query.
-  const { host, port, database } = new Client(driverConfig(url));
-  return `Postgres at ${host}:${port}/${database}`;
 }
 
 const ONE_HOST =
@@ -71,11 +58,17 @@ const ENCODED =
 const UNENCODED = /^\w+:\/\/([^?]*[@/][^?]*@|.*#)/s;
 
 /**
- * Finds what pg would reject at every connection, or silently ignore, in a Postgres URL. It does not connect.
+ * Reads a URL of the configuration, without connecting.
  *
- * @returns the problem, in words that complete "<variable> ..." and never contain the password
+ * @returns `problem`, what pg would reject at every connection, or silently ignore, in words that complete "<variable> ..."
+ * and never contain the password, if there is anything; `connectTimeout`, the milliseconds of libpq's parameter, if given
  */
-export function postgresUrlProblem(url: string): string | undefined {
+export function readUrl(url: string) {
+  const seconds = parameters(url).get('connect_timeout');
+  return { problem: problemIn(url), connectTimeout: seconds ? Number(seconds) * 1_000 : undefined };
+}
+
+function problemIn(url: string): string | undefined {
   const { searchParams } = parse(url) ?? {};
   // URL.parse also takes a URL without slashes, or with a space before it.
   if (!/^postgres(ql)?:\/\//i.test(url)) return EXAMPLE;

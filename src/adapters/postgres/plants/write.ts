@@ -3,7 +3,7 @@ import type { Outcomes, PlantStore, Write, Written } from '../../../application/
 import { isSamePlant, type NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
 import { failureOf, unavailable } from '../failures.ts';
-import { eachOf, inParts, split } from '../in-parts.ts';
+import { inParts, split } from '../in-parts.ts';
 import type { LaneName, Run } from '../run.ts';
 import { planChanges, plantChanger } from './change.ts';
 import { plantInserter } from './insert.ts';
@@ -112,7 +112,8 @@ export function plantWriter(
         const outcome = changed.get(write) ?? added.get(write) ?? outcomes.get(write);
         if (outcome instanceof Promise) return outcome;
         if (outcome === undefined) return Promise.reject(unavailable(OVERDUE));
-        return write.adds && isFree(outcome) ? Promise.reject(notStored(write.id)) : outcome;
+        const isDropped = write.adds && isFree(outcome);
+        return isDropped ? Promise.reject(unavailable(`plant ${write.id} ${NOT_STORED}`)) : outcome;
       });
     });
 
@@ -139,18 +140,14 @@ function created({ target }: Write): Written {
 }
 
 const OVERDUE = 'the plant stayed locked, or kept changing, until the call timed out';
+const NOT_STORED = 'was not stored: a trigger or a rule may drop it';
 const UNKNOWN = 'a connection was lost, and what is stored now does not show whether its statement ran';
 
 function isFree(outcome: Written | undefined): boolean {
   return outcome !== undefined && outcome.after === undefined;
 }
 
-function notStored(id: bigint): Error {
-  return unavailable(`plant ${id} was not stored: a trigger or a rule may drop it`);
-}
-
 /** The outcome of each write, once there are any. */
 function later(writes: readonly Write[], outcomes: Promise<Outcomes<Written>>): Map<Write, Promise<Written>> {
-  const each = eachOf(writes, outcomes);
-  return new Map(writes.map((write, index) => [write, each[index] as Promise<Written>]));
+  return new Map(writes.map((write, index) => [write, outcomes.then((each) => each[index] as Written)]));
 }

@@ -16,12 +16,16 @@ interface Found {
   readonly off: string | null;
   /** What may change or drop a row before it is stored. */
   readonly triggers: string | null;
-  /** How many more transactions that write Postgres takes until it has vacuumed this database. */
   readonly left: number;
   readonly oldest: string;
 }
 
-async function find(database: Database): Promise<Found> {
+/**
+ * Finds what can lose or change plants, or soon refuse them, although every request succeeds now.
+ *
+ * @returns `problems`, in words, and how many more transactions that write Postgres takes until it has vacuumed
+ */
+export async function dangers({ sql: database }: Database) {
   const { rows } = await sql<Found>`
     select current_setting('server_version_num')::int / 10000 as major,
       (select string_agg(name, ' and ' order by name) from pg_settings
@@ -36,20 +40,10 @@ async function find(database: Database): Promise<Found> {
         ) as enabled (name)) as triggers,
       greatest(0, ${sql.lit(USABLE_IDS)} - age(datfrozenxid)) as left, datname as oldest
     from pg_database order by age(datfrozenxid) desc limit 1
-  `.execute(database.sql);
-  return rows[0] as Found;
-}
-
-/** How many more transactions that write Postgres takes until it has vacuumed. */
-export async function transactionIdsLeft(database: Database): Promise<number> {
-  return (await find(database)).left;
-}
-
-/** Finds what can lose or change plants, or soon refuse them, although every request succeeds now; in words. */
-export async function dangers(database: Database): Promise<readonly (string | null | undefined)[]> {
-  const { major, off, triggers, left, oldest } = await find(database);
+  `.execute(database);
+  const { major, off, triggers, left, oldest } = rows[0] as Found;
   const few = left === 0 ? 'no' : `fewer than ${Math.ceil(left / 1e6)} million`;
-  return [
+  const problems = [
     major < OLDEST_VERSION
       ? `Postgres ${major} is older than ${OLDEST_VERSION}, the oldest version that is supported: upgrade it`
       : undefined,
@@ -60,4 +54,5 @@ export async function dangers(database: Database): Promise<readonly (string | nu
     off && `a power loss can destroy the database: switch ${off} on in Postgres`,
     triggers && `triggers or rules on plants may change or drop a plant, whose response has what was sent: ${triggers}`,
   ];
+  return { problems, transactionIdsLeft: left };
 }

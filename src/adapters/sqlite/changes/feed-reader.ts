@@ -5,7 +5,7 @@ import type { FeedEnd, FeedReader, FeedState } from '../../feed/feed-reader.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { NEW_IDENTITY } from '../file/schema.ts';
-import { bytesOf, type PlantRow, READ_TEXT, storedIn } from '../plants/columns.ts';
+import { type PlantRow, SIZE, storedIn } from '../plants/columns.ts';
 
 type ChangedRow = PlantRow & { readonly changed: bigint };
 
@@ -52,8 +52,8 @@ export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): F
     let size = 0;
     for (const row of rows.iterate(after.changed, after.id, until.changed, until.id, count)) {
       const stored = storedIn(row);
-      size += bytesOf(stored);
-      if (part.length > 0 && size > READ_TEXT && stored !== 'deleted') break;
+      size += SIZE.of(stored);
+      if (part.length > 0 && size > SIZE.read && stored !== 'deleted') break;
       part.push({ changed: row.changed, id: row.id, stored });
     }
     return part;

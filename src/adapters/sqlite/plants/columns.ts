@@ -1,4 +1,4 @@
-import type { NewPlant } from '../../../domain/plant.ts';
+import type { NewPlant, Stored } from '../../../domain/plant.ts';
 
 /** A plant or a deleted one. */
 export interface PlantRow {
@@ -15,10 +15,11 @@ export function storedIn({ id, name, tag, deleted }: PlantRow): NewPlant | 'dele
   return tag === null ? { id, name } : { id, name, tag };
 }
 
-/** Bytes of text that one read returns, unless a single plant has more. */
-export const READ_TEXT = 1024 ** 2;
-
-/** The bytes of the texts of a plant. */
-export function bytesOf(stored: NewPlant | 'deleted' | undefined): number {
-  return typeof stored === 'object' ? Buffer.byteLength(stored.name) + Buffer.byteLength(stored.tag ?? '') : 0;
-}
+/** Bytes of text. */
+export const SIZE = {
+  /** Of a plant. */
+  of: (stored: Stored) =>
+    typeof stored === 'object' ? Buffer.byteLength(stored.name) + Buffer.byteLength(stored.tag ?? '') : 0,
+  /** That one read returns, unless a single plant has more. */
+  read: 1024 ** 2,
+};

@@ -2,7 +2,7 @@ import type { PlantStore } from '../../../application/ports.ts';
 import type { Stored } from '../../../domain/plant.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { bytesOf, type PlantRow, READ_TEXT, storedIn } from './columns.ts';
+import { type PlantRow, SIZE, storedIn } from './columns.ts';
 
 /** Finds plants by their ids, as many in one slice as a read returns. */
 export function plantFinder({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): PlantStore['find'] {
@@ -15,8 +15,8 @@ export function plantFinder({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): 
       const row = select.get(id);
       const stored = row && storedIn(row);
       found.push(stored);
-      size += bytesOf(stored);
-      if (size > READ_TEXT) break;
+      size += SIZE.of(stored);
+      if (size > SIZE.read) break;
     }
     return found;
   }

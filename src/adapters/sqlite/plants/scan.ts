@@ -2,7 +2,7 @@ import type { PlantBatch, PlantRange, PlantStore } from '../../../application/po
 import type { NewPlant } from '../../../domain/plant.ts';
 import { folded, statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { bytesOf, type PlantRow, READ_TEXT, storedIn } from './columns.ts';
+import { type PlantRow, SIZE, storedIn } from './columns.ts';
 
 /** Rows that one read passes over, deleted ones for example. */
 const PASSED_OVER = 5_000;
@@ -13,7 +13,7 @@ const RETURNED = 500;
 /** Rows that one read of a search compares, which takes a millisecond. */
 const SEARCHED = 1_000;
 
-/** Bytes of a name that SQLite compares together with others; larger ones are compared one by one, up to READ_TEXT. */
+/** Bytes of a name that SQLite compares together with others; larger ones are compared one by one, up to SIZE.read. */
 const SMALL = 512;
 
 interface FoundRow extends PlantRow {
@@ -88,8 +88,8 @@ function collect<Row extends PlantRow>(
   let size = 0;
   for (const row of rows) {
     const stored = storedIn(row);
-    size += bytesOf(stored);
-    const isFull = (lookedAt > 0 && size > READ_TEXT) || lookedAt >= PASSED_OVER;
+    size += SIZE.of(stored);
+    const isFull = (lookedAt > 0 && size > SIZE.read) || lookedAt >= PASSED_OVER;
     if (isFull) return { plants, lastId, isLast: false };
     if (stored !== 'deleted' && isWanted(row)) {
       if (plants.length === count) return { plants, lastId, isLast: false };

@@ -4,7 +4,7 @@ import { PlantStoreError } from '../../../domain/errors.ts';
 import { decimalId } from '../../../wire/plant-id.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { READ_TEXT } from './columns.ts';
+import { SIZE } from './columns.ts';
 
 /** Tags that one read counts, which takes some milliseconds. */
 const TAGS = 16;
@@ -44,7 +44,7 @@ export function tagReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): Re
     let size = 0;
     let last: TagRow | undefined;
     let row = after === undefined ? from.get('') : rowAfter(after);
-    for (; row !== undefined && tags.length < most && size < READ_TEXT; row = following.get(row.tag)) {
+    for (; row !== undefined && tags.length < most && size < SIZE.read; row = following.get(row.tag)) {
       const { tag } = row;
       const count = Number(counting.get(tag)?.count);
       tags.push({ tag, count: Math.min(count, COUNTED), isExact: count <= COUNTED });

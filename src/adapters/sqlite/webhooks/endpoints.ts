@@ -3,7 +3,7 @@ import { MIN_INT64 } from '../../../domain/plant.ts';
 import { type KnownEndpoint, MAX_COUNTED } from '../../feed/known-endpoint.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { isDue, NO_FAILURE } from './positions.ts';
+import { ROW } from './positions.ts';
 
 interface EndpointRow {
   readonly endpoint: string;
@@ -30,7 +30,7 @@ export function webhookEndpoints({ sql, read, write }: Pick<DatabaseFile, 'sql' 
     sql,
     `select count(*) as count from (select 1 from plants where (changed, id) > (?, ?) order by changed limit ${MAX_COUNTED})`,
   );
-  const reset = `update webhooks set ${NO_FAILURE}, ${NO_HOLDER}`;
+  const reset = `update webhooks set ${ROW.noFailure}, ${NO_HOLDER}`;
   const resume = statement(sql, `${reset} where endpoint = ?`);
   const skip = statement(
     sql,
@@ -54,7 +54,7 @@ export function webhookEndpoints({ sql, read, write }: Pick<DatabaseFile, 'sql' 
       reason: reason ?? undefined,
       failing:
         failing_changed === null || failing_id === null ? undefined : { changed: failing_changed, id: failing_id },
-      retryIn: isDue(retry_at, now) ? 0 : Number(retry_at - now) / 1_000,
+      retryIn: ROW.isDue(retry_at, now) ? 0 : Number(retry_at - now) / 1_000,
     };
   }
 

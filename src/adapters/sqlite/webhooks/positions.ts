@@ -18,14 +18,14 @@ interface PositionRow {
 /** Milliseconds ahead of now that no attempt can be: what lies further ahead is left from another clock. */
 const LATEST_RETRY = 2n * 3_600_000n;
 
-/** As of an endpoint that has not failed. */
-export const NO_FAILURE = `failures = 0, failing_since = null, failing_changed = null, failing_id = null,
-  reason = null, retry_at = 0, parked = 0`;
-
-/** Whether the next attempt may begin. */
-export function isDue(retryAt: bigint, now: bigint): boolean {
-  return retryAt <= now || retryAt > now + LATEST_RETRY;
-}
+/** Of a row of the table `webhooks`. */
+export const ROW = {
+  /** As of an endpoint that has not failed. */
+  noFailure: `failures = 0, failing_since = null, failing_changed = null, failing_id = null,
+    reason = null, retry_at = 0, parked = 0`,
+  /** Whether the next attempt may begin. */
+  isDue: (retryAt: bigint, now: bigint) => retryAt <= now || retryAt > now + LATEST_RETRY,
+};
 
 /**
  * Gives each endpoint that is not known a place at the end of the feed, once at the start: an endpoint whose row goes later
@@ -59,7 +59,7 @@ export function webhookPositions(
   // From another position, the file was set back. From the new one, it is repeated.
   const move = statement(
     sql,
-    `update webhooks set changed = ?1, id = ?2, ${NO_FAILURE}
+    `update webhooks set changed = ?1, id = ?2, ${ROW.noFailure}
      where endpoint = ?3 and holder = ?4 and (changed, id) in (values (?5, ?6), (?1, ?2))`,
   );
   const fail = statement(
@@ -75,7 +75,7 @@ export function webhookPositions(
     const now = BigInt(Date.now());
     const { changed, id, failures, failing_since: since, expires } = row;
     const isExpired = row.holder === null || expires < now || expires > now + time;
-    const isFree = row.parked === 0n && (row.holder === mine?.holder || (isDue(row.retry_at, now) && isExpired));
+    const isFree = row.parked === 0n && (row.holder === mine?.holder || (ROW.isDue(row.retry_at, now) && isExpired));
     if (!isFree) return mine && 'lost';
     const position = { changed, id };
     // Where the stored position is behind that of the lease, the file was set back, and a fresh holder begins there.
