@@ -19,7 +19,7 @@ export function openPostgresStore(
 ): Store {
   const database = postgresServer(options, log);
   const names = webhooks.map(({ name }) => name);
-  const failure = recentFailure((error) => failureOf(error).problem);
+  const failure = recentFailure(failureOf);
   const gate = migrationGate(database, log);
   const ensureRegistered = registerEndpoints(database, names);
   const writeGate = names.length === 0 ? gate : registrationGate(ensureRegistered, gate, log);

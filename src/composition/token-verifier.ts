@@ -3,7 +3,7 @@ import { ownToken } from '../adapters/tokens/own-token.ts';
 import { staticTokens } from '../adapters/tokens/static-tokens.ts';
 import type { TokenVerifier } from '../application/permissions.ts';
 import type { Config } from '../config/config.ts';
-import { followTokens } from './follow-tokens.ts';
+import { contentOf } from '../config/file-rule.ts';
 
 /**
  * Sets up the configured verifiers, or else a generated token in the folder of the opened embedded database.
@@ -32,4 +32,59 @@ export async function tokenVerifier(
   // With its HTTP client and jose, which others need not load.
   const signed = jwt && (await import('../adapters/tokens/jwt-tokens.ts')).jwtTokens({ ...jwt, proxy }, log);
   return { verifyToken: (token) => verify(token) ?? signed?.(token), ownToken: undefined };
+}
+
+/** Milliseconds between two readings. */
+const INTERVAL = 1_000;
+
+/**
+ * Reads the tokens files again and again. A change counts once two successive readings are equal, since one may fall
+ * into the middle of a write. Files that the service could not have started with are logged and change nothing. The
+ * files are polled, because no event of the file system covers every way to change a file: written in place, renamed
+ * over, or behind a link that is swapped, as Kubernetes does.
+ *
+ * @param apply called with the accepted tokens whenever they have changed
+ * @returns a function that stops it; it does not keep the process alive
+ */
+export function followTokens(
+  { tokens, tokenFiles, readTokens }: Pick<Config, 'tokens' | 'tokenFiles' | 'readTokens'>,
+  log: Logger,
+  apply: (tokens: Config['tokens']) => void,
+  interval = INTERVAL,
+): () => void {
+  if (tokenFiles.length === 0) return () => {};
+  let accepted = JSON.stringify(tokens);
+  let last = '';
+  let settled = '';
+
+  const contents = () => JSON.stringify(tokenFiles.map((file) => resultOrError(() => contentOf(file))));
+
+  const timer = setInterval(() => {
+    const reading = contents();
+    const isSettled = reading === last && reading !== settled;
+    last = reading;
+    if (!isSettled) return;
+    const found = resultOrError(readTokens);
+    // It reads the files itself, which may have changed in between: then the next readings decide.
+    if (contents() !== reading) return;
+    settled = reading;
+    if (typeof found === 'string') {
+      log.error(`${found.replaceAll('\n', '; ')}. The tokens before stay accepted`);
+      return;
+    }
+    if (JSON.stringify(found) === accepted) return;
+    accepted = JSON.stringify(found);
+    apply(found);
+    log.info({ tokens: found.full.length, readTokens: found.reading.length }, 'the accepted tokens have changed');
+  }, interval).unref();
+  return () => clearInterval(timer);
+}
+
+/** What a function returns, or the message of the error that it throws. */
+function resultOrError<T>(read: () => T): T | string {
+  try {
+    return read();
+  } catch (error) {
+    return (error as Error).message;
+  }
 }

@@ -7,15 +7,15 @@ const RECENT = 30_000;
 /**
  * Remembers failures that operators can do something about, which no check would show.
  *
- * @param problemOf what is wrong, in words, if it is such a failure
+ * @param failureOf whose `problem` is what is wrong, in words, if it is such a failure
  */
-export function recentFailure(problemOf: (error: unknown) => string | undefined) {
+export function recentFailure(failureOf: (error: unknown) => { readonly problem: string | undefined }) {
   let fullDisks = 0;
   let last: { readonly problem: string; readonly at: number } | undefined;
   return {
     /** To be called with each error. */
     note(error: unknown): void {
-      const problem = problemOf(error);
+      const { problem } = failureOf(error);
       if (problem === FULL_DISK) fullDisks++;
       if (problem !== undefined) last = { problem, at: performance.now() };
     },

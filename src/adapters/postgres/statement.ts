@@ -10,7 +10,7 @@ export interface NamedQuery extends CompiledQuery {
  *
  * @param build builds and compiles it, with a parameter wherever a value belongs
  * @param name for connections to prepare it. Its plan then lasts, whatever the values are and however the table grows
- * @returns a function that puts values in
+ * @returns a function that puts values in, and lists as arrays of Postgres
  */
 export function statement<Values extends object, Row>(
   build: (parameter: <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>) => CompiledQuery<Row>,
@@ -24,14 +24,15 @@ export function statement<Values extends object, Row>(
   });
   const sources = parameters.map((parameter) => ({ name: names.get(parameter), constant: parameter }));
   return (values) => {
-    const parameters = sources.map(({ name, constant }) => (name === undefined ? constant : values[name]));
+    const parameters = sources.map(({ name, constant }) => (name === undefined ? constant : encoded(values[name])));
     const query: NamedQuery = { ...CompiledQuery.raw(text, parameters), name };
     return query as CompiledQuery<Row>;
   };
 }
 
-/** Values as the text of an array of Postgres, which no driver has to encode. */
-export function arrayOf(values: readonly (bigint | number | boolean | string | null)[]): string {
+/** A list of numbers, truth values, texts and nulls as the text of an array, which the driver has not to encode. */
+function encoded(value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
   const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`;
-  return `{${values.map((value) => (typeof value === 'string' ? quoted(value) : `${value}`)).join()}}`;
+  return `{${value.map((one) => (typeof one === 'string' ? quoted(one) : `${one}`)).join()}}`;
 }

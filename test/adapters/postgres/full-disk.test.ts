@@ -9,7 +9,7 @@ test.each([
   ['a used-up quota', failure('XX000', 'mdzeroextend')],
 ])('a database that has found %s has this problem for half a minute', (_what, error) => {
   jest.useFakeTimers();
-  const disk = recentFailure((error) => failureOf(error).problem);
+  const disk = recentFailure(failureOf);
   disk.note(failure('XX000', 'heap_insert'));
   disk.note(failure('23514'));
   disk.note(new Error('a defect'));

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Write, Written } from '../../../application/ports.ts';
 import { isSamePlant, type NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
-import { arrayOf, statement } from '../statement.ts';
+import { statement } from '../statement.ts';
 import { FAIL_ON_STANDBY, idsOf, type PlantRow, storedIn } from './columns.ts';
 
 /** What was found under ids, and its version: the transaction that wrote it last, another one after every change. */
@@ -49,7 +49,7 @@ const AWAIT_STANDBY = sql`(
 
 /** The statements that change plants, and the look-up before them. */
 export function plantChanger({ sql: tables, isDistributed }: Database) {
-  const selectFound = statement<{ ids: string }, PlantRow & { readonly changed: bigint }>((parameter) =>
+  const selectFound = statement<{ ids: readonly bigint[] }, PlantRow & { readonly changed: bigint }>((parameter) =>
     sql<PlantRow & { readonly changed: bigint }>`
       select id, name, tag, changed, deleted is not null as is_deleted, ${AWAIT_STANDBY} as awaited
       from plants where id = any(${parameter('ids')}::bigint[]) and ${FAIL_ON_STANDBY}`.compile(tables),
@@ -57,9 +57,11 @@ export function plantChanger({ sql: tables, isDistributed }: Database) {
 
   // A row that somebody else has locked holds up no other, and no two such statements can deadlock. With FOR UPDATE, a
   // foreign key that refers to the row would lock it as well.
-  const updateOf = statement<Record<'ids' | 'versions' | 'names' | 'tags' | 'deletions', string>, { id: bigint }>(
-    (parameter) =>
-      sql<{ id: bigint }>`
+  const updateOf = statement<
+    Record<'ids' | 'versions' | 'names' | 'tags' | 'deletions', readonly unknown[]>,
+    { id: bigint }
+  >((parameter) =>
+    sql<{ id: bigint }>`
         with current as (
           select wanted.* from unnest(
             ${parameter('ids')}::bigint[], ${parameter('versions')}::bigint[], ${parameter('names')}::text[],
@@ -77,11 +79,11 @@ export function plantChanger({ sql: tables, isDistributed }: Database) {
     const after = changes.map(contentAfter);
     const { rows } = await tables.executeQuery(
       updateOf({
-        ids: arrayOf(changes.map(({ before }) => before.id)),
-        versions: arrayOf(changes.map(({ version }) => version)),
-        names: arrayOf(after.map(({ name }) => name)),
-        tags: arrayOf(after.map(({ tag }) => tag)),
-        deletions: arrayOf(changes.map((change) => change.after === 'deleted')),
+        ids: changes.map(({ before }) => before.id),
+        versions: changes.map(({ version }) => version),
+        names: after.map(({ name }) => name),
+        tags: after.map(({ tag }) => tag),
+        deletions: changes.map((change) => change.after === 'deleted'),
       }),
     );
     return idsOf(rows);
@@ -111,7 +113,7 @@ export function plantChanger({ sql: tables, isDistributed }: Database) {
      */
     async lookUp(ids: readonly bigint[]) {
       const isOnCitus = await isDistributed();
-      const { rows } = await tables.executeQuery(selectFound({ ids: arrayOf([...new Set(ids)]) }));
+      const { rows } = await tables.executeQuery(selectFound({ ids: [...new Set(ids)] }));
       const found: Found = new Map(rows.map((row) => [row.id, { stored: storedIn(row), version: row.changed }]));
       return { found, isOnCitus };
     },

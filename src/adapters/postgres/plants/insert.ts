@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import type { NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
-import { arrayOf, statement } from '../statement.ts';
+import { statement } from '../statement.ts';
 import { idsOf } from './columns.ts';
 
 /** Creates a function that inserts the plants whose ids are free, in one statement. It resolves to the ids of these. */
 export function plantInserter({ sql: tables, isDistributed }: Database) {
   // Prepared (docs/decisions.md): it reads no table, so its plan stays right for every list.
-  const insert = statement<Record<'ids' | 'names' | 'tags', string>, { readonly id: bigint }>(
+  const insert = statement<Record<'ids' | 'names' | 'tags', readonly unknown[]>, { readonly id: bigint }>(
     (parameter) =>
       sql<{ readonly id: bigint }>`insert into plants (id, name, tag)
         select * from unnest(${parameter('ids')}::bigint[], ${parameter('names')}::text[], ${parameter('tags')}::text[])
@@ -30,9 +30,9 @@ export function plantInserter({ sql: tables, isDistributed }: Database) {
     if (await isDistributed()) return idsOf(await insertOnCitus(sorted));
     const { rows } = await tables.executeQuery(
       insert({
-        ids: arrayOf(sorted.map(({ id }) => id)),
-        names: arrayOf(sorted.map(({ name }) => name)),
-        tags: arrayOf(sorted.map(({ tag = null }) => tag)),
+        ids: sorted.map(({ id }) => id),
+        names: sorted.map(({ name }) => name),
+        tags: sorted.map(({ tag = null }) => tag),
       }),
     );
     return idsOf(rows);

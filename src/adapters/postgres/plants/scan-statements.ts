@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Order, PlantRange } from '../../../application/ports.ts';
 import type { Database } from '../database.ts';
-import { arrayOf, statement } from '../statement.ts';
+import { statement } from '../statement.ts';
 import { FAIL_ON_STANDBY, SIZE } from './columns.ts';
 
 /** A row that was looked at. One that is not wanted has neither a name nor a size. */
@@ -32,7 +32,7 @@ export interface ScanKind {
   readonly isOnCitus: boolean;
 }
 
-type ScanValues = Record<'low' | 'high' | 'most' | 'tag' | 'name', string> & { readonly maxSize: number };
+type ScanValues = Record<'low' | 'high' | 'most' | 'tag' | 'name', unknown> & { readonly maxSize: number };
 
 /**
  * Creates the statement that looks at the first rows of ranges, in the order of their ids.
@@ -78,9 +78,9 @@ export function selectRows(tables: Database['sql'], kind: ScanKind) {
   });
 
   return (scans: readonly RangeScan[], maxSize: number) => {
-    const list = <T extends bigint | number | string>(of: (scan: RangeScan) => T) => {
+    const list = (of: (scan: RangeScan) => bigint | number | string) => {
       const values = scans.map(of);
-      return isShared ? arrayOf(values) : `${values[0]}`;
+      return isShared ? values : values[0];
     };
     return select({
       low: list(({ from }) => from),

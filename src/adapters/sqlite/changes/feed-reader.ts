@@ -1,6 +1,6 @@
 import type { Position } from '../../../application/ports.ts';
 import type { Entry } from '../../../application/webhooks/ports.ts';
-import { START } from '../../feed/change-cursor.ts';
+import { positionOf, START } from '../../feed/change-cursor.ts';
 import type { FeedEnd, FeedReader, FeedState } from '../../feed/feed-reader.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
@@ -43,8 +43,7 @@ export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): F
 
   function endNow(): FeedEnd {
     const { changed, id, ...feed } = state.get() as StateRow;
-    const position = changed === null || id === null ? START : { changed, id };
-    return { ...feed, position };
+    return { ...feed, position: positionOf(changed, id) ?? START };
   }
 
   function rowsBetween(after: Position, until: Position, count: number): Entry[] {

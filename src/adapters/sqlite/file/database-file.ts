@@ -60,7 +60,7 @@ export async function openDatabaseFile(dataDir: string, options: OpenOptions): P
 function openFile(dataDir: string, path: string, unlock: () => void, { timeout, say, end }: OpenOptions) {
   const sql = openSynced(dataDir, path);
   const lostFile = lostFileCheck([LOCKED_FILE, FILE, `${FILE}-wal`, `${FILE}-shm`].map((name) => join(dataDir, name)));
-  const failure = recentFailure((error) => failureOf(error).problem);
+  const failure = recentFailure(failureOf);
   let lost: FileError | undefined;
 
   function check(): void {

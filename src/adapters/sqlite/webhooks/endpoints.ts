@@ -1,5 +1,6 @@
 import type { Position } from '../../../application/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
+import { positionOf } from '../../feed/change-cursor.ts';
 import { type KnownEndpoint, MAX_COUNTED } from '../../feed/known-endpoint.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
@@ -52,8 +53,7 @@ export function webhookEndpoints({ sql, read, write }: Pick<DatabaseFile, 'sql' 
       isLeased: holder !== null && expires > now,
       failures: Number(failures),
       reason: reason ?? undefined,
-      failing:
-        failing_changed === null || failing_id === null ? undefined : { changed: failing_changed, id: failing_id },
+      failing: positionOf(failing_changed, failing_id),
       retryIn: ROW.isDue(retry_at, now) ? 0 : Number(retry_at - now) / 1_000,
     };
   }
