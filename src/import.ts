@@ -8,7 +8,7 @@ import { type Part, RUN_AGAIN, remoteService } from './commands/remote-service.t
 import { runCommand } from './commands/run-command.ts';
 import { unnumberedRecords } from './commands/unnumbered-records.ts';
 import { say } from './process/say.ts';
-import { stopRequest } from './process/stop-request.ts';
+import { stopRequest } from './process/signals.ts';
 import { listParts } from './wire/lists/parts.js';
 import { decimalId } from './wire/plant-id.ts';
 

@@ -6,7 +6,7 @@ import { startApp } from './composition/app.ts';
 import { createLog } from './composition/log.ts';
 import { readConfig } from './config/config.ts';
 import { say } from './process/say.ts';
-import { stopOnSignals } from './process/stop-on-signals.ts';
+import { stopOnSignals } from './process/signals.ts';
 
 /* npm start: starts the service. */
 

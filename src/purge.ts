@@ -3,7 +3,7 @@ import { withStore } from './commands/command-store.ts';
 import { formatCount, showProgress } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
 import { say } from './process/say.ts';
-import { stopRequest } from './process/stop-request.ts';
+import { stopRequest } from './process/signals.ts';
 import { decimalId } from './wire/plant-id.ts';
 
 /* npm run purge: forgets deleted plants for good (docs/changing.md). */
