@@ -15,7 +15,7 @@ const SCANNED = 5_000;
  * `minAge` seconds ago: forgotten, unless `isDryRun`. It throws PlantStoreError `store_unavailable`.
  */
 export function plantPurge(database: Database, run: Run) {
-  async function purgePart(scan: Scan, isDryRun: boolean): Promise<Part> {
+  async function purgePart(scan: Scan, isDryRun: boolean) {
     const hasFeed = !(await database.isDistributed());
     // After a restore, rows that are ahead of the server's transactions would never count as settled.
     if (hasFeed) await requireChangeFeed(database);
@@ -44,16 +44,10 @@ interface Scan {
   readonly minAge: number;
 }
 
-interface Part {
-  readonly count: number;
-  /** The last id that was scanned; null if that was all. */
-  readonly end: bigint | null;
-}
-
 /**
  * Scans a part. A purge must leave to the feed of changes, if there is one, a row whose deletion an open transaction may
  * still overtake, and a note, in the statement that deletes the others, of the last position that is missing from then on.
- * On Citus, too, one statement deletes from all servers.
+ * On Citus, too, one statement deletes from all servers. `end` is the last id that was scanned; null if that was all.
  */
 function scanned({ from, to, minAge }: Scan, isDryRun: boolean, hasFeed: boolean) {
   const old = sql`select id from scanned where is_old`;
@@ -66,7 +60,7 @@ function scanned({ from, to, minAge }: Scan, isDryRun: boolean, hasFeed: boolean
       update change_feed set purged_changed = last.changed, purged_id = last.id
       from last where (last.changed, last.id) > (purged_changed, purged_id)
     )`;
-  return sql<Part>`
+  return sql<{ readonly count: number; readonly end: bigint | null }>`
     with scanned as (
       select id, deleted <= now() - make_interval(secs => ${minAge}) ${hasFeed ? sql`and changed < ${SETTLED}` : sql``} as is_old
       from plants ${hasFeed ? sql`join change_feed on single = 1` : sql``}
