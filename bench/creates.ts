@@ -1,12 +1,12 @@
 import { number } from '../tooling/markdown-table.ts';
-import { type Server, startServer } from '../tooling/server-process.ts';
-import { createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
+import type { Server } from '../tooling/server-process.ts';
+import { startAfresh } from '../tooling/session-database.ts';
 import { median } from '../tooling/statistics.ts';
-import { atLeast, atMost, type Claim } from './harness/claims.ts';
 import { contenders } from './harness/contenders.ts';
 import { runLoad } from './harness/load.ts';
 import { type Figures, measure } from './harness/measure.ts';
-import { scenario } from './harness/scenario.ts';
+import { atLeast, atMost, type Claim } from './harness/results.ts';
+import { onDatabase, scenario } from './harness/scenario.ts';
 
 /*
  * npm run bench -- creates [--connections 64] [--rounds 5] [--seconds 4]
@@ -24,7 +24,7 @@ await scenario('creates', { connections: 0, rounds: 5, seconds: 4 }, async (sess
   const { signal } = session;
   const counts = options.connections === 0 ? [1, 64, 512] : [options.connections];
   const all = await contenders(session.folder);
-  const database = await createDatabase(await findPostgres(session), session);
+  const { database, start } = await onDatabase(session);
   const warmUp = async ({ url }: Server, connections: number, requests: number) => {
     for (let sent = 0; sent < requests; ) sent += (await runLoad(url, { connections, seconds: 2, signal })).answers;
   };
@@ -34,7 +34,7 @@ await scenario('creates', { connections: 0, rounds: 5, seconds: 4 }, async (sess
   const of = (title: string, connections: number) => runs.get(`${title} ${connections}`) ?? [];
   for (let round = 1; round <= rounds; round++) {
     for (const program of all) {
-      const server = await startServer(program, database.url, session);
+      const server = await start(program);
       await warmUp(server, 64, WARM_UP_REQUESTS);
       for (const connections of counts) {
         await warmUp(server, connections, LEAD_IN_REQUESTS);

@@ -1,17 +1,15 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { plantStore, type Server, startServer } from '../tooling/server-process.ts';
+import { plantStore, type Server } from '../tooling/server-process.ts';
 import type { Session } from '../tooling/session.ts';
-import { type BenchDatabase, createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
-import { atLeast, atMost, type Claim } from './harness/claims.ts';
-import { endOf, follow } from './harness/followers.ts';
+import { type BenchDatabase, startAfresh } from '../tooling/session-database.ts';
 import { startImport } from './harness/importer.ts';
 import { runLoad } from './harness/load.ts';
 import { addScatteredPlants, createPlant, writeList } from './harness/plants.ts';
+import { endOf, follow, searchOn, stream } from './harness/readers.ts';
+import { atLeast, atMost, type Claim } from './harness/results.ts';
 import { pairs } from './harness/rounds.ts';
-import { scenario } from './harness/scenario.ts';
-import { searchOn } from './harness/searchers.ts';
-import { stream } from './harness/streams.ts';
+import { onDatabase, scenario } from './harness/scenario.ts';
 import { startReceiver, webhookEnvironment } from './harness/webhooks.ts';
 
 /*
@@ -34,10 +32,9 @@ type Disturbance = (signal: AbortSignal) => Promise<unknown>;
 
 const defaults = { plants: 300_000, rounds: 5, seconds: 10 };
 await scenario('fairness', defaults, async (session, { plants, rounds, seconds }) => {
-  const database = await createDatabase(await findPostgres(session), session);
+  const { database, start } = await onDatabase(session);
   const receiver = await startReceiver(session);
-  const environment = webhookEnvironment(receiver.url);
-  const server = await startServer({ ...plantStore, environment }, database.url, session);
+  const server = await start({ ...plantStore, environment: webhookEnvironment(receiver.url) });
   while ((await database.query('select from webhooks where holder is not null')).length === 0) await sleep(50);
   await database.query(PARK);
 

@@ -2,11 +2,11 @@ import { number } from '../tooling/markdown-table.ts';
 import { plantStore, startServer } from '../tooling/server-process.ts';
 import { createDatabase, findPostgres } from '../tooling/session-database.ts';
 import { median } from '../tooling/statistics.ts';
-import { atLeast, atMost } from './harness/claims.ts';
 import { fastify } from './harness/contenders.ts';
 import { runLoad } from './harness/load.ts';
 import { measure } from './harness/measure.ts';
 import { addScatteredPlants } from './harness/plants.ts';
+import { atLeast, atMost } from './harness/results.ts';
 import { inRounds } from './harness/rounds.ts';
 import { scenario } from './harness/scenario.ts';
 

@@ -1,14 +1,13 @@
 import { residentMemory } from '../tooling/linux-process.ts';
 import { number } from '../tooling/markdown-table.ts';
-import { plantStore, startServer } from '../tooling/server-process.ts';
-import { createDatabase, findPostgres, startAfresh } from '../tooling/session-database.ts';
+import { startAfresh } from '../tooling/session-database.ts';
 import { median } from '../tooling/statistics.ts';
-import { atMost } from './harness/claims.ts';
 import { startImport } from './harness/importer.ts';
 import { MIB } from './harness/measure.ts';
 import { writeList } from './harness/plants.ts';
+import { atMost } from './harness/results.ts';
 import { inRounds, timed } from './harness/rounds.ts';
-import { scenario } from './harness/scenario.ts';
+import { onDatabase, scenario } from './harness/scenario.ts';
 
 /*
  * npm run bench -- import [--plants 500000] [--rounds 5] [--long 10000000]
@@ -19,62 +18,59 @@ import { scenario } from './harness/scenario.ts';
  * At last comes one long list: resident memory of each process in the last tenth of the time against the second tenth.
  */
 
-await scenario(
-  'import',
-  { plants: 500_000, rounds: 5, long: 10_000_000 },
-  async (session, { plants, rounds, long }) => {
-    const database = await createDatabase(await findPostgres(session), session);
-    const server = await startServer(plantStore, database.url, session);
-    const [csv, ndjson] = [await writeList('csv', plants, session), await writeList('ndjson', plants, session)];
+const defaults = { plants: 500_000, rounds: 5, long: 10_000_000 };
+await scenario('import', defaults, async (session, { plants, rounds, long }) => {
+  const { database, start } = await onDatabase(session);
+  const server = await start();
+  const [csv, ndjson] = [await writeList('csv', plants, session), await writeList('ndjson', plants, session)];
 
-    /** @returns plants a second */
-    async function rate(work: () => Promise<unknown>, count = plants): Promise<number> {
-      await startAfresh(database);
-      const perSecond = count / (await timed(work));
-      const stored = await database.countPlants();
-      if (stored !== count) throw new Error(`the table has ${stored} plants instead of ${count}`);
-      return perSecond;
-    }
-    const rates = await inRounds(rounds, 'plants/s', async () => ({
-      copy: await rate(() => database.query(`copy plants (id, name, tag) from '${csv}' with (format csv, header)`)),
-      csv: await rate(() => startImport(server, csv, session).done()),
-      ndjson: await rate(() => startImport(server, ndjson, session).done()),
-    }));
+  /** @returns plants a second */
+  async function rate(work: () => Promise<unknown>, count = plants): Promise<number> {
+    await startAfresh(database);
+    const perSecond = count / (await timed(work));
+    const stored = await database.countPlants();
+    if (stored !== count) throw new Error(`the table has ${stored} plants instead of ${count}`);
+    return perSecond;
+  }
+  const rates = await inRounds(rounds, 'plants/s', async () => ({
+    copy: await rate(() => database.query(`copy plants (id, name, tag) from '${csv}' with (format csv, header)`)),
+    csv: await rate(() => startImport(server, csv, session).done()),
+    ndjson: await rate(() => startImport(server, ndjson, session).done()),
+  }));
 
-    const list = await writeList('ndjson', long, session);
-    const samples: { time: number; import: number; service: number }[] = [];
-    const start = performance.now();
-    const elapsed = () => (performance.now() - start) / 1_000;
-    await rate(async () => {
-      const importing = startImport(server, list, session);
-      const sampling = setInterval(() => {
-        const [mine = Number.NaN, service = Number.NaN] = [importing, server].map(
-          ({ pid }) => residentMemory(pid, 'now') / MIB,
-        );
-        // It may have ended just now.
-        if (!Number.isNaN(mine)) samples.push({ time: elapsed(), import: mine, service });
-      }, 500);
-      await importing.done().finally(() => clearInterval(sampling));
-    }, long);
-    const took = elapsed();
-    const growth = (of: 'import' | 'service') => {
-      const between = (from: number, to: number) =>
-        median(samples.filter(({ time }) => time > from * took && time <= to * took).map((sample) => sample[of]));
-      return between(0.9, 1) - between(0.1, 0.2);
-    };
+  const list = await writeList('ndjson', long, session);
+  const samples: { time: number; import: number; service: number }[] = [];
+  const begin = performance.now();
+  const elapsed = () => (performance.now() - begin) / 1_000;
+  await rate(async () => {
+    const importing = startImport(server, list, session);
+    const sampling = setInterval(() => {
+      const [mine = Number.NaN, service = Number.NaN] = [importing, server].map(
+        ({ pid }) => residentMemory(pid, 'now') / MIB,
+      );
+      // It may have ended just now.
+      if (!Number.isNaN(mine)) samples.push({ time: elapsed(), import: mine, service });
+    }, 500);
+    await importing.done().finally(() => clearInterval(sampling));
+  }, long);
+  const took = elapsed();
+  const growth = (of: 'import' | 'service') => {
+    const between = (from: number, to: number) =>
+      median(samples.filter(({ time }) => time > from * took && time <= to * took).map((sample) => sample[of]));
+    return between(0.9, 1) - between(0.1, 0.2);
+  };
 
-    const names = { copy: '`COPY` of CSV', csv: 'import of CSV', ndjson: 'import of NDJSON' } as const;
-    const rows = (['copy', 'csv', 'ndjson'] as const).map((way) => [
-      names[way],
-      number(median(rates[way]), 0),
-      number(median(rates[way].map((perSecond, round) => perSecond / (rates.copy[round] ?? Number.NaN)))),
-    ]);
-    const tables = { speed: { head: [`${number(plants, 0)} plants, ${rounds} rounds`, 'plants/s', '÷ `COPY`'], rows } };
-    const claims = (['import', 'service'] as const).map((name) =>
-      atMost(64, `${number(long, 0)} plants: MiB that the ${name} has grown from the second tenth to the last`, [
-        growth(name),
-      ]),
-    );
-    return { database, tables, claims };
-  },
-);
+  const names = { copy: '`COPY` of CSV', csv: 'import of CSV', ndjson: 'import of NDJSON' } as const;
+  const rows = (['copy', 'csv', 'ndjson'] as const).map((way) => [
+    names[way],
+    number(median(rates[way]), 0),
+    number(median(rates[way].map((perSecond, round) => perSecond / (rates.copy[round] ?? Number.NaN)))),
+  ]);
+  const tables = { speed: { head: [`${number(plants, 0)} plants, ${rounds} rounds`, 'plants/s', '÷ `COPY`'], rows } };
+  const claims = (['import', 'service'] as const).map((name) =>
+    atMost(64, `${number(long, 0)} plants: MiB that the ${name} has grown from the second tenth to the last`, [
+      growth(name),
+    ]),
+  );
+  return { database, tables, claims };
+});

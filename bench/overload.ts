@@ -1,14 +1,12 @@
-import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { residentMemory } from '../tooling/linux-process.ts';
-import { plantStore, startServer } from '../tooling/server-process.ts';
-import { createDatabase, findPostgres } from '../tooling/session-database.ts';
+import { plantStore } from '../tooling/server-process.ts';
 import { median } from '../tooling/statistics.ts';
-import { atLeast, atMost } from './harness/claims.ts';
 import { runLoad } from './harness/load.ts';
 import { checkRows, MIB } from './harness/measure.ts';
-import { scenario } from './harness/scenario.ts';
+import { atLeast, atMost } from './harness/results.ts';
+import { onDatabase, scenario } from './harness/scenario.ts';
 
 /*
  * npm run bench -- overload [--seconds 10]
@@ -23,19 +21,14 @@ const SECOND = 1_000;
 /** The service's default. */
 const STORE_TIMEOUT = 5_000;
 
-/** A line of the request log. */
-interface Answer {
-  /** Milliseconds since 1970. */
-  readonly time: number;
-  readonly status: number | undefined;
-  readonly durationMs: number;
-}
+/** A line of the log: milliseconds since 1970, and of a request how many it took. */
+type Line = Partial<Record<'status' | 'durationMs', number>> & { readonly time: number };
 
 await scenario('overload', { seconds: 10 }, async (session, { seconds: third }) => {
   const { folder, signal } = session;
-  const database = await createDatabase(await findPostgres(session), session);
+  const { database, start: starting } = await onDatabase(session);
   const log = join(folder, 'requests.log');
-  const { title, url, pid } = await startServer(plantStore, database.url, session, { log });
+  const { title, url, pid } = await starting(plantStore, { log });
   const load = (connections: number, seconds: number) => runLoad(url, { connections, seconds, signal });
   // Until V8 has compiled what is hot.
   await load(CLIENTS, third);
@@ -51,7 +44,13 @@ await scenario('overload', { seconds: 10 }, async (session, { seconds: third }) 
   const rows = await database.countSettledPlants();
 
   // With the lines of the warm-up, whose plants are in the table, too.
-  const answers = await readLog(log);
+  const lines: Line[] = (await readFile(log, 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const answers = lines.flatMap(({ durationMs, ...line }) =>
+    durationMs === undefined ? [] : [{ ...line, durationMs }],
+  );
   const crowded = answers.filter(({ time }) => time >= rise && time < fall);
   const created = answers.filter(({ status }) => status === 200);
   checkRows(title, rows, created.length, CLIENTS + CROWD);
@@ -68,12 +67,3 @@ await scenario('overload', { seconds: 10 }, async (session, { seconds: third }) 
   ];
   return { database, claims };
 });
-
-async function readLog(file: string): Promise<Answer[]> {
-  const answers: Answer[] = [];
-  for await (const line of createInterface({ input: createReadStream(file) })) {
-    const { time, status, durationMs } = JSON.parse(line);
-    if (durationMs !== undefined) answers.push({ time, status, durationMs });
-  }
-  return answers;
-}

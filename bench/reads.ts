@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { residentMemory } from '../tooling/linux-process.ts';
-import { plantStore, startServer } from '../tooling/server-process.ts';
-import { createDatabase, findPostgres } from '../tooling/session-database.ts';
-import { atLeast, atMost } from './harness/claims.ts';
 import { fastify } from './harness/contenders.ts';
 import { type Load, runLoad } from './harness/load.ts';
 import { MIB, measure, peakDuring } from './harness/measure.ts';
 import { fill } from './harness/plants.ts';
+import { openStream, slowStream, stream } from './harness/readers.ts';
+import { atLeast, atMost } from './harness/results.ts';
 import { inRounds, pairs, timed } from './harness/rounds.ts';
-import { scenario } from './harness/scenario.ts';
-import { openStream, slowStream, stream } from './harness/streams.ts';
+import { onDatabase, scenario } from './harness/scenario.ts';
 
 /*
  * npm run bench -- reads [--plants 1000000] [--stream 10000000] [--rounds 5] [--seconds 4]
@@ -26,9 +24,8 @@ const LARGE_NAME = `(select string_agg(md5(n || ' ' || k), '') from generate_ser
 const defaults = { plants: 1_000_000, stream: 10_000_000, rounds: 5, seconds: 4 };
 await scenario('reads', defaults, async (session, { plants, stream: streamed, rounds, seconds }) => {
   const { signal } = session;
-  const database = await createDatabase(await findPostgres(session), session);
-  const ours = await startServer(plantStore, database.url, session);
-  const theirs = await startServer(fastify, database.url, session);
+  const { database, start } = await onDatabase(session);
+  const [ours, theirs] = [await start(), await start(fastify)];
   const reading = (server: typeof ours, request: 'plant' | 'page' | 'taggedPage', connections = 64) => {
     const load: Load = { request, connections, plants, seconds, signal };
     return async () => ({ ...(await measure(server, database, load)) });
@@ -85,11 +82,7 @@ await scenario('reads', defaults, async (session, { plants, stream: streamed, ro
     atMost(0.65, 'the same: CPU of service and Postgres ÷ its', one.cpu),
     atMost(1.3, 'one plant, 1 connection: p50 ÷ Fastify + pg', alone.p50),
     atLeast(1, 'a page of 100, 64 connections: throughput ÷ Fastify + pg', page.requestsPerSecond),
-    atLeast(
-      0.6,
-      'a page of 100 with one of a hundred tags, 64 connections: throughput ÷ without a tag',
-      tagged.requestsPerSecond,
-    ),
+    atLeast(0.6, 'the same with one of a hundred tags: throughput ÷ without a tag', tagged.requestsPerSecond),
     atLeast(0.25, 'a stream of all plants: plants/s ÷ COPY', copied.ofCopy),
     ...Object.entries({ fast, slow, gone }).map(([reader, peak]) =>
       atMost(60, `MiB above idle, the client ${reader}`, [peak - idle]),

@@ -11,9 +11,9 @@ import { startImport } from './harness/importer.ts';
 import { type Load, runLoad } from './harness/load.ts';
 import { cpuMeter } from './harness/measure.ts';
 import { fill, writeList } from './harness/plants.ts';
+import { stream } from './harness/readers.ts';
+import { verdict } from './harness/results.ts';
 import { pairs, timed } from './harness/rounds.ts';
-import { stream } from './harness/streams.ts';
-import { verdict } from './harness/verdict.ts';
 
 /*
  * npm run bench -- versions BASE [NEW] [--only create,plant] [--target 1,create=1.05,page.time=0.9] [--rounds 7]
@@ -27,16 +27,10 @@ import { verdict } from './harness/verdict.ts';
  * and `time` have one if it is given. One without a name is for the `cpu` of all measures: 1 unless given.
  */
 
+const own = { type: 'string' } as const;
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: {
-    only: { type: 'string' },
-    target: { type: 'string', default: '' },
-    rounds: { type: 'string' },
-    seconds: { type: 'string' },
-    plants: { type: 'string' },
-    list: { type: 'string' },
-  },
+  options: { only: own, target: { ...own, default: '' }, rounds: own, seconds: own, plants: own, list: own },
 });
 const [base, changed, ...rest] = positionals;
 if (base === undefined || rest.length > 0) throw new Error('name one commit or two, and nothing else');
@@ -54,48 +48,43 @@ const run = promisify(execFile);
 
 /** For each request or plant: microseconds of CPU time, and of time. */
 const FIGURES = ['cpu', 'service', 'postgres', 'time'] as const;
-type Figures = Record<(typeof FIGURES)[number], number>;
 
 interface Version {
   readonly folder: string;
   readonly database: BenchDatabase;
 }
 
-type Measure = (version: Version, server: Server, session: Session) => Promise<Figures>;
+/** Prepares it. @returns what is measured, which resolves to how many requests or plants it was, and how many seconds */
+type Measure = (version: Version, server: Server, session: Session) => Promise<Work>;
+type Work = () => Promise<{ count: number; took: number }>;
 
 const load =
-  (request: Exclude<Load['request'], undefined>): Measure =>
+  (request: NonNullable<Load['request']>): Measure =>
   async ({ database }, server, { signal }) => {
     const options = { request, plants, connections: CONNECTIONS, signal };
     await runLoad(server.url, { ...options, seconds: LEAD_IN });
     if (request === 'create') await startAfresh(database);
-    return metered(server, database, async () => {
+    return async () => {
       const { answers, failures, seconds: took } = await runLoad(server.url, { ...options, seconds });
       if (failures > 0) throw new Error(`${failures} of ${request} failed`);
       return { count: answers, took };
-    });
+    };
   };
 
 const streamOf =
   (type: string): Measure =>
-  ({ database }, server, { signal }) =>
-    metered(server, database, async () => {
-      await stream(server, '', type, signal);
-      return { count: plants };
-    });
+  async (_, server, { signal }) =>
+  async () => ({ count: plants, took: await timed(() => stream(server, '', type, signal)) });
 
+const lists: Partial<Record<'csv' | 'ndjson', Promise<string>>> = {};
 const importOf =
   (format: 'csv' | 'ndjson'): Measure =>
   async ({ folder, database }, server, session) => {
     lists[format] ??= writeList(format, listed, session);
     const list = await lists[format];
     await startAfresh(database);
-    return metered(server, database, async () => {
-      await startImport(server, list, session, folder).done();
-      return { count: listed };
-    });
+    return async () => ({ count: listed, took: await timed(() => startImport(server, list, session, folder).done()) });
   };
-const lists: Partial<Record<'csv' | 'ndjson', Promise<string>>> = {};
 
 /** What is measured on a table of many plants, and then what begins with none. */
 const groups: Readonly<Record<string, Measure>>[] = [
@@ -137,8 +126,12 @@ await session(async (session) => {
         const server = await startServer(program, database.url, session);
         const figures: Record<string, number> = {};
         for (const [name, measure] of measures) {
-          const measured = Object.entries(await measure({ folder, database }, server, session));
-          for (const [figure, value] of measured) figures[`${name}.${figure}`] = value;
+          const work = await measure({ folder, database }, server, session);
+          const used = cpuMeter(server, database);
+          const { count, took } = await work();
+          const { service, postgres } = used();
+          const seconds = { cpu: service + postgres, service, postgres, time: took };
+          for (const figure of FIGURES) figures[`${name}.${figure}`] = (seconds[figure] * 1e6) / count;
         }
         await server.stop();
         return figures;
@@ -154,22 +147,6 @@ await session(async (session) => {
   const head = ['CPU and time of each, new ÷ old', 'median', 'least', 'most', 'control', 'its spread', 'target', ''];
   console.log(`\n${markdownTable(head, rows)}`);
 });
-
-/** @param work resolves to how many requests or plants it was, and perhaps to the seconds that it knows better */
-async function metered(
-  server: Server,
-  database: BenchDatabase,
-  work: () => Promise<{ count: number; took?: number }>,
-): Promise<Figures> {
-  const used = cpuMeter(server, database);
-  let done = { count: 0 } as Awaited<ReturnType<typeof work>>;
-  const elapsed = await timed(async () => {
-    done = await work();
-  });
-  const each = (seconds: number) => (seconds * 1e6) / done.count;
-  const [service, postgres] = [each(used().service), each(used().postgres)];
-  return { cpu: service + postgres, service, postgres, time: each(done.took ?? elapsed) };
-}
 
 /** The files of a commit, with its packages, in the session's folder. */
 async function checkedOut(commit: string, { folder, signal }: Session): Promise<string> {

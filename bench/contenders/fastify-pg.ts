@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Pool } from 'pg';
-import { fastify, type NewPlant, name, plantSchema, schema, tag } from './fastify-app.ts';
+import { error, fastify, type NewPlant, name, serve, tag } from './fastify-app.ts';
 
 /*
  * What Fastify's documentation recommends: schemas for the body and the answer, a hook for the token, its own logger,
@@ -11,16 +11,6 @@ import { fastify, type NewPlant, name, plantSchema, schema, tag } from './fastif
 const { DATABASE_URL, POOL_SIZE = 10 } = process.env;
 const pool = new Pool({ connectionString: DATABASE_URL, max: Number(POOL_SIZE) });
 
-fastify.post<{ Body: NewPlant }>('/plants', { schema }, async (request, reply) => {
-  const { id, name, tag } = request.body;
-  const { rowCount } = await pool.query(
-    'INSERT INTO plants (id, name, tag) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
-    [id, name, tag ?? null],
-  );
-  if (rowCount === 0) return reply.code(400).send({ error: 40009, message: 'id is taken' });
-  return { name, tag };
-});
-
 interface Row {
   readonly id: string;
   readonly name: string;
@@ -29,24 +19,27 @@ interface Row {
 
 const recordOf = ({ id, name, tag }: Row) => ({ id: Number(id), name, ...(tag !== null && { tag }) });
 
+const plantSchema = {
+  params: { type: 'object', properties: { id: { type: 'integer' } } },
+  response: {
+    200: { type: 'object', properties: { id: { type: 'integer' }, name, tag }, required: ['id', 'name'] },
+    404: error,
+  },
+};
+
 fastify.get<{ Params: { id: number } }>('/plants/:id', { schema: plantSchema }, async (request, reply) => {
   const { rows } = await pool.query<Row>('SELECT id, name, tag FROM plants WHERE id = $1', [request.params.id]);
-  if (rows[0] === undefined) return reply.code(404).send({ error: 40401, message: 'not found' });
-  return recordOf(rows[0]);
+  return rows[0] === undefined ? reply.code(404).send({ error: 40401, message: 'not found' }) : recordOf(rows[0]);
 });
 
 fastify.put<{ Params: { id: number }; Body: Omit<NewPlant, 'id'> }>(
   '/plants/:id',
   { schema: { ...plantSchema, body: { type: 'object', properties: { name, tag }, required: ['name'] } } },
-  async (request, reply) => {
-    const { params, body } = request;
-    const { rowCount } = await pool.query('UPDATE plants SET name = $2, tag = $3 WHERE id = $1', [
-      params.id,
-      body.name,
-      body.tag ?? null,
-    ]);
+  async ({ params: { id }, body }, reply) => {
+    const text = 'UPDATE plants SET name = $2, tag = $3 WHERE id = $1';
+    const { rowCount } = await pool.query(text, [id, body.name, body.tag ?? null]);
     if (rowCount === 0) return reply.code(404).send({ error: 40401, message: 'not found' });
-    return { id: params.id, ...body };
+    return { id, ...body };
   },
 );
 
@@ -74,4 +67,5 @@ async function* all(): AsyncIterable<string> {
   yield separator === '[' ? '[]' : ']';
 }
 
-process.stderr.write(`listens at ${await fastify.listen({ host: '127.0.0.1', port: 0 })}\n`);
+const INSERT = 'INSERT INTO plants (id, name, tag) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING';
+await serve(async ({ id, name, tag = null }) => (await pool.query(INSERT, [id, name, tag])).rowCount);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { fastify, type NewPlant, schema } from './fastify-app.ts';
+import { serve } from './fastify-app.ts';
 
 /*
  * What people pick who want no database server: Fastify as in fastify-pg.ts, and SQLite in the folder DATA_DIR. In WAL mode
@@ -16,12 +16,5 @@ database.exec(`
   create table if not exists plants (id integer primary key, name text not null, tag text)`);
 const insert = database.prepare('insert into plants (id, name, tag) values (?, ?, ?) on conflict do nothing');
 
-fastify.post<{ Body: NewPlant }>('/plants', { schema }, async (request, reply) => {
-  const { id, name, tag } = request.body;
-  // As a bigint: SQLite would store a number above 2^53 as a float, and refuse it as a key.
-  const { changes } = insert.run(BigInt(id), name, tag ?? null);
-  if (changes === 0) return reply.code(400).send({ error: 40009, message: 'id is taken' });
-  return { name, tag };
-});
-
-process.stderr.write(`listens at ${await fastify.listen({ host: '127.0.0.1', port: 0 })}\n`);
+// As a bigint: SQLite would store a number above 2^53 as a float, and refuse it as a key.
+await serve(({ id, name, tag = null }) => insert.run(BigInt(id), name, tag).changes);

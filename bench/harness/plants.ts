@@ -8,20 +8,15 @@ import type { Session } from '../../tooling/session.ts';
 import type { BenchDatabase } from '../../tooling/session-database.ts';
 
 /** The plants of plants.txt, which have no ids. */
-const samples: { readonly name: string; readonly tag?: string }[] = readFileSync(
-  join(import.meta.dirname, 'plants.txt'),
-  'utf8',
-)
+const lines = readFileSync(join(import.meta.dirname, 'plants.txt'), 'utf8')
   .trimEnd()
-  .split('\n')
-  .map((line) => JSON.parse(`{${line}}`));
+  .split('\n');
+const samples: { readonly name: string; readonly tag?: string }[] = lines.map((line) => JSON.parse(`{${line}}`));
+
+type Table = Pick<BenchDatabase, 'query'>;
 
 /** Leaves nothing in the table but plants of the ids from 1, with one of a hundred tags each. */
-export async function fill(
-  { query }: Pick<BenchDatabase, 'query'>,
-  count: number,
-  name = `'Plant number ' || n`,
-): Promise<void> {
+export async function fill({ query }: Table, count: number, name = `'Plant number ' || n`): Promise<void> {
   await query('truncate plants');
   await query(
     `insert into plants (id, name, tag) select n, ${name}, 'tag ' || n % 100 from generate_series(1, $1::bigint) as n`,

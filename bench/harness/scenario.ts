@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import { markdownTable } from '../../tooling/markdown-table.ts';
 import { positive } from '../../tooling/options.ts';
+import { plantStore, startServer } from '../../tooling/server-process.ts';
 import { type Session, session } from '../../tooling/session.ts';
-import type { BenchDatabase } from '../../tooling/session-database.ts';
-import { claimTable, type Found } from './claims.ts';
-import { publish } from './results.ts';
+import { type BenchDatabase, createDatabase, findPostgres } from '../../tooling/session-database.ts';
+import { claimTable, type Found, publish } from './results.ts';
 
 /** What a scenario has found. */
 interface Outcome extends Found {
@@ -13,25 +13,22 @@ interface Outcome extends Found {
 }
 
 /**
- * Runs a scenario with the numbers and flags that its command line gives. Prints what it finds, and writes it to
+ * Runs a scenario with the numbers, texts and flags that its command line gives. Prints what it finds, and writes it to
  * `bench/NAME.json` if it is the whole bench of a commit: no option was given, and no file differs.
  */
-export function scenario<Options extends Record<string, number | boolean>>(
+export function scenario<Options extends Record<string, number | string | boolean>>(
   name: string,
   defaults: Options,
   work: (session: Session, options: Options) => Promise<Outcome>,
 ): Promise<never> {
-  const { values } = parseArgs({
-    options: Object.fromEntries(
-      Object.entries(defaults).map(([option, value]) => [
-        option,
-        { type: typeof value === 'number' ? ('string' as const) : ('boolean' as const) },
-      ]),
-    ),
+  const kinds = Object.entries(defaults).map(([option, value]) => {
+    const type: 'boolean' | 'string' = typeof value === 'boolean' ? 'boolean' : 'string';
+    return [option, { type }] as const;
   });
+  const { values } = parseArgs({ options: Object.fromEntries(kinds) });
   const given = Object.entries(values).map(([option, value]) => [
     option,
-    typeof value === 'string' ? positive(value, 1) : value,
+    typeof value === 'string' && typeof defaults[option] === 'number' ? positive(value, 1) : value,
   ]);
   const options: Options = { ...defaults, ...Object.fromEntries(given) };
   return session(async (session) => {
@@ -40,4 +37,14 @@ export function scenario<Options extends Record<string, number | boolean>>(
     if (found.claims !== undefined) console.log(`\n${claimTable(found.claims)}`);
     if (database !== undefined && given.length === 0) await publish(name, database, { settings: options, ...found });
   });
+}
+
+/** A database of the scenario's own, and what starts a server on it, the service unless another is given. */
+export async function onDatabase(session: Session) {
+  const database = await createDatabase(await findPostgres(session), session);
+  return {
+    database,
+    start: (program = plantStore, options?: Parameters<typeof startServer>[3]) =>
+      startServer(program, database.url, session, options),
+  };
 }

@@ -7,8 +7,7 @@ import type { Session } from '../../tooling/session.ts';
 export async function startReceiver({ opened }: Session): Promise<{ url: string; count: () => number }> {
   let received = 0;
   const server = createServer((request, response) => {
-    request.resume();
-    request.on('end', () => {
+    request.resume().on('end', () => {
       received++;
       response.writeHead(204).end();
     });

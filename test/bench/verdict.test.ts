@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { verdict } from '../../bench/harness/verdict.ts';
+import { verdict } from '../../bench/harness/results.ts';
 
 /* What npm run bench -- versions fails for. */
 

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { documents as withBenchFigures, withFigures } from '../../bench/harness/documents.ts';
+import { documents as withBenchFigures, withFigures } from '../../bench/harness/results.ts';
 import { errorKinds } from '../../src/adapters/http/http-errors.ts';
 import { serverLimits } from '../../src/adapters/http/server.ts';
 import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';

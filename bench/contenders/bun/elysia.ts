@@ -39,19 +39,6 @@ const app = new Elysia()
       response: { 200: t.Object({ name, tag }), 400: failure, 401: failure },
     },
   )
-  .get(
-    '/plants/:id',
-    async ({ params: { id }, status }) => {
-      const [row] = await sql`SELECT id, name, tag FROM plants WHERE id = ${id}`;
-      if (row === undefined) return status(404, { error: 40401, message: 'not found' });
-      const plant = { id: Number(row.id), name: row.name };
-      return row.tag === null ? plant : { ...plant, tag: row.tag };
-    },
-    {
-      params: t.Object({ id: t.Integer() }),
-      response: { 200: t.Object({ id: t.Integer(), name, tag }), 401: failure, 404: failure },
-    },
-  )
   .listen({ hostname: '127.0.0.1', port: 0 });
 
 process.stderr.write(`listens at http://127.0.0.1:${app.server?.port}\n`);
