@@ -1,25 +1,25 @@
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { IPodMonitor, IPrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
-import type { IDeployment } from 'kubernetes-models/apps/v1';
-import type { IJob } from 'kubernetes-models/batch/v1';
-import type { IIngress, INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
-import type { IPodDisruptionBudget } from 'kubernetes-models/policy/v1';
-import type { IService } from 'kubernetes-models/v1';
+import type { Deployment } from 'kubernetes-types/apps/v1.js';
+import type { Job } from 'kubernetes-types/batch/v1.js';
+import type { Service } from 'kubernetes-types/core/v1.js';
+import type { Ingress, NetworkPolicy } from 'kubernetes-types/networking/v1.js';
+import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
 import { parseAllDocuments } from 'yaml';
 import { projectFile, startNode, temporaryFolder } from '../service-process.ts';
+import type { PodMonitor, PrometheusRule } from './prometheus-operator.d.ts';
 
 /* What deploy/kubernetes has. */
 
 interface Kinds {
-  Deployment: IDeployment;
-  Ingress: IIngress;
-  Job: IJob;
-  NetworkPolicy: INetworkPolicy;
-  PodDisruptionBudget: IPodDisruptionBudget;
-  PodMonitor: IPodMonitor;
-  PrometheusRule: IPrometheusRule;
-  Service: IService;
+  Deployment: Deployment;
+  Ingress: Ingress;
+  Job: Job;
+  NetworkPolicy: NetworkPolicy;
+  PodDisruptionBudget: PodDisruptionBudget;
+  PodMonitor: PodMonitor;
+  PrometheusRule: PrometheusRule;
+  Service: Service;
 }
 export type Manifest = Kinds[keyof Kinds];
 
@@ -57,9 +57,11 @@ export async function typeErrors(values: readonly { type: string; value: unknown
 export function schemaErrors(manifests: readonly Manifest[]): Promise<string> {
   return typeErrors(
     manifests.map((value) => {
-      const operator = value.apiVersion === 'monitoring.coreos.com/v1';
-      const models = operator ? '@kubernetes-models/prometheus-operator' : 'kubernetes-models';
-      return { type: `import('${models}/${value.apiVersion}').I${value.kind}`, value };
+      const [version = '', group = ''] = value.apiVersion?.split('/').toReversed() ?? [];
+      const types = group.includes('coreos')
+        ? projectFile('test/support/documents/prometheus-operator.d.ts')
+        : `kubernetes-types/${group.split('.')[0] || 'core'}/${version}.js`;
+      return { type: `import('${types}').${value.kind}`, value };
     }),
   );
 }
