@@ -12,6 +12,7 @@ import { atEnd, forAllTests } from './support/lifetimes.ts';
 import { listening } from './support/servers/local-server.ts';
 import {
   projectFile,
+  run,
   type Service,
   startNode,
   startProgram,
@@ -183,6 +184,18 @@ describe('a command line', () => {
 
   test('of migrations has help, too', async () => {
     expect((await migrate('--help', {})).stdout).toMatch(/^Usage: npm run mig/);
+  });
+
+  const start = (...args: string[]) =>
+    run('npm', ['--silent', 'start', '--', ...args], { HOME: process.env.HOME ?? '' }, projectFile(''));
+
+  test('npm start -- --help says what configures it', async () => {
+    expect(await start('--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('docs/configuration.md') });
+  });
+
+  test('npm start -- --port 4000 is refused, since only variables configure the service', async () => {
+    const stderr = /^Plant Store cannot start\.\nUnknown option '--port'.*\nFor help: npm run start -- --help\n$/s;
+    expect(await start('--port', '4000')).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(stderr) });
   });
 
   test('of a purge that matches nothing does not call an id free', async () => {

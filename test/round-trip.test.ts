@@ -81,7 +81,7 @@ describe.each<[string, () => ReturnType<typeof onPostgres | typeof onEmbedded>]>
     // One plant at a time, so that its id is free, however often the edges come up.
     await fc.assert(
       property.beforeEach(async () => void (await subject.clear())),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 
@@ -105,7 +105,7 @@ describe.each<[string, () => ReturnType<typeof onPostgres | typeof onEmbedded>]>
       const rows = table.map(({ id, name, tag }) => [cell(tag), id, cell(name)].join(separator));
       await expectImported([['tag', 'id', 'name'].join(separator), ...rows].join('\r\n'), 'text/csv');
     });
-    await fc.assert(property, { numRuns: 30 });
+    await fc.assert(property, { numRuns: 15 });
   });
 
   test('lists as collectors have them bring their plants, and none the second time, also if they have no ids', async () => {

@@ -1,17 +1,47 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { readdir, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
-import { post, TOKEN } from './support/api-server.ts';
+import { promisify } from 'node:util';
+import { describe, expect, test } from '@jest/globals';
+import { CLOSE, post, TOKEN } from './support/api-server.ts';
+import { eventually } from './support/eventually.ts';
+import { connectTo } from './support/http-bytes.ts';
+import { forAllTests } from './support/lifetimes.ts';
+import { beginUpload } from './support/raw-request.ts';
 import { startForwardProxy } from './support/servers/forward-proxy.ts';
 import { AUDIENCE, ISSUER, signingKey, startIdentityProvider, tokenOf } from './support/servers/identity-provider.ts';
-import { run, type Service, startService, temporaryFolder } from './support/service-process.ts';
-import { migratedDatabase } from './support/test-database.ts';
+import { listening } from './support/servers/local-server.ts';
+import {
+  projectFile,
+  run,
+  type Service,
+  startMain,
+  startNode,
+  startService,
+  temporaryFolder,
+} from './support/service-process.ts';
+import { applyMigrations, emptyDatabase, migratedDatabase } from './support/test-database.ts';
 import { webhooksTo } from './support/webhooks/webhook-receiver.ts';
 
-/* The whole service as its own process: its first start, which takes long, and what takes several starts. */
+/* The whole service as its own process: what takes long, or several starts. */
 
-const create = ({ apiUrl }: Service, token: string) =>
-  post(apiUrl, '{"id":1,"name":"Monstera deliciosa"}', { Authorization: `Bearer ${token}` });
+const PLANT = '{"id":1,"name":"Monstera deliciosa"}';
+
+const create = ({ apiUrl }: Service, token = TOKEN, body = PLANT) =>
+  post(apiUrl, body, { Authorization: `Bearer ${token}` });
+
+async function ready({ managementUrl }: Service): Promise<{ status: number; message?: string }> {
+  const answer = await fetch(`${managementUrl}/ready`);
+  return { ...((await answer.json()) as object), status: answer.status };
+}
+
+/** What ps shows to every user of the machine; small images of Linux lack ps itself. */
+async function commandLine(pid = 0): Promise<string> {
+  if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8');
+  return (await promisify(execFile)('ps', ['-o', 'args=', '-p', String(pid)])).stdout;
+}
 
 test('shows a curl command that works as it is, and says that its database is gone', async () => {
   const folder = await temporaryFolder();
@@ -69,6 +99,27 @@ test('asks the proxy for keys and for the receivers of webhooks, and keeps idle 
   expect(service.stdout() + service.stderr()).not.toMatch(/p%40ss|p@ss/);
 });
 
+test('without any configuration writes JSON lines only to stdout, the token to nothing but the curl line and the link, and keeps others from its folder', async () => {
+  const folder = await temporaryFolder();
+  const service = await startService(folder, { LOG_LEVEL: 'trace' });
+  const curl = await service.curl();
+  const [, token = ''] = /'Authorization: Bearer ([^']*)'/.exec(curl) ?? [];
+  const message = 'data is in use by another process: stop that one, or set DATA_DIR to another folder\n';
+  const stderr = `Plant Store cannot start.\n./${message}`;
+  expect(await startMain(folder).outcome()).toMatchObject({ code: 1, stderr });
+  await create(service, token);
+  await create(service, `${token}${token}`, '{"name":1}');
+  await fetch(`${service.apiUrl}/plants?access_token=${token}`, { headers: CLOSE });
+  service.kill('SIGTERM');
+  expect(await service.exited).toEqual({ code: 0, signal: null });
+  const lines = service.stdout().trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line).status)).toEqual([200, 401, 401]);
+  expect(service.stdout()).not.toContain(token);
+  const link = `Plants: ${service.apiUrl}/#token=${token}\n`;
+  expect(service.stderr()).toContain(link);
+  expect(service.stderr().replace(curl, '').replace(link, '')).not.toContain(token);
+});
+
 test('takes little memory while nobody asks for anything', async () => {
   // What V8 had to compile at a first start takes 25 MB more.
   const first = await startService(await temporaryFolder());
@@ -77,4 +128,137 @@ test('takes little memory while nobody asks for anything', async () => {
   const { pid } = await startService(await temporaryFolder());
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
   expect(Number(kilobytes)).toBeLessThan(120 * 1024);
+});
+
+describe('on Postgres', () => {
+  const database = forAllTests(migratedDatabase);
+
+  const start = async (environment: Record<string, string> = {}) =>
+    startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...environment });
+
+  const follow = async ({ apiUrl }: Service, after: string) => {
+    const headers = { Authorization: `Bearer ${TOKEN}`, ...CLOSE };
+    return (await fetch(`${apiUrl}/changes?after=${after}&wait=30`, { headers })).json();
+  };
+
+  /** Resolves once as many wait for changes. */
+  const followers = ({ managementUrl }: Service, count: number) =>
+    eventually(async () => {
+      const metrics = await (await fetch(`${managementUrl}/metrics`)).text();
+      return metrics.includes(`\nplant_store_followers ${count}\n`);
+    });
+
+  /** Sends SIGTERM and waits until the service has begun to stop. */
+  async function beginToStop(service: Service) {
+    service.kill('SIGTERM');
+    while ((await ready(service)).status !== 503);
+  }
+
+  test('finishes a request that is in flight when it has to stop, and waits for no other longer than SHUTDOWN_TIMEOUT', async () => {
+    const service = await start({ SHUTDOWN_TIMEOUT: '3s' });
+    const following = follow(service, (await follow(service, 'now')).next);
+    await followers(service, 1);
+    const { finish } = await beginUpload(service.apiUrl, PLANT);
+    await once(connectTo(service.apiUrl), 'connect');
+    const { socket: unfinished } = await beginUpload(service.apiUrl);
+    unfinished.write('{');
+    await beginToStop(service);
+    expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { service: 'shutting down' } });
+    expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
+    await expect(fetch(`${service.apiUrl}/openapi.json`)).rejects.toThrow('fetch failed');
+    expect(await following).toMatchObject({ changes: [] });
+
+    const answer = await finish();
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(answer).toMatch(/^Connection: close\r$/im);
+    expect(answer).toMatch(/\r\n\r\n{"name":"Monstera deliciosa"}$/);
+    // It would be 1 after the time is over.
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test('lets followers wait while it still accepts connections, who would come back at once', async () => {
+    const service = await start({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
+    const { next } = await follow(service, 'now');
+    await beginToStop(service);
+    for (let n = 0; n < 2; n++) {
+      const { status, headers } = await fetch(`${service.apiUrl}/openapi.json`);
+      expect([status, headers.get('Connection')]).toEqual([200, 'close']);
+    }
+    const following = follow(service, next);
+    // Its request was sent before this one.
+    const plant = PLANT.replace('1', '7');
+    expect((await create(service, TOKEN, plant)).status).toBe(200);
+    expect(await following).toMatchObject({ changes: [JSON.parse(plant)] });
+  });
+
+  test('notices migrations that are applied later, without a restart', async () => {
+    const { url: DATABASE_URL } = await emptyDatabase();
+    const service = await start({ DATABASE_URL });
+    const pending = expect.stringMatching(/^migrations are pending \(0001_create_plants, .*\): run npm run migrate$/);
+    await service.until(() => /^Not ready: migrations are pending .*\n$/m.test(service.stderr()));
+    expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
+    expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { database: pending } });
+    expect((await fetch(`${service.apiUrl}/plants`, { method: 'POST' })).status).toBe(401);
+    const refused = await create(service);
+    expect([refused.status, await refused.json()]).toMatchObject([503, { error: 50300 }]);
+    expect(refused.headers.get('Retry-After')).toBe('1');
+
+    const migration = startNode([projectFile('src/migrate.ts'), 'up'], await temporaryFolder(), { DATABASE_URL });
+    expect(await migration.exited).toEqual({ code: 0, signal: null });
+    expect((await create(service)).status).toBe(200);
+    expect(await ready(service)).toMatchObject({ status: 200 });
+    await service.until(() => /^Not ready: migrations are pending .*\nReady\.\n$/m.test(service.stderr()));
+  });
+
+  test('logs a lost connection once, without what the driver knows of it, such as the password, and connects again', async () => {
+    const own = await emptyDatabase();
+    const DATABASE_URL = Object.assign(new URL(own.url), { password: 'database-password' }).href;
+    const service = await start({ DATABASE_URL, IDLE_TIMEOUT: '10m', LOG_LEVEL: 'trace' });
+    // A connection that is in use is not reported, since its statement is tried again: the checks of the start are over.
+    await service.until(() => service.stderr().includes('Not ready: '));
+    await applyMigrations(own.directUrl);
+    await service.until(() => service.stderr().endsWith('Ready.\n'));
+    expect((await create(service)).status).toBe(200);
+    const listed = await commandLine(service.pid);
+    expect(listed).toContain('main.ts');
+    expect(listed).not.toMatch(new RegExp(`${TOKEN}|database-password`));
+    const connections = `from pg_stat_activity
+      where application_name = 'plant-store' and datname = current_database()`;
+    await eventually(async () => (await own.query(`select ${connections} and state <> 'idle'`)).length === 0);
+    const ended = await own.query(`select pg_terminate_backend(pid) ${connections}`);
+    const lost = () => service.stdout().match(/^.*"database connection lost".*$/gm) ?? [];
+    await service.until(() => lost().length >= ended.length);
+    expect((await create(service)).status).toBe(200);
+    service.kill('SIGTERM');
+    await service.exited;
+    expect(service.stdout()).not.toMatch(/secretKey|connectionParameters/);
+    expect(lost()).toHaveLength(ended.length);
+    expect(service.stdout() + service.stderr()).not.toContain('database-password');
+  });
+
+  test('does not show the password of a database that is not there', async () => {
+    const nowhere = 'postgres://plants:database-password@127.0.0.1:1/plants';
+    const soon = { CONNECT_TIMEOUT: '500ms', STATEMENT_TIMEOUT: '500ms', STORE_TIMEOUT: '1s' };
+    const service = await start({ DATABASE_URL: nowhere, LOG_LEVEL: 'trace', ...soon });
+    expect((await create(service)).status).toBe(503);
+    expect(await ready(service)).toMatchObject({ status: 503 });
+    expect(service.stdout() + service.stderr()).not.toContain('database-password');
+  });
+});
+
+const outcomeWith = async (environment: Record<string, string>) =>
+  startMain(await temporaryFolder(), environment).outcome();
+
+test('cannot start on a PORT in use, and says so', async () => {
+  const PORT = `${await listening(createServer())}`;
+  const message = `PORT ${PORT} is in use: stop the process that listens there, or set PORT to another port`;
+  const stderr = `Plant Store cannot start.\n${message}\n`;
+  expect(await outcomeWith({ PORT })).toMatchObject({ code: 1, stderr });
+});
+
+test('cannot start on an address that is not this machine, and says what to change', async () => {
+  // RFC 5737: nobody's.
+  const { code, stderr } = await outcomeWith({ HOST: '192.0.2.1' });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^Plant Store cannot start\.\nlisten \w+: .* 192\.0\.2\.1.*: change HOST or PORT\n$/);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
 import { CLOSE, post, TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
@@ -9,9 +9,6 @@ import { type NodeProcess, startMain, temporaryFolder } from '../support/service
 import { migratedDatabase } from '../support/test-database.ts';
 
 /* The service while its log cannot be written: it serves, counts what it drops, and ends as ever. */
-
-// Megabytes of log take their time on a busy machine.
-jest.setTimeout(120_000);
 
 const database = forAllTests(migratedDatabase);
 

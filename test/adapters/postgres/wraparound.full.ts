@@ -1,4 +1,4 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { readiness } from '../../../src/adapters/postgres/readiness.ts';
 import { dangers } from '../../../src/adapters/postgres/schema/dangers.ts';
@@ -11,8 +11,6 @@ import { connect, plantsIn, purgeOn } from '../../support/test-database.ts';
  * Postgres before the wraparound of its transaction ids: it warns at each write, and in the end refuses to write. Here a
  * table of another database says that it has not been vacuumed for so many transactions.
  */
-
-jest.setTimeout(60_000);
 
 const pair = forAllTests(startSynchronousPair);
 

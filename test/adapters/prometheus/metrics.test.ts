@@ -99,18 +99,18 @@ test('responds within a second beside a silent database, without what only the d
   await database.query('delete from webhooks');
   await eventually(async () => new Map(await known()).get('plant_store_webhook_parked') === 1);
   network.swallow();
-  const times: number[] = [];
-  for (let round = 1; round <= 5; round++) {
+  let took = Number.POSITIVE_INFINITY;
+  // Of five times, since this machine may be busy.
+  for (let round = 1; round <= 5 && took > 1_000; round++) {
     const start = performance.now();
     const [samples, ready] = await Promise.all([known(), fetch(`${service.managementUrl}/ready`)]);
-    times.push(performance.now() - start);
+    took = performance.now() - start;
     expect(ready.status).toBe(503);
     const after = new Map(samples);
     expect(ofDatabase.map((name) => after.get(name))).toEqual([Number.NaN, Number.NaN]);
     expect(after.has('plant_store_webhook_parked')).toBe(false);
   }
-  // Of five, since this machine may be busy.
-  expect(Math.min(...times)).toBeLessThan(1_000);
+  expect(took).toBeLessThan(1_000);
 });
 
 test('begins the defects of every operation at 0, since the first one is an increase only then', async () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { beforeAll, expect, jest, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { median } from '../../../../tooling/statistics.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { atEnd, forAllTests } from '../../../support/lifetimes.ts';
@@ -10,8 +10,6 @@ import { atEnd, forAllTests } from '../../../support/lifetimes.ts';
  * limit has a unit that was 5 ms where the 50 were asked for: a JSON.parse of a megabyte. Both are measured as CPU time of
  * this thread, which does not grow while other processes have the processor. The client runs in a thread of its own.
  */
-
-jest.setTimeout(120_000);
 
 const MEGABYTE = 1024 ** 2;
 /** In units of JSON.parse. */

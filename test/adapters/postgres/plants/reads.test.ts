@@ -3,17 +3,18 @@ import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { listPlants } from '../../../../src/application/list-plants.ts';
 import { observed } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { forEachTest } from '../../../support/lifetimes.ts';
+import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';
 import { contentOf, many } from '../../../support/plants/plant-lines.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn, type TestPlants } from '../../../support/test-database.ts';
 
 /* How reads share ten connections. What they read is in test/adapters/plant-repository-reads.test.ts. */
 
-const server = forEachTest(() => migratedDatabase());
+const server = forAllTests(migratedDatabase);
 const network = forEachTest(() => startTcpProxy(server.url));
 let database: Database;
-beforeEach(() => {
+beforeEach(async () => {
+  await server.query('truncate plants');
   database = connect(network.url, { poolSize: 10 });
 });
 

@@ -3,6 +3,7 @@ import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { observed } from '../../../support/disturbances.ts';
 import { eventuallySucceeds } from '../../../support/eventually.ts';
+import { forAllTests } from '../../../support/lifetimes.ts';
 import { startTcpProxy, type TcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn, type TestPlants } from '../../../support/test-database.ts';
 
@@ -19,8 +20,9 @@ let plants: TestPlants;
 /** Another client, not behind it. */
 let others: TestPlants;
 
+const server = forAllTests(migratedDatabase);
 beforeEach(async () => {
-  const server = await migratedDatabase();
+  await server.query('truncate plants');
   others = plantsIn(connect(server.url));
   network = await startTcpProxy(server.url);
   database = connect(network.url, { statementTimeout: 200 });
