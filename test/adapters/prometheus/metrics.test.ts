@@ -129,25 +129,27 @@ test('begins the defects of every operation at 0, since the first one is an incr
 });
 
 test('makes no series of what unauthenticated clients send, and shows no token, be it right or wrong', async () => {
-  const service = await start();
   const wrong = 'another-token-for-the-tests';
-  expect((await post(service, '{"id":2,"name":"Monstera"}')).status).toBe(200);
-  expect((await post(service, '{"id":2,"name":"Monstera"}', wrong)).status).toBe(401);
+  expect((await post(shared, '{"id":2,"name":"Monstera"}')).status).toBe(200);
+  expect((await post(shared, '{"id":2,"name":"Monstera"}', wrong)).status).toBe(401);
   for (const method of ['GET', 'PUT', 'DELETE']) {
     for (const path of ['a', 'b', 'c']) {
       const headers = { 'X-Request-Id': `${method}-${path}` };
-      expect((await fetch(`${service.apiUrl}/${path}?${path}=1`, { method, headers })).status).toBe(404);
+      expect((await fetch(`${shared.apiUrl}/${path}?${path}=1`, { method, headers })).status).toBe(404);
     }
   }
-  const samples = await metricsAfter(service, 11);
-  expect(sampleValue(samples, 'http_requests_total', { status: '404', error: '40400' })).toBe(9);
+  let samples: Sample[] = [];
+  await eventually(async () => {
+    samples = samplesIn(await metricsText(shared));
+    return sampleValue(samples, 'http_requests_total', { status: '404', error: '40400' }) === 9;
+  });
   const ours = samples.filter(({ name }) => /^(http|plant_store)_/.test(name));
   expect(new Set(ours.flatMap(({ labels }) => Object.keys(labels)))).toEqual(
     new Set(['operation', 'status', 'error', 'le', 'state', 'limit']),
   );
   // A counter; the 13 buckets of a histogram and +Inf, its sum and its count.
   expect(samples.filter(({ labels }) => labels.status === '404')).toHaveLength(17);
-  const text = await metricsText(service);
+  const text = await metricsText(shared);
   for (const token of [TOKEN, wrong]) expect(text).not.toContain(token);
 });
 

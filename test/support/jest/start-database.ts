@@ -29,9 +29,14 @@ export default async function startDatabase(_: unknown, project: { displayName?:
   process.env.TEST_FOLDER = folder;
   process.env.NODE_COMPILE_CACHE ??= join(folder, 'compile-cache');
   const given = process.env.TEST_DATABASE_URL;
-  const { name, url, stop } = given
-    ? { name: 'TEST_DATABASE_URL', url: given, stop: async () => {} }
-    : await ownServer(folder);
+  // It takes seconds, as the search for a container does.
+  const files = makePostgresTemplate(join(folder, 'postgres')).then((made) => {
+    process.env.POSTGRES_TEMPLATE = made;
+  });
+  const [{ name, url, stop }] = await Promise.all([
+    given ? { name: 'TEST_DATABASE_URL', url: given, stop: async () => {} } : ownServer(files),
+    files,
+  ]);
   process.env.TEST_SERVER_URL = url;
   const template = `plants_${randomBytes(6).toString('hex')}`;
   await execute(url, `create database ${template}`);
@@ -57,13 +62,13 @@ export default async function startDatabase(_: unknown, project: { displayName?:
   process.stdout.write(`The tests run on Postgres from ${name}\n`);
 }
 
-async function ownServer(folder: string) {
+async function ownServer(files: Promise<void>) {
   try {
     if (process.env.POSTGRES_PACKAGE) throw new Error('POSTGRES_PACKAGE names others');
     return await containerServer();
   } catch (error) {
     const reason = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0];
-    process.env.POSTGRES_TEMPLATE = await makePostgresTemplate(join(folder, 'postgres'));
+    await files;
     const server = await startPostgresServer(['max_connections=200']);
     return { name: `embedded binaries (no container: ${reason})`, url: server.url, stop: server.stop };
   }
