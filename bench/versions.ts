@@ -169,9 +169,6 @@ async function checkedOut(commit: string, { folder, signal }: Session): Promise<
 async function packages(folder: string): Promise<string> {
   const lock = JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8'));
   const all = Object.entries<{ version?: string; dev?: boolean; link?: boolean }>(lock.packages);
-  return JSON.stringify(
-    all
-      .filter(([name, { dev, link }]) => name.startsWith('node_modules/') && !dev && !link)
-      .map(([name, { version }]) => [name, version]),
-  );
+  const installed = all.filter(([name, { dev, link }]) => name.startsWith('node_modules/') && !dev && !link);
+  return JSON.stringify(installed.map(([name, { version }]) => [name, version]));
 }

@@ -32,14 +32,10 @@ const all: readonly Contender[] = [
 export async function contenders(folder: string): Promise<Contender[]> {
   const found: Contender[] = [];
   for (const contender of all) {
-    if (contender.runtime === BUN && !existsSync(BUN)) {
-      console.error(`${contender.title} is left out: npm ci --prefix ${HERE}/bun installs it`);
-    } else if (contender.script.endsWith('.go')) {
-      const script = await built(contender, folder);
-      if (script !== undefined) found.push({ ...contender, script });
-    } else {
-      found.push(contender);
-    }
+    const isMissing = contender.runtime === BUN && !existsSync(BUN);
+    if (isMissing) console.error(`${contender.title} is left out: npm ci --prefix ${HERE}/bun installs it`);
+    const script = contender.runtime === '' ? await built(contender, folder) : contender.script;
+    if (script !== undefined && !isMissing) found.push({ ...contender, script });
   }
   return found;
 }

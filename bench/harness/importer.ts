@@ -5,13 +5,10 @@ import { text } from 'node:stream/consumers';
 import { type Server, TOKEN } from '../../tooling/server-process.ts';
 import type { Session } from '../../tooling/session.ts';
 
+const ROOT = join(import.meta.dirname, '../..');
+
 /** Starts npm run import, which ends with the session if not before. @param folder of the version that imports */
-export function startImport(
-  { url }: Server,
-  list: string,
-  session: Session,
-  folder = join(import.meta.dirname, '../..'),
-) {
+export function startImport({ url }: Server, list: string, session: Session, folder = ROOT) {
   const child = spawn(process.execPath, [join(folder, 'src/import.ts'), list], {
     cwd: session.folder,
     env: { PLANT_STORE_URL: url, PLANT_STORE_TOKEN: TOKEN },

@@ -22,7 +22,7 @@ const ROOT = join(import.meta.dirname, '../..');
 export interface Found {
   readonly claims?: readonly Claim[];
   /** What the documents show beside the claims, by name. */
-  readonly tables?: Readonly<Record<string, Table>>;
+  readonly tables?: Readonly<Record<string, { readonly head: string[]; readonly rows: string[][] }>>;
 }
 
 /** Something that is to be shown. */
@@ -35,33 +35,26 @@ export interface Claim {
   readonly holds: boolean;
 }
 
-interface Table {
-  readonly head: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
-
 /** @param rounds what was measured, once in each round */
 export function atLeast(limit: number, what: string, rounds: readonly number[]): Claim {
-  return { claim: `${what} ≥ ${limit}`, ...spread(rounds), holds: median(rounds) >= limit };
+  return claimOf(`${what} ≥ ${limit}`, rounds, median(rounds) >= limit);
 }
 
 /** @param rounds what was measured, once in each round */
 export function atMost(limit: number, what: string, rounds: readonly number[]): Claim {
-  return { claim: `${what} ≤ ${limit}`, ...spread(rounds), holds: median(rounds) <= limit };
+  return claimOf(`${what} ≤ ${limit}`, rounds, median(rounds) <= limit);
 }
 
-function spread(rounds: readonly number[]) {
-  return { measured: median(rounds), least: Math.min(...rounds), most: Math.max(...rounds) };
-}
+const claimOf = (claim: string, rounds: readonly number[], holds: boolean): Claim => ({
+  ...{ claim, measured: median(rounds), least: Math.min(...rounds), most: Math.max(...rounds), holds },
+});
 
 export function claimTable(claims: readonly Claim[]): string {
   return markdownTable(
     ['what it must show', 'median', 'least', 'most', ''],
-    claims.map(({ claim, measured, least, most, holds }) => [
-      claim,
-      ...[measured, least, most].map((value) => number(value)),
-      holds ? 'yes' : 'NO',
-    ]),
+    claims.map(({ claim, measured, least, most, holds }) => {
+      return [claim, number(measured), number(least), number(most), holds ? 'yes' : 'NO'];
+    }),
   );
 }
 
@@ -91,11 +84,9 @@ const SECTION = /(<!-- figures: (\S+?)(?:#(\S+))? -->\n)[\s\S]*?(<!-- end of fig
 
 /** A document with its figures taken anew from their files. */
 export function withFigures(document: string): string {
-  return document.replace(
-    SECTION,
-    (_, begin: string, file: string, table: string | undefined, end: string) =>
-      `${begin}\n${figures(join(ROOT, file), table)}\n\n${end}`,
-  );
+  const section = (_: string, begin: string, file: string, table: string | undefined, end: string) =>
+    `${begin}\n${figures(join(ROOT, file), table)}\n\n${end}`;
+  return document.replace(SECTION, section);
 }
 
 function figures(path: string, name: string | undefined): string {
@@ -152,10 +143,7 @@ async function circumstances({ query }: BenchDatabase) {
       system: `${type()} ${release()}`,
     },
     postgres: Object.fromEntries(settings.map(({ name, value }) => [name, value])),
-    versions: {
-      node: process.versions.node,
-      ...Object.fromEntries(packages.map((name) => [name, version(name)])),
-    },
+    versions: { node: process.versions.node, ...Object.fromEntries(packages.map((name) => [name, version(name)])) },
   };
 }
 
