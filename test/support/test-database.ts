@@ -25,8 +25,8 @@ export interface TestDatabase {
 }
 
 /**
- * Makes an empty database, with options of CREATE DATABASE: until the end of the test on the tests' server, or until it
- * is dropped on the server with this address.
+ * Makes an empty database, with options of CREATE DATABASE: until the end of the test on a server that others use as
+ * well, or until it is dropped on the server with this address.
  */
 export async function emptyDatabase(options = '', server?: string): Promise<TestDatabase> {
   const name = `plants_${randomBytes(6).toString('hex')}`;
@@ -39,7 +39,8 @@ export async function emptyDatabase(options = '', server?: string): Promise<Test
     dropping ??= execute(url.href, `drop database ${name} with (force)`);
     await dropping;
   };
-  if (server === undefined) atEnd(drop);
+  // A server that is removed after the tests need not checkpoint for each of its databases.
+  if (server === undefined && process.env.TEST_DATABASE_URL) atEnd(drop);
   return {
     url: server === undefined ? behindPooler(own.href) : own.href,
     directUrl: own.href,
@@ -48,12 +49,18 @@ export async function emptyDatabase(options = '', server?: string): Promise<Test
   };
 }
 
-/** The same with every migration applied. */
+/** The same with every migration applied, once on each server. */
 export async function migratedDatabase(server?: string): Promise<TestDatabase> {
-  if (server === undefined) return emptyDatabase(`template ${process.env.TEST_TEMPLATE}`);
-  const database = await emptyDatabase('', server);
-  await applyMigrations(database.directUrl);
-  return database;
+  if (server !== undefined) templates[server] ??= newTemplate(server);
+  const template = server === undefined ? process.env.TEST_TEMPLATE : await templates[server];
+  return emptyDatabase(`template ${template}`, server);
+}
+
+const templates: Record<string, Promise<string>> = {};
+async function newTemplate(server: string): Promise<string> {
+  const { directUrl } = await emptyDatabase('', server);
+  await applyMigrations(directUrl);
+  return new URL(directUrl).pathname.slice(1);
 }
 
 /** Applies every migration. */
