@@ -33,26 +33,21 @@ export default async function startDatabase(_: unknown, project: { displayName?:
   const files = makePostgresTemplate(join(folder, 'postgres')).then((made) => {
     process.env.POSTGRES_TEMPLATE = made;
   });
+  const { NODE_COMPILE_CACHE } = process.env;
+  const run = (program: string, argument: string, DATABASE_URL = '') =>
+    promisify(execFile)(process.execPath, [join(import.meta.dirname, '../../../src', program), argument], {
+      env: { DATABASE_URL, NODE_COMPILE_CACHE },
+    });
   const [{ name, url, stop }] = await Promise.all([
     given ? { name: 'TEST_DATABASE_URL', url: given, stop: async () => {} } : ownServer(files),
     files,
+    // So that no process that a test starts has to compile the service.
+    run('main.ts', '--version'),
   ]);
   process.env.TEST_SERVER_URL = url;
   const template = `plants_${randomBytes(6).toString('hex')}`;
   await execute(url, `create database ${template}`);
-  const { NODE_COMPILE_CACHE } = process.env;
-  const DATABASE_URL = Object.assign(new URL(url), { pathname: template }).href;
-  // The service as well, so that no process that a test starts has to compile it.
-  await Promise.all(
-    [
-      ['migrate.ts', 'up'],
-      ['main.ts', '--version'],
-    ].map(([program = '', argument = '']) =>
-      promisify(execFile)(process.execPath, [join(import.meta.dirname, '../../../src', program), argument], {
-        env: { DATABASE_URL, NODE_COMPILE_CACHE },
-      }),
-    ),
-  );
+  await run('migrate.ts', 'up', Object.assign(new URL(url), { pathname: template }).href);
   process.env.TEST_TEMPLATE = template;
   globalThis.stopTestServer = async () => {
     await execute(url, `drop database ${template} with (force)`);
