@@ -15,12 +15,11 @@ import { plantsPageRoutes } from './page/plants-page.ts';
 import { type AdmissionLimits, admission } from './request/admission.ts';
 import { bodyReader, noBodyReader } from './request/body.ts';
 import { cors } from './request/cors.ts';
-import { errors, logUncaught, refuseMalformed, requestLog } from './request/every-request.ts';
+import { errors, logging, logUncaught, refuseMalformed, refuseUnknown } from './request/every-request.ts';
 import type { RequestObserver } from './request/log-line.ts';
 import { authorize, prepare, respond } from './request/operation-route.ts';
 import { responseLimits } from './request/response-limits.ts';
 import type { OperationState, RequestState } from './request/state.ts';
-import { refuseUnknown } from './request/unknown-path.ts';
 
 interface ApiOptions {
   readonly cases: UseCases;
@@ -69,7 +68,7 @@ export function api(options: ApiOptions) {
     list: admission({ ...limits, maxRequests: MAX_LISTS }, 'too_many_alike', LIST_WEIGHT),
     wait: admission({ ...limits, maxRequests: maxFollowers }, 'too_many_alike'),
   };
-  const responses = responseLimits({ maxBytes: limits.maxRequestBytes, maxStreams });
+  const responses = responseLimits(limits.maxRequestBytes, maxStreams);
   const reader = bodyReader(bodyLimit);
 
   const router = new Router<OperationState>({ sensitive: true, strict: true });
@@ -91,7 +90,7 @@ export function api(options: ApiOptions) {
   let document: Buffer | undefined;
   router.get('/openapi.json', (ctx) => {
     document ??= Buffer.from(JSON.stringify(openApiDocument(operations, baseUrl())));
-    ctx.set('Content-Type', JSON_TYPE);
+    ctx.res.setHeader('Content-Type', JSON_TYPE);
     ctx.body = document;
   });
   // Behind the API's router, which would try all these paths for each request.
@@ -104,7 +103,7 @@ export function api(options: ApiOptions) {
 
   const app = new Koa<RequestState>();
   app.on('error', logUncaught(log));
-  app.use(requestLog(log, false, observer));
+  app.use(logging(log, false, observer));
   app.use(errors);
   app.use(refuseMalformed);
   if (corsOrigins.length > 0) app.use(cors(corsOrigins, methods));

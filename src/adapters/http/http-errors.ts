@@ -83,26 +83,8 @@ export class HttpError extends Error {
   }
 }
 
-/** What there can be too many of at once: requests, or those of a kind that takes long, such as searches. */
-export type ReachedLimit = 'requests' | 'long_requests';
-
-/** Which limit has refused a request; undefined if something else was thrown. */
-export function reachedLimit(thrown: unknown): ReachedLimit | undefined {
-  if (!(thrown instanceof HttpError)) return undefined;
-  if (thrown.code === 'overloaded') return 'requests';
-  return thrown.code === 'too_many_alike' ? 'long_requests' : undefined;
-}
-
-export interface ErrorResponse {
-  readonly status: number;
-  readonly error: number;
-  readonly headers: HeaderFields;
-  /** An Error as JSON. */
-  readonly body: string;
-}
-
-/** The response to anything thrown. Only expected failures show their message to the client. */
-export function errorResponse(thrown: unknown): ErrorResponse {
+/** The response to anything thrown: an Error as JSON. Only expected failures show their message to the client. */
+export function errorResponse(thrown: unknown) {
   const expected = thrown instanceof PlantStoreError || thrown instanceof HttpError;
   const { status, error, message, headers } = errorKinds[expected ? thrown.code : 'unexpected'];
   return {

@@ -5,9 +5,8 @@ import type { Logger } from 'pino';
 import { JSON_TYPE } from './contract/responses.ts';
 import { errorKinds, HttpError } from './http-errors.ts';
 import { isLoopback } from './loopback.ts';
-import { errors, logUncaught, refuseMalformed, requestLog } from './request/every-request.ts';
+import { errors, logging, logUncaught, refuseMalformed, refuseUnknown, setHeaders } from './request/every-request.ts';
 import type { RequestContext, RequestMiddleware, RequestState } from './request/state.ts';
-import { refuseUnknown } from './request/unknown-path.ts';
 import type { ServedApp } from './server.ts';
 
 /**
@@ -44,7 +43,7 @@ export function management(
     const thrown = new Error(results.map(({ name, text }) => `${name}: ${text}`).join(', '));
     ctx.state.failure = { error, thrown };
     ctx.status = status;
-    ctx.set(headers);
+    setHeaders(ctx.res, headers);
     sendJson(ctx, { error, message: `not ready: ${failed.join(', ')}`, status: 'not ready', checks: texts });
   }
 
@@ -52,15 +51,14 @@ export function management(
   router.get('/live', (ctx) => sendJson(ctx, { status: 'live' }));
   router.get('/ready', sendReadiness);
   router.get('/metrics', async (ctx) => {
-    const text = await metrics();
-    ctx.set('Content-Type', METRICS_TYPE);
-    ctx.body = text;
+    ctx.body = await metrics();
+    ctx.type = METRICS_TYPE;
   });
 
   const app = new Koa<RequestState>();
   app.on('error', logUncaught(log));
   // Probes come every few seconds: only failures are logged.
-  app.use(requestLog(log, true));
+  app.use(logging(log, true));
   app.use(errors);
   app.use(refuseMalformed);
   if (isLoopback(host)) app.use(refuseOtherHosts);
@@ -77,7 +75,7 @@ const refuseOtherHosts: RequestMiddleware = ({ req }, next) => {
 
 function sendJson(ctx: RequestContext, value: unknown): void {
   // Koa's own type of an object names a charset, which JSON does not have (RFC 8259 section 11).
-  ctx.set('Content-Type', JSON_TYPE);
+  ctx.res.setHeader('Content-Type', JSON_TYPE);
   ctx.body = JSON.stringify(value);
 }
 

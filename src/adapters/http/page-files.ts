@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { etagOf, ifNoneMatch } from './contract/etag.ts';
+import { setHeaders } from './request/every-request.ts';
 import type { RequestContext, RequestMiddleware } from './request/state.ts';
 
 /* The files of a page for people. They are no operation, so they need no token. */
@@ -35,14 +36,14 @@ export function pageFiles(files: readonly PageFile[], origins: () => readonly st
       const { plain, zipped, etag } = await loading;
       // CORS may have set a Vary.
       ctx.vary('Accept-Encoding');
-      ctx.set({ ...headers(origins()), ETag: etag });
+      setHeaders(ctx.res, { ...headers(origins()), ETag: etag });
       if (ifNoneMatch(ctx.get('If-None-Match'), etag)) {
         ctx.status = 304;
         return;
       }
       const isZipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
-      ctx.set('Content-Type', `text/${type}; charset=utf-8`);
-      if (isZipped) ctx.set('Content-Encoding', 'gzip');
+      ctx.res.setHeader('Content-Type', `text/${type}; charset=utf-8`);
+      if (isZipped) ctx.res.setHeader('Content-Encoding', 'gzip');
       ctx.body = isZipped ? zipped : plain;
     }
     return { path, handle };

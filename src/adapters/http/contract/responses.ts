@@ -15,6 +15,11 @@ export interface Reply {
   readonly body: string | Buffer | AsyncIterable<string> | undefined;
 }
 
+/** Whether it is sent in one go, and not streamed. */
+export function isWhole(body: Reply['body']): body is string | Buffer {
+  return typeof body === 'string' || Buffer.isBuffer(body);
+}
+
 /** How the result of an operation is sent and documented. */
 export interface ResponseKind<Result> {
   /** The schema of each media type, the preferred type first; no types for 204. */

@@ -6,11 +6,7 @@ import type { OperationContext } from './state.ts';
 
 /** How the body of an operation is read. */
 export interface BodyReader {
-  /**
-   * The size of the body in bytes, which is the limit if it is not declared.
-   *
-   * @throws HttpError `body_too_large`, or PlantStoreError `malformed_json` if there is no body
-   */
+  /** In bytes, the limit if it is not declared. @throws HttpError `body_too_large`, PlantStoreError `malformed_json` */
   readonly sizeOf: (request: IncomingMessage) => number;
   /** A promise only if the body has yet to come. @throws HttpError, or PlantStoreError `malformed_json` */
   readonly read: (ctx: OperationContext) => Buffer | Promise<Buffer>;
@@ -36,18 +32,17 @@ export function bodyReader(limit: number): BodyReader {
   }
 
   async function parsed(ctx: OperationContext): Promise<Buffer> {
-    const { headers, httpVersion } = ctx.req;
+    const { req: request, res: response } = ctx;
     // RFC 9110 section 10.1.1: an HTTP/1.0 client would not understand it.
-    if (headers.expect !== undefined && httpVersion !== '1.0') ctx.res.writeContinue();
+    if (request.headers.expect !== undefined && request.httpVersion !== '1.0') response.writeContinue();
+    limitChunks(request);
     try {
-      const reading = parse(ctx, noNext);
-      // In bytes, so it cannot come in more chunks.
-      const isSmall = Number(headers['content-length']) <= FREE_CHUNKS;
-      await (isSmall ? reading : Promise.race([reading, rejectFragmented(ctx.req)]));
+      await parse(ctx, async () => {});
     } catch (error) {
+      // Of `limitChunks` or the parser.
       if (error instanceof HttpError) throw error;
       // raw-body leaves the remaining body unread, and Node would wait for it before the next request.
-      ctx.req.resume();
+      request.resume();
       throw (error as { type?: unknown }).type === 'entity.too.large'
         ? tooLarge()
         : new PlantStoreError('malformed_json', 'the body must arrive as it was announced');
@@ -69,7 +64,7 @@ export const noBodyReader: BodyReader = { sizeOf: () => 0, read: () => EMPTY };
 /**
  * The body if its size is declared and all of it is here, as when a small body came in one packet with its headers.
  * That needs no promise, no listeners and no copy: a sixth of what a create allocates. In however many chunks the body
- * came, Node buffers no more than 64 KiB of it.
+ * came, Node buffers no more of it than `highWaterMark` and one read (server.ts).
  */
 function arrived(request: IncomingMessage): Buffer | undefined {
   const { 'content-length': length, expect } = request.headers;
@@ -81,27 +76,22 @@ function arrived(request: IncomingMessage): Buffer | undefined {
   return body;
 }
 
-const noNext = async () => {};
-
 /** Each chunk takes some 350 bytes while the body is read, and joining a million blocks the event loop for 0.3 s. */
 const FREE_CHUNKS = 1_000;
 /** Bytes that further chunks must have on average: half of what the smallest TCP packets carry. */
 const MIN_AVERAGE_CHUNK = 256;
 
-/** Rejects with HttpError `body_too_large` once a body has come in too many chunks. */
-function rejectFragmented(request: IncomingMessage): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
+/** Fails the reading of a body with HttpError `body_too_large` once it has come in too many chunks. */
+function limitChunks(request: IncomingMessage): void {
   let chunks = 0;
   let bytes = 0;
-  request.on('data', (chunk: Buffer) => {
+  request.on('data', ({ length }: Buffer) => {
     chunks++;
-    bytes += chunk.length;
+    bytes += length;
     if (chunks <= FREE_CHUNKS + bytes / MIN_AVERAGE_CHUNK) return;
     // The chunks read so far stay in memory until the response is sent, so nothing more is read.
-    request.pause();
     request.socket.pause();
     const message = 'the body must not be sent in so many small chunks';
-    reject(new HttpError('body_too_large', message, { Connection: 'close' }));
+    request.emit('error', new HttpError('body_too_large', message, { Connection: 'close' }));
   });
-  return promise;
 }

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { RouterContext } from '@koa/router';
 import type { Logger } from 'pino';
 import { JSON_TYPE } from '../contract/responses.ts';
-import { errorResponse, HttpError, reachedLimit } from '../http-errors.ts';
+import { errorResponse, HttpError } from '../http-errors.ts';
 import { logRequest, type RequestObserver } from './log-line.ts';
-import type { RequestContext, RequestMiddleware } from './state.ts';
+import type { RequestContext, RequestMiddleware, RequestState } from './state.ts';
 
 /* What every request passes, on both ports. */
 
@@ -12,13 +14,15 @@ import type { RequestContext, RequestMiddleware } from './state.ts';
 const VALID_ID = /^[\w.-]{1,64}$/;
 
 /** Of every response, unless it has its own. */
-export const commonHeaders = new Map([
-  ['X-Content-Type-Options', 'nosniff'],
-  ['Cache-Control', 'no-store'],
-]);
+export const commonHeaders = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' };
+
+/** By Node, since Koa's own makes arrays of arrays of them for each request. */
+export function setHeaders(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
+  for (const name in headers) response.setHeader(name, headers[name] as string);
+}
 
 /** Gives each request its id, and logs a line when its response has closed. */
-export function requestLog(log: Logger, onlyFailures: boolean, observer?: RequestObserver): RequestMiddleware {
+export function logging(log: Logger, onlyFailures: boolean, observer?: RequestObserver): RequestMiddleware {
   return (ctx, next) => {
     const offered = ctx.req.headers['x-request-id'];
     const requestId = typeof offered === 'string' && VALID_ID.test(offered) ? offered : randomUUID();
@@ -32,7 +36,7 @@ export function requestLog(log: Logger, onlyFailures: boolean, observer?: Reques
       isAdmitted: false,
     };
     ctx.res.setHeader('X-Request-Id', requestId);
-    ctx.res.setHeaders(commonHeaders);
+    setHeaders(ctx.res, commonHeaders);
     ctx.res.once('close', () => logRequest(ctx, log, onlyFailures, observer));
     return next();
   };
@@ -52,12 +56,12 @@ export const errors: RequestMiddleware = async (ctx, next) => {
     if (status === 500 && ctx.res.closed) ctx.app.emit('error', thrown, ctx);
     state.failure = { error, thrown };
     ctx.status = status;
-    ctx.set({ 'Content-Type': JSON_TYPE, ...headers });
+    setHeaders(ctx.res, { 'Content-Type': JSON_TYPE, ...headers });
     ctx.body = body;
   }
   // While libuv finds a thousand sockets readable, it polls again within the iteration (uv__io_poll), so clients that
   // send their next request at once would delay timers and new database connections for seconds.
-  if (!state.isAdmitted || reachedLimit(state.failure?.thrown) !== undefined) await nextTurn();
+  if (!state.isAdmitted || state.failure !== undefined) await nextTurn();
 };
 
 /**
@@ -73,43 +77,33 @@ export function logUncaught(log: Logger) {
 /** Far more than real clients send, and few enough to check quickly. */
 export const MAX_HEADERS = 200;
 
+/** RFC 3986 section 3.2.2 and 3.2.3: a name or an address, and a port. */
+const HOST = /^(?:[\w\-.~!$&'()*+,;=%]*|\[[\da-fA-F:.]+\])(?::\d*)?$/;
+
 /** Refuses requests that Node would refuse with an empty response (server.ts turns that off) or that break ctx.path. */
 export const refuseMalformed: RequestMiddleware = (ctx, next) => {
   const { headers, httpVersion, rawHeaders } = ctx.req;
   if (rawHeaders.length > 2 * MAX_HEADERS) throw new HttpError('headers_too_large');
-  if (httpVersion !== '1.0' || headers.host !== undefined) checkHost(headers.host);
+  const { host, authorization, expect, 'transfer-encoding': encoding } = headers;
+  // RFC 9112 section 3.2: exactly one. Node joins several values, with a space between them (server.ts).
+  if (host === undefined ? httpVersion !== '1.0' : !HOST.test(host)) {
+    throw new HttpError('malformed_request', 'the request must have one valid Host header');
+  }
   // A proxy in front may have checked the other header. The comma is tested first, since counting costs more.
-  if (headers.authorization?.includes(', ') && (ctx.req.headersDistinct.authorization ?? []).length > 1) {
+  if (authorization?.includes(', ') && (ctx.req.headersDistinct.authorization ?? []).length > 1) {
     throw new HttpError('malformed_request', 'the request must not have more than one Authorization header');
   }
-  if (headers['transfer-encoding'] !== undefined) checkTransferEncoding(headers['transfer-encoding'], httpVersion);
+  // RFC 9112 section 6.1: in HTTP/1.0 it is a framing error, so nothing behind the request can be trusted.
+  if (encoding !== undefined && (httpVersion === '1.0' || encoding.toLowerCase() !== 'chunked')) {
+    const message = 'Transfer-Encoding may only be chunked, and HTTP/1.0 has none: send a Content-Length';
+    throw new HttpError('malformed_request', message, { Connection: 'close' });
+  }
   if (!hasValidTarget(ctx)) {
     throw new HttpError('malformed_request', 'the request target must be a path or a URL, without a fragment');
   }
-  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
-    throw new HttpError('expectation_failed');
-  }
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw new HttpError('expectation_failed');
   return next();
 };
-
-/** RFC 3986 section 3.2.2 and 3.2.3: a name or an address, and a port. */
-const HOST = /^(?:[\w\-.~!$&'()*+,;=%]*|\[[\da-fA-F:.]+\])(?::\d*)?$/;
-
-/** RFC 9112 section 3.2: exactly one valid Host. Node joins several values, with a space between them (server.ts). */
-function checkHost(host: string | undefined): void {
-  if (host !== undefined && HOST.test(host)) return;
-  throw new HttpError('malformed_request', 'the request must have one valid Host header');
-}
-
-/** RFC 9112 section 6.1: in HTTP/1.0 its presence is a framing error, so nothing behind the request can be trusted. */
-function checkTransferEncoding(encoding: string, httpVersion: string): void {
-  if (httpVersion === '1.0') {
-    const message = 'HTTP/1.0 has no Transfer-Encoding: send a Content-Length, or use HTTP/1.1';
-    throw new HttpError('malformed_request', message, { Connection: 'close' });
-  }
-  if (encoding.toLowerCase() === 'chunked') return;
-  throw new HttpError('malformed_request', 'Transfer-Encoding may only be chunked');
-}
 
 /**
  * A path or a URL. RFC 9112 section 3.2: clients do not send fragments; the router would ignore them. Koa reads the
@@ -123,4 +117,23 @@ function hasValidTarget(ctx: RequestContext): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * Refuses what no route responds to: an unknown path, or a method that the path does not have.
+ *
+ * @param help says at an unknown path where to find what
+ */
+export function refuseUnknown(help: string) {
+  return ({ matched = [] }: RouterContext<RequestState>): never => {
+    // The page at / is for browsers: for other clients there is nothing.
+    const routes = matched.filter((route) => route.path !== '/');
+    if (routes.length === 0) {
+      const rule = 'paths are in lower case, without a slash at the end';
+      throw new HttpError('path_not_found', `no such path: ${rule}; ${help}`);
+    }
+    // Of `/plants/count`, and not of `/plants/:id`, which it matches as well.
+    const allow = routes.flatMap(({ path, methods }) => (path === routes[0]?.path ? methods : [])).join(', ');
+    throw new HttpError('method_not_allowed', `use ${allow}`, { Allow: allow });
+  };
 }

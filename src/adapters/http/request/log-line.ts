@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { type ReachedLimit, reachedLimit } from '../http-errors.ts';
+import { HttpError } from '../http-errors.ts';
 import type { RequestContext } from './state.ts';
 
 /** Notified of every request, for metrics. Its methods must be fast and must not throw. */
@@ -16,9 +16,15 @@ export interface RequestObserver {
     error: number | undefined,
     milliseconds: number | undefined,
   ): void;
-  /** A request was refused because there were too many at once. */
-  overloaded(limit: ReachedLimit): void;
+  /** A request was refused because there were too many at once, or too many of a kind that takes long, such as searches. */
+  overloaded(limit: 'requests' | 'long_requests'): void;
 }
+
+/**
+ * The trace that a request belongs to (https://www.w3.org/TR/trace-context/#traceparent-header): version, trace id, span id
+ * and flags; versions after 00 may append more. The span is the caller's: this service creates none.
+ */
+const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(?:-.*)?$/;
 
 /**
  * Logs a line for a request whose response has closed. Query strings, bodies and most headers are never logged: they may
@@ -38,16 +44,18 @@ export function logRequest(
   const status = res.headersSent ? res.statusCode : undefined;
   const error = failure?.error;
   observer?.requestEnded(operation, status, error, milliseconds);
-  const limit = reachedLimit(failure?.thrown);
-  if (limit !== undefined) observer?.overloaded(limit);
+  const code = failure?.thrown instanceof HttpError ? failure.thrown.code : undefined;
+  if (code === 'overloaded') observer?.overloaded('requests');
+  if (code === 'too_many_alike') observer?.overloaded('long_requests');
   // Not by the status: a stream can break off after its 200.
   const isFailure = error !== undefined && error >= 50_000;
   if (!isFailure && (onlyFailures || !log.isLevelEnabled('info'))) return;
-  const trace = traceOf(req.headers.traceparent);
+  const { traceparent } = req.headers;
+  const trace = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
   const members = {
     requestId,
-    traceId: trace?.traceId,
-    spanId: trace?.spanId,
+    traceId: trace?.[1],
+    spanId: trace?.[2],
     operation,
     who: access?.who,
     clientId: access?.clientId,
@@ -68,9 +76,7 @@ export function logRequest(
   else log.warn({ ...members, ...causeOf(failure?.thrown) }, 'request');
 }
 
-function lengthOf(header: unknown): number | undefined {
-  return header === undefined ? undefined : Number(header);
-}
+const lengthOf = (header: unknown) => (header === undefined ? undefined : Number(header));
 
 function causeOf(thrown: unknown): { readonly reason?: string; readonly err?: unknown } {
   return thrown instanceof Error ? { reason: thrown.message, err: thrown.cause } : {};
@@ -81,18 +87,4 @@ function pathOf(target: string): string {
   const path = target.startsWith('/') ? target : (URL.parse(target)?.pathname ?? '');
   const end = path.search(/[?#]/);
   return end < 0 ? path : path.slice(0, end);
-}
-
-/** Version, trace id, span id and flags; versions after 00 may append more after another dash. */
-const TRACEPARENT = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(-.*)?$/;
-
-/**
- * The trace that a request belongs to, by its header `traceparent`, if that is valid
- * (https://www.w3.org/TR/trace-context/#traceparent-header). The span is the caller's: this service creates none.
- */
-function traceOf(traceparent: unknown): { readonly traceId: string; readonly spanId: string } | undefined {
-  if (typeof traceparent !== 'string') return undefined;
-  const [, version, traceId, spanId, suffix] = TRACEPARENT.exec(traceparent) ?? [];
-  if (traceId === undefined || spanId === undefined || (version === '00' && suffix !== undefined)) return undefined;
-  return { traceId, spanId };
 }

@@ -1,24 +1,17 @@
 import type { ServerResponse } from 'node:http';
-import type { Reply } from '../contract/responses.ts';
+import { isWhole, type Reply } from '../contract/responses.ts';
 import { HttpError } from '../http-errors.ts';
-
-/** Whether it is sent in one go, and not streamed. */
-export function isWhole(body: Reply['body']): body is string | Buffer {
-  return typeof body === 'string' || Buffer.isBuffer(body);
-}
-
-interface ResponseLimits {
-  /** Total bytes of the bodies that clients have not read yet. */
-  readonly maxBytes: number;
-  /** Responses that are streamed at once. */
-  readonly maxStreams: number;
-}
 
 /** Bytes of a body that is not worth counting: a socket's own buffer is larger. */
 const SMALL = 16 * 1024;
 
-/** Bounds the memory that clients occupy by reading their responses slowly. */
-export function responseLimits({ maxBytes, maxStreams }: ResponseLimits) {
+/**
+ * Bounds the memory that clients occupy by reading their responses slowly.
+ *
+ * @param maxBytes total bytes of the bodies that they have not read yet
+ * @param maxStreams responses that are streamed at once
+ */
+export function responseLimits(maxBytes: number, maxStreams: number) {
   let bytes = 0;
   let streams = 0;
 
@@ -46,5 +39,3 @@ export function responseLimits({ maxBytes, maxStreams }: ResponseLimits) {
     },
   };
 }
-
-export type ResponseCount = ReturnType<typeof responseLimits>['count'];

@@ -3,7 +3,7 @@ import type { Access } from '../../../application/permissions.ts';
 import type { Reply } from '../contract/responses.ts';
 import type { HttpError } from '../http-errors.ts';
 
-/** What is known of every request: `ctx.state`, which `requestLog` begins. */
+/** What is known of every request: `ctx.state`, which `logging` begins. */
 export interface RequestState {
   /** When the headers had arrived, as performance.now() counts. */
   readonly startedAt: number;

@@ -24,19 +24,6 @@ export function connectionLimit(limit: number, log: Logger): (socket: Socket) =>
   let open = 0;
   let warned = Number.NEGATIVE_INFINITY;
 
-  function closeOldestUnauthenticated(): void {
-    for (const socket of unauthenticated) {
-      unauthenticated.delete(socket);
-      if (authenticated.has(socket)) continue;
-      socket.destroy();
-      break;
-    }
-    const now = performance.now();
-    if (now - warned < WARNING_INTERVAL) return;
-    warned = now;
-    log.warn({ connections: limit }, 'too many connections: the oldest unauthenticated ones are closed');
-  }
-
   return (socket) => {
     open++;
     unauthenticated.add(socket);
@@ -44,6 +31,15 @@ export function connectionLimit(limit: number, log: Logger): (socket: Socket) =>
       open--;
       unauthenticated.delete(socket);
     });
-    if (open > limit) closeOldestUnauthenticated();
+    if (open <= limit) return;
+    for (const oldest of unauthenticated) {
+      unauthenticated.delete(oldest);
+      if (authenticated.has(oldest)) continue;
+      oldest.destroy();
+      break;
+    }
+    if (performance.now() - warned < WARNING_INTERVAL) return;
+    warned = performance.now();
+    log.warn({ connections: limit }, 'too many connections: the oldest unauthenticated ones are closed');
   };
 }

@@ -1,38 +1,36 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type ParserError, refusalOf } from './parser-refusals.ts';
+import type { Logger } from 'pino';
+import type { RequestObserver } from '../request/log-line.ts';
+import { type ParserError, refusalOf, refuse } from './parser-refusals.ts';
 
 interface Connection {
   /** The newest response; undefined once it is sent and its request has come whole. */
   response: ServerResponse | undefined;
   /** Whether no request has an effect: the response in progress is the last, or the last one was a refusal by the parser. */
   isEnding: boolean;
-  /** How many bytes are read of it. */
-  readUntil: number;
-  /** Whether what comes stays with the kernel. */
-  isUnread: boolean;
+  /** The requests without an effect that have come. */
+  ignored: number;
 }
 
 /**
- * Bytes that are read and discarded behind the last request: closing a connection with unread bytes would take from the
- * client what it has not read of the response (RFC 9112 section 9.6). More may be a flood.
+ * Requests without an effect that are read: closing a connection with unread bytes would take from the client what it
+ * has not read of the response (RFC 9112 section 9.6). More may be a flood.
  */
-const DISCARDED = 8 * 1024;
+const MAX_IGNORED = 16;
 
-/** Milliseconds for which they are read after the response. */
+/** Milliseconds without a byte of them after the response. */
 const LINGER = 500;
 
 /**
  * Lets a connection have one request at a time. One that arrives while another is in progress, until the last byte of
  * whose response has been given to the socket, has no effect: the response in progress is the connection's last, and the
  * client sends the other request again (RFC 9112 section 9.3.2).
- *
- * @param handle responds to a request
- * @param refuse responds to what is no request, or comes too slowly, on a connection on which no request is in progress
  */
 export function connections(
   handle: (request: IncomingMessage, response: ServerResponse) => unknown,
-  refuse: (error: ParserError, socket: Socket) => void,
+  log: Logger,
+  observer?: RequestObserver,
 ) {
   const open = new Map<Socket, Connection>();
   let isStopping = false;
@@ -40,7 +38,7 @@ export function connections(
   return {
     /** A connection has opened. */
     add(socket: Socket): void {
-      open.set(socket, { response: undefined, isEnding: false, readUntil: Number.POSITIVE_INFINITY, isUnread: false });
+      open.set(socket, { response: undefined, isEnding: false, ignored: 0 });
       socket.once('close', () => open.delete(socket));
     },
 
@@ -51,8 +49,9 @@ export function connections(
       if (connection === undefined || !socket.writable) return;
       if (!connection.isEnding && connection.response?.closed === false) endAfter(connection, connection.response);
       if (connection.isEnding) {
-        request.resume();
-        if (socket.bytesRead > connection.readUntil) stopReading(connection, socket);
+        if (!request.readableEnded) request.resume();
+        connection.ignored++;
+        if (connection.ignored === MAX_IGNORED) stopReading(socket);
         return;
       }
       connection.response = response;
@@ -69,30 +68,28 @@ export function connections(
     fail(error: ParserError, socket: Socket): void {
       const connection = open.get(socket);
       if (connection === undefined) return;
-      if (connection.isEnding) {
-        stopReading(connection, socket);
-        return;
-      }
       const { response } = connection;
       const isIncomplete = response?.req.complete === false;
+      if (connection.isEnding) stopReading(socket);
       // The client has left, or the request had its response before its body came.
-      if (error.code === 'ECONNRESET' || !socket.writable || (isIncomplete && response.closed)) socket.destroy();
+      else if (error.code === 'ECONNRESET' || !socket.writable || (isIncomplete && response.closed)) socket.destroy();
       else if (response === undefined || response.closed) {
         connection.isEnding = true;
-        refuse(error, socket);
+        refuse(error, socket, log, observer);
       } else {
         endAfter(connection, response);
         // No request can follow, and each byte that is read puts off the time limit of a client that reads nothing.
-        stopReading(connection, socket);
+        stopReading(socket);
         // For the middleware, which may wait for the body. If the request has begun without it, its response goes on.
         if (isIncomplete) response.req.emit('error', refusalOf(error));
       }
     },
 
-    /** The response in progress on a connection. */
-    inProgress(socket: Socket): ServerResponse | undefined {
+    /** Nothing has been sent or received for a while. */
+    timeOut(socket: Socket): void {
       const response = open.get(socket)?.response;
-      return response?.closed ? undefined : response;
+      // Requests that the app still works on have deadlines of their own, but a list waits for its client.
+      if (response?.writableEnded !== false || response.writableNeedDrain) socket.destroy();
     },
 
     /** From now on, each response closes its connection. */
@@ -114,22 +111,13 @@ export function connections(
 function endAfter(connection: Connection, response: ServerResponse): void {
   const { socket } = response.req;
   connection.isEnding = true;
-  connection.readUntil = socket.bytesRead + DISCARDED;
-  if (response.headersSent) response.once('finish', () => endLate(socket));
-  else response.setHeader('Connection', 'close');
+  if (!response.headersSent) response.setHeader('Connection', 'close');
+  // What is still on the way is read, since Node has not read while the response waited to be sent.
+  else response.once('finish', () => socket.end().setTimeout(LINGER));
 }
 
-/** Closes its side, and reads what is still on the way, since Node has not read while the response waited to be sent. */
-function endLate(socket: Socket): void {
-  socket.end();
-  const timer = setTimeout(() => socket.destroy(), LINGER);
-  socket.once('close', () => clearTimeout(timer));
-}
-
-function stopReading(connection: Connection, socket: Socket): void {
-  if (connection.isUnread) return;
-  connection.isUnread = true;
+/** For good: Node resumes a socket itself when a request has been read or a response has been sent. */
+function stopReading(socket: Socket): void {
   socket.pause();
-  // Node resumes a socket itself when a request has been read or a response has been sent.
   socket.on('resume', () => socket.pause());
 }

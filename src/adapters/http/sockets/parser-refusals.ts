@@ -21,16 +21,10 @@ export function refusalOf({ code }: ParserError): HttpError {
 export function refuse(refused: ParserError, socket: Socket, log: Logger, observer?: RequestObserver): void {
   const requestId = randomUUID();
   const { status, headers, body, error } = errorResponse(refusalOf(refused));
-  const all = {
-    'X-Request-Id': requestId,
-    'Content-Type': JSON_TYPE,
-    ...Object.fromEntries(commonHeaders),
-    ...headers,
-    'Content-Length': Buffer.byteLength(body),
-    Date: new Date().toUTCString(),
-    Connection: 'close',
-  };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  const own = { 'X-Request-Id': requestId, Date: new Date().toUTCString(), Connection: 'close' };
+  const content = { 'Content-Type': JSON_TYPE, 'Content-Length': Buffer.byteLength(body) };
+  const all = Object.entries({ ...own, ...commonHeaders, ...headers, ...content });
+  const lines = all.map(([name, value]) => `${name}: ${value}\r\n`);
   // Destroyed, since a client that does not close its side would keep it open indefinitely.
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
   log.info({ requestId, status, error, parser: refused.code }, 'request refused by the parser');

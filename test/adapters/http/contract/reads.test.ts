@@ -77,7 +77,7 @@ describe('a plant', () => {
   test.each([...'01 -0 +1 1e3 \u0661 1%2F2 9223372036854775808'.split(' '), '9'.repeat(5_000), '%FF'])(
     'cannot have the id %s',
     async (id) => {
-      const rule = /^id must be an integer from .* in decimal digits, without|^the path must be percent-encoded UTF-8$/;
+      const rule = /^id must be an integer from .* in decimal digits, without/;
       expect(await refusal(read(`/plants/${id}`))).toEqual([400, 40022, expect.stringMatching(rule)]);
     },
   );
