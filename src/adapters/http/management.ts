@@ -19,9 +19,6 @@ export type ReadinessCheck = () => Promise<string | undefined>;
 /** Milliseconds: less than the second after which many probes give up, and would not see what is wrong. */
 const CHECK_TIMEOUT = 800;
 
-/** Prometheus's text format. */
-const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-
 /**
  * For operators and orchestrators: `/live` (the process runs), `/ready` (it can serve requests) and `/metrics`.
  *
@@ -52,7 +49,7 @@ export function management(
   router.get('/ready', sendReadiness);
   router.get('/metrics', async (ctx) => {
     ctx.body = await metrics();
-    ctx.type = METRICS_TYPE;
+    ctx.type = 'text/plain; version=0.0.4; charset=utf-8';
   });
 
   const app = new Koa<RequestState>();

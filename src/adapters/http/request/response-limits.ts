@@ -33,9 +33,7 @@ export function responseLimits(maxBytes: number, maxStreams: number) {
       // A single body is always sent, however large.
       if (bytes > 0 && bytes + size > maxBytes) throw new HttpError('overloaded');
       bytes += size;
-      response.once('close', () => {
-        bytes -= size;
-      });
+      response.once('close', () => (bytes -= size));
     },
   };
 }
