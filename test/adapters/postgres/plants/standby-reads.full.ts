@@ -42,6 +42,7 @@ test.each<[string, () => Promise<unknown>]>([
   ['a page of a tag that it does not have', () => plants.scan({ ...range, tag: 'red' }, 10)],
   ['a part of a stream', () => plants.scan(range, 2_000)],
   ['a part of a search', () => plants.scan({ ...range, name: 'monstera' }, 10)],
+  ['the tags', () => plants.readTags(undefined, 10)],
   ['the changes', () => plants.readChanges({ after: undefined, limit: 10, wait: 0, signal: AbortSignal.abort() })],
 ])('no standby is read for %s', async (_what, read) => {
   await expect(read()).rejects.toMatchObject({ code: 'store_unavailable' });
