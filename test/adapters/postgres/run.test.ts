@@ -98,12 +98,15 @@ test('uses three quarters of the connections for reads and for writes, and one o
   }
 });
 
-test('keeps no timer when all is done', async () => {
+test('keeps no timer when all is done, or has failed', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
   const before = timers();
   const run = runWithin(600_000);
-  for (let calls = 0; calls < 10; calls++) await run('reads', async () => {});
-  // Fewer than one each: others may begin some meanwhile.
+  for (let calls = 0; calls < 10; calls++) {
+    await run('reads', async () => {});
+    await expect(run('reads', () => Promise.reject(new TypeError('a defect')))).rejects.toThrow('a defect');
+  }
+  // Fewer than one each of a kind: others may begin some meanwhile.
   expect(timers() - before).toBeLessThan(10);
 });
 

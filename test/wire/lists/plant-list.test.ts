@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { MAX_INT64 } from '../../../src/domain/plant.ts';
+import { listParts } from '../../../src/wire/lists/parts.js';
 import { readList, recordsOf } from '../../support/plants/lists.ts';
 
 const ndjson = { isCsv: false } as const;
@@ -94,4 +95,27 @@ test('of more than 20,000 records, reads the first ones only', async () => {
   expect([list.records.length, list.consumed]).toEqual([20_000, first]);
   const whole = await readList(`${body.slice(0, first)}\n\n`, ndjson);
   expect([whole.records.length, whole.consumed]).toEqual([20_000, first + 2]);
+});
+
+test('a client numbers the next part behind the records of this one, refused ones too', async () => {
+  let rest = Uint8Array.from(Buffer.from('a\n\0\nb\n'));
+  const source = {
+    peek: async (length: number) => ({ bytes: rest.slice(0, length), isEnd: rest.length <= length }),
+    skip: (length: number) => {
+      rest = rest.slice(length);
+    },
+  };
+  const sent: unknown[] = [];
+  const list = { isCsv: true, encoding: 'utf-8', query: { idsFrom: '1', columns: 'name' } } as const;
+  const next = listParts(
+    source,
+    list,
+    async ({ idsFrom }, { length }) => {
+      sent.push(idsFrom);
+      return { created: 1, records: length / 2, refused: [], consumed: length };
+    },
+    4,
+  );
+  while (await next());
+  expect(sent).toEqual(['1', '3']);
 });
