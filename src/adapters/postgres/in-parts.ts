@@ -38,7 +38,14 @@ export function split<Item, Result>(
   const starts = Array.from({ length: Math.ceil(items.length / size) }, (_, index) => index * size);
   return starts.flatMap((start) => {
     const part = items.slice(start, start + size);
-    const outcomes = work(part);
-    return part.map((_item, index) => outcomes.then((each) => each[index] as Result));
+    return eachOf(part, work(part));
   });
+}
+
+/** The outcome of each item of a list, once the list has any. */
+export function eachOf<Item, Result>(
+  items: readonly Item[],
+  outcomes: Promise<Outcomes<Result>>,
+): readonly Promise<Result>[] {
+  return items.map(async (_item, index) => (await outcomes)[index] as Result);
 }

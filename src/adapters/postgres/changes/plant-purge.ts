@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
+import type { PurgeSelection } from '../../feed/purge-selection.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';
 import { requireChangeFeed, SETTLED } from './feed-state.ts';
@@ -11,8 +12,8 @@ const SCANNED = 5_000;
  * Creates the only way to free ids. Each statement is complete in itself, so that a purge can be interrupted and run
  * again.
  *
- * @returns a function that scans all ids, or one, and yields the number of plants in each part that were deleted at least
- * `minAge` seconds ago: forgotten, unless `isDryRun`. It throws PlantStoreError `store_unavailable`.
+ * @returns a function that scans all ids and yields the number of deleted plants in each part: forgotten, unless
+ * `isDryRun`. It throws PlantStoreError `store_unavailable`.
  */
 export function plantPurge(database: Database, run: Run) {
   async function purgePart(scan: Scan, isDryRun: boolean) {
@@ -23,10 +24,7 @@ export function plantPurge(database: Database, run: Run) {
     return rows[0] ?? { count: 0, end: null };
   }
 
-  return async function* purge(
-    { minAge, id }: { minAge: number; id: bigint | undefined },
-    isDryRun: boolean,
-  ): AsyncIterable<number> {
+  return async function* purge({ minAge, id }: PurgeSelection, isDryRun: boolean): AsyncIterable<number> {
     const to = id ?? MAX_INT64;
     for (let from = id ?? MIN_INT64; ; ) {
       const { count, end } = await run('backgroundWrites', () => purgePart({ from, to, minAge }, isDryRun));

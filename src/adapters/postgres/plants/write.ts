@@ -3,7 +3,7 @@ import type { Outcomes, PlantStore, Write, Written } from '../../../application/
 import { isSamePlant, type NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
 import { failureOf, unavailable } from '../failures.ts';
-import { inParts, split } from '../in-parts.ts';
+import { eachOf, inParts, split } from '../in-parts.ts';
 import type { LaneName, Run } from '../run.ts';
 import { planChanges, plantChanger } from './change.ts';
 import { plantInserter } from './insert.ts';
@@ -149,5 +149,6 @@ function isFree(outcome: Written | undefined): boolean {
 
 /** The outcome of each write, once there are any. */
 function later(writes: readonly Write[], outcomes: Promise<Outcomes<Written>>): Map<Write, Promise<Written>> {
-  return new Map(writes.map((write, index) => [write, outcomes.then((each) => each[index] as Written)]));
+  const each = eachOf(writes, outcomes);
+  return new Map(writes.map((write, index) => [write, each[index] as Promise<Written>]));
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
+import type { PurgeSelection } from '../../feed/purge-selection.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 
@@ -39,10 +40,7 @@ export function plantPurge({ sql, read, write }: Pick<DatabaseFile, 'sql' | 'rea
     return remove.run(from, to, before);
   }
 
-  return async function* purge(
-    { minAge, id }: { minAge: number; id: bigint | undefined },
-    isDryRun: boolean,
-  ): AsyncIterable<number> {
+  return async function* purge({ minAge, id }: PurgeSelection, isDryRun: boolean): AsyncIterable<number> {
     const before = BigInt(Math.floor(Date.now() - minAge * 1_000));
     const to = id ?? MAX_INT64;
     for (let from = id ?? MIN_INT64; ; ) {

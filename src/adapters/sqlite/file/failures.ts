@@ -36,7 +36,8 @@ export function failureOf(error: unknown) {
   const { errcode: code = 0, message } = Object(error) as { readonly errcode?: number; readonly message: string };
   const primary = code & 0xff;
   const isDiskFull = code === FULL || code === IOERR_WRITE;
-  const remedy = REMEDIES.get(primary) && `the database cannot be used (${message}), since ${REMEDIES.get(primary)}`;
+  const why = REMEDIES.get(primary);
+  const remedy = why && `the database cannot be used (${message}), since ${why}`;
   return {
     /** Whether another process holds the lock that is needed: nothing was done. */
     isBusy: primary === BUSY,
