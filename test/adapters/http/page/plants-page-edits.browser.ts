@@ -140,6 +140,21 @@ test('asks for a token above the editor when it is revoked, and saves with the n
   expect(stored.get(1n)).toEqual({ id: 1n, name: 'Ficus carica' });
 });
 
+test('proposes an id so that what is typed next replaces it, though the field was entered before it came', async () => {
+  const { page } = await openWith([{ id: 1n, name: 'Ficus' }]);
+  const entered = Promise.withResolvers<void>();
+  await page.route('**/plants?order=desc&limit=1', async (route) => {
+    await entered.promise;
+    await route.continue();
+  });
+  await press(page, 'Add plant');
+  await dialog(page).getByLabel('Id', { exact: true }).click();
+  entered.resolve();
+  await showsForm(page, { Id: '2' });
+  await page.keyboard.type('70');
+  await showsForm(page, { Id: '70' });
+});
+
 test('proposes the id after the highest, and takes one after it if that belongs to another plant or to a deleted one', async () => {
   const { stored, page } = await openWith([
     { id: 1n, name: 'Ficus', tag: 'tree' },

@@ -230,7 +230,7 @@ test('needs nothing but the keyboard', async () => {
   expect([1n, 2n, 3n].map((id) => stored.get(id))).toMatchObject(
     ['by keys', 'by keys', 'tree'].map((tag) => ({ tag })),
   );
-  expect(await page.evaluate('document.activeElement.id')).toBe('plants');
+  await page.locator('#plants:focus').waitFor();
 });
 
 test('opens a plant in the moment in which the editor of another one closes', async () => {

@@ -18,7 +18,10 @@ export function newPlants(/** @type {HTMLInputElement} */ field) {
       proposed = '';
       const former = field.value;
       const id = `${await proposedId(request)}`;
-      if (field.value === former) [field.value, proposed] = [id, id];
+      if (field.value !== former) return;
+      [field.value, proposed] = [id, id];
+      // Otherwise it would become the first digits of an id that is typed next.
+      if (field.matches(':focus')) field.select();
     },
     /**
      * Adds a plant, with the next id if the proposed one is taken. The steps double, so that a million deleted plants take
