@@ -41,7 +41,7 @@ const GROUP_TIME = 5;
 const BUSY_PAUSE = 5;
 
 /**
- * Collects writes: those that arrive in one turn of the event loop share a transaction and its fsync. Each has its own
+ * Collects writes: those that arrive in one turn of the event loop, or the next, share a transaction and its fsync. Each has its own
  * savepoint, so that a failure concerns only that one, unless SQLite has rolled back everything.
  */
 export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
@@ -59,7 +59,8 @@ export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
   function schedule(): void {
     if (isScheduled || queues.every((queue) => queue.length === 0)) return;
     isScheduled = true;
-    setImmediate(runGroup);
+    // The sockets are polled once more first: 64 requests and their responses in one turn would keep others waiting for 20 ms.
+    setImmediate(setImmediate, runGroup);
   }
 
   function runGroup(): void {
