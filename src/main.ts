@@ -59,13 +59,15 @@ async function run(): Promise<number> {
 
 /** Says what keeps the service from being ready, and then also when it is ready. */
 async function sayReadiness(ready: () => Promise<string | undefined>): Promise<void> {
-  for (let isLate = false; ; isLate = true) {
+  for (let said: string | undefined; ; ) {
     try {
       const problem = await ready();
-      if (isLate || problem !== undefined) say(problem === undefined ? 'Ready.' : `Ready, but ${problem}`);
+      if (said !== undefined || problem !== undefined) say(problem === undefined ? 'Ready.' : `Ready, but ${problem}`);
       return;
     } catch (error) {
-      if (!isLate) say(`Not ready: ${(error as Error).message}`);
+      const { message } = error as Error;
+      if (message !== said) say(`Not ready: ${message}`);
+      said = message;
     }
     await delay(READINESS_INTERVAL, undefined, { ref: false });
   }

@@ -8,11 +8,10 @@ export type SameName = 'same_name' | 'repeated';
 /**
  * Compares the names of a list with those of all plants, which are read in the background, since there is no index on them.
  *
- * @returns for each plant of the list whose name it has; undefined if there are too many plants, it takes too long, or the
- * signal has aborted
+ * @returns for each plant of the list whose name it has; undefined if there are too many plants, or it takes too long
  * @throws PlantStoreError as the port does
  */
-type FindSameNames = (list: readonly NewPlant[], signal: AbortSignal) => Promise<(SameName | undefined)[] | undefined>;
+type FindSameNames = (list: readonly NewPlant[]) => Promise<(SameName | undefined)[] | undefined>;
 
 /** Plants that are compared, and milliseconds for that. */
 const MAX_COMPARED = 200_000;
@@ -20,7 +19,7 @@ const MAX_TIME = 5_000;
 
 /** @param now the time in milliseconds */
 export function findSameNames({ scan }: Pick<PlantStore, 'scan'>, now = () => performance.now()): FindSameNames {
-  return async (list, signal) => {
+  return async (list) => {
     const ids = new Map<string, bigint>();
     const repeated = list.map(({ name, id }) => ids.has(name) || !ids.set(name, id));
     const stored = new Set<string>();
@@ -33,7 +32,7 @@ export function findSameNames({ scan }: Pick<PlantStore, 'scan'>, now = () => pe
       for (const { id, name } of plants) if (ids.has(name)) (ids.get(name) === id ? own : stored).add(name);
       compared += plants.length;
       if (isLast) break;
-      if (compared >= MAX_COMPARED || now() >= end || signal.aborted) return undefined;
+      if (compared >= MAX_COMPARED || now() >= end) return undefined;
       range = rangeAfter(range, lastId);
     }
     const isStored = (name: string) => stored.has(name) && !own.has(name);

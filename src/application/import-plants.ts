@@ -15,8 +15,6 @@ interface ImportOptions {
   readonly skipsSameNames?: boolean | undefined;
   /** Whether the list is only compared, and nothing is stored. */
   readonly check?: boolean | undefined;
-  /** Aborts when nobody waits for the outcomes any more. */
-  readonly signal: AbortSignal;
 }
 
 interface Imported {
@@ -28,11 +26,11 @@ interface Imported {
 
 /**
  * Stores a list of plants that meet the rules of their fields, and resolves to the outcome of each once all are durable.
- * It is as if they were created, or changed, one after another.
+ * It is as if they were created, or changed, one after another. A list is short enough to be finished though its client has
+ * left: one that has only closed its side would otherwise get no further by sending it again.
  *
- * @throws PlantStoreError `store_unavailable` if the outcome of a plant is not known, or the signal has aborted before all
- * was done; any part of it may be done then, and a statement that has timed out may still run. `invalid_plant` if there are
- * too many plants to compare the names
+ * @throws PlantStoreError `store_unavailable` if the outcome of a plant is not known; any part of it may be done then, and a
+ * statement that has timed out may still run. `invalid_plant` if there are too many plants to compare the names
  */
 type ImportPlants = (list: readonly NewPlant[], options: ImportOptions) => Promise<Imported>;
 
@@ -45,11 +43,11 @@ const TOO_MANY_NAMES =
 /** @param now the time in milliseconds */
 export function importPlants(plants: Pick<PlantStore, 'write' | 'scan'>, now = () => performance.now()): ImportPlants {
   const sameNamesIn = findSameNames(plants, now);
-  return async (list, { replaces, skipsSameNames = false, check = false, signal }) => {
-    const same = skipsSameNames ? await sameNamesIn(list, signal) : [];
+  return async (list, { replaces, skipsSameNames = false, check = false }) => {
+    const same = skipsSameNames ? await sameNamesIn(list) : [];
     if (same === undefined && !check) throw new PlantStoreError('invalid_plant', TOO_MANY_NAMES);
     const others = list.filter((_plant, index) => same?.[index] === undefined);
-    const stored = check ? [] : await store(others, replaces, signal);
+    const stored = check ? [] : await store(others, replaces);
     let next = 0;
     return {
       outcomes: list.map((_plant, index) => same?.[index] ?? stored[next++]),
@@ -57,11 +55,9 @@ export function importPlants(plants: Pick<PlantStore, 'write' | 'scan'>, now = (
     };
   };
 
-  async function store(list: readonly NewPlant[], replaces: boolean, signal: AbortSignal): Promise<StoredOutcome[]> {
+  async function store(list: readonly NewPlant[], replaces: boolean): Promise<StoredOutcome[]> {
     const outcomes: StoredOutcome[] = [];
     for (let start = 0; start < list.length; start += GROUP) {
-      // Not before the first group: a client that has half-closed its connection still gets the response to a short list.
-      if (start > 0 && signal.aborted) throw new PlantStoreError('store_unavailable', 'the client has left');
       const group = list.slice(start, start + GROUP);
       const writes = group.map((plant) => ({ id: plant.id, target: plant, adds: true, replaces: () => replaces }));
       for (const [index, written] of (await Promise.allSettled(await plants.write(writes, true))).entries()) {

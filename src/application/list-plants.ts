@@ -63,9 +63,8 @@ export function listPlants(store: ScanPlants, now = () => performance.now()): Li
     }
     if (name !== undefined) return { first: [], others: batches(store, range, limit, signal), next: undefined };
     // In the foreground, as a page: a list that is refused then, since too many are streamed, holds up no stream.
-    const { plants, lastId: last, isLast } = await store.scan(range, Math.min(limit, PAGE_PLANTS));
-    const isOver = isLast || plants.length === limit;
-    const others = isOver ? undefined : batches(store, rangeAfter(range, last), limit - plants.length, signal);
+    const { plants, lastId: last, isLast } = await store.scan(range, PAGE_PLANTS);
+    const others = isLast ? undefined : batches(store, rangeAfter(range, last), limit - plants.length, signal);
     return { first: plants, others, next: undefined };
   };
 }

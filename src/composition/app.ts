@@ -61,15 +61,10 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
   const stopWebhooks = await startWebhooks(config, store, log, metrics);
   opened.defer(stopWebhooks);
-  const { bodyLimit, limits, maxStreams, maxFollowers, maxConnections, keepAliveTimeout } = config;
-  const { host, port, reusePort, baseUrl, corsOrigins, pages } = config.api;
+  const { host, port, reusePort, baseUrl } = config.api;
   const app = api({
-    bodyLimit,
-    limits,
-    maxStreams,
-    maxFollowers,
-    corsOrigins,
-    pages,
+    ...config,
+    ...config.api,
     baseUrl: () => baseUrl ?? apiServer.url,
     // Single plants go through the batches, also where the store finds lists of them.
     cases: useCases({ ...store, ...plants }),
@@ -90,6 +85,7 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
   const listening = serve(managementApp, operators.host, operators.port, log);
   const managementServer = await orPortProblem('MANAGEMENT_', operators.port, listening);
   opened.defer(() => managementServer.close(0));
+  const { maxConnections, keepAliveTimeout } = config;
   const serving = serve(app, host, port, log, { maxConnections, keepAliveTimeout }, reusePort);
   const apiServer = await orPortProblem('', port, serving);
   // The remaining time is for closing the database.
@@ -104,7 +100,7 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
     ready: store.ready,
     close(milliseconds) {
       state = 'shutting down';
-      // Sooner, a follower would come back at once for as long as connections are accepted.
+      // Not earlier: a follower with a response comes back at once while connections are accepted.
       setTimeout(store.stopWaiting, milliseconds);
       void stopWebhooks();
       acceptFor = milliseconds;
@@ -113,7 +109,7 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
   };
 }
 
-/** Opens the configured database, and imports what that needs only. @throws Error, saying what to do */
+/** Opens the configured database, and imports only its adapter. @throws Error, saying what to do */
 async function openStore(database: Config['database'], options: StoreOptions): Promise<Store> {
   return database.kind === 'embedded'
     ? (await import('./sqlite-store.ts')).openSqliteStore(database.dataDir, options)

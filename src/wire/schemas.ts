@@ -39,7 +39,7 @@ export const ChangedPlant = Type.Object(
   },
 );
 
-export const PlantList = Type.Array(NewPlant, { title: 'PlantList', description: 'plants in ascending order of id' });
+export const PlantList = Type.Array(NewPlant, { title: 'PlantList', description: 'plants in the order of their ids' });
 
 const Deletion = Type.Object(
   {

@@ -5,9 +5,8 @@ import type { NewPlant } from '../../src/domain/plant.ts';
 import { many } from '../support/plants/plant-lines.ts';
 
 const plant = (id: number, name: string, tag?: string): NewPlant => ({ id: BigInt(id), name, ...(tag && { tag }) });
-const { signal } = new AbortController();
 
-test('compares 200,000 plants in the background, for five seconds, and while somebody waits', async () => {
+test('compares 200,000 plants in the background, for five seconds', async () => {
   const counts: number[] = [];
   let time = 0;
   let isLast = false;
@@ -18,15 +17,12 @@ test('compares 200,000 plants in the background, for five seconds, and while som
     return { plants, lastId: from + 1n, isLast: isLast && counts.length === 100 };
   };
   const find = findSameNames({ scan }, () => time);
-  expect(await find([plant(1, 'x')], signal)).toBeUndefined();
+  expect(await find([plant(1, 'x')])).toBeUndefined();
   expect(counts).toEqual(Array(100).fill(2_000));
   [isLast, counts.length] = [true, 0];
-  expect(await find([plant(1, 'x')], signal)).toEqual([undefined]);
+  expect(await find([plant(1, 'x')])).toEqual([undefined]);
   counts.length = 0;
   const slow = findSameNames({ scan }, () => time * 100);
-  expect(await slow([plant(1, 'x')], signal)).toBeUndefined();
+  expect(await slow([plant(1, 'x')])).toBeUndefined();
   expect(counts).toHaveLength(5);
-  counts.length = 0;
-  expect(await find([], AbortSignal.abort())).toBeUndefined();
-  expect(counts).toHaveLength(1);
 });

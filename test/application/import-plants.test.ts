@@ -10,10 +10,9 @@ import { many } from '../support/plants/plant-lines.ts';
 function setUp(given: readonly (readonly [bigint, NewPlant | 'deleted'])[] = [], own: Partial<Ports> = {}) {
   const stored = new Map(given);
   const cases = useCases({ ...fakePlants(stored), ...own });
-  const stop = new AbortController();
   const run = async (list: readonly NewPlant[], replaces = false) =>
-    (await cases.importPlants(list, { replaces, signal: stop.signal })).outcomes;
-  return { stored, ...cases, run, stop };
+    (await cases.importPlants(list, { replaces })).outcomes;
+  return { stored, ...cases, run };
 }
 
 const plant = (id: number, name: string): NewPlant => ({ id: BigInt(id), name });

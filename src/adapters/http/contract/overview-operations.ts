@@ -35,7 +35,7 @@ export function overviewOperations(
       permission: 'read',
       group: plantsGroup,
       summary: 'Count plants',
-      description: 'It stops at 10,000 plants, after 50,000 that were looked at, or after a second: see `isExact`.',
+      description: 'It stops at 10,000 plants, or after a second: see `isExact`.',
       query: { tag: tagFilter, name: nameFilter },
       body: noBody,
       response: jsonResponse(PlantCount),

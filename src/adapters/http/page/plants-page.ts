@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { preferredType } from '../contract/media-types.ts';
 import { type PageRoute, pageFiles } from '../page-files.ts';
@@ -5,48 +6,15 @@ import type { RequestMiddleware } from '../request/state.ts';
 
 const own = (file: string) => join(import.meta.dirname, file);
 
-const scripts = [
-  'main',
-  'api',
-  'dom',
-  'errors',
-  'follow',
-  'free-id',
-  'ids',
-  'tag-choices',
-  'texts',
-  'token',
-  'table/fields',
-  'table/fragment',
-  'table/plants',
-  'table/selection',
-  'table/table',
-  'table/total',
-  'editor/editor',
-  'editor/new-plant',
-  'editor/questions',
-  'editor/several',
-  'editor/text-field',
-  'lists/download-dialog',
-  'lists/drop-zone',
-  'lists/encoding-finder',
-  'lists/import-dialog',
-  'lists/import-form',
-  'lists/import-report',
-  'lists/list-file',
-  'lists/list-layout',
-  'lists/list-sender',
-  'lists/parts',
-  'lists/rejected-list',
-];
+const scripts = readdirSync(own('scripts'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+  name.endsWith('.js'),
+);
 
 const files = [
   { path: '/', type: 'html', file: own('page.html') },
   { path: '/page/page.css', type: 'css', file: own('page.css') },
   { path: '/page/lists.css', type: 'css', file: own('lists.css') },
-  ...scripts.map(
-    (name) => ({ path: `/page/${name}.js`, type: 'javascript', file: own(`scripts/${name}.js`) }) as const,
-  ),
+  ...scripts.map((name) => ({ path: `/page/${name}`, type: 'javascript', file: own(`scripts/${name}`) }) as const),
 ] as const;
 
 /** The plants, for people: at / for browsers, which ask for HTML. Other clients get 404, as at any unknown path. */

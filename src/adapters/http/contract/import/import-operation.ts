@@ -37,7 +37,6 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
       body,
       mediaType: { type, charset },
       query: { existing, sameName, continued = false, more = false, check = false, ...form },
-      signal,
     }) {
       const replaces = existing === 'replace';
       const known = {
@@ -50,7 +49,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
         throw new HttpError('body_too_large', TOO_MANY);
       const plants = records.flatMap(({ plant }) => plant ?? []);
       const skipsSameNames = sameName === 'skip';
-      const { outcomes, compared } = await importPlants(plants, { replaces, skipsSameNames, check, signal: signal() });
+      const { outcomes, compared } = await importPlants(plants, { replaces, skipsSameNames, check });
       const { sameName: leftOut, ...counts } = resultOf(records, outcomes);
       return {
         ...counts,
