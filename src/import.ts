@@ -24,7 +24,7 @@ folder's configuration starts, with its token. You can interrupt an import and r
   --replace        changes plants that exist and differ; without it, they stay as they are, and the record is refused
   --ids-from N     numbers a list without ids, from N on; not together with --replace
   --same-name S    skip or add: what becomes of plants of such a list whose names are stored already; skip without it
-  --number-refused [N]  numbers records of CSV whose ids are no whole numbers, from N or one above the highest id on
+  --number-refused N  numbers records of CSV whose ids are no whole numbers, from N on
   --columns LIST   what the columns of CSV are, as in id,name,,tag: whatever they are called, or if no line names them
   --header N       the line that names them, if that is not the first with a name and an id
   --separator S    what separates the cells, if that line does not show it
@@ -51,21 +51,21 @@ function importArguments(args: string[]) {
   const [text, flag] = [{ type: 'string' }, { type: 'boolean', default: false }] as const;
   const layout = { 'number-refused': text, 'same-name': text, columns: text, header: text, separator: text };
   const options = { format: text, replace: flag, 'ids-from': text, check: flag, ...layout };
-  const { values, positionals } = parseArgs({ args: withNumber(args), allowPositionals: true, options });
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
   const [path] = positionals;
   if (path === undefined || positionals.length > 1) throw new Error('name one list: a file, or - for standard input');
   const type = TYPES.get((values.format ?? /\.(\w+)$/.exec(path)?.[1] ?? '').toLowerCase());
   if (type === undefined && values.format !== undefined) throw new Error('--format must be csv or ndjson');
   if (type === undefined) throw new Error(`nothing says what ${path} is: add --format csv or --format ndjson`);
   const { columns, header, separator, 'ids-from': idsFrom, 'same-name': same, 'number-refused': numberFrom } = values;
-  if (idsFrom !== undefined && decimalId.parse(idsFrom) === undefined)
-    throw new Error(`--ids-from must be ${decimalId.mustBe}`);
+  for (const [name, number] of Object.entries({ '--ids-from': idsFrom, '--number-refused': numberFrom })) {
+    if (number !== undefined && decimalId.parse(number) === undefined)
+      throw new Error(`${name} must be ${decimalId.mustBe}`);
+  }
   if (values.replace && idsFrom !== undefined)
     throw new Error('--replace is for lists with ids: the numbers of --ids-from could be those of any other plants');
   if (numberFrom !== undefined && (idsFrom !== undefined || type === NDJSON))
     throw new Error('--number-refused is for lists of CSV with ids');
-  if (numberFrom && decimalId.parse(numberFrom) === undefined)
-    throw new Error(`--number-refused must be ${decimalId.mustBe}`);
   const existing = values.replace ? 'replace' : 'keep';
   const query: Record<string, string> = { existing, check: `${values.check}` };
   const sameName = same ?? (idsFrom && 'skip');
@@ -74,18 +74,11 @@ function importArguments(args: string[]) {
   return { path, type, query, numberFrom };
 }
 
-/** The number of --number-refused may be missing, which parseArgs knows of no option. */
-function withNumber(args: string[]): string[] {
-  const at = args.indexOf('--number-refused');
-  const [number = ''] = /^-?\d+$/.exec(args[at + 1] ?? '') ?? [];
-  return at < 0 ? args : args.toSpliced(at, number === '' ? 1 : 2, `--number-refused=${number}`);
-}
-
 /** @returns the exit code */
 async function run({ path, type, query, numberFrom }: ReturnType<typeof importArguments>): Promise<number> {
   const isCsv = type !== NDJSON;
   const rejectedPath = `${path === '-' ? 'stdin' : path}.rejected.${isCsv ? 'csv' : 'ndjson'}`;
-  const { send, freeId } = remoteService(type, stop);
+  const send = remoteService(type, stop);
   // Reading fails once it is aborted.
   const source = await listSource(path, inOwnFolder(path), isCsv, stop).catch((error) => {
     if (!stop.aborted) throw error;
@@ -113,8 +106,7 @@ async function run({ path, type, query, numberFrom }: ReturnType<typeof importAr
     }
   }
 
-  async function numberOthers(): Promise<void> {
-    const idsFrom = numberFrom || `${await freeId()}`;
+  async function numberOthers(idsFrom: string): Promise<void> {
     say(`Numbered from ${idsFrom}, since their ids are no whole numbers: ${unnumbered.count()}`);
     // The line of names is none of them.
     const { header: _, ...own } = query;
@@ -128,7 +120,8 @@ async function run({ path, type, query, numberFrom }: ReturnType<typeof importAr
   try {
     const next = listParts(list, { isCsv, encoding, query }, send);
     await sendAll(next, numberFrom === undefined ? undefined : unnumbered.take);
-    if (unnumbered.count() > 0 && !stop.aborted && unwritten === undefined) await numberOthers();
+    const isNext = unnumbered.count() > 0 && !stop.aborted && unwritten === undefined;
+    if (numberFrom !== undefined && isNext) await numberOthers(numberFrom);
   } catch (error) {
     if (!stop.aborted) throw error;
   } finally {

@@ -81,7 +81,7 @@ async function apply(
   if (!(await webhooks.skip(endpoint, failing))) {
     throw new Error(`${endpoint} has gone on meanwhile, and nothing was skipped. See status`);
   }
-  return `${endpoint}: skipped the plant with the id ${failing.id} as transaction ${failing.changed} has left it`;
+  return `${endpoint}: skipped the plant with the id ${failing.id} as change ${failing.changed} left it`;
 }
 
 function described(states: KnownEndpoint[]): string {

@@ -8,7 +8,7 @@ import type { NewPlant, Stored } from '../domain/plant.ts';
 
 /**
  * Whether the stored plant may be changed. It is asked of every plant that is found, of one with equal content, too, and
- * again if that plant changes meanwhile: the last response is about the plant that the outcome is about.
+ * again if that plant changes meanwhile: only its last answer counts, and is about the plant of the outcome.
  */
 export type Condition = (stored: NewPlant) => boolean;
 

@@ -7,7 +7,6 @@ import { readConfig } from '../config/config.ts';
 import { checked } from '../config/config-reader.ts';
 import { rules } from '../config/config-rules.ts';
 import { environment } from '../config/environment.ts';
-import { MAX_INT64, type NewPlant } from '../domain/plant.ts';
 import { say } from '../process/say.ts';
 import type { ImportResult } from '../wire/import-schema.ts';
 import { type SentPart, SMALL_PART } from '../wire/lists/parts.js';
@@ -37,16 +36,15 @@ type Send = (query: Readonly<Record<string, string>>, part: Uint8Array<ArrayBuff
 export const RUN_AGAIN = 'Run the same command again to import the remaining plants.';
 
 /**
- * The service to which lists are sent.
+ * Creates what sends the parts of lists to the service.
  *
  * @param type the media type of the list
  * @param stop when it is aborted, no part is sent again
  * @throws Error, saying what to do, if none is known
  */
-export function remoteService(type: string, stop: AbortSignal) {
+export function remoteService(type: string, stop: AbortSignal): Send {
   const { url, token } = serviceAddress();
-  const authorization = { Authorization: `Bearer ${token}` };
-  const headers = { ...authorization, 'Content-Type': type };
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': type };
 
   async function post(...[query, body]: Parameters<Send>) {
     const signal = AbortSignal.timeout(PATIENCE);
@@ -55,8 +53,8 @@ export function remoteService(type: string, stop: AbortSignal) {
     return { status: response.status, text: response.headers.get('location') ?? (await response.text()) };
   }
 
-  /** Sends a part, and again for a while if that may help. */
-  const send: Send = async (...part) => {
+  // Again for a while if that may help.
+  return async (...part) => {
     for (let start = 0; ; await delay(1_000)) {
       const { status, text } = await post(...part).catch((error) => ({
         status: error.name === 'TimeoutError' ? TOO_SLOW : NONE,
@@ -73,22 +71,6 @@ export function remoteService(type: string, stop: AbortSignal) {
       if (stop.aborted || performance.now() - start > PATIENCE) throw new Error(`${url}: ${message}. ${RUN_AGAIN}`);
     }
   };
-
-  /** One above the highest id, or 1. @throws Error if the token may not read, or the service does not respond */
-  async function freeId(): Promise<bigint> {
-    for (let target = `${url}/plants?order=desc&limit=1`; ; ) {
-      const response = await fetch(target, { headers: authorization, redirect: 'manual' });
-      const [plant] = (response.ok ? JSON.parse(await response.text(), exactId) : []) as NewPlant[];
-      const [, next] = /^<(.*)>/.exec(response.headers.get('Link') ?? '') ?? [];
-      if (!response.ok) throw new Error(`the highest id cannot be read (${response.status}): use --number-refused N`);
-      if (plant?.id === MAX_INT64)
-        throw new Error('no id is above the highest one, which is taken: use --number-refused N');
-      if (plant !== undefined || next === undefined) return plant !== undefined && plant.id > 0n ? plant.id + 1n : 1n;
-      target = `${new URL(next, target)}`;
-    }
-  }
-
-  return { send, freeId };
 }
 
 type ResponseBody = Partial<Result & Static<typeof ErrorBody>>;

@@ -29,7 +29,7 @@ export async function tokenVerifier(
     verify = staticTokens(changed);
   };
   opened.defer(followTokens(config, log, apply, interval));
-  // With its HTTP client and jose, which others need not load.
+  // Imported only where it is needed: it loads jose and an HTTP client.
   const signed = jwt && (await import('../adapters/tokens/jwt-tokens.ts')).jwtTokens({ ...jwt, proxy }, log);
   return { verifyToken: (token) => verify(token) ?? signed?.(token), ownToken: undefined };
 }

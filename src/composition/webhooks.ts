@@ -36,7 +36,7 @@ export async function startWebhooks(
   }
   const names = endpoints.map(({ name }) => name);
   const counters = metrics.webhooks(names, store.endpointStates);
-  // With its HTTP client, which others need not load.
+  // Imported only where it is needed: it loads an HTTP client.
   const { webhookSender } = await import('../adapters/webhooks/webhook-sender.ts');
   const userAgent = `plant-store/${ownVersion()}`;
   const { send, close } = webhookSender(endpoints, { connections: WAVE, userAgent, proxy });

@@ -122,7 +122,7 @@ export const rules = {
     mustBe: 'one issuer, not a list, so without commas and spaces',
     parse: (value) => (/[\s,]/.test(value) ? undefined : value),
   },
-  /** Not as JSON, whose brackets would be parts of the first and the last one. */
+  /** Not as a JSON array, whose brackets would become parts of names. */
   names: (noun: string): Rule<readonly string[]> => ({
     mustBe: `one ${noun} or more, separated by commas or line ends, without spaces, quotation marks and brackets`,
     parse: (value) => listOf(value, (name) => (/[\s"'[\]]/.test(name) ? undefined : name)),

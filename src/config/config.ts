@@ -103,7 +103,8 @@ function jwtConfig(values: Values<typeof VARIABLES.jwt>, { isSet, problem }: Rea
 
 /** Notes which variables contradict each other. */
 function checkTogether(config: Config, { isSet, problem }: Reader): void {
-  const { api, management, database, bodyLimit, limits, shutdownDelay, shutdownTimeout } = config;
+  const { api, management, database, bodyLimit, limits, shutdownDelay, shutdownTimeout, jwt, webhooks } = config;
+  const { httpsProxy } = config.proxy;
   const { jwksUrl, issuer, audiences } = VARIABLES.jwt;
   const tokens = [...Object.values(VARIABLES.tokens), jwksUrl];
   if (isSet(VARIABLES.database.url) && ![...tokens, issuer, audiences].some(isSet)) {
@@ -128,6 +129,10 @@ function checkTogether(config: Config, { isSet, problem }: Reader): void {
     problem(
       'REUSE_PORT must be off with the embedded database in DATA_DIR, which one process can open: set DATABASE_URL',
     );
+  }
+  // Otherwise it is for other programs, which take more than a URL.
+  if (httpsProxy && (jwt || webhooks.length > 0) && rules.proxyUrl.parse(httpsProxy) === undefined) {
+    problem(`${VARIABLES.proxy.httpsProxy.name} must be ${rules.proxyUrl.mustBe}`);
   }
   // The largest body would be refused even when it is alone.
   if (limits.maxRequestBytes < bodyLimit) problem('MAX_REQUEST_BYTES must be at least BODY_LIMIT');

@@ -74,9 +74,9 @@ export const VARIABLES = {
     file: variable('WEBHOOKS_FILE', listFile(webhookRules.lines), []),
     allowHttp: variable('WEBHOOK_ALLOW_HTTP', rules.flag('true', 'false'), false),
   },
-  /** Through which https:// URLs are requested, of webhooks and of keys; the names are EnvHttpProxyAgent's. */
+  /** Through which https:// URLs are requested, of webhooks and of keys, or not used; the names are EnvHttpProxyAgent's. */
   proxy: {
-    httpsProxy: variable('HTTPS_PROXY', rules.proxyUrl, ''),
+    httpsProxy: variable('HTTPS_PROXY', rules.text, ''),
     noProxy: variable('NO_PROXY', rules.text, ''),
   },
   bodyLimit: variable('BODY_LIMIT', rules.bodySize, 1024 ** 2),

@@ -112,6 +112,17 @@ describe.each(implementations)('on %s', (name, open) => {
     }
   });
 
+  test('searches to either end of int64, though it looks at no more plants in one part', async () => {
+    const count = name === 'the embedded database' ? 1_000n : 2_000n;
+    for (const [from, to, order] of [
+      [MAX_INT64 - count + 1n, MAX_INT64, 'asc'],
+      [MIN_INT64, MIN_INT64 + count - 1n, 'desc'],
+    ] as const) {
+      await addAll(Array.from({ length: Number(count) }, (_, n) => ({ id: from + BigInt(n), name: 'searched' })));
+      expect((await walk({ from, to, order, name: 'nothing like it' }, 2_000)).flat()).toEqual([]);
+    }
+  });
+
   test('reads batches of at most a mebibyte, unless a single plant has more, and every plant once', async () => {
     const half = MEBIBYTE / 2;
     const sizes = [half, half, half + 1, half, 10, 3 * half, 10, 0, half, half - 1, 1, 1, 3 * half, 3 * half, half];

@@ -134,6 +134,13 @@ test.each<[names: string, rule: string, ...values: string[]]>([
   }
 });
 
+test.each(['proxy.example:3128', 'socks5h://proxy.example', ''])(
+  'leaves HTTPS_PROXY=%s to others without requests',
+  (proxy) => {
+    expect(() => readConfig({ HTTPS_PROXY: proxy })).not.toThrow();
+  },
+);
+
 test.each<[rule: string, ...urls: string[]]>([
   ['with special letters percent-encoded', 'db:port/x', 'user:se?cret@db/x', 'user:1,2/se?cret@db/x'],
   ['percent-encode', 'user:se@cret@db/x', 'user:1/secret@db/x', 'user:1#secret@db/x', 'user:1?secret=x@db/x'],

@@ -23,7 +23,7 @@ export function lockRows(url: string, ids: readonly bigint[]): Promise<Client> {
 /** The same database. @param after called with each statement once it has its result */
 export function observed(
   database: Database,
-  after: (text: string, parameters: readonly unknown[]) => unknown,
+  after: (text: string, parameters: readonly unknown[], rows: readonly unknown[]) => unknown,
 ): Database {
   const sql = new Proxy(database.sql, {
     get(target, key) {
@@ -31,8 +31,8 @@ export function observed(
       if (typeof value !== 'function') return value;
       if (key !== 'executeQuery') return value.bind(target);
       return async (statement: CompiledQuery) => {
-        const result: unknown = await Reflect.apply(value, target, [statement]);
-        await after(statement.sql, statement.parameters);
+        const result = await target.executeQuery(statement);
+        await after(statement.sql, statement.parameters, result.rows);
         return result;
       };
     },

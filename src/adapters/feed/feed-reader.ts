@@ -7,7 +7,7 @@ export interface FeedState {
   /** The last position that has been purged. */
   readonly purged_changed: bigint;
   readonly purged_id: bigint;
-  /** The next transaction of the server. */
+  /** Greater than every `changed` so far: the next transaction of Postgres. */
   readonly next: bigint;
 }
 
@@ -30,4 +30,12 @@ export interface FeedReader {
   ): Promise<{ readonly end: FeedEnd; readonly rows: readonly Entry[] }>;
   /** Where the feed ends now: whatever is committed later comes after that. */
   end(): Promise<FeedEnd>;
+}
+
+/** Which deleted plants to forget. */
+export interface PurgeSelection {
+  /** Seconds since their deletion, at least. */
+  readonly minAge: number;
+  /** Only the plant with this id, if it is given. */
+  readonly id: bigint | undefined;
 }

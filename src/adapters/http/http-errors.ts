@@ -18,7 +18,7 @@ function kind(error: number, message: string, headers: HeaderFields = {}): Error
 
 const challenge = (error = '') => ({ 'WWW-Authenticate': `Bearer${error && ` error="${error}"`}` });
 const RETRY_SOON = { 'Retry-After': '1' };
-/** For those who have none: what it is, and who has one for them. */
+/** Ends the messages of 401, for people who do not know what a token is. */
 const TOKEN = 'a token is a secret text that those who run this service give out, or their identity provider issues';
 const SAFE = 'sending the same request again is safe';
 

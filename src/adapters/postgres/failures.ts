@@ -120,7 +120,7 @@ export function failureOf(error: unknown) {
      * be repeated in parts. A trigger or an index of an operator can refuse a row with any SQLSTATE. Without the server's own
      * limits a locked row shows only as a statement without a response.
      */
-    mayBeAnothers:
+    mayBeOneRowsFault:
       ['blocked', 'refused', 'defect'].includes(means) || isUnknown('no_response', 'lost_node') || state === '08006',
     isStatementTimeout: is('statementTimeout'),
     /** Whether the connection is closed, in an unknown state, or will keep failing the same way. */

@@ -7,7 +7,8 @@ const PARTS = 16;
 /**
  * Makes an attempt for a list, or for parts of it if one of its items may have made it fail for the others.
  *
- * @param attempt runs one statement for the items, with this `mayRepeat`. What it throws later is the outcome of all
+ * @param attempt runs one statement for the items, with this `mayRepeat`. If it rejects without having been told to split,
+ * that is the outcome of each
  */
 export async function inParts<Item, Result>(
   items: readonly Item[],
@@ -17,9 +18,9 @@ export async function inParts<Item, Result>(
   let isSlow = false;
   try {
     return await attempt(items, (error) => {
-      const { mayBeAnothers, isStatementTimeout } = failureOf(error);
+      const { mayBeOneRowsFault, isStatementTimeout } = failureOf(error);
       // A slow second makes all statements slow, a slow or a locked row the same one again.
-      isSplit = items.length > 1 && (mayBeAnothers || (isSlow && isStatementTimeout));
+      isSplit = items.length > 1 && (mayBeOneRowsFault || (isSlow && isStatementTimeout));
       isSlow = isStatementTimeout;
       return !isSplit;
     });

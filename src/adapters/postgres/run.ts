@@ -22,7 +22,7 @@ interface RunOptions {
 
 /**
  * Which connections work may use. The background has one of each kind: parts of streams, searches and pages of webhooks read
- * there, imports and purges write there.
+ * there, imports write there.
  */
 export type LaneName = 'writes' | 'reads' | 'backgroundWrites' | 'backgroundReads';
 
@@ -42,9 +42,12 @@ const always = () => true;
 /** The error of work that nobody waits for any more: one object, since under overload there is much of it. */
 const NOT_WANTED = unavailable('it has timed out');
 
-/** How many connections one kind of work in the foreground may use, so that it leaves some to the other. */
+/**
+ * How many connections one kind of work in the foreground may use: it leaves one to the other kind, and one to the background,
+ * so that reads go on though every write hangs. Of one or two connections, all have to share.
+ */
 export function foreground({ connections }: Pick<Database, 'connections'>): number {
-  return Math.ceil(0.75 * connections);
+  return Math.max(1, Math.min(Math.ceil(0.75 * connections), connections - 2));
 }
 
 /** The only way to a statement for requests: migration gate, lane, retries, deadline and the translation of errors. */

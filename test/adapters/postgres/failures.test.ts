@@ -55,7 +55,7 @@ test('repeats a batch in parts after whatever one of its rows may have caused, o
   const others = [noId, ...['42501', '42P01', '42703', '40P01', '53100', '08P01', '57014'].map(postgres)];
   const defect = new TypeError('a value that cannot be encoded');
   const all = [...rows, ...nodes, defect, ...others];
-  expect(all.filter((error) => failureOf(error).mayBeAnothers)).toEqual([...rows, ...nodes, defect]);
+  expect(all.filter((error) => failureOf(error).mayBeOneRowsFault)).toEqual([...rows, ...nodes, defect]);
 });
 
 test.each<[string, () => Promise<{ rows: unknown[] }>, unknown]>([

@@ -46,6 +46,24 @@ test.each<[string, unknown, boolean]>([
   expect([asked, attempts]).toEqual([[failure], isRepeated ? 2 : 1]);
 });
 
+test.each([3, 4, 10])(
+  'of %i connections, leaves one to reads though all writes hang, imports included',
+  async (count) => {
+    const run = runWithin(60_000, count);
+    const end = Promise.withResolvers<void>();
+    let open = 0;
+    const writes = Array.from({ length: 2 * count }, (_, n) =>
+      run(n % 2 === 0 ? 'writes' : 'backgroundWrites', () => {
+        open++;
+        return end.promise;
+      }),
+    );
+    expect(await run('reads', async () => open)).toBeLessThan(count);
+    end.resolve();
+    await Promise.all(writes);
+  },
+);
+
 test('waits for the schema before the work, and begins none if the deadline has passed by then', async () => {
   const ready = Promise.withResolvers<void>();
   const done: string[] = [];

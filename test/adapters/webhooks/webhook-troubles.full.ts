@@ -145,7 +145,7 @@ test('goes on behind a plant that is skipped, whose next state it gets', async (
   await eventually(async () => (await lineOf(receiver))?.includes(`the id ${poisoned})`) === true);
   expect(await command('skip', receiver.url)).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(`: skipped the plant with the id ${poisoned} as transaction \\d+ has left it\n$`),
+    stdout: expect.stringMatching(`: skipped the plant with the id ${poisoned} as change \\d+ left it\n$`),
   });
   const others = ids.filter((id) => id !== poisoned);
   await eventually(() => hasAll(receiver, others));

@@ -23,9 +23,9 @@ const MAX_IGNORED = 16;
 const LINGER = 500;
 
 /**
- * Lets a connection have one request at a time. One that arrives while another is in progress, until the last byte of
- * whose response has been given to the socket, has no effect: the response in progress is the connection's last, and the
- * client sends the other request again (RFC 9112 section 9.3.2).
+ * Lets a connection have one request at a time, which is in progress until the last byte of its response has been given to
+ * the socket. One that arrives before has no effect: the response in progress is the connection's last, and the client sends
+ * the other request again (RFC 9112 section 9.3.2).
  */
 export function connections(
   handle: (request: IncomingMessage, response: ServerResponse) => unknown,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
-import type { PurgeSelection } from '../../feed/purge-selection.ts';
+import type { PurgeSelection } from '../../feed/feed-reader.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';
 import { requireChangeFeed, SETTLED } from './feed-state.ts';

@@ -70,7 +70,10 @@ export function selectRows(tables: Database['sql'], kind: ScanKind) {
       : sql`with scanned as materialized (${scanned})
         select * from scanned where name is not null or size is not null
         union all select ${last}, null, null, null, count(*)::int from scanned having count(*) > 0`;
-    if (!isShared) return sql<ScannedRow>`select * from (${page}) as page ${byId}`.compile(tables);
+    if (!isShared) {
+      const atEnd = isSearch ? sql`, looked_at nulls first` : sql``;
+      return sql<ScannedRow>`select * from (${page}) as page ${byId}${atEnd}`.compile(tables);
+    }
     const lists = sql.join(columns.map((column) => sql`${parameter(column)}::${sql.raw(types[column])}[]`));
     return sql<ScannedRow>`select number::int, page.*
       from unnest(${lists}) with ordinality as wanted (low, high, most, tag, name, number), lateral (${page}) as page

@@ -68,7 +68,9 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
     const end = rows[fitting - 1]?.id as bigint;
     const part = scan.order === 'desc' ? { ...scan, from: end } : { ...scan, to: end };
     const all = await run(lane, () => readerFor(own).rowsOf([part], SIZE.any), { until });
-    return { rows: all, isLast: fitting === rows.length && lookedAt(rows) < scan.count };
+    // Between the two, others may have come, which leave no room for the last ones.
+    const hasRoom = lookedAt(rows) < scan.count && lookedAt(all) < scan.count;
+    return { rows: all, isLast: fitting === rows.length && hasRoom };
   }
 
   return async (range, count) => {

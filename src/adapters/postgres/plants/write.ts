@@ -11,7 +11,7 @@ import { plantInserter } from './insert.ts';
 interface WriteOptions {
   /** Milliseconds until writes are given up that have no time of their own. */
   readonly timeout: number;
-  /** Called after each INSERT with the number of plants in it. */
+  /** Called after each INSERT with the number of plants that it has created, unless it is none. */
   readonly onInsert: (plants: number) => void;
   /** Called after each UPDATE. */
   readonly onUpdate: () => void;
@@ -24,7 +24,7 @@ interface Call {
   readonly until: number;
   /** Whether an INSERT of them may have been done, or may yet be, without this process knowing. */
   isUncertain: boolean;
-  /** Whether an id that was taken, and then free, is no surprise any more. */
+  /** Whether ids that were taken, and are free now, have had their second INSERT: there is no third. */
   readonly isRepeated: boolean;
 }
 
@@ -57,7 +57,7 @@ export function plantWriter(
           return mayRepeat(error);
         },
       });
-      onInsert(firsts.size);
+      if (inserted.size > 0) onInsert(inserted.size);
       if (inserted.size === writes.length) return writes.map(created);
       // An inserted plant is not looked up: its write created it, whatever has become of the plant since.
       const others = writes.filter(({ id, adds }) => !(adds && inserted.delete(id)));

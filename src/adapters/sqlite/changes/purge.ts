@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
-import type { PurgeSelection } from '../../feed/purge-selection.ts';
+import type { PurgeSelection } from '../../feed/feed-reader.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 

@@ -83,7 +83,7 @@ export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
     } catch (error) {
       if (sql.isTransaction) rollback();
       const { isLostSync, isNotCommitted } = failureOf(error);
-      // Otherwise nothing was done.
+      // A commit that failed in any other way has done nothing.
       if (isLostSync || (isCommitting && !isNotCommitted)) onLostSync(error);
       onFailure(error);
       for (const { reject } of group) reject(toPortError(error));

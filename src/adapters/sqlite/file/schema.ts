@@ -55,18 +55,15 @@ export function requireVersion(sql: DatabaseSync, path: string, isCommand = fals
     );
   }
   if (isCommand && version < STEPS.length) {
-    throw new FileError(`${path} has not been brought up to this version: npm run migrate does that, and npm start`);
+    throw new FileError(`${path} has not been brought up to this version: npm start does that`);
   }
 }
 
-/** Applies what is missing, each step in a transaction. @returns the versions that were applied */
-export function applySchema(sql: DatabaseSync): number[] {
-  const first = versionOf(sql) + 1;
-  const missing = STEPS.slice(first - 1).map((step, index) => ({ step, version: first + index }));
-  for (const { step, version } of missing) {
-    sql.exec(`begin immediate; ${step} pragma user_version = ${version}; commit`);
+/** Applies what is missing, each step in a transaction. */
+export function applySchema(sql: DatabaseSync): void {
+  for (let version = versionOf(sql) + 1; version <= STEPS.length; version++) {
+    sql.exec(`begin immediate; ${STEPS[version - 1]} pragma user_version = ${version}; commit`);
   }
-  return missing.map(({ version }) => version);
 }
 
 function versionOf(sql: DatabaseSync): number {

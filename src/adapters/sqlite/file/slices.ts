@@ -34,6 +34,7 @@ export function readSlices(timeout: number, check: () => void, onFailure: (error
     do {
       const part = waiting[0];
       if (part !== undefined) run(part, problem);
+      // Not before: `add` would schedule another slice.
       waiting.shift();
     } while (waiting.length > 0 && performance.now() < end);
     if (waiting.length > 0) setImmediate(runSlice);

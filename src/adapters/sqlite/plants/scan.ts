@@ -62,7 +62,8 @@ function scanStatements(sql: DatabaseFile['sql'], order: 'asc' | 'desc', isTagge
       );
     },
     search(range: PlantRange & { readonly name: string }, count: number): PlantBatch {
-      const end = nth.get(...valuesOf(range))?.id;
+      const found = nth.get(...valuesOf(range))?.id;
+      const end = found === (order === 'asc' ? range.to : range.from) ? undefined : found;
       const part = order === 'asc' ? { ...range, to: end ?? range.to } : { ...range, from: end ?? range.from };
       const text = folded(range.name);
       const isFound = ({ isFound, name }: FoundRow) => isFound !== null || folded(name).includes(text);

@@ -48,6 +48,25 @@ test('finds of 1,000 plants share statements, on three quarters of the connectio
   expect(network.connections()).toBeLessThanOrEqual(8);
 });
 
+test('a batch whose first plant is large is not the last one if plants have come while it was read', async () => {
+  await server.query(
+    `insert into plants select 10 * n, case n when 1 then repeat('x', 60000) else 'plant' end from generate_series(1, 19) as n`,
+  );
+  let statements = 0;
+  const plants = plantsIn(
+    observed(database, async () => {
+      if (statements++ === 0) await server.query(`insert into plants values (11, 'other'), (12, 'other')`);
+    }),
+  );
+  const all: bigint[] = [];
+  for (let from = 0n; ; from = (all.at(-1) ?? 0n) + 1n) {
+    const { plants: found, isLast } = await plants.scan({ from, to: 999n }, 20);
+    all.push(...found.map(({ id }) => id));
+    if (isLast) break;
+  }
+  expect(all).toContain(190n);
+});
+
 test.each<[string, (plants: TestPlants, id: bigint) => Promise<unknown>]>([
   ['a find', (plants, id) => plants.find(id)],
   ['a page', (plants, id) => plants.scan({ from: id, to: id }, 1)],
