@@ -60,9 +60,13 @@ export function importPlants(plants: Pick<PlantStore, 'write' | 'scan'>, now = (
     for (let start = 0; start < list.length; start += GROUP) {
       const group = list.slice(start, start + GROUP);
       const writes = group.map((plant) => ({ id: plant.id, target: plant, adds: true, replaces: () => replaces }));
-      for (const [index, written] of (await Promise.allSettled(await plants.write(writes, true))).entries()) {
-        if (written.status === 'rejected') throw written.reason;
-        outcomes.push(outcomeOf(written.value, group[index] as NewPlant));
+      // At once: what they found may be large.
+      const written = (await plants.write(writes, true)).map(async (one, index) =>
+        outcomeOf(await one, group[index] as NewPlant),
+      );
+      for (const outcome of await Promise.allSettled(written)) {
+        if (outcome.status === 'rejected') throw outcome.reason;
+        outcomes.push(outcome.value);
       }
     }
     return outcomes;

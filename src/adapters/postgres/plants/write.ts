@@ -74,15 +74,16 @@ export function plantWriter(
     inParts(list, async (writes, mayRepeat) => {
       const { lane, until } = call;
       const lookUpAll = () => lookUp(writes.map(({ id }) => id));
-      const { found, isOnCitus } = known ?? (await run(lane, lookUpAll, { until, mayRepeat }));
+      const looked = known ?? (await run(lane, lookUpAll, { until, mayRepeat }));
+      const { found, others, isOnCitus } = looked;
       // If an INSERT was lost, whoever holds the id may have replaced the very plant that it stored.
       const isLost = ({ id, adds, target }: Write) =>
         adds && call.isUncertain && found.has(id) && !isSamePlant(found.get(id)?.stored, target);
       const { outcomes, rows } = planChanges(
-        writes.filter((write) => !isLost(write)),
+        writes.filter((write) => !isLost(write) && !others.has(write.id)),
         found,
       );
-      if (rows.length > 1 && isOnCitus) return split(writes, 1, (one) => change(one, call, { found, isOnCitus }));
+      if (rows.length > 1 && isOnCitus) return split(writes, 1, (one) => change(one, call, looked));
       const updating = new Set(rows.map(({ before }) => before.id));
       let isSplit = false;
       const updateAll = () =>
@@ -102,6 +103,8 @@ export function plantWriter(
       const isLate = ({ id }: Write) => !(updated instanceof Error) && updating.has(id) && !updated.has(id);
       const late = writes.filter((write) => isLate(write) && !isLost(write));
       const changed = later(late, changeAgain(late, call));
+      const unread = writes.filter(({ id }) => others.has(id));
+      const followed = later(unread, unread.length > 0 ? change(unread, call) : Promise.resolve([]));
       // Perhaps a deleted plant held the id, and was purged before the look-up.
       const free = call.isRepeated ? [] : writes.filter((write) => write.adds && isFree(outcomes.get(write)));
       const added = later(free, add(free, { ...call, isRepeated: true }));
@@ -109,7 +112,7 @@ export function plantWriter(
       return writes.map((write) => {
         if (isLost(write)) return Promise.reject(unavailable(UNKNOWN));
         if (updated instanceof Error && updating.has(write.id)) return Promise.reject(updated);
-        const outcome = changed.get(write) ?? added.get(write) ?? outcomes.get(write);
+        const outcome = followed.get(write) ?? changed.get(write) ?? added.get(write) ?? outcomes.get(write);
         if (outcome instanceof Promise) return outcome;
         if (outcome === undefined) return Promise.reject(unavailable(OVERDUE));
         const isDropped = write.adds && isFree(outcome);
