@@ -75,6 +75,8 @@ const STATES = {
 
 /** The functions of Postgres that throw some errors. Their names are never translated, as messages may be. */
 const ROUTINES = {
+  /** RAISE of PL/pgSQL. */
+  raises: 'exec_stmt_raise',
   /** A plan is out of date, since an operator has changed the type of a column. */
   checksPlan: 'RevalidateCachedQuery',
   /** Their internal errors are a used-up quota (EDQUOT) or a limit of the size of files (EFBIG). */
@@ -88,7 +90,8 @@ export function failureOf(error: unknown) {
   const own = error instanceof ConnectionError ? error.cause : error;
   const { severity, code, routine } = own as { severity?: string; code?: string; routine?: string };
   // Only Postgres's own errors have a severity; `code` may also be a system error's (EPIPE).
-  const state = severity === undefined ? undefined : code;
+  // A trigger may raise any SQLSTATE for a row, which says nothing of the server.
+  const state = severity === undefined ? undefined : routine === ROUTINES.raises ? 'P0001' : code;
   const is = (kind: keyof typeof STATES) => STATES[kind].test(state ?? '');
   const isUnknown = (...reasons: readonly UnknownOutcomeReason[]) =>
     error instanceof UnknownOutcomeError && reasons.includes(error.reason);

@@ -59,6 +59,11 @@ test.each<[string, Record<string, unknown>, string]>([
     { code: 'P0001' },
     beforeEachInsert("if new.name like 'weed%' then raise exception 'no weeds'; end if;"),
   ],
+  ...['40001', '42501', '57P01'].map((code): [string, Record<string, unknown>, string] => [
+    `a trigger of Postgres refuses as what a server in trouble reports as ${code}`,
+    { code },
+    beforeEachInsert(`if new.name like 'weed%' then raise exception using errcode = '${code}'; end if;`),
+  ]),
   ['an index of an operator has no room for', { code: '54000' }, 'create index names on plants (name)'],
   [
     'a trigger drops',
