@@ -21,10 +21,10 @@ interface RunOptions {
 }
 
 /**
- * Which connections work may use. The background has one of each kind: parts of streams, searches and pages of webhooks read
- * there, imports write there.
+ * Which connections work may use. The feed of changes has half of them, so that plants are read while its statements are
+ * slow. The background has one of each kind: parts of streams, searches and pages of webhooks read there, imports write.
  */
-export type LaneName = 'writes' | 'reads' | 'backgroundWrites' | 'backgroundReads';
+export type LaneName = 'writes' | 'reads' | 'feed' | 'backgroundWrites' | 'backgroundReads';
 
 /**
  * Does the work of statements, and repeats it after transient failures until the deadline. Work that is given up may run on.
@@ -59,6 +59,7 @@ export function runner(
   const lanes = {
     writes: { enter: lane(most), gate: writeGate },
     reads: { enter: lane(most), gate },
+    feed: { enter: lane(Math.ceil(connections / 2)), gate },
     backgroundWrites: { enter: lane(1), gate: writeGate },
     backgroundReads: { enter: lane(1), gate },
   };

@@ -19,7 +19,7 @@ interface StoreOptions {
 /** Plants in the table `plants`, and the feed of their changes. */
 export function postgresStore(database: Database, { run, timeout, onInsert }: StoreOptions) {
   const { part, end } = feedReader(database);
-  const reader: FeedReader = { part: (...range) => run('reads', () => part(...range)), end: () => run('reads', end) };
+  const reader: FeedReader = { part: (...range) => run('feed', () => part(...range)), end: () => run('feed', end) };
   const { announce, ...feed } = changeFeed(reader, (...range) => run('backgroundReads', () => part(...range)));
   return {
     write: plantWriter(database, run, {

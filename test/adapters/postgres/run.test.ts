@@ -92,11 +92,12 @@ test('gives up at the deadline what runs and what waits for its lane, which then
   expect([await next, done]).toEqual(['next', []]);
 });
 
-test('uses three quarters of the connections for reads and for writes, and one of each for the background', async () => {
+test('uses three quarters of the connections for reads and for writes, half for the feed, and one of each for the background', async () => {
   const run = runWithin(60_000, 10);
   for (const [lane, most] of [
     ['writes', 8],
     ['reads', 8],
+    ['feed', 5],
     ['backgroundWrites', 1],
     ['backgroundReads', 1],
   ] as const) {

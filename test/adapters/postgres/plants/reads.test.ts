@@ -108,6 +108,20 @@ test.each([
   },
 );
 
+test('slow pages of the feed get half of the connections, and finds do not wait for them', async () => {
+  await server.query(`insert into plants values (1000, 'small')`);
+  const plants = plantsIn(database);
+  const held = hold('purged_changed');
+  const { signal } = new AbortController();
+  const pages = Array.from({ length: 30 }, () => plants.readChanges({ after: undefined, limit: 10, wait: 0, signal }));
+  await eventually(() => held.length === 5);
+  expect(await plants.find(1_000n)).toEqual({ id: 1_000n, name: 'small' });
+  expect(held).toHaveLength(5);
+  network.interfere(() => undefined);
+  await network.deliverLate();
+  for (const { changes } of await Promise.all(pages)) expect(changes).toHaveLength(1);
+});
+
 describe('searches', () => {
   const searchOf = (name: string) => ({ ...range, name });
 
