@@ -1,8 +1,8 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openConnection } from './file/connection.ts';
-import { type DatabaseFile, FILE } from './file/database-file.ts';
+import { type DatabaseFile, FILE, isMissing } from './file/database-file.ts';
 import { FileError, failureOf } from './file/failures.ts';
 import { requireVersion } from './file/schema.ts';
 import { rewriteWal } from './file/wal.ts';
@@ -21,18 +21,26 @@ export async function withDatabaseFile<T>(
   work: (file: CommandFile) => Promise<T>,
 ): Promise<T> {
   const path = join(dataDir, FILE);
-  if (!existsSync(path)) {
+  if (isMissing(path)) {
     throw new FileError(`there is no database in ${dataDir}: npm start creates one there, or set DATA_DIR`);
   }
+  const lastWrite = () => statSync(path, { bigint: true }).mtimeNs;
+  const before = lastWrite();
+  // Without a WAL, which the service has as long as it runs, SQLite would create one to read.
+  const isUnlocked = isReadOnly && !existsSync(`${path}-wal`);
+  const requireUnchanged = () => {
+    if (!isUnlocked || lastWrite() === before) return;
+    throw new FileError(`another process has begun to write to ${path} while it was read: run the same command again`);
+  };
   try {
     accessSync(path, isReadOnly ? constants.R_OK : constants.W_OK);
-    const sql = openConnection(isReadOnly ? readOnlyAddress(path) : path, isReadOnly);
+    const sql = openConnection(isUnlocked ? unlockedAddress(path) : path, isReadOnly);
     let isLost = false;
     try {
       requireVersion(sql, path, true);
       // SQLite makes a checkpoint at the end if the service does not run.
       if (!isReadOnly) rewriteWal(sql, path);
-      return await work({
+      const result = await work({
         sql,
         read: async (work) => work(),
         async write(work) {
@@ -46,6 +54,8 @@ export async function withDatabaseFile<T>(
           }
         },
       });
+      requireUnchanged();
+      return result;
     } catch (error) {
       isLost = failureOf(error).isLostSync;
       throw error;
@@ -54,6 +64,7 @@ export async function withDatabaseFile<T>(
       if (!isLost) sql.close();
     }
   } catch (error) {
+    requireUnchanged();
     const failure = failureOf(error);
     const problem = failure.isBusy ? `another process has written to ${path} for too long: try again` : failure.problem;
     if (problem === undefined || error instanceof FileError) throw error;
@@ -61,8 +72,7 @@ export async function withDatabaseFile<T>(
   }
 }
 
-/** Without a WAL, which the service has as long as it runs, SQLite would create one to read. */
-function readOnlyAddress(path: string): string | URL {
-  if (existsSync(`${path}-wal`)) return path;
+/** Where SQLite reads a file without a WAL, and without a lock that would keep others from writing. */
+function unlockedAddress(path: string): URL {
   return new URL(`${pathToFileURL(resolve(path)).href}?immutable=1`);
 }

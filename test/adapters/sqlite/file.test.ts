@@ -3,6 +3,7 @@ import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from '@jest/globals';
+import { withDatabaseFile } from '../../../src/adapters/sqlite/command-file.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { embeddedPlants, openEmbedded, plantsInFile } from '../../support/embedded-store.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -61,6 +62,14 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
     },
     /newer Plant Store .* restore the backup/,
   ],
+  ...(['gone', 'empty'] as const).map((what): [string, (folder: string) => Promise<unknown>, RegExp] => [
+    `a database that is ${what}, and its WAL`,
+    async (folder) => {
+      await writeFile(join(folder, 'plants.db-wal'), 'x'.repeat(5_000));
+      if (what === 'empty') await writeFile(join(folder, 'plants.db'), '');
+    },
+    /is gone or empty, but what was written last is still in plants\.db-wal/,
+  ]),
   [
     'one of version 1.0.0 only',
     async (folder) => {
@@ -135,6 +144,18 @@ test.each(['plants.db', 'plants.db-wal', 'lock.db'])('nothing is stored once %s 
   await rm(path);
   await rename(aside, path);
   expect(await plants.add(plant(2n))).toBe('created');
+});
+
+test('a command that reads the file of no service says so if one starts and writes meanwhile', async () => {
+  const { folder, file } = await opened();
+  file.close();
+  const reading = withDatabaseFile(folder, true, async ({ sql }) => {
+    const service = await openEmbedded(folder);
+    await embeddedPlants(service).add(plant(1n));
+    service.close();
+    return sql.prepare('select count(*) as count from plants').get();
+  });
+  await expect(reading).rejects.toThrow('another process has begun to write to');
 });
 
 test('damaged pages are said in words, and do not end the process', async () => {

@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { recentFailure } from '../../feed/recent-failure.ts';
@@ -39,9 +39,14 @@ export async function openDatabaseFile(dataDir: string, options: OpenOptions): P
   if (warning !== undefined) options.say(`Warning: ${warning}`);
   const path = join(dataDir, FILE);
   refuseFormer(dataDir, path);
-  const traces = existsSync(path)
-    ? []
-    : [LOCKED_FILE, 'access-token'].filter((name) => existsSync(join(dataDir, name)));
+  const isNew = isMissing(path);
+  if (isNew && !isMissing(`${path}-wal`)) {
+    throw new FileError(
+      `${path} is gone or empty, but what was written last is still in ${FILE}-wal: put that same ${FILE} back, or ` +
+        `move ${FILE}-wal away and put a backup there`,
+    );
+  }
+  const traces = isNew ? [LOCKED_FILE, 'access-token'].filter((name) => existsSync(join(dataDir, name))) : [];
   if (traces.length > 0) {
     options.say(
       `Warning: ${dataDir} was in use before, since it has ${traces.join(' and ')}, but its database is gone, so an ` +
@@ -121,6 +126,11 @@ function openFile(dataDir: string, path: string, unlock: () => void, { timeout, 
       }
     },
   };
+}
+
+/** Whether a file is not there, or empty: SQLite would create a database in it, and delete its WAL. */
+export function isMissing(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
 /** Opens the file so that everything in it is on the disk. */
