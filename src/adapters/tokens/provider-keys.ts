@@ -18,6 +18,9 @@ export interface KeySource {
 /** Minimum milliseconds between two fetches, since unauthenticated clients choose which keys their tokens name. */
 const COOLDOWN = 5_000;
 
+/** Bytes of a key set or a discovery document: far more than any has, and no more than memory has room for. */
+const MAX_BYTES = 1024 ** 2;
+
 /** Milliseconds until a withdrawn key is noticed. */
 const REFRESH = 5 * 60_000;
 
@@ -111,7 +114,7 @@ PRIVATE.addSubnet('fc00::', 7, 'ipv6');
 function keySetFetcher({ jwksUrl, allowHttp, timeout = 3_000, proxy = {} }: KeySource): () => Promise<JSONWebKeySet> {
   const { httpsProxy = '', noProxy = '' } = proxy;
   // Plain HTTP never goes through the proxy, which could connect to any address.
-  const direct = { httpProxy: '', httpsProxy, noProxy };
+  const direct = { httpProxy: '', httpsProxy, noProxy, maxResponseSize: MAX_BYTES };
   const dispatcher = new EnvHttpProxyAgent({ ...direct, connect: privateConnector(allowHttp, timeout) });
 
   async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {

@@ -18,6 +18,7 @@ import {
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
+const MEBIBYTE = 1024 ** 2;
 
 let key: SigningKey;
 let otherKey: SigningKey;
@@ -237,6 +238,22 @@ test.each<[string, () => unknown]>([
     expect(await outcome(verify, await tokenOf(otherKey))).toBe('unavailable');
     expect(await outcome(verify, await tokenOf(key, { jti: 'newer' }))).toBe('accepted');
   }
+});
+
+test('takes no more of a key set without an end than a mebibyte', async () => {
+  const verify = await verifierWithKeys({ timeout: 10_000 });
+  let sent = 0;
+  provider.answer(async (_request, response) => {
+    response.write('{"keys":[');
+    for (; !response.destroyed; sent++) {
+      response.write(' '.repeat(MEBIBYTE));
+      await new Promise(setImmediate);
+    }
+  });
+  pass(5 * SECOND);
+  expect(await outcome(verify, await tokenOf(otherKey))).toBe('unavailable');
+  expect(sent).toBeLessThan(100);
+  expect(logged.join('')).toContain('exceeded max size');
 });
 
 test.each([
