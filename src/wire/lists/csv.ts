@@ -17,6 +17,9 @@ const MAX_RECOGNIZED = 40;
 /** An id as a spreadsheet writes it that has taken it for a number, in English and in most other languages. */
 const ROUNDED = /^-?\d([.,]\d+)?E\+\d+$/i;
 
+/** A whole number with thousands separated, or with a fraction of zeros, as programs write it where a cell has no number. */
+const SPELLED = /^-?(\d{1,3}([.,' \u00a0\u202f]\d{3})+|\d+[.,]0+)$/;
+
 /** Creates the reader of records. As in Postgres's COPY, an empty cell is no value, and "" in quotes is the empty string. */
 export function csvReader({ columns, separator }: CsvLayout): RecordReader {
   const idAt = columns.indexOf('id');
@@ -56,7 +59,7 @@ export function csvReader({ columns, separator }: CsvLayout): RecordReader {
 
 /** Whether an id is a whole number, perhaps one that a spreadsheet has changed: another number would be another plant. */
 function wasNumber(text = ''): boolean {
-  return [INTEGER, ZEROS, ROUNDED].some((pattern) => pattern.test(text.trim()));
+  return [INTEGER, ZEROS, ROUNDED, SPELLED].some((pattern) => pattern.test(text.trim()));
 }
 
 /** @param name of its plant, to find it by: the rows of a spreadsheet are no lines where its cells have several */

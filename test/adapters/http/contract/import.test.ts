@@ -89,6 +89,17 @@ describe('responds with', () => {
     expect(stored.get(1n)).toEqual({ id: 1n, name: 'a' });
   });
 
+  test('which ids are no whole numbers, and so may get one: not those that a program has changed', async () => {
+    const changed = ['007', ' 7', '9.22E+18', '1.234', '-1 234 567', "12'345,678", '7.0', '7,00'];
+    const others = ['P-17', '1,5', '2019.0034', '12.34.56', '7.', ''];
+    const list = [...changed, ...others].map((id) => `"${id}",a\n`).join('');
+    const { refused } = JSON.parse(await result('', `id,name\n${list}`));
+    expect(refused.map(({ unnumbered = false }) => unnumbered)).toEqual([
+      ...changed.map(() => false),
+      ...others.map(() => true),
+    ]);
+  });
+
   test('no columns for NDJSON, and numbers for what is no JSON', async () => {
     expect(await result('', '{"id":1,"name":"a","tags":""}\nno\n', `${NDJSON};charset=UTF-8`)).toBe(
       '{"created":1,"changed":0,"unchanged":0,"repeated":0,"refused":[{"line":2,"lastLine":2,"error":40000,' +
