@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openConnection } from './file/connection.ts';
-import { type DatabaseFile, FILE, isMissing } from './file/database-file.ts';
+import { type DatabaseFile, FILE, isMissing, requireOwnWal } from './file/database-file.ts';
 import { FileError, failureOf } from './file/failures.ts';
 import { requireVersion } from './file/schema.ts';
 import { rewriteWal } from './file/wal.ts';
@@ -21,6 +21,7 @@ export async function withDatabaseFile<T>(
   work: (file: CommandFile) => Promise<T>,
 ): Promise<T> {
   const path = join(dataDir, FILE);
+  requireOwnWal(path);
   if (isMissing(path)) {
     throw new FileError(`there is no database in ${dataDir}: npm start creates one there, or set DATA_DIR`);
   }

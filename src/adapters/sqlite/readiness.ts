@@ -16,17 +16,12 @@ export function readiness(file: DatabaseFile, endpoints: readonly string[], log:
   );
   let logged: string | undefined;
 
-  return sharedRun(async () => {
-    try {
-      file.requireWritable();
-      // The way of every write.
-      await file.write(() => {});
-    } catch (error) {
-      const { cause = error, message } = error as Error;
-      throw new Error(failureOf(cause).problem ?? message, { cause: error });
-    }
+  async function problemsNow() {
+    file.requireWritable();
+    // The way of every write.
+    await file.write(() => {});
     const wal = file.walSize();
-    const problems = [
+    return [
       file.failure.problem(),
       wal >= LARGE_WAL
         ? `the WAL has ${Math.round(wal / 1024 ** 2)} MB that a reader keeps from the file: end the backup or program that has it open`
@@ -38,6 +33,13 @@ export function readiness(file: DatabaseFile, endpoints: readonly string[], log:
         ),
       ),
     ];
+  }
+
+  return sharedRun(async () => {
+    const problems = await problemsNow().catch((error: Error) => {
+      const { cause = error, message } = error;
+      throw new Error(failureOf(cause).problem ?? message, { cause: error });
+    });
     const all = problems.filter((one) => one !== undefined).join('; ');
     if (all !== '' && all !== logged) log.warn({ problem: all }, 'ready, but something is wrong with the database');
     logged = all;

@@ -3,7 +3,11 @@ import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { backUp } from '../../../src/adapters/sqlite/backup.ts';
+import { renewFeed } from '../../../src/adapters/sqlite/changes/feed-reader.ts';
 import { withDatabaseFile } from '../../../src/adapters/sqlite/command-file.ts';
+import { readiness } from '../../../src/adapters/sqlite/readiness.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { embeddedPlants, openEmbedded, plantsInFile } from '../../support/embedded-store.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -62,13 +66,19 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
     },
     /newer Plant Store .* restore the backup/,
   ],
-  ...(['gone', 'empty'] as const).map((what): [string, (folder: string) => Promise<unknown>, RegExp] => [
-    `a database that is ${what}, and its WAL`,
+  ...(['gone', 'empty', 'a backup'] as const).map((what): [string, (folder: string) => Promise<unknown>, RegExp] => [
+    `a database that is ${what}, and a WAL`,
     async (folder) => {
-      await writeFile(join(folder, 'plants.db-wal'), 'x'.repeat(5_000));
-      if (what === 'empty') await writeFile(join(folder, 'plants.db'), '');
+      const path = join(folder, 'plants.db');
+      if (what === 'empty') await writeFile(path, '');
+      if (what === 'a backup') {
+        (await openEmbedded(folder)).close();
+        await backUp(folder, join(folder, 'copy.db'));
+        await rename(join(folder, 'copy.db'), path);
+      }
+      await writeFile(`${path}-wal`, 'x'.repeat(5_000));
     },
-    /is gone or empty, but what was written last is still in plants\.db-wal/,
+    /is gone, empty or another one, but what was written last is still in plants\.db-wal/,
   ]),
   [
     'one of version 1.0.0 only',
@@ -85,6 +95,16 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
   const before = await files();
   await expect(openEmbedded(folder)).rejects.toThrow(message);
   expect(await files()).toEqual(before);
+});
+
+test('a command refuses a WAL of another database, too', async () => {
+  const { folder, file } = await opened();
+  file.close();
+  await backUp(folder, join(folder, 'copy.db'));
+  await rename(join(folder, 'copy.db'), join(folder, 'plants.db'));
+  await writeFile(join(folder, 'plants.db-wal'), 'x'.repeat(5_000));
+  const renewing = withDatabaseFile(folder, false, renewFeed);
+  await expect(renewing).rejects.toThrow('move plants.db-wal away');
 });
 
 test('writes that arrive together share a commit, and one that fails leaves the others done', async () => {
@@ -171,6 +191,20 @@ test('damaged pages are said in words, and do not end the process', async () => 
   await expect(reading).rejects.toMatchObject({ code: 'store_unavailable' });
   expect(damaged.failure.problem()).toMatch('it is damaged: restore a backup');
   expect(damaged.ended).toEqual([]);
+});
+
+test('a damaged page that only its check reads makes it not ready, in words', async () => {
+  const { folder, file } = await opened();
+  file.close();
+  const path = join(folder, 'plants.db');
+  const bytes = readFileSync(path);
+  const { rootpage = 0 } = connectionTo(folder)
+    .prepare("select rootpage from sqlite_schema where name = 'webhooks'")
+    .get() as { rootpage?: number };
+  bytes.fill(0xff, 4_096 * (rootpage - 1), 4_096 * rootpage);
+  await writeFile(path, bytes);
+  const ready = readiness(await openEmbedded(folder), [], pino({ level: 'silent' }));
+  await expect(ready()).rejects.toThrow('it is damaged: restore a backup');
 });
 
 test('a checkpoint follows once four megabytes are written, so that the WAL does not grow', async () => {
