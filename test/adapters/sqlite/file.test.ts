@@ -178,7 +178,7 @@ test('a command that reads the file of no service says so if one starts and writ
   await expect(reading).rejects.toThrow('another process has begun to write to');
 });
 
-test('damaged pages are said in words, and do not end the process', async () => {
+test('damaged pages are said in words, and fail neither the process nor the next read', async () => {
   const { folder, file, plants } = await opened();
   await Promise.all(Array.from({ length: 500 }, (_, n) => plants.add(plant(BigInt(n), 'x'.repeat(500)))));
   file.close();
@@ -187,8 +187,10 @@ test('damaged pages are said in words, and do not end the process', async () => 
   bytes.fill(0xff, 4_096 * 12);
   await writeFile(path, bytes);
   const damaged = await openEmbedded(folder);
-  const reading = embeddedPlants(damaged).scan({ from: 0n, to: 1_000n }, 1_000);
+  const { scan } = embeddedPlants(damaged);
+  const reading = scan({ from: 0n, to: 1_000n }, 1_000);
   await expect(reading).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(await scan({ from: 0n, to: 0n }, 1)).toMatchObject({ plants: [{ id: 0n }] });
   expect(damaged.failure.problem()).toMatch('it is damaged: restore a backup');
   expect(damaged.ended).toEqual([]);
 });

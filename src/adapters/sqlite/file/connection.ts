@@ -41,7 +41,15 @@ export function statement<Row>(sql: DatabaseSync, text: string) {
   return {
     get: (...values: Values) => prepared.get(...values) as unknown as Row | undefined,
     all: (...values: Values) => prepared.all(...values) as unknown as Row[],
-    iterate: (...values: Values) => prepared.iterate(...values) as unknown as Iterable<Row>,
+    iterate(...values: Values) {
+      const start = () => prepared.iterate(...values) as unknown as Iterable<Row>;
+      try {
+        return start();
+      } catch {
+        // It says once more why the iteration before has failed (sqlite3_reset).
+        return start();
+      }
+    },
     /** @returns how many rows it has changed */
     run: (...values: Values) => Number(prepared.run(...values).changes),
   };
