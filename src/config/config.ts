@@ -83,6 +83,10 @@ function tokenLists(values: Values<typeof VARIABLES.tokens>, { problem }: Reader
   if (!bare(full).isDisjointFrom(bare(reading))) {
     problem('READ_TOKENS and READ_TOKENS_FILE must not have a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE');
   }
+  // Which name would the log show?
+  if ([full, reading].some((list) => new Set(list).size > bare(list).size)) {
+    problem('the variables and files of tokens must not have one token with two names, or with and without one');
+  }
   return { full, reading };
 }
 
@@ -91,6 +95,12 @@ function jwtConfig(values: Values<typeof VARIABLES.jwt>, { isSet, problem }: Rea
   if (jwksUrl && !allowHttp && rules.httpsOrLoopbackUrl.parse(jwksUrl) === undefined) {
     problem(
       `JWT_JWKS_URL must be ${rules.httpsOrLoopbackUrl.mustBe}: JWT_ALLOW_HTTP=true permits private addresses, too`,
+    );
+  }
+  const needsScopes = [VARIABLES.jwt.readScope, VARIABLES.jwt.writeScope].some(isSet);
+  if (jwksUrl && !needsScopes && values.scopeClaims !== VARIABLES.jwt.scopeClaims.fallback) {
+    problem(
+      'JWT_READ_SCOPE or JWT_WRITE_SCOPE must be set too, since JWT_SCOPE_CLAIM is: without them, no scope is needed',
     );
   }
   if (jwksUrl && issuer && audiences) return { ...values, jwksUrl, issuer, audiences };

@@ -360,6 +360,13 @@ describe('access tokens', () => {
     expect(readConfig({ DATABASE_URL, ACCESS_TOKENS: list }).tokens.full).toEqual(list.split(', '));
   });
 
+  test('may be there several times, but with one name only, since the log shows it', () => {
+    expect(() => readConfig({ ACCESS_TOKENS: `anna:${TOKEN},anna:${TOKEN}` })).not.toThrow();
+    const rule = expect.stringMatching('must not have one token with two names');
+    expect(mistakes({ ACCESS_TOKENS: `anna:${TOKEN},bob:${TOKEN}` })).toEqual([rule]);
+    expect(mistakes({ READ_TOKENS: `anna:${TOKEN}`, READ_TOKENS_FILE: file('bare', TOKEN) })).toEqual([rule]);
+  });
+
   test('that permit reading only must not permit everything too', () => {
     const full = [{ ACCESS_TOKENS: TOKEN }, { ACCESS_TOKENS_FILE: file('full', TOKEN) }];
     const reading = [{ READ_TOKENS: `anna:${TOKEN}` }, { READ_TOKENS_FILE: file('reading', `${READ_TOKEN},${TOKEN}`) }];
@@ -425,7 +432,9 @@ describe('tokens of an identity provider', () => {
 
   test('can be for several audiences, and have their scopes in other claims', () => {
     const given = { JWT_AUDIENCE: 'api://plants, 7ukk3r', JWT_SCOPE_CLAIM: 'roles,https://plants.example/roles' };
-    expect(readConfig({ ...JWT, ...given }).jwt).toMatchObject({
+    const rule = expect.stringMatching('^JWT_READ_SCOPE or JWT_WRITE_SCOPE must be set too, since JWT_SCOPE_CLAIM is');
+    expect(mistakes({ ...JWT, ...given })).toEqual([rule]);
+    expect(readConfig({ ...JWT, ...given, JWT_READ_SCOPE: 'plants' }).jwt).toMatchObject({
       audiences: ['api://plants', '7ukk3r'],
       scopeClaims: ['roles', 'https://plants.example/roles'],
     });
