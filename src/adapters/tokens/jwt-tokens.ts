@@ -126,10 +126,13 @@ function isFor(audiences: readonly string[], { aud, client_id: client }: JWTPayl
   return audiences.some((audience) => named.includes(audience));
 }
 
-/** RFC 8693 section 4.2: `scope` has them separated by spaces. Other claims have them like that, or as a list. */
-function scopesIn(claims: readonly string[], payload: JWTPayload): string[] {
-  const parts = claims.flatMap((claim) => claimAt(claim, payload));
-  return parts.flatMap((part) => (typeof part === 'string' ? part.split(' ') : []));
+/**
+ * RFC 8693 section 4.2: `scope` has them separated by spaces. Other claims have them like that, or as a list, whose items
+ * may be names with spaces, such as those of groups, that stand for no part of them.
+ */
+function scopesIn(claims: readonly string[], payload: JWTPayload): unknown[] {
+  const values = claims.map((claim) => claimAt(claim, payload));
+  return values.flatMap((value) => (typeof value === 'string' ? value.split(' ') : value));
 }
 
 /** The claim of this name, or else what is at this path: a name that is a URL has dots, too. */

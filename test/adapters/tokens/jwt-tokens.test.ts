@@ -160,6 +160,7 @@ test.each<[Partial<JwtOptions>, Record<string, unknown>, string]>([
   [KEYCLOAK, { scope: 'email', realm_access: { roles: ['offline_access', 'plants:write'] } }, 'create change'],
   [KEYCLOAK, { resource_access: { account: { roles: ['plants:write'] }, plants: { roles: ['plants:read'] } } }, 'read'],
   [KEYCLOAK, { realm_access: 'plants:read', resource_access: { plants: null } }, ''],
+  [BOTH, { scp: ['no plants:write', 'plants:read'] }, 'read'],
   [READ, {}, 'create'],
   [WRITE, { scope: 'plants:read' }, 'read'],
 ])(
