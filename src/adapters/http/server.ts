@@ -75,6 +75,7 @@ export async function serve(
   // These go to the app, too, so that 100 Continue is sent after the token check, and others get an Error body.
   server.on('checkContinue', open.handle);
   server.on('checkExpectation', open.handle);
+  server.on('connect', (_request, socket) => open.refuseTunnel(socket as Socket));
   server.on('clientError', (error, socket) => open.fail(error, socket as Socket));
   // Node drops headers beyond this count: one more than is allowed shows that there are too many.
   server.maxHeadersCount = MAX_HEADERS + 1;

@@ -85,6 +85,12 @@ export function connections(
       }
     },
 
+    /** A CONNECT has come, after which Node parses nothing more, and would close the connection without a word. */
+    refuseTunnel(socket: Socket): void {
+      if (open.get(socket)?.response !== undefined) socket.destroy();
+      else refuse({ code: 'CONNECT' }, socket, log, observer);
+    },
+
     /** Nothing has been sent or received for a while. */
     timeOut(socket: Socket): void {
       const response = open.get(socket)?.response;

@@ -11,14 +11,19 @@ import type { RequestObserver } from '../request/log-line.ts';
 export type ParserError = Error & { readonly code?: string };
 
 /** The error that a client gets. */
-export function refusalOf({ code }: ParserError): HttpError {
+export function refusalOf({ code }: Pick<ParserError, 'code'>): HttpError {
   if (code === 'HPE_HEADER_OVERFLOW') return new HttpError('headers_too_large');
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new HttpError('request_too_slow');
   return new HttpError('malformed_request');
 }
 
 /** Responds to what never became a request that the app could respond to, and closes the connection. */
-export function refuse(refused: ParserError, socket: Socket, log: Logger, observer?: RequestObserver): void {
+export function refuse(
+  refused: Pick<ParserError, 'code'>,
+  socket: Socket,
+  log: Logger,
+  observer?: RequestObserver,
+): void {
   const requestId = randomUUID();
   const { status, headers, body, error } = errorResponse(refusalOf(refused));
   const own = { 'X-Request-Id': requestId, Date: new Date().toUTCString(), Connection: 'close' };
