@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from '@jest/globals';
 import { enterEndpoints, webhookPositions } from '../../src/adapters/sqlite/webhooks/positions.ts';
 import { embeddedPlants, openEmbedded, plantsInFile } from '../support/embedded-store.ts';
+import { atEnd } from '../support/lifetimes.ts';
 import { readPage, readToEnd } from '../support/plants/changes.ts';
 import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
 
@@ -91,6 +92,21 @@ test('copies the file while the service writes, for its user only; a copy that i
   await others.add({ id: 9_999n, name: 'another' });
   await expect(readPage(others, next)).rejects.toMatchObject({ code: 'cursor_expired' });
 });
+
+test('a start beside a program that does not stop to read the newest plants says so', async () => {
+  const folder = await temporaryFolder();
+  const file = await openEmbedded(folder);
+  await embeddedPlants(file).add({ id: 1n, name: 'Ficus' });
+  const reader = new DatabaseSync(join(folder, 'plants.db'));
+  atEnd(() => reader.close());
+  reader.exec('begin; select count(*) from plants');
+  await embeddedPlants(file).add({ id: 2n, name: 'Ficus' });
+  file.close();
+  expect(await runWith({ PORT: '0', MANAGEMENT_PORT: '0' }, folder, 'main')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('a command or another program reads'),
+  });
+}, 60_000);
 
 test('says what to do where there is nothing to copy', async () => {
   const folder = await temporaryFolder();

@@ -162,7 +162,8 @@ function openSynced(dataDir: string, path: string): DatabaseSync {
     rewriteWal(sql, path);
     applySchema(sql);
     const { busy } = sql.prepare('pragma wal_checkpoint(truncate)').get() as { busy: bigint };
-    if (busy > 0n) throw new FileError(`a command has ${path} open: start the service once it has ended`);
+    if (busy > 0n)
+      throw new FileError(`a command or another program reads ${path}: start the service once that has ended`);
     sql.exec('pragma busy_timeout = 0');
     return sql;
   } catch (error) {
