@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { withDatabaseFile } from './command-file.ts';
 import { syncPath } from './file/disk.ts';
-import { FileError } from './file/failures.ts';
+import { FileError, failureOf } from './file/failures.ts';
 import { NEW_IDENTITY } from './file/schema.ts';
 
 /**
@@ -19,7 +19,15 @@ export async function backUp(dataDir: string, target: string): Promise<void> {
   try {
     // SQLite accepts an empty file, which only this user may read.
     closeSync(openSync(unfinished, 'wx', 0o600));
-    await withDatabaseFile(dataDir, true, async ({ sql }) => sql.prepare('vacuum into ?').run(unfinished));
+    await withDatabaseFile(dataDir, true, async ({ sql }) => {
+      try {
+        sql.prepare('vacuum into ?').run(unfinished);
+      } catch (error) {
+        // Otherwise it would be that of the database.
+        if (failureOf(error).isDiskFull) throw new FileError(`${target} cannot be written: its disk or quota is full`);
+        throw error;
+      }
+    });
     const copy = new DatabaseSync(unfinished);
     copy.exec(`update change_feed set store = ${NEW_IDENTITY}`);
     copy.close();

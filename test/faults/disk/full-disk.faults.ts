@@ -1,7 +1,11 @@
 import { execFile } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, jest, test } from '@jest/globals';
+import { backUp } from '../../../src/adapters/sqlite/backup.ts';
 import { get, post, TOKEN } from '../../support/api-server.ts';
+import { embeddedPlants, openEmbedded } from '../../support/embedded-store.ts';
 import { atEnd } from '../../support/lifetimes.ts';
 import { type Service, startMain, startService, temporaryFolder } from '../../support/service-process.ts';
 
@@ -60,4 +64,14 @@ test('a full disk is said, ends nothing, loses nothing, and is served from again
     `Plant Store cannot start.\n${disk} is not a writable folder (EROFS): ` +
       'fix that, or set DATA_DIR to another one\n',
   );
+});
+
+test('a backup says that its own disk is full, and leaves nothing there', async () => {
+  const folder = await temporaryFolder();
+  const file = await openEmbedded(folder);
+  for (let id = 0n; id < 20n; id++) await embeddedPlants(file).add({ id, name: 'x'.repeat(100_000) });
+  const { disk } = await smallDisk(1);
+  const target = join(disk, 'copy.db');
+  await expect(backUp(folder, target)).rejects.toThrow(`${target} cannot be written: its disk or quota is full`);
+  expect(await readdir(disk)).toEqual([]);
 });
