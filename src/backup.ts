@@ -1,6 +1,5 @@
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { runCommand } from './commands/run-command.ts';
+import { inOwnFolder, runCommand } from './commands/run-command.ts';
 import { readDatabaseConfig } from './config/config.ts';
 
 /* npm run backup: copies the embedded database (docs/operations.md). */
@@ -32,10 +31,7 @@ async function run({ file }: ReturnType<typeof backupArguments>): Promise<number
     throw new Error('DATABASE_URL is set: pg_dump copies a database of Postgres (docs/postgres.md)');
   }
   const { backUp } = await import('./adapters/sqlite/backup.ts');
-  // npm runs a command in the folder of the project, wherever it was called: `npm --prefix`.
-  const { npm_lifecycle_event: script, INIT_CWD: folder = '' } = process.env;
-  const target = script === 'backup' ? resolve(folder, file) : file;
-  await backUp(config.dataDir, target);
+  await backUp(config.dataDir, inOwnFolder('backup', file));
   console.log(`${file} has all that was stored when the command began`);
   return 0;
 }

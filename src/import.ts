@@ -1,11 +1,10 @@
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { importReport } from './commands/import-report.ts';
 import { listSource } from './commands/list-source.ts';
 import { showProgress } from './commands/progress.ts';
 import { rejectedFile } from './commands/rejected-file.ts';
 import { type Part, RUN_AGAIN, remoteService } from './commands/remote-service.ts';
-import { runCommand } from './commands/run-command.ts';
+import { inOwnFolder, runCommand } from './commands/run-command.ts';
 import { unnumberedRecords } from './commands/unnumbered-records.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/signals.ts';
@@ -80,13 +79,13 @@ async function run({ path, type, query, numberFrom }: ReturnType<typeof importAr
   const rejectedPath = `${path === '-' ? 'stdin' : path}.rejected.${isCsv ? 'csv' : 'ndjson'}`;
   const send = remoteService(type, stop);
   // Reading fails once it is aborted.
-  const source = await listSource(path, inOwnFolder(path), isCsv, stop).catch((error) => {
+  const source = await listSource(path, inOwnFolder('import', path), isCsv, stop).catch((error) => {
     if (!stop.aborted) throw error;
   });
   if (source === undefined) return stop.reason;
   const { list, size, encoding, close } = source;
   const form = { encoding, isNamed: !('columns' in query) };
-  const rejected = query.check === 'true' ? undefined : rejectedFile(inOwnFolder(rejectedPath), form);
+  const rejected = query.check === 'true' ? undefined : rejectedFile(inOwnFolder('import', rejectedPath), form);
   const free = 'idsFrom' in query ? ' with --ids-from, from a number on that is free' : '';
   const report = importReport();
   const { counts, total } = report;
@@ -136,10 +135,4 @@ async function run({ path, type, query, numberFrom }: ReturnType<typeof importAr
   if (total.plants === 0 && !stop.aborted) say('The list has no records.');
   if (stop.aborted) say(`Interrupted. ${RUN_AGAIN}`);
   return stop.aborted ? stop.reason : counts.refused > 0 ? 2 : 0;
-}
-
-/** npm runs a command in the folder of the project, wherever it was called: `npm --prefix`. */
-function inOwnFolder(path: string): string {
-  const { npm_lifecycle_event: script, INIT_CWD: folder = '' } = process.env;
-  return script === 'import' ? resolve(folder, path) : path;
 }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { ownVersion } from '../process/own-version.ts';
 import { say } from '../process/say.ts';
 
@@ -39,4 +40,10 @@ function parsedCommandLine<Arguments>(name: string, parse: () => Arguments): Arg
     const [message] = (error as Error).message.split('. To specify a positional argument');
     throw new Error(`${message}\nFor help: npm run ${name} -- --help`);
   }
+}
+
+/** npm runs a command in the folder of the project, wherever it was called: `npm --prefix`. @param name in package.json */
+export function inOwnFolder(name: string, path: string): string {
+  const { npm_lifecycle_event: script, INIT_CWD: folder = '' } = process.env;
+  return script === name ? resolve(folder, path) : path;
 }

@@ -10,27 +10,10 @@ import type { Store, StoreOptions } from './store.ts';
 import { tokenVerifier } from './token-verifier.ts';
 import { startWebhooks } from './webhooks.ts';
 
-/** A running service. */
-interface App {
-  readonly apiUrl: string;
-  readonly managementUrl: string;
-  /** The database, in words. */
-  readonly database: string;
-  /** The token that the service generated because none is configured. */
-  readonly ownToken: string | undefined;
-  /** Rejects while migrations are pending or the database is unreachable or cannot store plants. */
-  readonly ready: Store['ready'];
-  /**
-   * Fails /ready, accepts connections for `acceptFor` more milliseconds, drains the requests in flight and closes the
-   * database, all within `shutdownTimeout`.
-   */
-  close(acceptFor: number): Promise<void>;
-}
-
 type ProcessLog = Awaited<ReturnType<typeof createLog>>;
 
 /** Plugs the adapters into the application and starts it. On failure it closes everything it has opened. */
-export async function startApp(config: Config, log: ProcessLog): Promise<App> {
+export async function startApp(config: Config, log: ProcessLog) {
   const opened = new AsyncDisposableStack();
   try {
     return await start(config, log, opened);
@@ -41,7 +24,7 @@ export async function startApp(config: Config, log: ProcessLog): Promise<App> {
   }
 }
 
-async function start(config: Config, { log, droppedLines }: ProcessLog, opened: AsyncDisposableStack): Promise<App> {
+async function start(config: Config, { log, droppedLines }: ProcessLog, opened: AsyncDisposableStack) {
   const metrics = prometheusMetrics();
 
   // Driven side: the database.
@@ -95,10 +78,17 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
   return {
     apiUrl: apiServer.url,
     managementUrl: managementServer.url,
+    /** The database, in words. */
     database: store.description,
+    /** The token that the service generated because none is configured. */
     ownToken,
+    /** Rejects while migrations are pending or the database is unreachable or cannot store plants. */
     ready: store.ready,
-    close(milliseconds) {
+    /**
+     * Fails /ready, accepts connections for so many more milliseconds, drains the requests in flight and closes the database,
+     * all within `shutdownTimeout`.
+     */
+    close(milliseconds: number): Promise<void> {
       state = 'shutting down';
       // Not earlier: a follower with a response comes back at once while connections are accepted.
       setTimeout(store.stopWaiting, milliseconds);

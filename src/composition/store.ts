@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Sources } from '../adapters/prometheus/metrics.ts';
 import type { BatchOptions } from '../application/batch.ts';
 import type { ChangeFeed, PlantStore, ReadTags } from '../application/ports.ts';
 import type { EndpointState, KeepPositions, ReadEntries } from '../application/webhooks/ports.ts';
@@ -18,15 +19,9 @@ export interface Store extends PlantStore, ReadTags, ChangeFeed, ReadEntries {
   readonly positions: KeepPositions;
   readonly endpointStates: () => Promise<readonly EndpointState[]>;
   /** What metrics show of it; each may reject, or take long. */
-  readonly measures: {
-    /** Writes that wait, if the store collects them itself. */
-    readonly waiting?: () => number;
-    readonly connections: () => Readonly<Record<string, number>>;
-    readonly diskFailures: () => number;
-    readonly changesLag: () => Promise<number>;
-    readonly transactionIdsLeft?: () => Promise<number>;
-    readonly walBytes?: () => number;
-  };
+  readonly measures: Pick<Sources, 'connections' | 'diskFailures' | 'changesLag' | 'transactionIdsLeft' | 'walBytes'> &
+    // If the store collects writes itself.
+    Partial<Pick<Sources, 'waiting'>>;
   /** Ends every wait for changes, and begins no more, for shutdown. */
   stopWaiting(): void;
   close(): Promise<void>;

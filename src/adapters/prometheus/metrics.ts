@@ -4,7 +4,8 @@ import type { EndpointState } from '../../application/webhooks/ports.ts';
 import { requestMetrics } from './request-metrics.ts';
 import { webhookMetrics } from './webhook-metrics.ts';
 
-interface Sources {
+/** Where the current values are. */
+export interface Sources {
   /** The names of all operations. */
   readonly operations: readonly string[];
   /** Plants waiting for a statement. */

@@ -2,10 +2,10 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openConnection } from './file/connection.ts';
-import { type DatabaseFile, FILE, isMissing, requireOwnWal } from './file/database-file.ts';
+import { type DatabaseFile, FILE } from './file/database-file.ts';
 import { FileError, failureOf } from './file/failures.ts';
 import { requireVersion } from './file/schema.ts';
-import { rewriteWal } from './file/wal.ts';
+import { isMissing, requireOwnWal, rewriteWal } from './file/wal.ts';
 
 /** What commands have of a file, beside the service or without it. */
 type CommandFile = Pick<DatabaseFile, 'sql' | 'read' | 'write'>;

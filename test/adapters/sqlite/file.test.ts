@@ -78,7 +78,7 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
       }
       await writeFile(`${path}-wal`, 'x'.repeat(5_000));
     },
-    /is gone, empty or another one, but what was written last is still in plants\.db-wal/,
+    /is gone, empty or another one, but what was written last is still in .*plants\.db-wal/,
   ]),
   [
     'one of version 1.0.0 only',
@@ -104,7 +104,7 @@ test('a command refuses a WAL of another database, too', async () => {
   await rename(join(folder, 'copy.db'), join(folder, 'plants.db'));
   await writeFile(join(folder, 'plants.db-wal'), 'x'.repeat(5_000));
   const renewing = withDatabaseFile(folder, false, renewFeed);
-  await expect(renewing).rejects.toThrow('move plants.db-wal away');
+  await expect(renewing).rejects.toThrow('plants.db-wal away');
 });
 
 test('writes that arrive together share a commit, and one that fails leaves the others done', async () => {

@@ -1,29 +1,17 @@
-import Type from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { Changes } from '../../../wire/schemas.ts';
 import { noBody, type Operation, operation } from './operation.ts';
-import { decimal, type Parameter } from './parameters.ts';
+import { cursor, DEFAULT_LIMIT, decimal, pageLimit } from './parameters.ts';
 import { changesResponse } from './responses.ts';
 
 const group = { name: 'Plants over time', description: 'What happens to them, for consumers that follow it.' };
 
-const DEFAULT_LIMIT = 100;
-
-const limit = decimal(
-  { description: `the largest number of changes to send; ${DEFAULT_LIMIT} if it is not given`, example: DEFAULT_LIMIT },
-  1,
-  1_000,
-);
-
 const wait = decimal({ description: 'how many seconds to wait for a change if nothing is new' }, 0, 30);
 
-const after: Parameter<string> = {
-  description:
-    'the `next` of the last response, or `now` to begin at the end; without it, the feed begins with the first plant',
-  mustBe: 'the "next" of an earlier response, or now',
-  schema: Type.String(),
-  parse: (text) => text,
-};
+const after = cursor(
+  'the `next` of the last response, or `now` to begin at the end; without it, the feed begins with the first plant',
+  'the "next" of an earlier response, or now',
+);
 
 /** The operations on the feed of changes. */
 export function changeOperations({ readChanges }: Pick<UseCases, 'readChanges'>): Operation[] {
@@ -39,7 +27,7 @@ export function changeOperations({ readChanges }: Pick<UseCases, 'readChanges'>)
         'The newest state of each plant that was created, changed or deleted after a position, from the first one on ' +
         'if none is given. Go on with `next` for ever; `atEnd` says that nothing more is there yet. Nothing is ever ' +
         'left out, but a change may come more than once.',
-      query: { after, limit, wait },
+      query: { after, limit: pageLimit('changes'), wait },
       limits: 'wait',
       body: noBody,
       response: changesResponse(Changes),

@@ -1,26 +1,15 @@
-import Type from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantCount, TagList } from '../../../wire/schemas.ts';
 import { nameFilter, type Search, tagFilter } from './list-operation.ts';
 import { noBody, type Operation, operation } from './operation.ts';
-import { decimal, type Parameter } from './parameters.ts';
+import { cursor, DEFAULT_LIMIT, pageLimit } from './parameters.ts';
 import { plantsGroup } from './plant-operations.ts';
 import { jsonResponse } from './responses.ts';
 
-const DEFAULT_LIMIT = 100;
-
-const limit = decimal(
-  { description: `how many tags to send; ${DEFAULT_LIMIT} if it is not given`, example: DEFAULT_LIMIT },
-  1,
-  1_000,
+const after = cursor(
+  'the `next` of the last response; without it, the tags from the first on',
+  'the "next" of an earlier response',
 );
-
-const after: Parameter<string> = {
-  description: 'the `next` of the last response; without it, the tags from the first on',
-  mustBe: 'the "next" of an earlier response',
-  schema: Type.String(),
-  parse: (text) => text,
-};
 
 /** The operations that say what there is, in bounds, without the plants themselves. */
 export function overviewOperations(
@@ -53,7 +42,7 @@ export function overviewOperations(
       description:
         'The tags that plants have, in an order of the database, each with the number of its plants up to 1,000. Go on ' +
         'with `next` until there is none; a page ends early once it is large, or has taken a second.',
-      query: { limit, after },
+      query: { limit: pageLimit('tags'), after },
       body: noBody,
       response: jsonResponse(TagList),
       errors: ['tags_unavailable'],

@@ -37,6 +37,20 @@ export function decimal(
   };
 }
 
+/** Items in a page, if it is not given. */
+export const DEFAULT_LIMIT = 100;
+
+/** How many of these a page has at most. */
+export function pageLimit(what: string): Parameter<number> {
+  const description = `the largest number of ${what} to send; ${DEFAULT_LIMIT} if it is not given`;
+  return decimal({ description, example: DEFAULT_LIMIT }, 1, 1_000);
+}
+
+/** Where a page goes on: text that clients get and send as it is. */
+export function cursor(description: string, mustBe: string): Parameter<string> {
+  return { description, mustBe, schema: Type.String(), parse: (text) => text };
+}
+
 /** One of some texts. */
 export function choice<Text extends string>(description: string, texts: readonly Text[]): Parameter<Text> {
   return {

@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { recentFailure } from '../../feed/recent-failure.ts';
@@ -9,7 +9,7 @@ import { LOCKED_FILE, lockFolder, lostFileCheck } from './folder-lock.ts';
 import { writeGroups } from './groups.ts';
 import { applySchema, requireVersion } from './schema.ts';
 import { readSlices } from './slices.ts';
-import { checkpoints, rewriteWal } from './wal.ts';
+import { checkpoints, isMissing, requireOwnWal, rewriteWal } from './wal.ts';
 
 export const FILE = 'plants.db';
 
@@ -121,33 +121,6 @@ function openFile(dataDir: string, path: string, unlock: () => void, { timeout, 
       }
     },
   };
-}
-
-/** Whether a file is not there, or empty: SQLite would create a database in it, and delete its WAL. */
-export function isMissing(path: string): boolean {
-  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
-}
-
-/** @throws FileError if a WAL does not belong to the database beside it */
-export function requireOwnWal(path: string): void {
-  if (isMissing(`${path}-wal`) || (!isMissing(path) && hasWal(path))) return;
-  throw new FileError(
-    `${path} is gone, empty or another one, but what was written last is still in ${FILE}-wal: put the ${FILE} back ` +
-      `that it belongs to, or move ${FILE}-wal away and put a backup there`,
-  );
-}
-
-/** Whether a database is one that has a WAL: a copy by `npm run backup` has none, and that of another would damage it. */
-function hasWal(path: string): boolean {
-  // https://www.sqlite.org/fileformat.html#file_format_version_numbers
-  const file = openSync(path, 'r');
-  try {
-    const version = Buffer.alloc(1);
-    readSync(file, version, 0, 1, 18);
-    return version[0] === 2;
-  } finally {
-    closeSync(file);
-  }
 }
 
 /** Opens the file so that everything in it is on the disk. */

@@ -1,6 +1,6 @@
-import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { failureOf } from './failures.ts';
+import { FileError, failureOf } from './failures.ts';
 
 /** The page of a new database. */
 const PAGE = 4_096;
@@ -93,5 +93,32 @@ export function rewriteWal(sql: DatabaseSync, path: string): void {
     }
   } finally {
     sql.exec('rollback');
+  }
+}
+
+/** Whether a file is not there, or empty: SQLite would create a database in it, and delete its WAL. */
+export function isMissing(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
+}
+
+/** @throws FileError if a WAL does not belong to the database beside it */
+export function requireOwnWal(path: string): void {
+  if (isMissing(`${path}-wal`) || (!isMissing(path) && hasWal(path))) return;
+  throw new FileError(
+    `${path} is gone, empty or another one, but what was written last is still in ${path}-wal: put the file back ` +
+      `that it belongs to, or move ${path}-wal away and put a backup there`,
+  );
+}
+
+/** Whether a database is one that has a WAL: a copy by `npm run backup` has none, and that of another would damage it. */
+function hasWal(path: string): boolean {
+  // https://www.sqlite.org/fileformat.html#file_format_version_numbers
+  const file = openSync(path, 'r');
+  try {
+    const version = Buffer.alloc(1);
+    readSync(file, version, 0, 1, 18);
+    return version[0] === 2;
+  } finally {
+    closeSync(file);
   }
 }

@@ -4,28 +4,14 @@ import { positionOf } from '../../feed/change-cursor.ts';
 import { type KnownEndpoint, MAX_COUNTED } from '../../feed/known-endpoint.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { ROW } from './positions.ts';
-
-interface EndpointRow {
-  readonly endpoint: string;
-  readonly changed: bigint;
-  readonly id: bigint;
-  readonly holder: string | null;
-  readonly expires: bigint;
-  readonly failures: bigint;
-  readonly failing_changed: bigint | null;
-  readonly failing_id: bigint | null;
-  readonly reason: string | null;
-  readonly retry_at: bigint;
-  readonly parked: bigint;
-}
+import { ROW, type WebhookRow } from './positions.ts';
 
 /** Takes the lease from whoever has it, and gives it to nobody before it expires. */
 const NO_HOLDER = 'holder = case when holder is not null then lower(hex(randomblob(16))) end';
 
 /** What operators see of the endpoints and do to them. */
 export function webhookEndpoints({ sql, read, write }: Pick<DatabaseFile, 'sql' | 'read' | 'write'>) {
-  const select = statement<EndpointRow>(sql, 'select * from webhooks order by endpoint');
+  const select = statement<WebhookRow>(sql, 'select * from webhooks order by endpoint');
   const last = statement<Position>(sql, 'select changed, id from plants order by changed desc limit 1');
   const backlog = statement<{ count: bigint }>(
     sql,
@@ -40,7 +26,7 @@ export function webhookEndpoints({ sql, read, write }: Pick<DatabaseFile, 'sql' 
   const isThere = statement(sql, 'select 1 from webhooks where endpoint = ? and changed = ? and id = ?');
   const rewind = statement(sql, `${reset}, changed = 0, id = ${MIN_INT64} where endpoint = ?`);
 
-  function stateOf(row: EndpointRow): KnownEndpoint {
+  function stateOf(row: WebhookRow): KnownEndpoint {
     const now = BigInt(Date.now());
     const { endpoint, changed, id, holder, expires, failures, failing_changed, failing_id, reason, retry_at } = row;
     const position = { changed, id };

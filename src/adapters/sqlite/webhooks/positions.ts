@@ -4,13 +4,18 @@ import { isAfter } from '../../feed/change-cursor.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 
-interface PositionRow {
+/** A row of the table `webhooks`. */
+export interface WebhookRow {
+  readonly endpoint: string;
   readonly changed: bigint;
   readonly id: bigint;
   readonly holder: string | null;
   readonly expires: bigint;
   readonly failures: bigint;
   readonly failing_since: bigint | null;
+  readonly failing_changed: bigint | null;
+  readonly failing_id: bigint | null;
+  readonly reason: string | null;
   readonly retry_at: bigint;
   readonly parked: bigint;
 }
@@ -51,10 +56,7 @@ export function webhookPositions(
   { sql, write }: Pick<DatabaseFile, 'sql' | 'write'>,
   endpoints: readonly string[],
 ): KeepPositions {
-  const select = statement<PositionRow>(
-    sql,
-    `select changed, id, holder, expires, failures, failing_since, retry_at, parked from webhooks where endpoint = ?`,
-  );
+  const select = statement<WebhookRow>(sql, 'select * from webhooks where endpoint = ?');
   const hold = statement(sql, 'update webhooks set holder = ?, expires = ? where endpoint = ?');
   // From another position, the file was set back. From the new one, it is repeated.
   const move = statement(
