@@ -175,7 +175,7 @@ export const attacks: readonly Attack[] = [
   bytes('the preface of HTTP/2', REFUSED, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
   bytes('a method of its own', REFUSED, onlyHead([]).replace('POST', 'BREW')),
   bytes('the TLS of another port', REFUSED, '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03'),
-  bytes('CONNECT', ['closed'], `CONNECT a:1 HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`),
+  bytes('CONNECT', ['400 40001'], `CONNECT a:1 HTTP/1.1${CRLF}Host: a${CRLF}${CRLF}`),
   // Bodies without a token.
   outsider('a slow body without a token', NO_TOKEN, after(onlyHead([JSON_TYPE, 'Content-Length: 1000']), trickle(' '))),
   outsider(

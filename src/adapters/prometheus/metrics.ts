@@ -56,7 +56,7 @@ export function prometheusMetrics() {
   for (const limit of ['requests', 'long_requests']) refused.inc({ limit }, 0);
   const batches = new Histogram({
     name: 'plant_store_batch_plants',
-    help: 'Plants in one INSERT',
+    help: 'Plants that one INSERT has created',
     buckets: BATCH_BUCKETS,
     registers,
   });

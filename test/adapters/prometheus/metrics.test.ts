@@ -205,8 +205,8 @@ test('counts what there is, reports everything that the dashboard and the alerts
 
   expect(sampleValue(samples, 'plant_store_overload_refusals_total', { limit: 'requests' })).toBe(1);
   expect(sampleValue(samples, 'plant_store_overload_refusals_total', { limit: 'long_requests' })).toBe(0);
-  expect(sampleValue(samples, 'plant_store_batch_plants_count')).toBe(2);
-  expect(sampleValue(samples, 'plant_store_batch_plants_sum')).toBe(2);
+  expect(sampleValue(samples, 'plant_store_batch_plants_count')).toBe(1);
+  expect(sampleValue(samples, 'plant_store_batch_plants_sum')).toBe(1);
   for (const name of ['waiting_plants', 'streams', 'followers']) {
     expect(sampleValue(samples, `plant_store_${name}`)).toBe(0);
   }
