@@ -91,7 +91,8 @@ function raiseTransactions(database: Kysely<unknown>): Promise<void> {
 
 /** A transaction that used the table and is still open. */
 const LOCK_NOT_AVAILABLE = '55P03';
-const LOCK_TIMEOUT = '1s';
+/** Well below the service's own: half of STATEMENT_TIMEOUT. */
+const LOCK_TIMEOUT = '100ms';
 const ATTEMPTS = 300;
 
 /** Waits for locks in short attempts, since every statement of others would wait behind a long one. */

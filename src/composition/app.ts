@@ -60,6 +60,7 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
     waiting: plants.waiting,
     streams: app.streams,
     followers: app.followers,
+    ready: store.ready,
     ...store.measures,
     droppedLines,
   });

@@ -50,7 +50,7 @@ test('purge, status and migrate work beside the service and without it, and thos
 test('they refuse a newer file in words', async () => {
   const folder = await temporaryFolder();
   const other = new DatabaseSync(join(folder, 'plants.db'));
-  other.exec('pragma user_version = 99');
+  other.exec('pragma user_version = 1000');
   other.close();
   const refusal = { code: 1, stderr: expect.stringContaining('belongs to a newer Plant Store') };
   expect(await run(folder, 'webhooks')).toMatchObject(refusal);

@@ -24,6 +24,8 @@ export interface Sources {
   readonly walBytes?: () => number;
   /** Statements that found no room on the database's disk so far. */
   readonly diskFailures: () => number;
+  /** Rejects while plants cannot be stored; may take long. */
+  readonly ready: () => Promise<unknown>;
   /** Log lines dropped so far. */
   readonly droppedLines: () => number;
 }
@@ -106,6 +108,9 @@ export function prometheusMetrics() {
         'plant_store_full_disk_failures_total',
         "Statements that found no room on the database's disk, repetitions included",
         sources.diskFailures,
+      );
+      gauge('plant_store_ready', 'Whether plants can be stored: 0 while /ready says why not', async () =>
+        (await inTime(sources.ready().then(() => true))) ? 1 : 0,
       );
       gauge('plant_store_waiting_plants', 'Plants waiting for an INSERT', waiting);
       gauge('plant_store_streams', 'Lists that are being streamed', streams);

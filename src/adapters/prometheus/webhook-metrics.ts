@@ -68,7 +68,8 @@ function waitingTimes(): (state: EndpointState) => number {
   const marks = new Map<string, { readonly end: Position; readonly at: number }>();
   return ({ endpoint, position, end }) => {
     let mark = marks.get(endpoint);
-    if (mark === undefined || !isAfter(mark.end, position)) {
+    // The feed ends before the mark where the database was set back.
+    if (mark === undefined || !isAfter(mark.end, position) || isAfter(mark.end, end)) {
       mark = { end, at: performance.now() };
       marks.set(endpoint, mark);
     }

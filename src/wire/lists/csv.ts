@@ -15,10 +15,13 @@ const ZEROS = /^-?0+\d{1,29}$/;
 const MAX_RECOGNIZED = 40;
 
 /** An id as a spreadsheet writes it that has taken it for a number, in English and in most other languages. */
-const ROUNDED = /^-?\d([.,]\d+)?E\+\d+$/i;
+const ROUNDED = /^-?\d([.,]\d+)?E\+?\d+$/i;
 
-/** A whole number with thousands separated, or with a fraction of zeros, as programs write it where a cell has no number. */
-const SPELLED = /^-?(\d{1,3}([.,' \u00a0\u202f]\d{3})+|\d+[.,]0+)$/;
+/**
+ * A whole number with thousands separated, also as in India, or with a fraction of zeros, as programs write it where a cell
+ * has no number. Not `2019.0034`, which is how gardens number what they get.
+ */
+const SPELLED = /^[-+]?(\d{1,3}([.,'\u2019 \u00a0\u202f]\d{3})+|\d{1,2}(,\d{2})+,\d{3}|\d+)([.,]0+)?$/;
 
 /** Creates the reader of records. As in Postgres's COPY, an empty cell is no value, and "" in quotes is the empty string. */
 export function csvReader({ columns, separator }: CsvLayout): RecordReader {

@@ -39,6 +39,16 @@ test('a CONNECT behind a list closes the connection, so that the list gives its 
   });
 });
 
+test('a CONNECT whose client resets the connection leaves the process alone', async () => {
+  for (let n = 0; n < 50; n++) {
+    const socket = connectTo(server.url);
+    await once(socket, 'connect');
+    socket.write('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', () => socket.resetAndDestroy());
+    await once(socket, 'close');
+  }
+  expect(statusesIn(await rawRequest(server.url, LAST))).toEqual([200]);
+});
+
 test('dates also what only the parser reads, as RFC 9110 section 6.6.1 requires of every 4xx', async () => {
   const date = /^HTTP\/1\.1 400 [\s\S]*\r\nDate: (.*)\r\n/.exec(await rawRequest(server.url, 'hello\r\n\r\n'))?.[1];
   expect(Math.abs(Date.parse(date ?? '') - Date.now())).toBeLessThan(60_000);

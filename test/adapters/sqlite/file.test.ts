@@ -60,7 +60,7 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
     async (folder) => {
       (await openEmbedded(folder)).close();
       const other = connectionTo(folder);
-      other.exec('pragma user_version = 99');
+      other.exec('pragma user_version = 1000');
       other.close();
       atEnd(() => other.open());
     },

@@ -37,7 +37,7 @@ function parsed(contentType: string): Partial<MediaType> & Pick<MediaType, 'char
     const { essence, params } = new MIMEType(contentType);
     const charset = params.get('charset')?.toLowerCase();
     // TextDecoder takes it for Windows-1252.
-    const isAscii = charset === 'us-ascii';
+    const isAscii = charset === 'us-ascii' || charset === 'ascii';
     return { type: essence, charset: isAscii ? 'utf-8' : charset && new TextDecoder(charset).encoding };
   } catch {
     return { charset: undefined };

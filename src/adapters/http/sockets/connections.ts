@@ -87,6 +87,8 @@ export function connections(
 
     /** A CONNECT has come, after which Node parses nothing more, and would close the connection without a word. */
     refuseTunnel(socket: Socket): void {
+      // Node has taken its own listener away, and one that has been reset would end the process.
+      socket.on('error', () => {});
       if (open.get(socket)?.response !== undefined) socket.destroy();
       else refuse({ code: 'CONNECT' }, socket, log, observer);
     },

@@ -44,7 +44,16 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     keepAliveInitialDelayMillis: 10_000,
     types: withExactIntegers,
   };
-  const current = (): ClientConfig => ({ ...driverConfig(url), ...limits() });
+  let driver = driverConfig(url);
+  /** With certificates as they are now, or were before if they cannot be read: in the pool, an error would end the process. */
+  function current(): ClientConfig {
+    try {
+      driver = driverConfig(url);
+    } catch (err) {
+      log.warn({ err }, 'the certificates of DATABASE_URL cannot be read again');
+    }
+    return { ...driver, ...limits() };
+  }
   const connections = new WeakMap<ClientBase, ReturnType<typeof supervised>>();
   /** Of the open connections. */
   const backends = new Set<number>();
@@ -103,8 +112,8 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     }
   }
 
-  // As pg parses the URL: a socket's folder, for example, is in its query.
-  const { host, port, database } = new Client(driverConfig(url));
+  // As pg takes the URL: a socket's folder, for example, is in its query.
+  const { host, port, database } = new Client(driver);
   const sql: Database['sql'] = new Kysely({ dialect: kyselyDialect(validConnection) });
   return {
     sql,

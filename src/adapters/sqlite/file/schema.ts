@@ -1,6 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { FileError } from './failures.ts';
 
+/** From which version on a file is not for this program: steps before it only add what an older program need not know. */
+const NEXT_MAJOR = 1_000;
+
 /** What the positions of a feed belong to: 32 hexadecimal digits, at random. */
 export const NEW_IDENTITY = 'lower(hex(randomblob(16)))';
 
@@ -48,9 +51,9 @@ const STEPS: readonly string[] = [
  */
 export function requireVersion(sql: DatabaseSync, path: string, isCommand = false): void {
   const version = versionOf(sql);
-  if (version > STEPS.length) {
+  if (version >= NEXT_MAJOR) {
     throw new FileError(
-      `${path} belongs to a newer Plant Store (its schema is ${version}, this one knows ${STEPS.length}): ` +
+      `${path} belongs to a newer Plant Store (its schema is ${version}, this one knows those below ${NEXT_MAJOR}): ` +
         'run that version, or restore the backup from before the upgrade',
     );
   }

@@ -91,6 +91,7 @@ describe('responds with', () => {
 
   test('which ids are no whole numbers, and so may get one: not those that a program has changed', async () => {
     const changed = ['007', ' 7', '9.22E+18', '1.234', '-1 234 567', "12'345,678", '7.0', '7,00'];
+    changed.push('1.234,00', '1,234.00', '1 234,0', '12,34,567', '1\u2019234', '9.22E18', '1E3', '1'.repeat(32));
     const others = ['P-17', '1,5', '2019.0034', '12.34.56', '7.', ''];
     const list = [...changed, ...others].map((id) => `"${id}",a\n`).join('');
     const { refused } = JSON.parse(await result('', `id,name\n${list}`));

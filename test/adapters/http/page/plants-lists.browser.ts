@@ -113,7 +113,7 @@ test('brings a list from a spreadsheet, what was refused of it once it is correc
   expect(name).toBe('Pflanzen.csv.rejected.csv');
   const rejected = await readFile(path, 'utf8');
   expect(rejected.replaceAll(COLOR, 'grün')).toBe(
-    '\uFEFFname;tag;Farbe\r\n;Baum;grün\r\nFicus "alba";Baum;grün\r\nLetzte;Baum;grün;zu viel\r\n',
+    '\uFEFFname;tag;\r\n;Baum;grün\r\nFicus "alba";Baum;grün\r\nLetzte;Baum;grün;zu viel\r\n',
   );
   await button(page, 'Close').click();
   const corrected = rejected.replace('\n;', '\nElfte;').replace('"alba"', 'alba').replace(';zu viel', '');
@@ -345,6 +345,7 @@ test('says so when a list is none', async () => {
   const { page } = await openWith();
   for (const [_what, content, message] of [
     ['a workbook', `['PK\\x03\\x04\\x14\\0\\x06']`, 'the list is a workbook, as .xlsx and .ods are: save it as CSV'],
+    ['an array', `['[\\n{"id":1,"name":"a"}\\n]\\n']`, 'NDJSON has one object a line'],
     ['nothing', '[]', 'This list is empty.'],
     ['a line of separators', `[','.repeat(500_000)]`, 'line 1: there is no column id and no column name'],
     ['names only', `['id,name\\n']`, 'This list has no plants.'],
@@ -386,6 +387,13 @@ test('keeps records that were refused as JSON, also those without members, and t
   await button(page, 'Import').click();
   await sums(page);
   expect(await readFile((await refused(page)).path, 'utf8')).toBe('\uFEFFid;name;\r\n1;;Bärenklau\r\nx;;\r\n');
+  // Otherwise the next import would guess that it is the id.
+  await drop(page, 'numbers.csv', `['Nr;Nummer;Name\\n1;2;\\n']`);
+  await dialog(page).getByLabel('the id').selectOption('none');
+  await dialog(page).getByLabel('numbered from').fill('7');
+  await dialog(page).getByLabel('numbered from').press('Enter');
+  await sums(page);
+  expect(await readFile((await refused(page)).path, 'utf8')).toBe(';;name\r\n1;2;\n');
 });
 
 test('offers only what the token permits, and no list takes the place of an edit', async () => {

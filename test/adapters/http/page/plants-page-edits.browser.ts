@@ -171,6 +171,13 @@ test('proposes the id after the highest, and takes one after it if that belongs 
   await save(page, { Name: 'mine', Tag: 'tree' });
   await row(page, 15).getByText('mine').waitFor();
 
+  // The same texts as theirs would be their plant.
+  await press(page, 'Add plant');
+  await proposes('16');
+  stored.set(16n, { id: 16n, name: 'same', tag: 'tree' });
+  await save(page, { Name: 'same', Tag: 'tree' });
+  await row(page, 17).getByText('same').waitFor();
+
   // An id of the user's is not replaced.
   await press(page, 'Add plant');
   await save(page, { Id: '9', Name: 'mine' });

@@ -190,6 +190,25 @@ test('shows no buttons that a token for reading may not use', async () => {
   expect(await page.getByRole('checkbox', { name: 'Select 1' }).isVisible()).toBe(false);
 });
 
+test('selects from the last selected plant on, not from one that is not selected any more', async () => {
+  const { stored, page } = await openWith(Array.from({ length: 9 }, (_, n) => ({ id: BigInt(n), name: `plant ${n}` })));
+  const box = (id: number) => row(page, id).getByRole('checkbox');
+  for (let twice = 0; twice < 2; twice++) await box(1).click();
+  await page.locator('#plants').focus();
+  await page.keyboard.press('End');
+  await isActive(page, 8);
+  await page.keyboard.press('Shift+ArrowUp');
+  await says(page, '2 selected');
+  await press(page, 'Clear');
+  await box(4).click();
+  stored.set(4n, 'deleted');
+  await page.reload();
+  await row(page, 4).waitFor({ state: 'detached' });
+  await box(6).click();
+  await box(3).click({ modifiers: ['Shift'] });
+  await says(page, '3 selected');
+});
+
 test('gives several plants a tag, and deletes them, unless somebody else has changed one', async () => {
   const { url, create, change, stored } = await startShared();
   for (let id = 1; id <= 6; id++) await create(id, `plant ${id}`, 'old');

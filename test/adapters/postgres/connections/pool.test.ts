@@ -1,4 +1,6 @@
+import { rm, writeFile } from 'node:fs/promises';
 import { connect as connectTo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, sql } from 'kysely';
@@ -9,6 +11,7 @@ import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';
 import { many } from '../../../support/plants/plant-lines.ts';
 import { listening } from '../../../support/servers/local-server.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
+import { temporaryFolder } from '../../../support/service-process.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
 
 /* Which connections are used again, seen through a network that fails. */
@@ -55,6 +58,21 @@ test('is unavailable once it is closed: what comes late, or is repeated, is no d
   await plants.add({ id: 1n, name: 'before' });
   await database.close();
   await expect(plants.find(1n)).rejects.toMatchObject({ code: 'store_unavailable' });
+});
+
+test('new connections have the certificates of before, if their files cannot be read while one is replaced', async () => {
+  const file = join(await temporaryFolder(), 'authority.pem');
+  await writeFile(file, 'not read without TLS');
+  const small = connect(`${server.url}?sslmode=disable&sslrootcert=${file}`, { poolSize: 1 });
+  const backend = async () =>
+    (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(small.sql)).rows[0]?.pid;
+  const first = await backend();
+  const slow = expect(sql`select pg_sleep(60)`.execute(small.sql)).rejects.toThrow();
+  const waiting = backend();
+  await rm(file);
+  await server.query(`select pg_terminate_backend(${first}, 5000)`);
+  await slow;
+  expect(await waiting).not.toBe(first);
 });
 
 test.each([

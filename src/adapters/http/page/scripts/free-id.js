@@ -34,7 +34,8 @@ export async function freeId(/** @type {Plant | undefined} */ highest, /** @type
   return id;
 }
 
-async function isTaken(/** @type {bigint} */ id, /** @type {Request} */ request) {
+/** Whether a plant has the id, or had it. */
+export async function isTaken(/** @type {bigint} */ id, /** @type {Request} */ request) {
   try {
     await send('GET', `plants/${id}`, request);
   } catch (error) {

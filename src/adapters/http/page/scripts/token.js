@@ -49,7 +49,8 @@ export function takeToken() {
 export async function signIn(/** @type {string} */ refused, why = '') {
   if (currentToken() !== refused) return;
   write('sign-in-problem', why);
-  onDevice.checked = localStorage.getItem(KEY) !== null;
+  // Not where this tab has one of its own, as by a link: the other tabs keep that of the device.
+  onDevice.checked = sessionStorage.getItem(KEY) === null && localStorage.getItem(KEY) !== null;
   if (!dialog.open) dialog.showModal();
   await new Promise((resolve) => dialog.addEventListener('close', resolve, { once: true }));
 }

@@ -1,6 +1,6 @@
 /** @import { Request } from '../types.d.ts' */
 import { send } from '../api.js';
-import { nextId, proposedId } from '../free-id.js';
+import { isTaken, nextId, proposedId } from '../free-id.js';
 
 /** The numbers of the errors of an id that another plant has or had. */
 const TAKEN = [40009, 40010];
@@ -34,12 +34,14 @@ export function newPlants(/** @type {HTMLInputElement} */ field) {
       const isProposed = field.value === proposed;
       for (let [id, step] = [wanted, 1n]; ; [id, step] = [nextId(id, step), 2n * step]) {
         field.value = `${id}`;
+        // Somebody else's plant with the same texts would seem to be this one.
+        if (isProposed && (await isTaken(id, request))) continue;
         try {
           await send('POST', 'plants', { ...request, body: `{"id":${id},${members}}` });
           return id;
         } catch (error) {
-          const isTaken = error instanceof Error && TAKEN.includes(Number(error.cause));
-          if (!isTaken || !isProposed) throw error;
+          const isLate = error instanceof Error && TAKEN.includes(Number(error.cause));
+          if (!isLate || !isProposed) throw error;
         }
       }
     },

@@ -33,15 +33,13 @@ export function fillForm(/** @type {List} */ { isCsv }, /** @type {Layout} */ la
 }
 
 /** How a list is to be read as the form is now. @returns {Reading} */
-export function readForm(/** @type {List} */ list, /** @type {Layout} */ { names, separator, header, guessed }) {
+export function readForm(/** @type {List} */ list, /** @type {Layout} */ { columns: own, names, separator, header }) {
   from.disabled = column('id').value !== '';
   // The numbers of a list could be those of any plants.
   existing.disabled = !from.disabled;
   const values = new FormData(form);
   const columns = names.map((_, n) => FIELDS.find((field) => values.get(field) === `${n}`) ?? '');
   const line = named.checked ? { header: `${header ?? list.firstLine}` } : {};
-  const isOurs = (/** @type {string} */ name) =>
-    FIELDS.includes(name.trim().toLowerCase()) || guessed.some((guess) => guess.name === name);
   return {
     list,
     query: {
@@ -52,8 +50,8 @@ export function readForm(/** @type {List} */ list, /** @type {Layout} */ { names
     columns,
     separator,
     idsFrom: from.disabled || !from.validity.valid ? undefined : BigInt(from.value),
-    // A column that is ignored must not be named as one of ours, or be taken for one.
-    names: names.map((name, n) => columns[n] || (named.checked && !isOurs(name) ? name : '')),
+    // Where the columns are others than the service has guessed, one that is ignored could be guessed next time.
+    names: names.map((name, n) => columns[n] || (named.checked && columns.join() === own.join() ? name : '')),
   };
 }
 

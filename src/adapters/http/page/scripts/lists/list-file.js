@@ -34,7 +34,7 @@ export async function readBeginning(/** @type {File} */ file, /** @type {Request
   const text = new TextDecoder().decode(bytes);
   if (text.trim() === '') throw new Error('This list is empty.');
   // Also where the first record of lines of JSON is none.
-  const isCsv = !text.trimStart().startsWith('{') && !/\.(ndjson|jsonl)$/i.test(file.name);
+  const isCsv = !/^\s*[{[]/.test(text) && !/\.(ndjson|jsonl)$/i.test(file.name);
   const encoding = isCsv ? await encodingOf(slicesOf(file, signal)) : 'utf-8';
   const [before = ''] = /^\s*("?sep=."?\s*\n\s*)?/.exec(new TextDecoder().decode(utf8Of(bytes, encoding))) ?? [];
   return {

@@ -20,9 +20,11 @@ export function rowSelection(/** @type {PlantList} */ list, /** @type {() => voi
       updated();
     },
     extend(id) {
-      const ends = [list.indexOf(first ?? id), list.indexOf(id)];
+      const isThere = first !== undefined && ids.has(first) && list.rows()[list.indexOf(first)]?.id === first;
+      const start = isThere && first !== undefined ? first : id;
+      const ends = [list.indexOf(start), list.indexOf(id)];
       add(Math.min(...ends), Math.max(...ends));
-      first ??= id;
+      first = start;
       updated();
     },
     all() {
