@@ -55,7 +55,6 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     return { ...driver, ...limits() };
   }
   const connections = new WeakMap<ClientBase, ReturnType<typeof supervised>>();
-  /** Of the open connections. */
   const backends = new Set<number>();
   const pool = new Pool({
     ...common,
@@ -112,7 +111,6 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     }
   }
 
-  // As pg takes the URL: a socket's folder, for example, is in its query.
   const { host, port, database } = new Client(driver);
   const sql: Database['sql'] = new Kysely({ dialect: kyselyDialect(validConnection) });
   return {
@@ -139,7 +137,6 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
  * It closes without waiting for the server, which on a dead network never responds.
  *
  * @param current what differs from the pool's configuration now
- * @param onError called when a connection is lost
  */
 function poolClientClass(current: () => ClientConfig, onError: (error: Error) => void): typeof Client {
   // pg's documented way to make other clients is a class (its option `Client`).
