@@ -1,7 +1,7 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import type { Change, Changes } from '../../../application/ports.ts';
 import type { NewPlant } from '../../../domain/plant.ts';
-import { jsonText } from '../../../wire/json-encoder.ts';
+import { jsonEncoder } from '../../../wire/json-encoder.ts';
 import type { Separator } from '../../../wire/lists/csv-cells.ts';
 import { csvHeader, csvWriter } from '../../../wire/lists/csv-writer.ts';
 import { plantJson } from '../../../wire/plant-json.ts';
@@ -36,10 +36,11 @@ export const CSV_TYPE = 'text/csv';
 
 /** A JSON value. */
 export function jsonResponse<Schema extends TObject>(schema: Schema): ResponseKind<Static<Schema>> {
+  const encode = jsonEncoder(schema);
   return {
     content: { [JSON_TYPE]: schema },
     headers: {},
-    reply: (value) => ({ headers: {}, body: jsonText(value) }),
+    reply: (value) => ({ headers: {}, body: encode(value) }),
   };
 }
 

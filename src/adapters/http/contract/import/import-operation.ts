@@ -44,8 +44,8 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
         ...(type === TSV_TYPE && { separator: '\t' as const }),
       };
       const options = { isCsv: isTable(type), replaces, continued, more, ...known, ...form };
-      const { records, layout, encoding, consumed, ...list } = await readPlantList(body, options);
-      if (!more && records.length === MAX_RECORDS && consumed < body.length)
+      const { records, layout, ...list } = await readPlantList(body, options);
+      if (!more && records.length === MAX_RECORDS && list.consumed < body.length)
         throw new HttpError('body_too_large', TOO_MANY);
       const plants = records.flatMap(({ plant }) => plant ?? []);
       const skipsSameNames = sameName === 'skip';
@@ -56,9 +56,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
         ...(skipsSameNames && { sameName: leftOut, compared }),
         ...list,
         ...(layout && layoutOf(layout, check)),
-        encoding,
         records: records.length,
-        consumed,
         ...(check && { sample: plants.filter((_plant, n) => outcomes[n] === undefined).slice(0, SAMPLE) }),
       };
     },
