@@ -83,7 +83,7 @@ function tokenLists(values: Values<typeof VARIABLES.tokens>, { problem }: Reader
   if (!bare(full).isDisjointFrom(bare(reading))) {
     problem('READ_TOKENS and READ_TOKENS_FILE must not have a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE');
   }
-  // Which name would the log show?
+  // The log would show one of the names, whoever sent the token.
   if ([full, reading].some((list) => new Set(list).size > bare(list).size)) {
     problem('the variables and files of tokens must not have one token with two names, or with and without one');
   }

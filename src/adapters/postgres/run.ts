@@ -44,7 +44,7 @@ const NOT_WANTED = unavailable('it has timed out');
 
 /**
  * How many connections one kind of work in the foreground may use: it leaves one to the other kind, and one to the background,
- * so that reads go on though every write hangs. Of one or two connections, all have to share.
+ * so that reads go on though every write hangs. With one or two connections, that is not possible.
  */
 export function foreground({ connections }: Pick<Database, 'connections'>): number {
   return Math.max(1, Math.min(Math.ceil(0.75 * connections), connections - 2));

@@ -25,14 +25,9 @@ export async function withDatabaseFile<T>(
   if (isMissing(path)) {
     throw new FileError(`there is no database in ${dataDir}: npm start creates one there, or set DATA_DIR`);
   }
-  const lastWrite = () => statSync(path, { bigint: true }).mtimeNs;
-  const before = lastWrite();
+  const before = lastWrite(path);
   // Without a WAL, which the service has as long as it runs, SQLite would create one to read.
   const isUnlocked = isReadOnly && !existsSync(`${path}-wal`);
-  const requireUnchanged = () => {
-    if (!isUnlocked || lastWrite() === before) return;
-    throw new FileError(`another process has begun to write to ${path} while it was read: run the same command again`);
-  };
   try {
     accessSync(path, isReadOnly ? constants.R_OK : constants.W_OK);
     const sql = openConnection(isUnlocked ? unlockedAddress(path) : path, isReadOnly);
@@ -41,7 +36,7 @@ export async function withDatabaseFile<T>(
       requireVersion(sql, path, true);
       // SQLite makes a checkpoint at the end if the service does not run.
       if (!isReadOnly) rewriteWal(sql, path);
-      const result = await work({
+      return await work({
         sql,
         read: async (work) => work(),
         async write(work) {
@@ -55,8 +50,6 @@ export async function withDatabaseFile<T>(
           }
         },
       });
-      requireUnchanged();
-      return result;
     } catch (error) {
       isLost = failureOf(error).isLostSync;
       throw error;
@@ -65,12 +58,25 @@ export async function withDatabaseFile<T>(
       if (!isLost) sql.close();
     }
   } catch (error) {
-    requireUnchanged();
     const failure = failureOf(error);
     const problem = failure.isBusy ? `another process has written to ${path} for too long: try again` : failure.problem;
     if (problem === undefined || error instanceof FileError) throw error;
     throw new FileError(`${problem}. Run the same command again once it works.`, { cause: error });
+  } finally {
+    // Whatever has come of it.
+    if (isUnlocked) requireSameTime(path, before);
   }
+}
+
+/** In nanoseconds. */
+function lastWrite(path: string): bigint {
+  return statSync(path, { bigint: true }).mtimeNs;
+}
+
+/** @throws FileError if the file has been written since */
+function requireSameTime(path: string, before: bigint): void {
+  if (lastWrite(path) === before) return;
+  throw new FileError(`another process has begun to write to ${path} while it was read: run the same command again`);
 }
 
 /** Where SQLite reads a file without a WAL, and without a lock that would keep others from writing. */

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { Client, type ClientConfig } from 'pg';
-import { parse as parseConnectionString } from 'pg-connection-string';
+import { parseIntoClientConfig } from 'pg-connection-string';
 
 /** The query parameters that pg or this adapter reads from a URL and that this service does not set itself. */
 const PARAMETERS = [
@@ -33,8 +33,7 @@ export function driverConfig(url: string): ClientConfig {
   const binding = parameters(url).get('channel_binding') ?? 'disable';
   // Parsed here, as by pg itself, which would read the files of certificates for each connection, also where no caller could
   // be told that they cannot be read: in the middle of the pool.
-  const parsed = parseConnectionString(connectionString) as unknown as ClientConfig;
-  return { ...parsed, enableChannelBinding: binding !== 'disable' };
+  return { ...parseIntoClientConfig(connectionString), enableChannelBinding: binding !== 'disable' };
 }
 
 function parameters(url: string): URLSearchParams {

@@ -49,7 +49,7 @@ export function plantWriter(
       for (const { id, target, adds } of writes) {
         if (adds && target !== 'deleted' && !firsts.has(id)) firsts.set(id, target);
       }
-      if (firsts.size === 0) return writes.length === 0 ? [] : change(writes, call);
+      if (firsts.size === 0) return change(writes, call);
       const inserted = await run(call.lane, () => insert([...firsts.values()]), {
         until: call.until,
         mayRepeat(error) {
@@ -61,7 +61,7 @@ export function plantWriter(
       if (inserted.size === writes.length) return writes.map(created);
       // An inserted plant is not looked up: its write created it, whatever has become of the plant since.
       const others = writes.filter(({ id, adds }) => !(adds && inserted.delete(id)));
-      const changed = later(others, change(others, call));
+      const changed = later(others, () => change(others, call));
       return writes.map((write) => changed.get(write) ?? created(write));
     });
 
@@ -102,12 +102,13 @@ export function plantWriter(
       if (rows.length > 0) onUpdate();
       const isLate = ({ id }: Write) => !(updated instanceof Error) && updating.has(id) && !updated.has(id);
       const late = writes.filter((write) => isLate(write) && !isLost(write));
-      const changed = later(late, changeAgain(late, call));
+      const changed = later(late, () => changeAgain(late, call));
+      // Not with the others: all of them together may be larger than memory.
       const unread = writes.filter(({ id }) => others.has(id));
-      const followed = later(unread, unread.length > 0 ? change(unread, call) : Promise.resolve([]));
+      const followed = later(unread, () => change(unread, call));
       // Perhaps a deleted plant held the id, and was purged before the look-up.
       const free = call.isRepeated ? [] : writes.filter((write) => write.adds && isFree(outcomes.get(write)));
-      const added = later(free, add(free, { ...call, isRepeated: true }));
+      const added = later(free, () => add(free, { ...call, isRepeated: true }));
 
       return writes.map((write) => {
         if (isLost(write)) return Promise.reject(unavailable(UNKNOWN));
@@ -121,7 +122,6 @@ export function plantWriter(
     });
 
   async function changeAgain(writes: readonly Write[], call: Call): Promise<Outcomes<Written>> {
-    if (writes.length === 0) return [];
     await delay(RETRY_DELAY);
     if (performance.now() < call.until) return change(writes, call);
     throw unavailable(OVERDUE);
@@ -150,8 +150,9 @@ function isFree(outcome: Written | undefined): boolean {
   return outcome !== undefined && outcome.after === undefined;
 }
 
-/** The outcome of each write, once there are any. */
-function later(writes: readonly Write[], outcomes: Promise<Outcomes<Written>>): Map<Write, Promise<Written>> {
-  const each = eachOf(writes, outcomes);
+/** The outcome of each write, once there are any. @param work is left out if there is no write */
+function later(writes: readonly Write[], work: () => Promise<Outcomes<Written>>): ReadonlyMap<Write, Promise<Written>> {
+  if (writes.length === 0) return new Map();
+  const each = eachOf(writes, work());
   return new Map(writes.map((write, index) => [write, each[index] as Promise<Written>]));
 }

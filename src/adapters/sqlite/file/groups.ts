@@ -41,8 +41,8 @@ const GROUP_TIME = 5;
 const BUSY_PAUSE = 5;
 
 /**
- * Collects writes: those that arrive in one turn of the event loop, or the next, share a transaction and its fsync. Each has its own
- * savepoint, so that a failure concerns only that one, unless SQLite has rolled back everything.
+ * Collects writes: those that arrive in one turn of the event loop, or the next, share a transaction and its fsync. Each has
+ * its own savepoint, so that a failure concerns only that one, unless SQLite has rolled back everything.
  */
 export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
   const { timeout, check, onEnd, onFailure, onLostSync } = options;

@@ -8,7 +8,7 @@ const NEXT_MAJOR = 1_000;
 export const NEW_IDENTITY = 'lower(hex(randomblob(16)))';
 
 /**
- * What each version of the schema adds to the one before, by `user_version`. A deleted plant stays as a row without
+ * What each version of the schema adds to the former version, by `user_version`. A deleted plant stays as a row without
  * content; `changed` grows with each row that is written, so that the rows in its order are the feed of changes. Times are
  * milliseconds since 1970.
  */

@@ -67,8 +67,7 @@ function done(/** @type {Change} */ change, /** @type {boolean} */ isNew) {
   if ('deleted' in change) return write('done', `Deleted ${id}`);
   const { tag, name, order } = fields.view();
   const fits = (tag === undefined || tag === change.tag) && (name === undefined || contains(change.name, name));
-  const isThere = list.rows()[list.indexOf(id)]?.id === id;
-  if (isNew && !isThere) fields.show({ ...(fits && { tag, name }), order, from: id });
+  if (isNew && !list.has(id)) fields.show({ ...(fits && { tag, name }), order, from: id });
   if (isNew) table.choose(id);
   write('done', `${isNew ? 'Added' : 'Changed'} ${id} `, ...nodesOf(cut(change.name)));
 }

@@ -107,6 +107,8 @@ export interface PlantList {
   isSearching(): boolean;
   /** Whether plants have changed that a search may have missed. */
   isOutdated(): boolean;
+  /** Whether it has a row with this id. */
+  has(id: bigint): boolean;
   /** The index of the row with this id, or else of the next one; with `isBehind`, of the next one in any case. */
   indexOf(id: bigint, isBehind?: boolean): number;
   /** Begins again, with this view. */

@@ -120,6 +120,7 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     canGrow,
     isSearching,
     isOutdated: () => isOutdated,
+    has: (id) => rows[indexOf(id)]?.id === id,
     indexOf,
     show(wanted) {
       begin(wanted);

@@ -20,8 +20,7 @@ export function rowSelection(/** @type {PlantList} */ list, /** @type {() => voi
       updated();
     },
     extend(id) {
-      const isThere = first !== undefined && ids.has(first) && list.rows()[list.indexOf(first)]?.id === first;
-      const start = isThere && first !== undefined ? first : id;
+      const start = first !== undefined && ids.has(first) && list.has(first) ? first : id;
       const ends = [list.indexOf(start), list.indexOf(id)];
       add(Math.min(...ends), Math.max(...ends));
       first = start;

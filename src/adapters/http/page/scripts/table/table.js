@@ -137,8 +137,7 @@ export function plantTable(
     update,
     /** Marks a row, and goes to it; if it is still being loaded, once it is there. */
     choose(/** @type {bigint} */ id) {
-      const index = list.indexOf(id);
-      if (list.rows()[index]?.id === id) activate(index);
+      if (list.has(id)) activate(list.indexOf(id));
       else active = id;
     },
   };
