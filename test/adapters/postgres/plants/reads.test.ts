@@ -4,6 +4,7 @@ import { listPlants } from '../../../../src/application/list-plants.ts';
 import { observed } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';
+import { readPage } from '../../../support/plants/changes.ts';
 import { contentOf, many } from '../../../support/plants/plant-lines.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn, type TestPlants } from '../../../support/test-database.ts';
@@ -111,9 +112,10 @@ test.each([
 test('slow pages of the feed get half of the connections, and finds do not wait for them', async () => {
   await server.query(`insert into plants values (1000, 'small')`);
   const plants = plantsIn(database);
+  // An open transaction of another test on this server holds the feed back.
+  await eventually(async () => (await readPage(plants, undefined)).changes.length === 1);
   const held = hold('purged_changed');
-  const { signal } = new AbortController();
-  const pages = Array.from({ length: 30 }, () => plants.readChanges({ after: undefined, limit: 10, wait: 0, signal }));
+  const pages = Array.from({ length: 30 }, () => readPage(plants, undefined));
   await eventually(() => held.length === 5);
   expect(await plants.find(1_000n)).toEqual({ id: 1_000n, name: 'small' });
   expect(held).toHaveLength(5);
