@@ -7,6 +7,7 @@ interface Job {
   readonly until: number;
   readonly resolve: (outcome: never) => void;
   readonly reject: (error: unknown) => void;
+  isAlone: boolean;
 }
 
 interface WriteOptions {
@@ -25,7 +26,7 @@ interface GroupOptions {
   readonly check: () => void;
   /** Called after each transaction. */
   readonly onEnd: () => void;
-  /** Called with each failure of a whole group. */
+  /** Called with each failure of a transaction that is not repeated. */
   readonly onFailure: (error: unknown) => void;
   /** Called when it is not known what is on the disk. From then on `check` must throw. */
   readonly onLostSync: (error: unknown) => void;
@@ -41,8 +42,8 @@ const GROUP_TIME = 5;
 const BUSY_PAUSE = 5;
 
 /**
- * Collects writes: those that arrive in one turn of the event loop, or the next, share a transaction and its fsync. Each has
- * its own savepoint, so that a failure concerns only that one, unless SQLite has rolled back everything.
+ * Collects writes: those that arrive in one turn of the event loop, or the next, share a transaction and its fsync. If one of
+ * them fails, none is done, and each is repeated in a transaction of its own, so that the failure concerns only that one.
  */
 export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
   const { timeout, check, onEnd, onFailure, onLostSync } = options;
@@ -53,8 +54,6 @@ export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
     return () => statement.run();
   };
   const [begin, commit, rollback] = [run('begin immediate'), run('commit'), run('rollback')];
-  const [save, release] = [run('savepoint job'), run('release job')];
-  const undo = run('rollback to job');
 
   function schedule(): void {
     if (isScheduled || queues.every((queue) => queue.length === 0)) return;
@@ -84,15 +83,21 @@ export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
       if (sql.isTransaction) rollback();
       const { isLostSync, isNotCommitted } = failureOf(error);
       // A commit that failed in any other way has done nothing.
-      if (isLostSync || (isCommitting && !isNotCommitted)) onLostSync(error);
-      onFailure(error);
-      for (const { reject } of group) reject(toPortError(error));
+      const isLost = isLostSync || (isCommitting && !isNotCommitted);
+      if (isLost) onLostSync(error);
+      if (isLost || isCommitting || group.length === 1) {
+        onFailure(error);
+        for (const { reject } of group) reject(toPortError(error));
+      } else {
+        for (const job of group) job.isAlone = true;
+        queues[0].unshift(...group);
+      }
     }
     onEnd();
     schedule();
   }
 
-  /** @returns what is to be called once it is committed. @throws what has rolled back all of it */
+  /** @returns what is to be called once it is committed. @throws what one of them throws */
   function runJobs(group: Job[]): (() => void)[] {
     const settle: (() => void)[] = [];
     const end = performance.now() + GROUP_TIME;
@@ -100,7 +105,8 @@ export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
     for (const queue of queues) {
       for (let job = queue[0]; job !== undefined; job = queue[0]) {
         size += job.size;
-        if (group.length > 0 && (size > GROUP_TEXT || performance.now() >= end)) return settle;
+        const [first] = group;
+        if (first && (first.isAlone || size > GROUP_TEXT || performance.now() >= end)) return settle;
         queue.shift();
         group.push(job);
         settle.push(runJob(job));
@@ -111,17 +117,8 @@ export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
 
   function runJob({ work, until, resolve, reject }: Job): () => void {
     if (performance.now() >= until) return () => reject(tooLate());
-    save();
-    try {
-      const outcome = work();
-      release();
-      return () => resolve(outcome as never);
-    } catch (error) {
-      if (!sql.isTransaction || failureOf(error).isLostSync) throw error;
-      undo();
-      release();
-      return () => reject(toPortError(error));
-    }
+    const outcome = work();
+    return () => resolve(outcome as never);
   }
 
   function failAll(error: unknown): void {
@@ -146,7 +143,7 @@ export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
     /** @param work statements that take no longer than some milliseconds; resolves to its result once that is durable */
     write<T>(work: () => T, { size = 0, until, isBackground = false }: WriteOptions = {}): Promise<T> {
       return new Promise((resolve, reject) => {
-        const job = { work, size, until: until ?? performance.now() + timeout, resolve, reject };
+        const job = { work, size, until: until ?? performance.now() + timeout, resolve, reject, isAlone: false };
         queues[isBackground ? 1 : 0].push(job);
         schedule();
       });
