@@ -297,7 +297,8 @@ test('numbers the lines whose ids are no whole numbers, as another list, and kee
   const { page, stored } = await openWith();
   await importList(page, 'list.csv', 'Preise\nNr;Pflanze\nP-17;Rosa\n00012;Abies\n2;Salvia\nP-18;\n', '2Salvia');
   expect(await sums(page)).toBe('4 read, 1 new, 3 refused');
-  await button(page, 'Number those whose ids are no whole numbers').click();
+  const others = await saved(page, button(page, 'Number those whose ids are no whole numbers'));
+  expect(await readFile(others.path, 'utf8')).toBe('id;name\r\n00012;Abies\n');
   await page.locator('#import-plants').getByText('3Rosa').waitFor();
   await button(page, 'Import').click();
   expect(await sums(page)).toBe('2 read, 1 new, 1 refused');

@@ -113,9 +113,12 @@ export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
     const how = readForm(list, layout);
     const [sender, report, rejected] = [listSender(how), importReport(list), rejectedList(how)];
     if (how.idsFrom !== undefined) sessionStorage.setItem(keyOf(list.file), `${how.idsFrom}`);
-    byId('import-rejected', HTMLElement).onclick = () =>
-      save(rejected.blob(), `${name}.rejected.${list.isCsv ? 'csv' : 'ndjson'}`);
+    const saveRejected = (/** @type {Blob} */ blob) => save(blob, `${name}.rejected.${list.isCsv ? 'csv' : 'ndjson'}`);
+    byId('import-rejected', HTMLElement).onclick = () => saveRejected(rejected.blob());
     byId('import-number', HTMLElement).onclick = () => {
+      // The list of those has no more of the others, which may not have been downloaded.
+      const others = rejected.others();
+      if (others) saveRejected(others);
       const columns = how.columns.map((column) => (column === 'id' ? '' : column));
       attempt((request) =>
         prepare(rejected.unnumbered(), { ...layout, columns, header: undefined, guessed: [] }, request),

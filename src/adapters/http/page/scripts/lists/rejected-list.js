@@ -11,19 +11,22 @@ export function rejectedList(/** @type {Reading} */ { list, separator, names }) 
   const first = names.map(cell).join(separator);
   // A Blob for each part: browsers keep them outside of the page's memory.
   const hasMark = list.hasMark || list.encoding !== 'utf-8';
-  const blobs = [new Blob([hasMark ? '\uFEFF' : '', list.isCsv ? `${first}\r\n` : ''])];
+  const head = new Blob([hasMark ? '\uFEFF' : '', list.isCsv ? `${first}\r\n` : '']);
+  const others = /** @type {Blob[]} */ ([]);
   const unnumbered = /** @type {Blob[]} */ ([]);
   const lines = /** @type {number[]} */ ([]);
   return {
     add(/** @type {SentPart} */ part) {
-      const records = part.refused.flatMap((refusal) => refusedRecord(part, refusal));
-      if (records.length > 0) blobs.push(new Blob(records));
-      for (const refusal of part.refused.filter((one) => one.unnumbered)) {
+      const { yes = [], no = [] } = Object.groupBy(part.refused, (one) => (one.unnumbered ? 'yes' : 'no'));
+      if (no.length > 0) others.push(new Blob(no.flatMap((refusal) => refusedRecord(part, refusal))));
+      for (const refusal of yes) {
         unnumbered.push(new Blob(refusedRecord(part, refusal)));
         for (let { line } = refusal; line <= refusal.lastLine; line++) lines.push(line + part.linesBefore);
       }
     },
-    blob: () => new Blob(blobs),
+    blob: () => new Blob([head, ...others, ...unnumbered]),
+    /** @returns those whose ids are whole numbers, or undefined */
+    others: () => (others.length > 0 ? new Blob([head, ...others]) : undefined),
     /** @returns {List} */
     unnumbered() {
       const file = new File(unnumbered, `${list.file.name}.numbered.csv`);
