@@ -1,5 +1,5 @@
 import { PAGE } from './list-plants.ts';
-import type { ReadTags, Tags } from './ports.ts';
+import type { PlantStore, Tags } from './ports.ts';
 
 interface TagsQuery {
   /** The `next` of the part before. */
@@ -18,7 +18,7 @@ interface TagsQuery {
 type ListTags = (query: TagsQuery) => Promise<Tags>;
 
 /** @param now the time in milliseconds */
-export function listTags({ readTags }: ReadTags, now = () => performance.now()): ListTags {
+export function listTags({ readTags }: Pick<PlantStore, 'readTags'>, now = () => performance.now()): ListTags {
   return async ({ after, limit, signal }) => {
     const end = now() + PAGE.time;
     const found: Tags['tags'][number][] = [];

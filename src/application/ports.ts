@@ -38,7 +38,7 @@ export interface Written {
 export type Outcomes<T> = readonly (T | Promise<T>)[];
 
 /** What a database implements: lists of plants in, and an outcome for each. */
-export interface PlantStore {
+export interface PlantStore extends ChangeFeed {
   /**
    * Writes the items of a list, each as a whole or not at all; several that add one id in their order, and others after
    * them. Writing one again is safe, whatever its outcome was. Of concurrent writes that add one id exactly one stores its plant.
@@ -57,6 +57,11 @@ export interface PlantStore {
    * rows only, so that a search, or deleted plants, may leave none although there are more.
    */
   scan(range: PlantRange, count: number): Promise<PlantBatch>;
+  /**
+   * Reads the tags after a place in an index, as many as one short statement can, looking at 1,000 plants of each. MUST also
+   * reject with PlantStoreError `invalid_plant` if the place is not its own, `tags_unavailable` if there is no such index.
+   */
+  readTags(after: string | undefined, count: number): Promise<Tags>;
 }
 
 /** What the use cases do with single plants, which reach the store in lists; see `write` and `find` of `PlantStore`. */
@@ -101,14 +106,6 @@ export interface PlantBatch {
 export interface Tags {
   readonly tags: readonly { readonly tag: string; readonly count: number; readonly isExact: boolean }[];
   readonly next: string | undefined;
-}
-
-export interface ReadTags {
-  /**
-   * Reads the tags after a place in an index, as many as one short statement can, looking at 1,000 plants of each. MUST also
-   * reject with PlantStoreError `invalid_plant` if the place is not its own, `tags_unavailable` if there is no such index.
-   */
-  readTags(after: string | undefined, count: number): Promise<Tags>;
 }
 
 /** A place in the feed of changes: just after the row that this transaction wrote, with this id. */

@@ -5,10 +5,10 @@ import { findPlant } from './find-plant.ts';
 import { importPlants } from './import-plants.ts';
 import { listPlants } from './list-plants.ts';
 import { listTags } from './list-tags.ts';
-import type { ChangeFeed, PlantStore, ReadTags, SinglePlants } from './ports.ts';
+import type { PlantStore, SinglePlants } from './ports.ts';
 
 /** Everything the use cases need from driven adapters. */
-export type Ports = SinglePlants & Pick<PlantStore, 'write' | 'scan'> & ReadTags & ChangeFeed;
+export type Ports = SinglePlants & Omit<PlantStore, 'find'>;
 
 /** Everything the application does, for the driving adapters. */
 export function useCases(plants: Ports) {

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import type { Sources } from '../adapters/prometheus/metrics.ts';
 import type { BatchOptions } from '../application/batch.ts';
-import type { ChangeFeed, PlantStore, ReadTags } from '../application/ports.ts';
+import type { PlantStore } from '../application/ports.ts';
 import type { EndpointState, KeepPositions, ReadEntries } from '../application/webhooks/ports.ts';
 import type { Config } from '../config/config.ts';
 
 /** A database that is open, whichever it is. */
-export interface Store extends PlantStore, ReadTags, ChangeFeed, ReadEntries {
+export interface Store extends PlantStore, ReadEntries {
   /** Which database this is, in words. */
   readonly description: string;
   /** How single writes and reads are collected. */

@@ -10,7 +10,7 @@ const ids = fc.oneof(
 );
 const path = fc.oneof(
   { weight: 4, arbitrary: ids.map((id) => `/plants/${id}`) },
-  { weight: 2, arbitrary: fc.constantFrom('/plants', '/changes') },
+  { weight: 2, arbitrary: fc.constantFrom('/plants', '/plants/count', '/tags', '/changes') },
   { weight: 1, arbitrary: fc.constantFrom('/plants/', '/PLANTS', '/changes/1', '/', '*') },
 );
 const value = fc.oneof(

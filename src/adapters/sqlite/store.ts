@@ -1,4 +1,4 @@
-import type { ChangeFeed, PlantStore, ReadTags } from '../../application/ports.ts';
+import type { PlantStore } from '../../application/ports.ts';
 import type { ReadEntries } from '../../application/webhooks/ports.ts';
 import { changeFeed } from '../feed/change-feed.ts';
 import { feedReader } from './changes/feed-reader.ts';
@@ -12,7 +12,7 @@ import { plantWriter } from './plants/write.ts';
 export function sqliteStore(
   file: DatabaseFile,
   onInsert: (plants: number) => void = () => {},
-): PlantStore & ReadTags & ChangeFeed & ReadEntries & { stopWaiting(): void } {
+): PlantStore & ReadEntries & { stopWaiting(): void } {
   const { announce, ...feed } = changeFeed(feedReader(file));
   let inserted = 0;
 

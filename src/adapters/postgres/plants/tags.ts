@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { ReadTags } from '../../../application/ports.ts';
+import type { PlantStore } from '../../../application/ports.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
 import { decimalId } from '../../../wire/plant-id.ts';
@@ -26,7 +26,7 @@ interface TagRow {
  * Reads the tags in the order of the index, which has their hashes (migration 0002), leaping from one to the next. Of a hash
  * it looks at fewer plants if the tag is large, since each is read to be compared. Deleted plants have no tag.
  */
-export function tagReader({ sql: tables, isDistributed }: Database, run: Run): ReadTags['readTags'] {
+export function tagReader({ sql: tables, isDistributed }: Database, run: Run): PlantStore['readTags'] {
   const hash = sql`hashtextextended(plants.tag, 0)`;
   const select = statement<{ from: string; most: number }, TagRow>((parameter) => {
     const leap = (condition: RawBuilder<unknown>) => sql`

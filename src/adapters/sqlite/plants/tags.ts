@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ReadTags, Tags } from '../../../application/ports.ts';
+import type { PlantStore, Tags } from '../../../application/ports.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { decimalId } from '../../../wire/plant-id.ts';
 import { statement } from '../file/connection.ts';
@@ -22,7 +22,7 @@ interface TagRow {
 }
 
 /** Reads the tags in the order of their index, leaping from one to the next. Deleted plants have none. */
-export function tagReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): ReadTags['readTags'] {
+export function tagReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): PlantStore['readTags'] {
   const next = 'select tag, id from plants where tag';
   const from = statement<TagRow>(sql, `${next} >= ? order by tag, id limit 1`);
   const following = statement<TagRow>(sql, `${next} > ? order by tag, id limit 1`);
