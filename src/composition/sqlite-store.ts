@@ -22,7 +22,7 @@ export async function openSqliteStore(
   };
   const file = await openDatabaseFile(dataDir, { timeout, say, end });
   try {
-    enterEndpoints(file, names);
+    await enterEndpoints(file, names);
     return {
       ...sqliteStore(file, onInsert),
       description: file.description,

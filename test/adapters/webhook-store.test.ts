@@ -96,7 +96,8 @@ function webhooksInFile(file: Awaited<ReturnType<typeof openEmbedded>>, names = 
     ...leases(filePositions(file, names)),
     add: async () => enterEndpoints(file, names),
     another(others = names) {
-      enterEndpoints(file, others);
+      // Done before the writes that follow.
+      void enterEndpoints(file, others);
       return webhooksInFile(file, others);
     },
     endpoints: fileEndpoints(file),

@@ -20,7 +20,7 @@ test('purge, status and migrate work beside the service and without it, and thos
   const folder = await temporaryFolder();
   const file = await openEmbedded(folder);
   const plants = embeddedPlants(file);
-  enterEndpoints(file, [ENDPOINT]);
+  await enterEndpoints(file, [ENDPOINT]);
   await plants.add({ id: 1n, name: 'Ficus' });
   const status = { code: 0, stdout: `${ENDPOINT}: no instance delivers to it now; changes that wait: 1\n` };
   expect(await run(folder, 'webhooks')).toMatchObject(status);

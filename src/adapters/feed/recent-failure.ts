@@ -9,14 +9,16 @@ const RECENT = 30_000;
  *
  * @param failureOf whose `problem` is what is wrong, in words, if it is such a failure
  */
-export function recentFailure(failureOf: (error: unknown) => { readonly problem: string | undefined }) {
+export function recentFailure(
+  failureOf: (error: unknown) => { readonly problem: string | undefined; readonly isDiskFull: boolean },
+) {
   let fullDisks = 0;
   let last: { readonly problem: string; readonly at: number } | undefined;
   return {
     /** To be called with each error. */
     note(error: unknown): void {
-      const { problem } = failureOf(error);
-      if (problem === FULL_DISK) fullDisks++;
+      const { problem, isDiskFull } = failureOf(error);
+      if (isDiskFull) fullDisks++;
       if (problem !== undefined) last = { problem, at: performance.now() };
     },
     /** How often there was no room on the disk. */

@@ -136,6 +136,7 @@ export function failureOf(error: unknown) {
     invalidatesOlderConnections: isUnknown('lost_connection', 'no_response') || is('readOnly'),
     isTableMissing: is('tableMissing'),
     isInternal: is('internal'),
+    isDiskFull,
     /** What is wrong, in words, that no check of the database would show. */
     problem: isDiskFull ? FULL_DISK : undefined,
   };

@@ -15,7 +15,11 @@ import { NEW_IDENTITY } from './file/schema.ts';
 export async function backUp(dataDir: string, target: string): Promise<void> {
   if (existsSync(target)) throw new FileError(`${target} exists: name a file that does not`);
   const unfinished = `${target}.unfinished`;
-  rmSync(unfinished, { force: true });
+  if (existsSync(unfinished)) {
+    throw new FileError(
+      `${unfinished} exists: another backup is writing it, or has left it, so that you may delete it`,
+    );
+  }
   try {
     // SQLite accepts an empty file, which only this user may read.
     closeSync(openSync(unfinished, 'wx', 0o600));

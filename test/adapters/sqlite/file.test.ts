@@ -107,6 +107,14 @@ test('a command refuses a WAL of another database, too', async () => {
   await expect(renewing).rejects.toThrow('plants.db-wal away');
 });
 
+test('a backup leaves alone what another one writes', async () => {
+  const { folder } = await opened();
+  const unfinished = join(folder, 'copy.db.unfinished');
+  await writeFile(unfinished, 'half');
+  await expect(backUp(folder, join(folder, 'copy.db'))).rejects.toThrow(`${unfinished} exists: another backup`);
+  expect(readFileSync(unfinished, 'utf8')).toBe('half');
+});
+
 test('writes that arrive together share a commit, and one that fails leaves the others done', async () => {
   const { folder, file } = await opened();
   const wal = () => readFileSync(join(folder, 'plants.db-wal')).length;
@@ -129,9 +137,28 @@ test('writes that arrive together share a commit, and one that fails leaves the 
   ]);
   expect((await plantsInFile(file)).map(({ id }) => id)).toEqual([1n, 2n, 3n, 4n]);
   const before = wal();
-  await Promise.all(Array.from({ length: 50 }, (_, n) => file.write(insert(100n + BigInt(n)))));
+  const others = Array.from({ length: 50 }, (_, n) => file.write(insert(100n + BigInt(n))));
+  await Promise.allSettled([...others, file.write(failing), file.write(failing)]);
+  expect(await plantsInFile(file)).toHaveLength(54);
   // A commit of its own for each would write a page for each.
   expect(wal() - before).toBeLessThan(20 * 4_096);
+});
+
+test('a write of the background is done beside any number of others', async () => {
+  const { file } = await opened(500);
+  let isOver = false;
+  // Some milliseconds each: more than a group takes arrive in each turn.
+  async function flood(): Promise<void> {
+    while (!isOver) {
+      await file.write(() => {
+        for (const end = performance.now() + 3; performance.now() < end; );
+      });
+    }
+  }
+  const flooding = Promise.all(Array.from({ length: 10 }, flood));
+  expect(await file.write(() => 'done', { isBackground: true, until: performance.now() + 20_000 })).toBe('done');
+  isOver = true;
+  await flooding;
 });
 
 test('while another program writes, writes wait for it, up to their time, and are done at most once', async () => {
@@ -191,6 +218,26 @@ test('damaged pages are said in words, and fail neither the process nor the next
   const reading = scan({ from: 0n, to: 1_000n }, 1_000);
   await expect(reading).rejects.toMatchObject({ code: 'store_unavailable' });
   expect(await scan({ from: 0n, to: 0n }, 1)).toMatchObject({ plants: [{ id: 0n }] });
+  expect(damaged.failure.problem()).toMatch('it is damaged: restore a backup');
+  expect(damaged.ended).toEqual([]);
+});
+
+test('a write that meets a damaged page fails alone, and the next ones go on', async () => {
+  const { folder, file, plants } = await opened();
+  await Promise.all(Array.from({ length: 500 }, (_, n) => plants.add(plant(BigInt(n), `${n}:`.padEnd(500)))));
+  file.close();
+  const path = join(folder, 'plants.db');
+  const bytes = readFileSync(path);
+  const page = Math.floor(bytes.indexOf('400:') / 4_096);
+  bytes.fill(0xff, 4_096 * page, 4_096 * (page + 1));
+  await writeFile(path, bytes);
+  const damaged = await openEmbedded(folder);
+  const { replace } = embeddedPlants(damaged);
+  const all = Array.from({ length: 200 }, (_, n) =>
+    replace(plant(n % 20 === 10 ? 400n : BigInt(n % 20), `other ${n}`)),
+  );
+  const outcomes = await Promise.allSettled(all);
+  for (const [n, { status }] of outcomes.entries()) expect(status).toBe(n % 20 === 10 ? 'rejected' : 'fulfilled');
   expect(damaged.failure.problem()).toMatch('it is damaged: restore a backup');
   expect(damaged.ended).toEqual([]);
 });

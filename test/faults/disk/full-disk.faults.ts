@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, jest, test } from '@jest/globals';
@@ -64,6 +64,19 @@ test('a full disk is said, ends nothing, loses nothing, and is served from again
     `Plant Store cannot start.\n${disk} is not a writable folder (EROFS): ` +
       'fix that, or set DATA_DIR to another one\n',
   );
+});
+
+test('a start on a full disk says that it is full, and leaves the plants as they are', async () => {
+  const { disk, start, refused } = await smallDisk(5);
+  const service = await start();
+  expect(await create(service, { id: 1, name: 'Ficus' })).toBe(200);
+  service.kill('SIGTERM');
+  await service.exited;
+  const filler = join(disk, 'filler');
+  await expect(run('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4k'])).rejects.toThrow('No space left');
+  expect(await refused()).toContain('is full, or its quota is used up');
+  await rm(filler);
+  expect((await get((await start()).apiUrl, '/plants/1')).status).toBe(200);
 });
 
 test('a backup says that its own disk is full, and leaves nothing there', async () => {

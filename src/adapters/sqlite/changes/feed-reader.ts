@@ -37,7 +37,8 @@ export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): F
     try {
       return work();
     } finally {
-      commit.run();
+      // After some failures SQLite has ended it itself.
+      if (sql.isTransaction) commit.run();
     }
   }
 

@@ -77,7 +77,8 @@ function openFile(dataDir: string, path: string, unlock: () => void, { timeout, 
 
   function onLostSync(error: unknown): void {
     if (lost !== undefined) return;
-    const reason = `the disk of ${path} has failed (${(error as Error).message}): it may have lost what was written last`;
+    const why = failureOf(error).isDiskFull ? 'is full' : `has failed (${(error as Error).message})`;
+    const reason = `the disk of ${path} ${why}: it may have lost what was written last`;
     lost = new FileError(reason, { cause: error });
     end(`${reason}. Plant Store ends: what it has confirmed is written again at its next start.`);
   }

@@ -10,8 +10,10 @@ const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
-/** A used-up quota (EDQUOT) and a limit of the size of files (EFBIG), too. */
+/** A used-up quota (EDQUOT) and a limit of the size of files (EFBIG), but also a disk that fails (EIO). */
 const IOERR_WRITE = 778;
+/** The index of the WAL, which is a file, cannot grow. */
+const IOERR_SHMSIZE = 4874;
 const IOERR_FSYNC = 1034;
 const IOERR_DIR_FSYNC = 1290;
 
@@ -35,7 +37,9 @@ export class FileError extends Error {
 export function failureOf(error: unknown) {
   const { errcode: code = 0, message } = Object(error) as { readonly errcode?: number; readonly message: string };
   const primary = code & 0xff;
-  const isDiskFull = code === FULL || code === IOERR_WRITE;
+  const isDiskFull = [FULL, IOERR_WRITE, IOERR_SHMSIZE].includes(code);
+  const full =
+    code === IOERR_WRITE ? `${FULL_DISK}, or replace the disk if the system's log says that it fails` : FULL_DISK;
   const why = REMEDIES.get(primary);
   const remedy = why && `the database cannot be used (${message}), since ${why}`;
   return {
@@ -44,10 +48,10 @@ export function failureOf(error: unknown) {
     /** Whether the disk may have lost what was written before: only a new start, which writes it again, makes it certain. */
     isLostSync: code === IOERR_FSYNC || code === IOERR_DIR_FSYNC,
     /** Whether a commit that failed so has done nothing. */
-    isNotCommitted: isDiskFull || [BUSY, READONLY, NOMEM].includes(primary),
+    isNotCommitted: code === IOERR_WRITE || [FULL, BUSY, READONLY, NOMEM].includes(primary),
     isDiskFull,
     /** What is wrong and what to do about it, in words; undefined if operators cannot do anything. */
-    problem: error instanceof FileError ? error.message : isDiskFull ? FULL_DISK : remedy,
+    problem: error instanceof FileError ? error.message : isDiskFull ? full : remedy,
   };
 }
 

@@ -7,7 +7,7 @@ interface Job {
   readonly until: number;
   readonly resolve: (outcome: never) => void;
   readonly reject: (error: unknown) => void;
-  isAlone: boolean;
+  readonly queue: Job[];
 }
 
 interface WriteOptions {
@@ -26,28 +26,30 @@ interface GroupOptions {
   readonly check: () => void;
   /** Called after each transaction. */
   readonly onEnd: () => void;
-  /** Called with each failure of a transaction that is not repeated. */
+  /** Called with each failure of a statement. */
   readonly onFailure: (error: unknown) => void;
   /** Called when it is not known what is on the disk. From then on `check` must throw. */
   readonly onLostSync: (error: unknown) => void;
 }
 
-/** UTF-16 units of text in a group, unless its first write has more. */
-const GROUP_TEXT = 1024 ** 2;
-
-/** Milliseconds after which a group takes no more. */
-const GROUP_TIME = 5;
+/**
+ * What a group takes of the foreground, and then of the background, which gets what is left, too: UTF-16 units of text and
+ * milliseconds, and at least one write of each.
+ */
+const SHARES = { foreground: { text: 768 * 1024, time: 4 }, background: { text: 256 * 1024, time: 1 } };
 
 /** Milliseconds until a group is tried again while another process writes. */
 const BUSY_PAUSE = 5;
 
 /**
  * Collects writes: those that arrive in one turn of the event loop, or the next, share a transaction and its fsync. If one of
- * them fails, none is done, and each is repeated in a transaction of its own, so that the failure concerns only that one.
+ * them fails, the transaction is rolled back, and the others go into the next one.
  */
 export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
   const { timeout, check, onEnd, onFailure, onLostSync } = options;
-  const queues: readonly [foreground: Job[], background: Job[]] = [[], []];
+  const foreground: Job[] = [];
+  const background: Job[] = [];
+  const queues = [foreground, background];
   let isScheduled = false;
   const run = (text: string) => {
     const statement = sql.prepare(text);
@@ -81,33 +83,31 @@ export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
       for (const one of settle) one();
     } catch (error) {
       if (sql.isTransaction) rollback();
+      onFailure(error);
       const { isLostSync, isNotCommitted } = failureOf(error);
-      // A commit that failed in any other way has done nothing.
-      const isLost = isLostSync || (isCommitting && !isNotCommitted);
-      if (isLost) onLostSync(error);
-      if (isLost || isCommitting || group.length === 1) {
-        onFailure(error);
-        for (const { reject } of group) reject(toPortError(error));
-      } else {
-        for (const job of group) job.isAlone = true;
-        queues[0].unshift(...group);
-      }
+      if (isLostSync || (isCommitting && !isNotCommitted)) onLostSync(error);
+      const failed = group.splice(isLostSync || isCommitting ? 0 : -1);
+      for (const { reject } of failed) reject(toPortError(error));
+      for (const job of group.reverse()) job.queue.unshift(job);
     }
     onEnd();
     schedule();
   }
 
-  /** @returns what is to be called once it is committed. @throws what one of them throws */
+  /** @returns what is to be called once it is committed. @throws what the last one of the group throws */
   function runJobs(group: Job[]): (() => void)[] {
     const settle: (() => void)[] = [];
-    const end = performance.now() + GROUP_TIME;
-    let size = 0;
+    let room = 0;
+    let end = performance.now();
     for (const queue of queues) {
-      for (let job = queue[0]; job !== undefined; job = queue[0]) {
-        size += job.size;
-        const [first] = group;
-        if (first && (first.isAlone || size > GROUP_TEXT || performance.now() >= end)) return settle;
+      const share = queue === foreground ? SHARES.foreground : SHARES.background;
+      room += share.text;
+      end = Math.max(end, performance.now()) + share.time;
+      for (let isFirst = true; queue[0] !== undefined; isFirst = false) {
+        const [job] = queue;
+        if (!isFirst && (job.size > room || performance.now() >= end)) break;
         queue.shift();
+        room -= job.size;
         group.push(job);
         settle.push(runJob(job));
       }
@@ -143,12 +143,12 @@ export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
     /** @param work statements that take no longer than some milliseconds; resolves to its result once that is durable */
     write<T>(work: () => T, { size = 0, until, isBackground = false }: WriteOptions = {}): Promise<T> {
       return new Promise((resolve, reject) => {
-        const job = { work, size, until: until ?? performance.now() + timeout, resolve, reject, isAlone: false };
-        queues[isBackground ? 1 : 0].push(job);
+        const queue = isBackground ? background : foreground;
+        queue.push({ work, size, until: until ?? performance.now() + timeout, resolve, reject, queue });
         schedule();
       });
     },
     /** Writes that have not begun. */
-    waiting: () => queues[0].length,
+    waiting: () => foreground.length,
   };
 }

@@ -44,6 +44,7 @@ export function readSlices(timeout: number, check: () => void, onFailure: (error
     const { work, until, resolve, reject } = part;
     try {
       if (problem !== undefined) throw problem;
+      if (performance.now() >= until) throw tooLate();
       resolve(work() as never);
     } catch (error) {
       if (!failureOf(error).isBusy) {

@@ -36,7 +36,10 @@ export const ROW = {
  * Gives each endpoint that is not known a place at the end of the feed, once at the start: an endpoint whose row goes later
  * is not entered again, since a restore may be about to bring it back.
  */
-export function enterEndpoints({ sql }: Pick<DatabaseFile, 'sql'>, endpoints: readonly string[]): void {
+export async function enterEndpoints(
+  { sql, write }: Pick<DatabaseFile, 'sql' | 'write'>,
+  endpoints: readonly string[],
+): Promise<void> {
   const isKnown = statement(sql, 'select 1 from webhooks where endpoint = ?');
   const enter = statement(
     sql,
@@ -45,7 +48,9 @@ export function enterEndpoints({ sql }: Pick<DatabaseFile, 'sql'>, endpoints: re
      from change_feed left join (select changed, id from plants order by changed desc limit 1) where true
      on conflict (endpoint) do nothing`,
   );
-  for (const endpoint of endpoints) if (isKnown.get(endpoint) === undefined) enter.run(endpoint);
+  await write(() => {
+    for (const endpoint of endpoints) if (isKnown.get(endpoint) === undefined) enter.run(endpoint);
+  });
 }
 
 /**
