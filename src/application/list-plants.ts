@@ -54,7 +54,7 @@ type ScanPlants = Pick<PlantStore, 'scan'>;
 /** @param now the time in milliseconds */
 export function listPlants(store: ScanPlants, now = () => performance.now()): ListPlants {
   return async ({ after, tag, name, order, limit = Number.POSITIVE_INFINITY, signal }) => {
-    if (after === lastId(order)) return { first: [], others: undefined, next: undefined };
+    if (after === endOf(order)) return { first: [], others: undefined, next: undefined };
     const all = { from: MIN_INT64, to: MAX_INT64, tag, name, order };
     const range = after === undefined ? all : rangeAfter(all, after);
     if (limit <= PAGE_PLANTS) {
@@ -120,7 +120,7 @@ async function* batches(
 }
 
 /** Where an order ends. */
-function lastId(order: Order | undefined): bigint {
+function endOf(order: Order | undefined): bigint {
   return order === 'desc' ? MIN_INT64 : MAX_INT64;
 }
 
