@@ -1,4 +1,5 @@
 import { isLoopback } from '../adapters/http/loopback.ts';
+import { TOKEN } from '../adapters/tokens/static-tokens.ts';
 
 export interface Rule<T> {
   /** Its wording for errors. */
@@ -63,8 +64,8 @@ const httpUrl: Rule<string> = {
   },
 };
 
-/** Perhaps with a name. RFC 6750 section 2.1 says which characters a header can carry; 16 of them at random cannot be guessed. */
-const TOKEN = /^([a-z0-9._-]{1,64}:)?[A-Za-z0-9\-._~+/]{16,}=*$/;
+/** Perhaps with a name. */
+const NAMED_TOKEN = new RegExp(`^([a-z0-9._-]{1,64}:)?${TOKEN}$`);
 
 /** What variables must be. */
 export const rules = {
@@ -110,7 +111,7 @@ export const rules = {
     mustBe:
       'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/, perhaps with ' +
       'a name of up to 64 small letters, digits and ._- and a colon before it',
-    parse: (value) => listOf(value, (token) => (TOKEN.test(token) ? token : undefined)),
+    parse: (value) => listOf(value, (token) => (NAMED_TOKEN.test(token) ? token : undefined)),
   },
   /** One of any service: fetch would repeat one that no header can carry in its error. */
   bearerToken: {

@@ -8,7 +8,7 @@ import { MAX_HEADERS } from './request/every-request.ts';
 import type { RequestObserver } from './request/log-line.ts';
 import { connectionLimit } from './sockets/connection-limits.ts';
 import { connections } from './sockets/connections.ts';
-import { respondToHalfClosed, stopListening } from './sockets/undocumented-node.ts';
+import { respondToHalfClosed, stopListening, takeBack } from './sockets/undocumented-node.ts';
 
 /** Limits on clients, in bytes and milliseconds. */
 export const serverLimits = {
@@ -75,13 +75,19 @@ export async function serve(
   // These go to the app, too, so that 100 Continue is sent after the token check, and others get an Error body.
   server.on('checkContinue', open.handle);
   server.on('checkExpectation', open.handle);
-  server.on('connect', (_request, socket) => open.refuseTunnel(socket as Socket));
-  server.on('clientError', (error, socket) => open.fail(error, socket as Socket));
+  server.on('connect', (_request, socket) => {
+    takeBack(server, socket as Socket);
+    // Once it reads again, or it could not stop that.
+    process.nextTick(open.fail, { code: 'CONNECT' }, socket as Socket);
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => open.fail(error, socket as Socket));
   // Node drops headers beyond this count: one more than is allowed shows that there are too many.
   server.maxHeadersCount = MAX_HEADERS + 1;
   respondToHalfClosed(server);
-  server.on('connection', open.add);
-  server.on('connection', connectionLimit(maxConnections, log));
+  const limit = connectionLimit(maxConnections, log);
+  server.on('connection', (socket) => {
+    if (open.add(socket)) limit(socket);
+  });
   server.setTimeout(responseTimeout, open.timeOut);
   server.listen({ port, host, reusePort });
   await once(server, 'listening');
@@ -90,7 +96,7 @@ export async function serve(
     url: urlOf(server),
     async close(timeout, acceptFor = 0) {
       open.endAfterResponses();
-      const deadline = setTimeout(() => server.closeAllConnections(), timeout);
+      const deadline = setTimeout(open.destroy, timeout);
       if (acceptFor > 0) await delay(acceptFor);
       stopListening(server);
       // Not just the server, which counts a connection as closed before its responses are, and so their log lines.

@@ -1,18 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TOKEN } from './static-tokens.ts';
 
 const isWindows = process.platform === 'win32';
-
-/** Characters that a token has at least, as those of ACCESS_TOKENS. */
-const MIN_LENGTH = 16;
 
 /**
  * The token that a service without configured ones makes on its first start: 256 random bits, kept in the file
  * `access-token` of the folder, which only its owner can read. It survives a power loss. The caller must hold the
  * directory's lock.
  *
- * @throws Error, saying what to do, if somebody has put a token there that could be guessed
+ * @throws Error, saying what to do, if somebody has put something there that ACCESS_TOKENS would refuse, or a name
  */
 export async function ownToken(folder: string): Promise<string> {
   const file = join(folder, 'access-token');
@@ -21,8 +19,9 @@ export async function ownToken(folder: string): Promise<string> {
     throw error;
   });
   const kept = content.trim();
-  if (kept !== '' && kept.length < MIN_LENGTH) {
-    throw new Error(`${file} has a token of fewer than ${MIN_LENGTH} characters: delete it, and another one is made`);
+  if (kept !== '' && !new RegExp(`^${TOKEN}$`).test(kept)) {
+    const rule = 'must have one token of at least 16 letters, digits and -._~+/, and no name';
+    throw new Error(`${file} ${rule}: delete it, and another one is made`);
   }
   const token = kept === '' ? randomBytes(32).toString('base64url') : kept;
   if (kept === '') {

@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto';
 import { type Access, allPermissions, readOnly } from '../../application/permissions.ts';
 
+/** A token, as a pattern: RFC 6750 section 2.1 says which characters a header can carry; 16 of them at random cannot be guessed. */
+export const TOKEN = '[A-Za-z0-9\\-._~+/]{16,}=*';
+
 /**
  * Accepts the tokens of two fixed lists, as the configuration has them, in a time that does not grow with their number.
  * `full` ones permit everything, `reading` ones reading only.

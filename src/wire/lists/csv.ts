@@ -11,7 +11,7 @@ const INTEGER = /^-?(0|[1-9]\d{0,29})$/;
 /** A number with leading zeros. */
 const ZEROS = /^-?0+\d{1,29}$/;
 
-/** Characters of the longest text whose mistake is recognized. */
+/** Characters of the longest text whose mistake is recognized, and of a longer one that are looked at. */
 const MAX_RECOGNIZED = 40;
 
 /** An id as a spreadsheet writes it that has taken it for a number, in English and in most other languages. */
@@ -62,7 +62,8 @@ export function csvReader({ columns, separator }: CsvLayout): RecordReader {
 
 /** Whether an id is a whole number, perhaps one that a spreadsheet has changed: another number would be another plant. */
 function wasNumber(text = ''): boolean {
-  return [INTEGER, ZEROS, ROUNDED, SPELLED].some((pattern) => pattern.test(text.trim()));
+  const beginning = text.trim().slice(0, MAX_RECOGNIZED);
+  return [INTEGER, ZEROS, ROUNDED, SPELLED].some((pattern) => pattern.test(beginning));
 }
 
 /** @param name of its plant, to find it by: the rows of a spreadsheet are no lines where its cells have several */

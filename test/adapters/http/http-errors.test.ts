@@ -98,7 +98,7 @@ const rows: readonly Row[] = [
   body(40000, 'a byte that is not UTF-8', latin1('{"id":1,"name":"\xff"}')),
   body(40000, 'a surrogate in UTF-8', latin1('{"id":1,"name":"\xed\xa0\x80"}')),
   sent(40001, 'no Host', to('POST /plants')),
-  sent(40001, 'CONNECT', to('CONNECT localhost:80', 'Host: localhost:80')),
+  sent(40001, 'CONNECT', to('CONNECT localhost:80', 'Host: localhost:80'), '', /this is no proxy/),
   sent(40001, 'a second Host behind many headers', head(...Array<string>(190).fill('a:'), 'Host: b')),
   sent(40001, 'a Host with a path', to('POST /plants', 'Host: a/b')),
   sent(40001, 'two Authorizations, of which one is empty', head('authorization:', AUTHORIZATION)),

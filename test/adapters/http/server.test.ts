@@ -1,9 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import type { PlantStore } from '../../../src/application/ports.ts';
-import { get, startApiServer } from '../../support/api-server.ts';
+import { type ApiServer, get, startApiServer } from '../../support/api-server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { connectTo } from '../../support/http-bytes.ts';
 import { atEnd, forAllTests } from '../../support/lifetimes.ts';
@@ -19,19 +20,31 @@ const LAST_CHUNKED = CHUNKED.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'
 
 const server = forAllTests(() => startApiServer({ bodyLimit: 1_000 }));
 
+/** The next request whose headers a service of this process has read. */
+async function requestStart(): Promise<IncomingMessage> {
+  const message = await new Promise((resolve) => {
+    subscribe('http.server.request.start', resolve);
+    atEnd(() => unsubscribe('http.server.request.start', resolve));
+  });
+  return (message as { request: IncomingMessage }).request;
+}
+
 test('keeps idle connections longer than the 60 s of common proxies', async () => {
   const { headers } = await fetch(`${server.url}/openapi.json`);
   expect(Number(/^timeout=(\d+)$/.exec(headers.get('Keep-Alive') ?? '')?.[1])).toBeGreaterThan(60);
 });
 
-test('a CONNECT behind a list closes the connection, so that the list gives its place back', async () => {
+test('a list with a CONNECT behind it gives its place back when its client leaves', async () => {
   const name = 'x'.repeat(1024 ** 2);
   const scan: PlantStore['scan'] = async ({ from }) => {
     return { plants: [{ id: from, name }], lastId: from < 0n ? 1n : from, isLast: false };
   };
   const endless = await startApiServer({ plants: { scan }, maxStreams: 1 });
   const request = `${requestText('GET /plants')}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`;
-  await rawRequest(endless.url, request).catch(() => 'reset');
+  const socket = connectTo(endless.url);
+  socket.write(request);
+  await once(socket, 'data');
+  socket.destroy();
   await eventually(async () => {
     const { status, body } = await get(endless.url, '/plants');
     await body?.cancel();
@@ -47,6 +60,26 @@ test('a CONNECT whose client resets the connection leaves the process alone', as
     await once(socket, 'close');
   }
   expect(statusesIn(await rawRequest(server.url, LAST))).toEqual([200]);
+});
+
+test.each([
+  ['after the time that a response may take', { responseTimeout: 100 }, () => {}],
+  ['at the end of the time for stopping', {}, (stopping: ApiServer) => stopping.close(1)],
+])('a connection whose client sends CONNECTs and reads nothing is closed %s', async (_when, limits, stop) => {
+  const stopping = await startApiServer({ limits });
+  const socket = connectTo(stopping.url);
+  atEnd(() => socket.destroy());
+  const begun = requestStart();
+  socket.write(NOT_LAST);
+  const served = (await begun).socket;
+  await once(socket, 'readable');
+  // As do the responses to many requests.
+  served.write(Buffer.alloc(32 * 1024 ** 2));
+  const sending = setInterval(() => socket.write('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'), 10);
+  atEnd(() => clearInterval(sending));
+  await eventually(() => stopping.lines.length === 2);
+  void stop(stopping);
+  await eventually(() => served.closed, 4_000);
 });
 
 test('dates also what only the parser reads, as RFC 9110 section 6.6.1 requires of every 4xx', async () => {
@@ -72,10 +105,7 @@ test('lets a client that expects 100 Continue go on, even if its body is there a
 
 test('does not ask a client of HTTP/1.0 for its body, which it would not understand', async () => {
   const old = LAST.replace('HTTP/1.1', 'HTTP/1.0').replace('Connection: close', 'Expect: 100-continue');
-  const received = new Promise((resolve) => {
-    subscribe('http.server.request.start', resolve);
-    atEnd(() => unsubscribe('http.server.request.start', resolve));
-  });
+  const received = requestStart();
   const socket = connectTo(server.url).setEncoding('utf8');
   socket.write(old.slice(0, -BODY.length));
   await received;

@@ -20,9 +20,16 @@ test('a token that was written by hand is taken without the white space around i
   expect(await ownToken(folder)).toBe('my-own-access-token');
 });
 
-test('a token that could be guessed is refused, as it is in ACCESS_TOKENS', async () => {
+test.each([
+  ['could be guessed', 'fifteen-letters\n'],
+  ['could be guessed without its name', 'some-long-name-here:x'],
+  ["has a name, which would be the log's", 'anna:my-own-access-token'],
+  ['no header can carry', 'pässwort-lang-genug'],
+  ['is not alone', 'my-own-access-token\nanother-access-token'],
+])('a token that %s is refused', async (_what, content) => {
   const folder = await temporaryFolder();
-  await writeFile(join(folder, 'access-token'), 'fifteen-letters\n');
-  const message = 'access-token has a token of fewer than 16 characters: delete it, and another one is made';
+  await writeFile(join(folder, 'access-token'), content);
+  const message =
+    'access-token must have one token of at least 16 letters, digits and -._~+/, and no name: delete it, and another one is made';
   await expect(ownToken(folder)).rejects.toThrow(message);
 });

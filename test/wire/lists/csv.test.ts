@@ -90,6 +90,12 @@ test.each([
   ]);
 });
 
+test('takes a long id that begins as a number for one, without a look at the rest, which could take long', async () => {
+  const zeros = '0'.repeat(1_000);
+  const { records } = await readList(`id,name\n${zeros}x,a\nx${zeros},b\n`);
+  expect(records.map(({ isUnnumbered }) => isUnnumbered)).toEqual([false, true]);
+});
+
 test('knows which lines a stray quote has joined into one record, and the id of what it refuses', async () => {
   const list = 'id,name\n1,12" pot\n2,b\n3,c\n4,12" pot\n5,\n6,"f\n\n"\n';
   const { records } = await readList(list);

@@ -36,10 +36,12 @@ export function connections(
   let isStopping = false;
 
   return {
-    /** A connection has opened. */
-    add(socket: Socket): void {
+    /** A connection has opened. @returns false if it was known */
+    add(socket: Socket): boolean {
+      if (open.has(socket)) return false;
       open.set(socket, { response: undefined, isEnding: false, ignored: 0 });
       socket.once('close', () => open.delete(socket));
+      return true;
     },
 
     /** The headers of a request have arrived. */
@@ -64,7 +66,7 @@ export function connections(
       handle(request, response);
     },
 
-    /** The parser could not read what has come, or its time is up. */
+    /** The parser could not read what has come, its time is up, or it is a CONNECT. */
     fail(error: ParserError, socket: Socket): void {
       const connection = open.get(socket);
       if (connection === undefined) return;
@@ -85,14 +87,6 @@ export function connections(
       }
     },
 
-    /** A CONNECT has come, after which Node parses nothing more, and would close the connection without a word. */
-    refuseTunnel(socket: Socket): void {
-      // Node has taken its own listener away, and one that has been reset would end the process.
-      socket.on('error', () => {});
-      if (open.get(socket)?.response !== undefined) socket.destroy();
-      else refuse({ code: 'CONNECT' }, socket, log, observer);
-    },
-
     /** Nothing has been sent or received for a while. */
     timeOut(socket: Socket): void {
       const response = open.get(socket)?.response;
@@ -106,6 +100,11 @@ export function connections(
       for (const { response } of open.values()) {
         if (response?.headersSent === false) response.setHeader('Connection', 'close');
       }
+    },
+
+    /** Closes all connections at once. */
+    destroy(): void {
+      for (const socket of open.keys()) socket.destroy();
     },
 
     /** Resolves when all connections have closed. */

@@ -7,23 +7,21 @@ import { errorResponse, HttpError } from '../http-errors.ts';
 import { commonHeaders } from '../request/every-request.ts';
 import type { RequestObserver } from '../request/log-line.ts';
 
-/** An error of Node's HTTP parser, or of the time that a request may take. */
-export type ParserError = Error & { readonly code?: string };
+/** An error of Node's HTTP parser, or of the time that a request may take, or a CONNECT. */
+export interface ParserError {
+  readonly code?: string | undefined;
+}
 
 /** The error that a client gets. */
-export function refusalOf({ code }: Pick<ParserError, 'code'>): HttpError {
+export function refusalOf({ code }: ParserError): HttpError {
   if (code === 'HPE_HEADER_OVERFLOW') return new HttpError('headers_too_large');
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new HttpError('request_too_slow');
-  return new HttpError('malformed_request');
+  if (code !== 'CONNECT') return new HttpError('malformed_request');
+  return new HttpError('malformed_request', 'this is no proxy: take its address out of HTTPS_PROXY and HTTP_PROXY');
 }
 
 /** Responds to what never became a request that the app could respond to, and closes the connection. */
-export function refuse(
-  refused: Pick<ParserError, 'code'>,
-  socket: Socket,
-  log: Logger,
-  observer?: RequestObserver,
-): void {
+export function refuse(refused: ParserError, socket: Socket, log: Logger, observer?: RequestObserver): void {
   const requestId = randomUUID();
   const { status, headers, body, error } = errorResponse(refusalOf(refused));
   const own = { 'X-Request-Id': requestId, Date: new Date().toUTCString(), Connection: 'close' };

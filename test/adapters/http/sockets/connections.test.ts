@@ -19,6 +19,8 @@ const CLOSE = 'Connection: close\r\n';
 const read = (lines = '') => request('GET /plants/1', '', lines);
 const remove = (lines = '') => request('DELETE /plants/1', '', lines);
 
+const CONNECT = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
+
 const LIMITS = { headersTimeout: 500, requestTimeout: 500, connectionsCheckingInterval: 10 };
 
 let server: ApiServer;
@@ -105,6 +107,7 @@ test.each([
   ['in parts', read() + remove().slice(0, -1), '\n'],
   ['with a body that does not come', read(), request('POST /plants', BODY).slice(0, -1)],
   ['as garbage', `${read()}garbage\r\n\r\n`, ''],
+  ['as a CONNECT', read() + CONNECT, ''],
 ])(
   'what comes while another request of its connection is in progress has no effect, and the response to the other one says that the connection closes: %s',
   async (_, first, more) => {
@@ -136,6 +139,25 @@ test('time that is up for a request that has not come cuts no response that is b
   release();
   expect(await sent.statuses()).toEqual([200]);
   expect(sent.received).toContain('Ficus');
+});
+
+test('a CONNECT cuts no list that waits for its client', async () => {
+  const plants = Array.from({ length: 40 }, (_, n) => ({ id: BigInt(n), name: 'x'.repeat(1024 ** 2) }));
+  async function* parts() {
+    for (const plant of plants) yield [plant];
+  }
+  server = await startApiServer({
+    cases: { listPlants: async () => ({ first: [], others: parts(), next: undefined }) },
+  });
+  const sent = send(request('GET /plants'));
+  await eventually(() => sent.received !== '');
+  sent.socket.pause();
+  sent.socket.write(CONNECT);
+  await readByService();
+  sent.socket.resume();
+  expect(await sent.statuses()).toEqual([200]);
+  expect(sent.received).toContain('"id":39');
+  expect(sent.received).toMatch(/\r\n0\r\n\r\n$/);
 });
 
 describe('a request that was refused before its body came', () => {
