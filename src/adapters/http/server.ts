@@ -8,7 +8,7 @@ import { MAX_HEADERS } from './request/every-request.ts';
 import type { RequestObserver } from './request/log-line.ts';
 import { connectionLimit } from './sockets/connection-limits.ts';
 import { connections } from './sockets/connections.ts';
-import { respondToHalfClosed, stopListening, takeBack } from './sockets/undocumented-node.ts';
+import { respondToHalfClosed, stopListening } from './sockets/undocumented-node.ts';
 
 /** Limits on clients, in bytes and milliseconds. */
 export const serverLimits = {
@@ -75,19 +75,18 @@ export async function serve(
   // These go to the app, too, so that 100 Continue is sent after the token check, and others get an Error body.
   server.on('checkContinue', open.handle);
   server.on('checkExpectation', open.handle);
-  server.on('connect', (_request, socket) => {
-    takeBack(server, socket as Socket);
-    // Once it reads again, or it could not stop that.
-    process.nextTick(open.fail, { code: 'CONNECT' }, socket as Socket);
+  server.on('connect', (_request, stream) => {
+    const socket = stream as Socket;
+    // Node has taken its listeners away: a reset would end the process, and nothing would end a client that does not read.
+    socket.on('error', () => {}).setTimeout(responseTimeout, () => open.timeOut(socket));
+    open.fail({ code: 'CONNECT' }, socket);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => open.fail(error, socket as Socket));
   // Node drops headers beyond this count: one more than is allowed shows that there are too many.
   server.maxHeadersCount = MAX_HEADERS + 1;
   respondToHalfClosed(server);
-  const limit = connectionLimit(maxConnections, log);
-  server.on('connection', (socket) => {
-    if (open.add(socket)) limit(socket);
-  });
+  server.on('connection', open.add);
+  server.on('connection', connectionLimit(maxConnections, log));
   server.setTimeout(responseTimeout, open.timeOut);
   server.listen({ port, host, reusePort });
   await once(server, 'listening');

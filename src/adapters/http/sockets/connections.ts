@@ -36,12 +36,10 @@ export function connections(
   let isStopping = false;
 
   return {
-    /** A connection has opened. @returns false if it was known */
-    add(socket: Socket): boolean {
-      if (open.has(socket)) return false;
+    /** A connection has opened. */
+    add(socket: Socket): void {
       open.set(socket, { response: undefined, isEnding: false, ignored: 0 });
       socket.once('close', () => open.delete(socket));
-      return true;
     },
 
     /** The headers of a request have arrived. */
@@ -84,6 +82,8 @@ export function connections(
         stopReading(socket);
         // For the middleware, which may wait for the body. If the request has begun without it, its response goes on.
         if (isIncomplete) response.req.emit('error', refusalOf(error));
+        // Node has taken its own listener away, as for a tunnel.
+        if (error.code === 'CONNECT') socket.on('drain', () => response.emit('drain'));
       }
     },
 

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { Server as NetServer, type Socket } from 'node:net';
+import { Server as NetServer } from 'node:net';
 
 /*
  * Undocumented parts of Node's HTTP server, which no public interface replaces. server.test.ts and
@@ -9,15 +9,6 @@ import { Server as NetServer, type Socket } from 'node:net';
 /** A client that has closed its side after its request still gets its response, which Node would drop. */
 export function respondToHalfClosed(server: Server): void {
   Object.assign(server, { httpAllowHalfOpen: true });
-}
-
-/**
- * A connection that Node has let go of at a CONNECT, as for a tunnel, gets its parser, listeners and time limits again. The
- * parser reads from the system, as before: a stream would read on while it is paused, which puts off the time limits.
- */
-export function takeBack(server: Server, socket: Socket): void {
-  Object.assign((socket as Socket & { readonly _handle?: object })._handle ?? {}, { _consumed: false });
-  server.emit('connection', socket);
 }
 
 /**
