@@ -34,7 +34,7 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
 
   // Readiness: whether the service should receive requests.
   let state: 'starting' | 'serving' | 'shutting down' = 'starting';
-  let acceptFor = 0;
+  let acceptFor: number | undefined;
   const service = async () => {
     if (state !== 'serving') throw new Error(state);
     return undefined;
@@ -87,9 +87,9 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
     ready: store.ready,
     /**
      * Fails /ready, accepts connections for so many more milliseconds, drains the requests in flight and closes the database,
-     * all within `shutdownTimeout`.
+     * all within `shutdownTimeout`. Without them, idle connections are not kept for a request that may be on its way.
      */
-    close(milliseconds: number): Promise<void> {
+    close(milliseconds?: number): Promise<void> {
       state = 'shutting down';
       // Not earlier: a follower with a response comes back at once while connections are accepted.
       setTimeout(store.stopWaiting, milliseconds);

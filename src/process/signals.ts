@@ -6,8 +6,8 @@ interface Stoppable {
   readonly shutdownDelay: number;
   /** Milliseconds that `close` may take. */
   readonly shutdownTimeout: number;
-  /** @param acceptFor for how many more milliseconds connections are accepted */
-  close(acceptFor: number): Promise<void>;
+  /** @param acceptFor for how many more milliseconds connections are accepted; without it, idle ones are closed at once, too */
+  close(acceptFor?: number): Promise<void>;
 }
 
 /**
@@ -32,7 +32,7 @@ export function stopOnSignals(): (app: Stoppable) => void {
       if (first !== undefined || app === undefined) return exit(1, 'Stopped at once.');
       first = { signal, at: performance.now() };
       // Orchestrators send SIGTERM, and their proxies need the delay; a person who presses Ctrl-C need not wait.
-      stop(app, signal === 'SIGTERM' ? app.shutdownDelay : 0);
+      stop(app, signal === 'SIGTERM' ? app.shutdownDelay : undefined);
     });
   }
   return (started) => {
@@ -40,11 +40,11 @@ export function stopOnSignals(): (app: Stoppable) => void {
   };
 }
 
-async function stop(app: Stoppable, acceptFor: number): Promise<void> {
+async function stop(app: Stoppable, acceptFor: number | undefined): Promise<void> {
   const limit = `${app.shutdownTimeout / 1_000} s`;
   // On a new line, after the terminal's ^C.
   const newLine = process.stderr.isTTY ? '\n' : '';
-  const accepting = acceptFor > 0 ? `accepting connections for ${acceptFor / 1_000} s more, ` : '';
+  const accepting = acceptFor ? `accepting connections for ${acceptFor / 1_000} s more, ` : '';
   say(`${newLine}Stopping: ${accepting}finishing requests in flight, within ${limit}; a second signal stops at once.`);
   setTimeout(() => exit(1, `Stopped: the shutdown did not finish within ${limit}.`), app.shutdownTimeout).unref();
   try {

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
 import { CLOSE, get, TOKEN } from '../support/api-server.ts';
-import { connectTo } from '../support/http-bytes.ts';
 import { atEnd } from '../support/lifetimes.ts';
+import { beginUpload } from '../support/raw-request.ts';
 import {
   type NodeProcess,
   projectFile,
@@ -59,7 +58,7 @@ test.each([
     (await fetch(`http://127.0.0.1:${MANAGEMENT_PORT}/live`, { headers: CLOSE }).catch(() => undefined))?.ok === true;
   await npm.eventually(live);
   // Keeps it from stopping before both signals have come.
-  await once(connectTo(`http://127.0.0.1:${PORT}`), 'connect');
+  await beginUpload(`http://127.0.0.1:${PORT}`);
   kill(npm, signal);
   expect(await npm.exited).toEqual({ code: 0, signal: null });
   expect(said(npm.stderr())).toEqual([IN_ORDER.replace('10', '2'), 'Stopped.']);

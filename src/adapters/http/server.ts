@@ -36,7 +36,8 @@ export interface HttpServer {
   readonly url: string;
   /**
    * Stops accepting connections after `acceptFor` milliseconds and closes the open ones after `timeout`. Responses
-   * sent meanwhile carry `Connection: close`. Resolves once every response has closed.
+   * sent meanwhile carry `Connection: close`. Without `acceptFor`, no request is expected: it stops at once, and ends
+   * connections without one. Resolves once every response has closed.
    */
   close(timeout: number, acceptFor?: number): Promise<void>;
 }
@@ -93,10 +94,11 @@ export async function serve(
 
   return {
     url: urlOf(server),
-    async close(timeout, acceptFor = 0) {
+    async close(timeout, acceptFor) {
       open.endAfterResponses();
       const deadline = setTimeout(open.destroy, timeout);
-      if (acceptFor > 0) await delay(acceptFor);
+      if (acceptFor === undefined) open.endIdle();
+      else if (acceptFor > 0) await delay(acceptFor);
       stopListening(server);
       // Not just the server, which counts a connection as closed before its responses are, and so their log lines.
       await open.allClosed();

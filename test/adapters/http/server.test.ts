@@ -8,7 +8,7 @@ import { type ApiServer, get, startApiServer } from '../../support/api-server.ts
 import { eventually } from '../../support/eventually.ts';
 import { connectTo } from '../../support/http-bytes.ts';
 import { atEnd, forAllTests } from '../../support/lifetimes.ts';
-import { rawRequest, requestText, statusesIn } from '../../support/raw-request.ts';
+import { beginUpload, rawRequest, requestText, statusesIn } from '../../support/raw-request.ts';
 
 /* What a client can do to a connection, and must not do to the service or to itself. */
 
@@ -92,9 +92,23 @@ test('while it stops, an idle connection stays open for a request that may be on
   const socket = connectTo(stopping.url).setEncoding('utf8');
   socket.write(NOT_LAST);
   expect((await once(socket, 'data'))[0]).toMatch(/^HTTP\/1\.1 200 [\s\S]*Connection: keep-alive/);
-  const closed = stopping.close(60_000);
+  const closed = stopping.close(60_000, 0);
   socket.write(NOT_LAST);
   expect((await once(socket, 'data'))[0]).toMatch(/^HTTP\/1\.1 200 [\s\S]*Connection: close/);
+  await closed;
+});
+
+test('while it stops for a person, it closes idle connections at once, whose clients have read what was sent', async () => {
+  const stopping = await startApiServer();
+  const [idle, unused] = [connectTo(stopping.url).setEncoding('utf8'), connectTo(stopping.url)];
+  await once(unused, 'connect');
+  idle.write(NOT_LAST);
+  await eventually(() => stopping.lines.length === 1);
+  const begun = await beginUpload(stopping.url);
+  const closed = stopping.close(60_000);
+  expect(await text(idle)).toMatch(/^HTTP\/1\.1 200 [\s\S]*{"name":"Monstera"}$/);
+  expect(await text(unused)).toBe('');
+  expect(statusesIn(await begun.finish())).toEqual([200]);
   await closed;
 });
 

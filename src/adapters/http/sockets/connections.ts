@@ -102,6 +102,13 @@ export function connections(
       }
     },
 
+    /** Ends the connections without a request, once what was sent has gone out. */
+    endIdle(): void {
+      for (const [socket, { response }] of open) {
+        if (response === undefined || response.closed) socket.end().setTimeout(LINGER);
+      }
+    },
+
     /** Closes all connections at once. */
     destroy(): void {
       for (const socket of open.keys()) socket.destroy();
