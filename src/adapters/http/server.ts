@@ -79,7 +79,9 @@ export async function serve(
   server.on('connect', (_request, stream) => {
     const socket = stream as Socket;
     // Node has taken its listeners away: a reset would end the process, and nothing would end a client that does not read.
-    socket.on('error', () => {}).setTimeout(responseTimeout, () => open.timeOut(socket));
+    socket.on('error', () => {});
+    const deadline = setTimeout(() => socket.destroy(), responseTimeout);
+    socket.once('close', () => clearTimeout(deadline));
     open.fail({ code: 'CONNECT' }, socket);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => open.fail(error, socket as Socket));
