@@ -1,7 +1,7 @@
 FROM node:24-bookworm-slim
 
 LABEL org.opencontainers.image.title="Plant Store" \
-  org.opencontainers.image.version="1.0.0" \
+  org.opencontainers.image.version="2.0.0" \
   org.opencontainers.image.licenses="MIT"
 
 ENV NODE_ENV=production

@@ -35,7 +35,7 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
     openapi: '3.1.0',
     info: {
       title: 'Plant Store',
-      version: '1.0.0',
+      version: '2.0.0',
       description: 'Commits plants to SQL. 200 means committed, and sending the same request again is always safe.',
       // A service does not know who runs it.
       contact: { name: 'Those who run this service' },
