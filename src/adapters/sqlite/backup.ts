@@ -16,9 +16,7 @@ export async function backUp(dataDir: string, target: string): Promise<void> {
   if (existsSync(target)) throw new FileError(`${target} exists: name a file that does not`);
   const unfinished = `${target}.unfinished`;
   if (existsSync(unfinished)) {
-    throw new FileError(
-      `${unfinished} exists: another backup is writing it, or has left it, so that you may delete it`,
-    );
+    throw new FileError(`${unfinished} exists: another backup is writing it; delete it if none is running`);
   }
   try {
     // SQLite accepts an empty file, which only this user may read.

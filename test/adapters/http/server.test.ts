@@ -112,6 +112,24 @@ test('while it stops for a person, it closes idle connections at once, whose cli
   await closed;
 });
 
+test('reads no more than some requests once it has closed its side of a connection', async () => {
+  const stopping = await startApiServer();
+  const socket = connectTo(stopping.url, true).resume();
+  atEnd(() => socket.destroy());
+  socket.write(NOT_LAST);
+  await once(socket, 'data');
+  const closed = stopping.close(60_000);
+  await once(socket, 'end');
+  let begun = 0;
+  const count = () => begun++;
+  subscribe('http.server.request.start', count);
+  atEnd(() => unsubscribe('http.server.request.start', count));
+  const flood = setInterval(() => socket.write(NOT_LAST.repeat(10)), 1);
+  atEnd(() => clearInterval(flood));
+  await closed;
+  expect(begun).toBeLessThan(1_000);
+});
+
 test('lets a client that expects 100 Continue go on, even if its body is there already', async () => {
   const expecting = requestText('POST /plants', BODY, 'Expect: 100-continue\r\nConnection: close\r\n');
   expect(statusesIn(await rawRequest(server.url, expecting))).toEqual([100, 200]);

@@ -144,17 +144,26 @@ test('writes that arrive together share a commit, and one that fails leaves the 
   expect(wal() - before).toBeLessThan(20 * 4_096);
 });
 
-test('a write of the background is done beside any number of others', async () => {
+test.each<[string, () => void]>([
+  // Some milliseconds each: more than a group takes arrive in each turn.
+  [
+    'that take long',
+    () => {
+      for (const end = performance.now() + 3; performance.now() < end; );
+    },
+  ],
+  [
+    'that fail',
+    () => {
+      throw new Error('a defect');
+    },
+  ],
+])('a write of the background is done beside any number of others %s', async (_what, work) => {
   const { file } = await opened(500);
   let isOver = false;
-  // Some milliseconds each: more than a group takes arrive in each turn.
-  async function flood(): Promise<void> {
-    while (!isOver) {
-      await file.write(() => {
-        for (const end = performance.now() + 3; performance.now() < end; );
-      });
-    }
-  }
+  const flood = async () => {
+    while (!isOver) await file.write(work).catch(() => {});
+  };
   const flooding = Promise.all(Array.from({ length: 10 }, flood));
   expect(await file.write(() => 'done', { isBackground: true, until: performance.now() + 20_000 })).toBe('done');
   isOver = true;

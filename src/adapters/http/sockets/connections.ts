@@ -46,9 +46,10 @@ export function connections(
     handle(request: IncomingMessage, response: ServerResponse): void {
       const { socket } = request;
       const connection = open.get(socket);
-      if (connection === undefined || !socket.writable) return;
+      if (connection === undefined) return;
       if (!connection.isEnding && connection.response?.closed === false) endAfter(connection, connection.response);
-      if (connection.isEnding) {
+      // Also where this side has been closed: Node would keep a request and a response of each.
+      if (connection.isEnding || !socket.writable) {
         if (!request.readableEnded) request.resume();
         connection.ignored++;
         if (connection.ignored === MAX_IGNORED) stopReading(socket);

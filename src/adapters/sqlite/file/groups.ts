@@ -7,8 +7,10 @@ interface Job {
   readonly until: number;
   readonly resolve: (outcome: never) => void;
   readonly reject: (error: unknown) => void;
-  readonly queue: Job[];
 }
+
+/** The writes of a transaction, each with what is to be called once it is committed. */
+type Group = Map<Job, () => void>;
 
 interface WriteOptions {
   /** UTF-16 units of text. */
@@ -32,10 +34,7 @@ interface GroupOptions {
   readonly onLostSync: (error: unknown) => void;
 }
 
-/**
- * What a group takes of the foreground, and then of the background, which gets what is left, too: UTF-16 units of text and
- * milliseconds, and at least one write of each.
- */
+/** UTF-16 units and milliseconds of a group; the background gets what is left, too, and each at least one write. */
 const SHARES = { foreground: { text: 768 * 1024, time: 4 }, background: { text: 256 * 1024, time: 1 } };
 
 /** Milliseconds until a group is tried again while another process writes. */
@@ -43,10 +42,9 @@ const BUSY_PAUSE = 5;
 
 /**
  * Collects writes: those that arrive in one turn of the event loop, or the next, share a transaction and its fsync. If one of
- * them fails, the transaction is rolled back, and the others go into the next one.
+ * them fails, it is rolled back, and those before the failing one are repeated without it.
  */
-export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
-  const { timeout, check, onEnd, onFailure, onLostSync } = options;
+export function writeGroups(sql: DatabaseSync, { timeout, check, onEnd, onFailure, onLostSync }: GroupOptions) {
   const foreground: Job[] = [];
   const background: Job[] = [];
   const queues = [foreground, background];
@@ -74,51 +72,59 @@ export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
       else failAll(error);
       return;
     }
-    const group: Job[] = [];
+    const group: Group = new Map();
     let isCommitting = false;
     try {
-      const settle = runJobs(group);
+      fill(group);
       isCommitting = true;
       commit();
-      for (const one of settle) one();
+      for (const settle of group.values()) settle();
     } catch (error) {
       if (sql.isTransaction) rollback();
       onFailure(error);
       const { isLostSync, isNotCommitted } = failureOf(error);
       if (isLostSync || (isCommitting && !isNotCommitted)) onLostSync(error);
-      const failed = group.splice(isLostSync || isCommitting ? 0 : -1);
-      for (const { reject } of failed) reject(toPortError(error));
-      for (const job of group.reverse()) job.queue.unshift(job);
+      for (const { reject } of group.keys()) reject(toPortError(error));
     }
     onEnd();
     schedule();
   }
 
-  /** @returns what is to be called once it is committed. @throws what the last one of the group throws */
-  function runJobs(group: Job[]): (() => void)[] {
-    const settle: (() => void)[] = [];
+  /** Takes writes from the queues, and runs them. @throws what no transaction can follow */
+  function fill(group: Group): void {
     let room = 0;
     let end = performance.now();
     for (const queue of queues) {
-      const share = queue === foreground ? SHARES.foreground : SHARES.background;
-      room += share.text;
-      end = Math.max(end, performance.now()) + share.time;
+      const { text, time } = queue === foreground ? SHARES.foreground : SHARES.background;
+      room += text;
+      end = Math.max(end, performance.now()) + time;
       for (let isFirst = true; queue[0] !== undefined; isFirst = false) {
-        const [job] = queue;
-        if (!isFirst && (job.size > room || performance.now() >= end)) break;
-        queue.shift();
+        if (!isFirst && (queue[0].size > room || performance.now() >= end)) break;
+        const job = queue.shift() as Job;
         room -= job.size;
-        group.push(job);
-        settle.push(runJob(job));
+        for (let isDone = runJob(job, group); !isDone; isDone = [...group.keys()].every((one) => runJob(one, group))) {
+          if (sql.isTransaction) rollback();
+          begin();
+        }
       }
     }
-    return settle;
   }
 
-  function runJob({ work, until, resolve, reject }: Job): () => void {
-    if (performance.now() >= until) return () => reject(tooLate());
-    const outcome = work();
-    return () => resolve(outcome as never);
+  /** @returns false if it has failed, is rejected and is not in the group any more */
+  function runJob(job: Job, group: Group): boolean {
+    const { work, until, resolve, reject } = job;
+    group.set(job, () => reject(tooLate()));
+    if (performance.now() >= until) return true;
+    try {
+      const outcome = work();
+      group.set(job, () => resolve(outcome as never));
+      return true;
+    } catch (error) {
+      if (failureOf(error).isLostSync) throw error;
+      onFailure(error);
+      reject(toPortError(error));
+      return !group.delete(job);
+    }
   }
 
   function failAll(error: unknown): void {
@@ -129,22 +135,21 @@ export function writeGroups(sql: DatabaseSync, options: GroupOptions) {
   function waitForOthers(error: unknown): void {
     const now = performance.now();
     for (const queue of queues) {
-      const late = queue.filter(({ until }) => until <= now);
-      const others = queue.filter(({ until }) => until > now);
-      queue.splice(0, queue.length, ...others);
-      for (const { reject } of late) reject(tooLate(error));
+      for (const job of queue.splice(0)) {
+        if (job.until > now) queue.push(job);
+        else job.reject(tooLate(error));
+      }
     }
-    if (queues.every((queue) => queue.length === 0)) return;
-    isScheduled = true;
-    setTimeout(runGroup, BUSY_PAUSE);
+    isScheduled = queues.some((queue) => queue.length > 0);
+    if (isScheduled) setTimeout(runGroup, BUSY_PAUSE);
   }
 
   return {
     /** @param work statements that take no longer than some milliseconds; resolves to its result once that is durable */
     write<T>(work: () => T, { size = 0, until, isBackground = false }: WriteOptions = {}): Promise<T> {
       return new Promise((resolve, reject) => {
-        const queue = isBackground ? background : foreground;
-        queue.push({ work, size, until: until ?? performance.now() + timeout, resolve, reject, queue });
+        const job = { work, size, until: until ?? performance.now() + timeout, resolve, reject };
+        (isBackground ? background : foreground).push(job);
         schedule();
       });
     },
