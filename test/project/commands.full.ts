@@ -115,7 +115,7 @@ async function readersShell(document: string) {
   await cp(root, folder, { recursive: true, filter: (source) => !NOT_CLONED.test(relative(root, source)) });
   await symlink(projectFile('node_modules'), join(folder, 'node_modules'));
   for (const path of ['bin', 'etc/systemd/system', 'opt', 'tmp']) await mkdir(join(folder, path), { recursive: true });
-  await symlink(folder, join(folder, 'opt/plant-store-1.1.0'));
+  await symlink(folder, join(folder, 'opt/plant-store-2.1.0'));
   await writeFile(join(folder, 'plants.csv'), 'id,name\n1,Monstera\n4711,Ficus\n');
   await writeFile(join(folder, '.curlrc'), 'fail\n');
   const paths = await Promise.all(PROGRAMS.map((program) => run('sh', ['-c', 'command -v "$0"', program])));

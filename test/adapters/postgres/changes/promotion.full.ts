@@ -35,7 +35,10 @@ function instanceOn(url: string, timeout = 20_000) {
   return {
     database,
     plants,
-    add: (...ids: readonly bigint[]) => Promise.all(ids.map((id) => plants.add(plant(id)))),
+    /** One after another: the feed has them in their order. */
+    async add(...ids: readonly bigint[]) {
+      for (const id of ids) await plants.add(plant(id));
+    },
     read: async (after?: string, limit = 10) => {
       const { changes, next } = await readPage(plants, after, limit);
       return { changes, next };
