@@ -15,9 +15,6 @@ import { NEW_IDENTITY } from './file/schema.ts';
 export async function backUp(dataDir: string, target: string): Promise<void> {
   if (existsSync(target)) throw new FileError(`${target} exists: name a file that does not`);
   const unfinished = `${target}.unfinished`;
-  if (existsSync(unfinished)) {
-    throw new FileError(`${unfinished} exists: another backup is writing it; delete it if none is running`);
-  }
   try {
     // SQLite accepts an empty file, which only this user may read.
     closeSync(openSync(unfinished, 'wx', 0o600));
@@ -37,6 +34,9 @@ export async function backUp(dataDir: string, target: string): Promise<void> {
     renameSync(unfinished, target);
     syncPath(dirname(resolve(target)));
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
+      throw new FileError(`${unfinished} exists: another backup is writing it; delete it if none is running`);
+    }
     rmSync(unfinished, { force: true });
     throw error instanceof FileError
       ? error

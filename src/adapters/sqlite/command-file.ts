@@ -63,7 +63,7 @@ export async function withDatabaseFile<T>(
     if (problem === undefined || error instanceof FileError) throw error;
     throw new FileError(`${problem}. Run the same command again once it works.`, { cause: error });
   } finally {
-    // Whatever has come of it.
+    // Also where the work has failed, which may be the reason.
     if (isUnlocked) requireSameTime(path, before);
   }
 }

@@ -20,7 +20,7 @@ interface EncodedList {
  * and Windows-1252 if no character outside ASCII is valid UTF-8.
  *
  * @returns `text` in UTF-8, whose lines are perhaps invalid if the encoding is UTF-8, and the function `octets`, which says
- * how many octets of the body became so many octets of the text
+ * from how many octets of the body the first octets of the text were made, given their number
  * @throws PlantStoreError `invalid_plant` if the encoding is another than the client says, or there are two
  */
 export function decodedList(body: Buffer, { isCsv, encoding: given, continued, more }: EncodedList) {

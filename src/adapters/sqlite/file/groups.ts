@@ -34,7 +34,7 @@ interface GroupOptions {
   readonly onLostSync: (error: unknown) => void;
 }
 
-/** UTF-16 units and milliseconds of a group; the background gets what is left, too, and each at least one write. */
+/** UTF-16 units and milliseconds of a group. The background also gets what the foreground leaves; each gets one write. */
 const SHARES = { foreground: { text: 768 * 1024, time: 4 }, background: { text: 256 * 1024, time: 1 } };
 
 /** Milliseconds until a group is tried again while another process writes. */
