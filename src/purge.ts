@@ -78,7 +78,7 @@ function idIn(text: string): bigint {
 /** @returns the exit code */
 async function run({ selection, isConfirmed, none }: ReturnType<typeof purgeArguments>): Promise<number> {
   let plants = 0;
-  await withStore(async ({ purge }) => {
+  await withStore(!isConfirmed, async ({ purge }) => {
     const hideProgress = showProgress(() => ({ plants, part: undefined }), process.stderr);
     try {
       if (stop.aborted) return;

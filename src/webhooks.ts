@@ -55,7 +55,7 @@ function run(change: Change | undefined): Promise<number> {
     console.log(change === undefined ? described(states) : await apply(change, states, webhooks));
     return 0;
   };
-  return withStore(work, change === undefined);
+  return withStore(change === undefined, work);
 }
 
 /** @returns what was done. @throws Error, saying why nothing was */

@@ -26,8 +26,8 @@ const STORE_TIMEOUT = 60_000;
  * @throws Error, saying what to do, if the database cannot be used
  */
 export async function withStore<Result>(
+  isReadOnly: boolean,
   work: (store: CommandStore) => Promise<Result>,
-  isReadOnly = false,
 ): Promise<Result> {
   const config = readDatabaseConfig();
   if (config.kind === 'embedded') return withSqlite(config.dataDir, isReadOnly, work);
