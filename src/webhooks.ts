@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
-import { type KnownEndpoint, MAX_COUNTED } from './adapters/feed/known-endpoint.ts';
-import type { webhookEndpoints } from './adapters/postgres/webhooks/webhook-endpoints.ts';
-import { OTHER_TABLE } from './adapters/postgres/webhooks/webhook-positions.ts';
+import { OTHER_TABLE } from './adapters/feed/endpoints-problem.ts';
+import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from './application/maintenance.ts';
 import { withStore } from './commands/command-store.ts';
 import { formatCount } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
@@ -50,19 +49,18 @@ function changeIn(args: string[]): Change | undefined {
 
 /** @returns the exit code */
 function run(change: Change | undefined): Promise<number> {
-  const work = async ({ webhooks }: { readonly webhooks: ReturnType<typeof webhookEndpoints> }) => {
+  return withStore(change === undefined, async ({ webhooks }) => {
     const states = await webhooks.states();
     console.log(change === undefined ? described(states) : await apply(change, states, webhooks));
     return 0;
-  };
-  return withStore(change === undefined, work);
+  });
 }
 
 /** @returns what was done. @throws Error, saying why nothing was */
 async function apply(
   { command, endpoint }: Change,
   states: KnownEndpoint[],
-  webhooks: ReturnType<typeof webhookEndpoints>,
+  webhooks: WebhookEndpoints,
 ): Promise<string> {
   const state = states.find((one) => one.endpoint === endpoint);
   if (state === undefined) {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { MISSING_ROW } from '../adapters/feed/known-endpoint.ts';
+import { MISSING_ROW } from '../adapters/feed/endpoints-problem.ts';
 import type { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { WAVE } from '../application/webhooks/deliver-to-endpoint.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, sql } from 'kysely';
 import { pino } from 'pino';
-import { MAX_COUNTED, MISSING_ROW } from '../../src/adapters/feed/known-endpoint.ts';
+import { MISSING_ROW } from '../../src/adapters/feed/endpoints-problem.ts';
 import type { Database } from '../../src/adapters/postgres/database.ts';
 import { readiness } from '../../src/adapters/postgres/readiness.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
@@ -13,6 +13,7 @@ import { plantPurge } from '../../src/adapters/sqlite/changes/purge.ts';
 import { readiness as fileReadiness } from '../../src/adapters/sqlite/readiness.ts';
 import { webhookEndpoints as fileEndpoints } from '../../src/adapters/sqlite/webhooks/endpoints.ts';
 import { enterEndpoints, webhookPositions as filePositions } from '../../src/adapters/sqlite/webhooks/positions.ts';
+import { MAX_COUNTED } from '../../src/application/maintenance.ts';
 import type { Position } from '../../src/application/ports.ts';
 import type {
   FailedAttempt,

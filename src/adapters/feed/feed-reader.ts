@@ -31,11 +31,3 @@ export interface FeedReader {
   /** Where the feed ends now: whatever is committed later comes after that. */
   end(): Promise<FeedEnd>;
 }
-
-/** Which deleted plants to forget. */
-export interface PurgeSelection {
-  /** Seconds since their deletion, at least. */
-  readonly minAge: number;
-  /** Only the plant with this id, if it is given. */
-  readonly id: bigint | undefined;
-}

@@ -1,7 +1,7 @@
 import { CompiledQuery, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { endpointsProblem } from '../feed/known-endpoint.ts';
+import { endpointsProblem } from '../feed/endpoints-problem.ts';
 import type { recentFailure } from '../feed/recent-failure.ts';
 import { sharedRun } from '../feed/shared-run.ts';
 import { requireChangeFeed } from './changes/feed-state.ts';

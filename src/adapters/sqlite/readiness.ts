@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { endpointsProblem } from '../feed/known-endpoint.ts';
+import { endpointsProblem } from '../feed/endpoints-problem.ts';
 import { sharedRun } from '../feed/shared-run.ts';
 import { statement } from './file/connection.ts';
 import type { DatabaseFile } from './file/database-file.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
+import type { PurgeSelection } from '../../../application/maintenance.ts';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
-import type { PurgeSelection } from '../../feed/feed-reader.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';
 import { requireChangeFeed, SETTLED } from './feed-state.ts';
@@ -8,13 +8,7 @@ import { requireChangeFeed, SETTLED } from './feed-state.ts';
 /** Rows that a statement scans: a fraction of a second. */
 const SCANNED = 5_000;
 
-/**
- * Creates the only way to free ids. Each statement is complete in itself, so that a purge can be interrupted and run
- * again.
- *
- * @returns a function that scans all ids and yields the number of deleted plants in each part: forgotten, unless
- * `isDryRun`. It throws PlantStoreError `store_unavailable`.
- */
+/** Scans all ids in parts, by statements of which each is complete in itself; see `purge` of `Maintenance`. */
 export function plantPurge(database: Database, run: Run) {
   async function purgePart(scan: Scan, isDryRun: boolean) {
     const hasFeed = !(await database.isDistributed());

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
+import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from '../../../application/maintenance.ts';
 import type { Position } from '../../../application/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
 import { positionOf } from '../../feed/change-cursor.ts';
-import { type KnownEndpoint, MAX_COUNTED } from '../../feed/known-endpoint.ts';
 import { lastBefore, SETTLED } from '../changes/feed-state.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';
@@ -16,8 +16,7 @@ interface Row extends Omit<KnownEndpoint, 'position' | 'end' | 'reason' | 'faili
   readonly failing_id: bigint | null;
 }
 
-/** What operators see of the endpoints and do to them. Each method rejects with PlantStoreError `store_unavailable`. */
-export function webhookEndpoints({ sql: database }: Database, run: Run) {
+export function webhookEndpoints({ sql: database }: Database, run: Run): WebhookEndpoints {
   /** Whoever delivers begins anew. @returns whether there is such an endpoint, for which the condition holds */
   async function change(endpoint: string, where: RawBuilder<unknown>, ...set: RawBuilder<unknown>[]): Promise<boolean> {
     const { rows } = await run('writes', () =>
@@ -28,22 +27,18 @@ export function webhookEndpoints({ sql: database }: Database, run: Run) {
   }
 
   return {
-    async states(): Promise<KnownEndpoint[]> {
+    async states() {
       const { rows } = await run('reads', () => selectStates.execute(database));
       return rows.map(stateOf);
     },
-    /** Goes on at the position, unless that belongs to another table. */
-    resume: (endpoint: string) => change(endpoint, ROW.isSameTable),
-    /** Goes on after a row, if it is still the one that fails. @returns also true if it was skipped before */
-    skip(endpoint: string, { changed, id }: Position): Promise<boolean> {
+    resume: (endpoint) => change(endpoint, ROW.isSameTable),
+    skip(endpoint, { changed, id }) {
       // After a lost connection the statement is repeated, and then nothing fails any more.
       const isOrWasFailing = sql`${ROW.isSameTable}
         and (${changed}, ${id}) in ((failing_changed, failing_id), (webhooks.changed, webhooks.id))`;
       return change(endpoint, isOrWasFailing, sql`changed = ${changed}, id = ${id}`);
     },
-    /** Begins before all plants. */
-    rewind: (endpoint: string) =>
-      change(endpoint, sql`true`, sql`plants = 'plants'::regclass, changed = 0, id = ${MIN_INT64}`),
+    rewind: (endpoint) => change(endpoint, sql`true`, sql`plants = 'plants'::regclass, changed = 0, id = ${MIN_INT64}`),
   };
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { KeepPositions, Lease, LeaseOutcome } from '../../../application/webhooks/ports.ts';
+import { OTHER_TABLE } from '../../feed/endpoints-problem.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';
 
@@ -100,10 +101,6 @@ export function webhookPositions(
     },
   };
 }
-
-/** Why an endpoint is parked whose position is not one of this table. */
-export const OTHER_TABLE =
-  'the table plants is another one than that of its position: rewind it, which sends all plants';
 
 /**
  * Where the stored position is behind that of the lease that is held, the database was set back, and a fresh holder begins

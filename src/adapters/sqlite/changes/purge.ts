@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { PurgeSelection } from '../../../application/maintenance.ts';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
-import type { PurgeSelection } from '../../feed/feed-reader.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 
@@ -13,7 +13,7 @@ const SCANNED = 20_000;
 /** Milliseconds between two transactions, in which the service writes. */
 const PAUSE = 20;
 
-/** Creates the only way to free ids; see `plantPurge` of Postgres. */
+/** See `purge` of `Maintenance`. */
 export function plantPurge({ sql, read, write }: Pick<DatabaseFile, 'sql' | 'read' | 'write'>) {
   const nth = statement<{ id: bigint }>(
     sql,

@@ -1,7 +1,7 @@
+import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from '../../../application/maintenance.ts';
 import type { Position } from '../../../application/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
 import { positionOf } from '../../feed/change-cursor.ts';
-import { type KnownEndpoint, MAX_COUNTED } from '../../feed/known-endpoint.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { ROW, type WebhookRow } from './positions.ts';
@@ -9,8 +9,7 @@ import { ROW, type WebhookRow } from './positions.ts';
 /** Takes the lease from whoever has it, and gives it to nobody before it expires. */
 const NO_HOLDER = 'holder = case when holder is not null then lower(hex(randomblob(16))) end';
 
-/** What operators see of the endpoints and do to them. */
-export function webhookEndpoints({ sql, read, write }: Pick<DatabaseFile, 'sql' | 'read' | 'write'>) {
+export function webhookEndpoints({ sql, read, write }: Pick<DatabaseFile, 'sql' | 'read' | 'write'>): WebhookEndpoints {
   const select = statement<WebhookRow>(sql, 'select * from webhooks order by endpoint');
   const last = statement<Position>(sql, 'select changed, id from plants order by changed desc limit 1');
   const backlog = statement<{ count: bigint }>(
@@ -45,11 +44,10 @@ export function webhookEndpoints({ sql, read, write }: Pick<DatabaseFile, 'sql' 
   }
 
   return {
-    states: () => read((): KnownEndpoint[] => select.all().map(stateOf)),
-    resume: (endpoint: string) => write(() => resume.run(endpoint) > 0),
-    /** Goes on after a row, if it is still the one that fails. @returns also true if it was skipped before */
-    skip: (endpoint: string, { changed, id }: Position) =>
+    states: () => read(() => select.all().map(stateOf)),
+    resume: (endpoint) => write(() => resume.run(endpoint) > 0),
+    skip: (endpoint, { changed, id }) =>
       write(() => skip.run(changed, id, endpoint) > 0 || isThere.get(endpoint, changed, id) !== undefined),
-    rewind: (endpoint: string) => write(() => rewind.run(endpoint) > 0),
+    rewind: (endpoint) => write(() => rewind.run(endpoint) > 0),
   };
 }

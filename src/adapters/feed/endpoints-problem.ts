@@ -1,22 +1,3 @@
-import type { Position } from '../../application/ports.ts';
-import type { EndpointState } from '../../application/webhooks/ports.ts';
-
-/** Rows that are counted at most, since each is read. */
-export const MAX_COUNTED = 1_000;
-
-/** What is known of an endpoint; `backlog` is MAX_COUNTED at most. */
-export interface KnownEndpoint extends EndpointState {
-  /** Whether an instance delivers to it now. */
-  readonly isLeased: boolean;
-  readonly failures: number;
-  /** Why the last attempt failed, if it did. */
-  readonly reason: string | undefined;
-  /** The first row that was not acknowledged then. */
-  readonly failing: Position | undefined;
-  /** Seconds until the next attempt; 0 if none is waited for. */
-  readonly retryIn: number;
-}
-
 /** What the table webhooks says of an endpoint, as far as it shows whether the endpoint gets anything. */
 interface EndpointRow {
   readonly endpoint: string;
@@ -37,3 +18,7 @@ export function endpointsProblem(configured: readonly string[], rows: readonly E
 /** Of an endpoint without a row. */
 export const MISSING_ROW =
   'its row in the table webhooks is gone: restore it, or restart the service, which begins anew';
+
+/** Of an endpoint that is parked since its position is not one of this table. */
+export const OTHER_TABLE =
+  'the table plants is another one than that of its position: rewind it, which sends all plants';
