@@ -9,6 +9,15 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
+/** Writes that wait, and their share of a group: at least one write, and also what the lane before has left. */
+interface Lane {
+  readonly jobs: Job[];
+  /** UTF-16 units. */
+  readonly text: number;
+  /** Milliseconds. */
+  readonly time: number;
+}
+
 /** The writes of a transaction, each with what is to be called once it is committed. */
 type Group = Map<Job, () => void>;
 
@@ -34,9 +43,6 @@ interface GroupOptions {
   readonly onLostSync: (error: unknown) => void;
 }
 
-/** UTF-16 units and milliseconds of a group. The background also gets what the foreground leaves; each gets one write. */
-const SHARES = { foreground: { text: 768 * 1024, time: 4 }, background: { text: 256 * 1024, time: 1 } };
-
 /** Milliseconds until a group is tried again while another process writes. */
 const BUSY_PAUSE = 5;
 
@@ -45,9 +51,9 @@ const BUSY_PAUSE = 5;
  * them fails, it is rolled back, and those before the failing one are repeated without it.
  */
 export function writeGroups(sql: DatabaseSync, { timeout, check, onEnd, onFailure, onLostSync }: GroupOptions) {
-  const foreground: Job[] = [];
-  const background: Job[] = [];
-  const queues = [foreground, background];
+  const foreground: Lane = { jobs: [], text: 768 * 1024, time: 4 };
+  const background: Lane = { jobs: [], text: 256 * 1024, time: 1 };
+  const lanes = [foreground, background];
   let isScheduled = false;
   const run = (text: string) => {
     const statement = sql.prepare(text);
@@ -56,7 +62,7 @@ export function writeGroups(sql: DatabaseSync, { timeout, check, onEnd, onFailur
   const [begin, commit, rollback] = [run('begin immediate'), run('commit'), run('rollback')];
 
   function schedule(): void {
-    if (isScheduled || queues.every((queue) => queue.length === 0)) return;
+    if (isScheduled || lanes.every(({ jobs }) => jobs.length === 0)) return;
     isScheduled = true;
     // The sockets are polled once more first: 64 requests and their responses in one turn would keep others waiting for 20 ms.
     setImmediate(setImmediate, runGroup);
@@ -90,17 +96,16 @@ export function writeGroups(sql: DatabaseSync, { timeout, check, onEnd, onFailur
     schedule();
   }
 
-  /** Takes writes from the queues, and runs them. @throws what no transaction can follow */
+  /** Takes writes from the lanes, and runs them. @throws what no transaction can follow */
   function fill(group: Group): void {
     let room = 0;
     let end = performance.now();
-    for (const queue of queues) {
-      const { text, time } = queue === foreground ? SHARES.foreground : SHARES.background;
+    for (const { jobs, text, time } of lanes) {
       room += text;
       end = Math.max(end, performance.now()) + time;
-      for (let isFirst = true; queue[0] !== undefined; isFirst = false) {
-        if (!isFirst && (queue[0].size > room || performance.now() >= end)) break;
-        const job = queue.shift() as Job;
+      for (let isFirst = true; jobs[0] !== undefined; isFirst = false) {
+        if (!isFirst && (jobs[0].size > room || performance.now() >= end)) break;
+        const job = jobs.shift() as Job;
         room -= job.size;
         for (let isDone = runJob(job, group); !isDone; isDone = [...group.keys()].every((one) => runJob(one, group))) {
           if (sql.isTransaction) rollback();
@@ -129,18 +134,18 @@ export function writeGroups(sql: DatabaseSync, { timeout, check, onEnd, onFailur
 
   function failAll(error: unknown): void {
     onFailure(error);
-    for (const queue of queues) for (const { reject } of queue.splice(0)) reject(toPortError(error));
+    for (const { jobs } of lanes) for (const { reject } of jobs.splice(0)) reject(toPortError(error));
   }
 
   function waitForOthers(error: unknown): void {
     const now = performance.now();
-    for (const queue of queues) {
-      for (const job of queue.splice(0)) {
-        if (job.until > now) queue.push(job);
+    for (const { jobs } of lanes) {
+      for (const job of jobs.splice(0)) {
+        if (job.until > now) jobs.push(job);
         else job.reject(tooLate(error));
       }
     }
-    isScheduled = queues.some((queue) => queue.length > 0);
+    isScheduled = lanes.some(({ jobs }) => jobs.length > 0);
     if (isScheduled) setTimeout(runGroup, BUSY_PAUSE);
   }
 
@@ -149,11 +154,11 @@ export function writeGroups(sql: DatabaseSync, { timeout, check, onEnd, onFailur
     write<T>(work: () => T, { size = 0, until, isBackground = false }: WriteOptions = {}): Promise<T> {
       return new Promise((resolve, reject) => {
         const job = { work, size, until: until ?? performance.now() + timeout, resolve, reject };
-        (isBackground ? background : foreground).push(job);
+        (isBackground ? background : foreground).jobs.push(job);
         schedule();
       });
     },
     /** Writes that have not begun. */
-    waiting: () => foreground.length,
+    waiting: () => foreground.jobs.length,
   };
 }
