@@ -20,7 +20,7 @@ await runCommand('backup', USAGE, backupArguments, run);
 function backupArguments(args: string[]) {
   const { positionals } = parseArgs({ args, options: {}, allowPositionals: true });
   const [file, ...more] = positionals;
-  if (file === undefined || more.length > 0) throw new Error('name one file for the copy');
+  if (!file || more.length > 0) throw new Error('name one file for the copy');
   return { file };
 }
 

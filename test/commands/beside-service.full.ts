@@ -95,6 +95,15 @@ test('copies the file while the service writes, for its user only; a copy that i
   await expect(readPage(others, next)).rejects.toMatchObject({ code: 'cursor_expired' });
 });
 
+test('copies the file to a name that SQLite would take for a URI', async () => {
+  const folder = await temporaryFolder();
+  (await openEmbedded(folder)).close();
+  expect(await run(folder, 'backup', 'file:copy.db')).toMatchObject({ code: 0 });
+  expect(await stat(join(folder, 'file:copy.db'))).toMatchObject({
+    size: (await stat(join(folder, 'plants.db'))).size,
+  });
+});
+
 test('a start beside a program that does not stop to read the newest plants says so', async () => {
   const folder = await temporaryFolder();
   const file = await openEmbedded(folder);

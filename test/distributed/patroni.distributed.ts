@@ -32,10 +32,10 @@ const CUT_OFF = 1_000;
 
 /** Milliseconds that an outage may take, beyond the time after which a primary has lost its lock. */
 const RECOVERY = 5_000;
-/** Milliseconds in which the service has to serve once the database commits. */
-const RECONNECTION = 1_000;
-/** Milliseconds by which the probe may notice later than the service that the database commits: 440 on a busy machine. */
-const PROBE_DELAY = 1_000;
+/** Milliseconds in which the service has to serve once the database commits: its longest pause, and twice that for a busy machine. */
+const RECONNECTION = 3_000;
+/** Milliseconds by which the probe may notice later than the service that the database commits. */
+const PROBE_DELAY = 3_000;
 
 /** States that a fault may announce again: a page whose position was not stored, and requests that were on their way. */
 const REPEATED = 200 + 32;

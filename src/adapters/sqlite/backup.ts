@@ -14,7 +14,8 @@ import { NEW_IDENTITY } from './file/schema.ts';
  */
 export async function backUp(dataDir: string, target: string): Promise<void> {
   if (existsSync(target)) throw new FileError(`${target} exists: name a file that does not`);
-  const unfinished = `${target}.unfinished`;
+  // SQLite would take a relative name that begins with file: for a URI.
+  const unfinished = resolve(`${target}.unfinished`);
   try {
     // SQLite accepts an empty file, which only this user may read.
     closeSync(openSync(unfinished, 'wx', 0o600));

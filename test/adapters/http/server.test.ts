@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import type { PlantStore } from '../../../src/application/ports.ts';
+import type { UseCases } from '../../../src/application/use-cases.ts';
 import { type ApiServer, get, startApiServer } from '../../support/api-server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { connectTo } from '../../support/http-bytes.ts';
@@ -109,6 +110,27 @@ test('while it stops for a person, it closes idle connections at once, whose cli
   expect(await text(idle)).toMatch(/^HTTP\/1\.1 200 [\s\S]*{"name":"Monstera"}$/);
   expect(await text(unused)).toBe('');
   expect(statusesIn(await begun.finish())).toEqual([200]);
+  await closed;
+});
+
+test('while it stops for a person, it closes a connection after the list that is being sent', async () => {
+  const { promise: halfway, resolve } = Promise.withResolvers<void>();
+  async function* others() {
+    await halfway;
+    yield [{ id: 2n, name: 'Ficus' }];
+  }
+  const listPlants: UseCases['listPlants'] = async () => ({
+    first: [{ id: 1n, name: 'Monstera' }],
+    others: others(),
+    next: undefined,
+  });
+  const stopping = await startApiServer({ cases: { listPlants } });
+  const socket = connectTo(stopping.url).setEncoding('utf8');
+  socket.write(requestText('GET /plants'));
+  const [begin] = await once(socket, 'data');
+  const closed = stopping.close(60_000);
+  resolve();
+  expect(begin + (await text(socket))).toMatch(/^HTTP\/1\.1 200 [\s\S]*Monstera[\s\S]*Ficus[\s\S]*\r\n0\r\n\r\n$/);
   await closed;
 });
 

@@ -11,6 +11,8 @@ interface Connection {
   isEnding: boolean;
   /** The requests without an effect that have come. */
   ignored: number;
+  /** Whether nothing more is read. */
+  isUnread: boolean;
 }
 
 /**
@@ -38,7 +40,7 @@ export function connections(
   return {
     /** A connection has opened. */
     add(socket: Socket): void {
-      open.set(socket, { response: undefined, isEnding: false, ignored: 0 });
+      open.set(socket, { response: undefined, isEnding: false, ignored: 0, isUnread: false });
       socket.once('close', () => open.delete(socket));
     },
 
@@ -52,7 +54,7 @@ export function connections(
       if (connection.isEnding || !socket.writable) {
         if (!request.readableEnded) request.resume();
         connection.ignored++;
-        if (connection.ignored === MAX_IGNORED) stopReading(socket);
+        if (connection.ignored === MAX_IGNORED) stopReading(connection, socket);
         return;
       }
       connection.response = response;
@@ -71,7 +73,7 @@ export function connections(
       if (connection === undefined) return;
       const { response } = connection;
       const isIncomplete = response?.req.complete === false;
-      if (connection.isEnding) stopReading(socket);
+      if (connection.isEnding) stopReading(connection, socket);
       // The client has left, or the request had its response before its body came.
       else if (error.code === 'ECONNRESET' || !socket.writable || (isIncomplete && response.closed)) socket.destroy();
       else if (response === undefined || response.closed) {
@@ -80,7 +82,7 @@ export function connections(
       } else {
         endAfter(connection, response);
         // No request can follow, and each byte that is read puts off the time limit of a client that reads nothing.
-        stopReading(socket);
+        stopReading(connection, socket);
         // For the middleware, which may wait for the body. If the request has begun without it, its response goes on.
         if (isIncomplete) response.req.emit('error', refusalOf(error));
         // Node has taken its own listener away, as for a tunnel.
@@ -103,10 +105,12 @@ export function connections(
       }
     },
 
-    /** Ends the connections without a request, once what was sent has gone out. */
-    endIdle(): void {
-      for (const [socket, { response }] of open) {
+    /** Ends each connection once what was sent, and the response in progress, has gone out. */
+    endAll(): void {
+      for (const [socket, connection] of open) {
+        const { response, isEnding } = connection;
         if (response === undefined || response.closed) socket.end().setTimeout(LINGER);
+        else if (!isEnding) endAfter(connection, response);
       }
     },
 
@@ -132,7 +136,10 @@ function endAfter(connection: Connection, response: ServerResponse): void {
 }
 
 /** For good, until it closes. */
-function stopReading(socket: Socket): void {
+function stopReading(connection: Connection, socket: Socket): void {
+  // A second pause between Node's resume and its event would go unnoticed, and Node would read on.
+  if (connection.isUnread) return;
+  connection.isUnread = true;
   socket.pause();
   // Node resumes a socket itself when a request has been read or a response has been sent.
   socket.on('resume', () => socket.pause());

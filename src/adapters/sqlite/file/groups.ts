@@ -9,12 +9,13 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes that wait, and their share of a group: at least one write, and also what the lane before has left. */
+/**
+ * Writes that wait, and their share of a group, in UTF-16 units and milliseconds: at least one write, and also what the lane
+ * before has left.
+ */
 interface Lane {
   readonly jobs: Job[];
-  /** UTF-16 units. */
   readonly text: number;
-  /** Milliseconds. */
   readonly time: number;
 }
 

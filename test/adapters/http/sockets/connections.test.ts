@@ -196,6 +196,17 @@ describe.each([
   });
 });
 
+test('nothing is read any more after garbage behind too many requests', async () => {
+  const [request] = await parsedRequests(async () => {
+    const { sent } = await sendHeld(`${read().repeat(40)}garbage\r\n\r\n`);
+    for (let count = 0; count < 10; count++) {
+      sent.socket.write('x'.repeat(100));
+      await readByService();
+    }
+  });
+  expect(request?.socket.bytesRead).toBeLessThan(read().length * 40 + 300);
+});
+
 describe('20,000 requests at once', () => {
   const FLOOD = read() + remove().repeat(20_000);
 
