@@ -32,7 +32,7 @@ test('old instances serve on, and start, while a newer version has migrated the 
   await database.query(`alter table plants add column planted_at timestamptz not null default now()`);
   await database.query(`insert into kysely_migration values ('0002_add_planted_at', '2099-01-01T00:00:00.000Z')`);
   await more();
-  expect(await isReady(old)).toBe(true);
+  await eventually(() => isReady(old));
   const restarted = await start(database);
   await eventually(() => isReady(restarted));
   await more();

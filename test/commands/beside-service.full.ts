@@ -117,7 +117,7 @@ test('a start beside a program that does not stop to read the newest plants says
     code: 1,
     stderr: expect.stringContaining('a command or another program reads'),
   });
-}, 60_000);
+});
 
 test('says what to do where there is nothing to copy', async () => {
   const folder = await temporaryFolder();

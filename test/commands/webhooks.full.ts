@@ -106,7 +106,7 @@ test('reads do not wait for the place of an endpoint, which a read-only server c
   await database.query(`insert into plants values (1, 'plant 1')`);
   const [{ name } = {}] = await database.query('select current_database() as name');
   await database.query(`alter database "${name}" set default_transaction_read_only = on`);
-  const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, STORE_TIMEOUT: '1s', ...UNHEARD };
+  const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, STORE_TIMEOUT: '10s', ...UNHEARD };
   const service = await startService(await temporaryFolder(), environment);
   const send = sendTo(service);
   expect(await send('GET', '/plants/1')).toBe(200);
@@ -138,7 +138,7 @@ test('whatever is created while the database is being migrated is announced', as
     await delay(20);
   }
   expect(await migration.exited).toEqual({ code: 0, signal: null });
-  await eventually(() => hasAll(receiver, created), 10_000);
+  await eventually(() => hasAll(receiver, created));
   await stopped(service);
 });
 
@@ -153,7 +153,8 @@ test('over TLS, sends only to whom Node.js or the authorities of NODE_EXTRA_CA_C
   const { url: DATABASE_URL } = await migratedDatabase();
   const service = await startService(folder, { DATABASE_URL, ACCESS_TOKENS: TOKEN, NODE_EXTRA_CA_CERTS, ...webhooks });
   expect(await sendTo(service)(...create(1n))).toBe(200);
-  const failures = () => (service.stdout().match(/"reason":"[^"]*"/g) ?? []).toSorted();
+  // Each once, though it may have been tried again by then.
+  const failures = () => [...new Set(service.stdout().match(/"reason":"[^"]*"/g))].toSorted();
   await eventually(() => certified.received.length === 1 && failures().length === 2);
   expect(failures()).toEqual([
     expect.stringContaining("Hostname/IP does not match certificate's altnames"),

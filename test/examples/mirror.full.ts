@@ -46,7 +46,7 @@ const walk = () => queryCopy(file(), 'select walk from position')[0]?.walk;
 /** Waits until the copy has these plants, exactly. */
 async function hasCopied(plants: readonly NewPlant[]): Promise<void> {
   const wanted = linesOf(sorted(plants));
-  await eventually(() => linesOf(copiedPlants(file())) === wanted, 10_000).catch(() => {});
+  await eventually(() => linesOf(copiedPlants(file())) === wanted).catch(() => {});
   // Only some that differ, since they can be many.
   const [here, there] = [new Set(wanted.split('\n')), new Set(linesOf(copiedPlants(file())).split('\n'))];
   const [missing, surplus] = [[...here.difference(there)].slice(0, 5), [...there.difference(here)].slice(0, 5)];

@@ -42,6 +42,8 @@ beforeEach(async () => {
 
 const plant = (id: number): NewPlant => ({ id: BigInt(id), name: `plant ${id}` });
 const create = async (id: number) => (await send(service.apiUrl, plant(id))).status;
+/** Until it is; a busy machine may take longer than STORE_TIMEOUT. */
+const created = (id: number) => eventually(async () => (await create(id)) === 200);
 
 async function onStandby(): Promise<bigint[]> {
   const plants = await storedPlantsAt(pair.standby.url);
@@ -51,13 +53,12 @@ async function onStandby(): Promise<bigint[]> {
 const SYNC_WAITS = "pg_stat_activity where wait_event = 'SyncRep'";
 
 test('answers neither a new plant nor its replays 200 while the standby is away, and recovers when it is back', async () => {
-  expect(await create(1)).toBe(200);
+  await created(1);
   await shutDown(pair.standby);
   expect(await Promise.all([2, 3, 4].map(create))).toEqual([503, 503, 503]);
   expect(await Promise.all([2, 3, 4].map(create))).toEqual([503, 503, 503]);
   pair.standby = await pair.standby.restart();
-  await eventually(async () => (await create(2)) === 200);
-  expect(await Promise.all([1, 3, 4].map(create))).toEqual([200, 200, 200]);
+  for (const id of [2, 1, 3, 4]) await created(id);
   expect((await onStandby()).sort()).toEqual([1n, 2n, 3n, 4n]);
 });
 
@@ -76,7 +77,7 @@ test.each<[string, () => Promise<unknown>]>([
   const createOther = async () => (await send(service.apiUrl, { id: 1n, name: 'another' })).status;
   const requests = () => Promise.all([create(1), createOther(), remove(), create(2)]);
   const visible = () => execute(pair.primary.url, 'select id from plants where deleted is null');
-  expect(await create(2)).toBe(200);
+  await created(2);
   await shutDown(pair.standby);
   const hidden = Promise.all([create(1), remove()]);
   await eventually(async () => (await execute(pair.primary.url, `select from ${SYNC_WAITS}`)).length > 1);
@@ -90,9 +91,9 @@ test.each<[string, () => Promise<unknown>]>([
   expect(await requests()).toEqual([503, 503, 503, 503]);
   expect(await requests()).toEqual([503, 503, 503, 503]);
   pair.standby = await pair.standby.restart();
-  await eventually(async () => (await create(1)) === 200);
-  expect(await remove()).toBe(204);
-  expect(await requests()).toEqual([200, 400, 204, 400]);
+  await created(1);
+  await eventually(async () => (await remove()) === 204);
+  await eventually(async () => (await requests()).join() === '200,400,204,400');
   expect(await onStandby()).toEqual([1n]);
 });
 
@@ -104,7 +105,7 @@ test('serves again on new connections after the primary fell silent while the st
   network.pass();
   pair.standby = await pair.standby.restart();
   await isSynchronous(pair.primary);
-  await eventually(async () => (await create(1)) === 200);
+  await created(1);
   expect(await onStandby()).toContain(1n);
 });
 
@@ -141,6 +142,6 @@ test(`leaves room for an administrator while the standby is away for ${ABSENCE} 
   expect(most).toBeLessThanOrEqual(2 * POOL_SIZE);
   pair.standby = await pair.standby.restart();
   await isSynchronous(pair.primary);
-  await eventually(async () => (await create(1)) === 200);
+  await created(1);
   expect(await onStandby()).toContain(1n);
 });

@@ -294,7 +294,8 @@ test.each([
         expect(status).toBe(200);
       }
     };
-    const areAnnounced = (limit: number) => eventually(() => receiver.copy.size === id, limit);
+    // Also on a busy machine, where the 36 s may become more.
+    const areAnnounced = () => eventually(() => receiver.copy.size === id);
     let late = 0;
     receiver.trouble((request, response) => {
       if (late++ < 20) return false;
@@ -307,7 +308,7 @@ test.each([
     });
     await create(300);
     await eventually(() => late > 20);
-    await areAnnounced(36_000);
+    await areAnnounced();
     expect(await holder()).not.toBe(firstHolder);
     // The page that it had sent before it had stored that, and requests that were on their way.
     expect(receiver.repeated()).toBeLessThanOrEqual(200 + 32);
@@ -320,7 +321,7 @@ test.each([
       expect(receiver.received.length - before).toBeLessThanOrEqual(32);
     }
     await create(5);
-    await areAnnounced(60_000);
+    await areAnnounced();
     expect(contradictions(receiver)).toEqual([]);
   },
 );

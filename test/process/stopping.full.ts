@@ -22,13 +22,15 @@ const said = (stderr: string) => stderr.slice(stderr.indexOf('Stopping')).trimEn
 const IN_ORDER = 'Stopping: finishing requests in flight, within 10 s; a second signal stops at once.';
 
 test('says for how long it still accepts connections, and that a second signal has stopped it at once', async () => {
-  const service = await startService(await temporaryFolder(), { ...ENVIRONMENT, SHUTDOWN_DELAY: '5s' });
+  // Longer than the test.
+  const delay = { SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' };
+  const service = await startService(await temporaryFolder(), { ...ENVIRONMENT, ...delay });
   service.kill('SIGTERM');
   await service.until(() => service.stderr().includes('Stopping'));
   service.kill('SIGINT');
   expect(await service.exited).toEqual({ code: 1, signal: null });
   expect(said(service.stderr())).toEqual([
-    IN_ORDER.replace('finishing', 'accepting connections for 5 s more, finishing'),
+    IN_ORDER.replace('10 s', '600 s').replace('finishing', 'accepting connections for 300 s more, finishing'),
     'Stopped at once.',
   ]);
 });

@@ -130,18 +130,16 @@ test('keeps no timer when all is done, or has failed', async () => {
 });
 
 test('pauses longer after each failure, up to a second', async () => {
+  const least = [50, 100, 200, 400, 800, 1_000];
   const attempts: number[] = [];
-  const call = runWithin(3_000)('reads', async () => {
+  await runWithin()('reads', async () => {
     attempts.push(performance.now());
-    throw lost();
+    if (attempts.length <= least.length + 1) throw lost();
   });
-  await expect(call).rejects.toMatchObject({ code: 'store_unavailable' });
   const pauses = attempts.slice(1).map((time, n) => time - (attempts[n] ?? 0));
   // Timers are never early by more than a millisecond, and may be late.
-  const least = [50, 100, 200, 400, 800, 1_000];
-  expect(pauses.length).toBeGreaterThan(2);
-  expect(pauses.length).toBeLessThanOrEqual(least.length);
-  for (const [n, pause] of pauses.entries()) expect(pause).toBeGreaterThan((least[n] ?? 0) - 2);
+  expect(pauses).toHaveLength(least.length + 1);
+  for (const [n, pause] of pauses.entries()) expect(pause).toBeGreaterThan((least[n] ?? 1_000) - 2);
 });
 
 test('gives who joins the run of another a run of its own if that one fails, since its deadline was earlier', async () => {

@@ -18,7 +18,7 @@ const run = promisify(execFile);
 const LIMIT = 20_480_000;
 
 async function limited(DATA_DIR: string): Promise<Service> {
-  const environment = { DATA_DIR, ACCESS_TOKENS: TOKEN, STORE_TIMEOUT: '1s' };
+  const environment = { DATA_DIR, ACCESS_TOKENS: TOKEN, STORE_TIMEOUT: '20s' };
   // In blocks of 512 octets.
   const wrapper = ['sh', '-c', `ulimit -f ${LIMIT / 512}; exec "$@"`, 'sh'];
   return startService('/', environment, { wrapper });
@@ -30,7 +30,7 @@ const services: [string, () => Promise<Service>][] = [
     'Postgres',
     async () => {
       const { url } = await migratedPostgres();
-      const environment = { DATABASE_URL: url, POOL_SIZE: '1', ACCESS_TOKENS: TOKEN, STORE_TIMEOUT: '1s' };
+      const environment = { DATABASE_URL: url, POOL_SIZE: '1', ACCESS_TOKENS: TOKEN, STORE_TIMEOUT: '20s' };
       const service = await startService(await temporaryFolder(), environment);
       expect((await create(service, 0, 'before')).status).toBe(200);
       const backends = await execute(url, "select pid from pg_stat_activity where application_name = 'plant-store'");

@@ -35,6 +35,8 @@ export interface Visit {
 export async function open(url: string, options: BrowserContextOptions = {}): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1000, height: 700 }, ...options });
   const page = await context.newPage();
+  // Longer than a busy machine takes, and a little less than Jest waits, so that a failure says for what.
+  page.setDefaultTimeout(100_000);
   const requests = new Set<string>();
   const complaints: string[] = [];
   page.on('console', (message) => {

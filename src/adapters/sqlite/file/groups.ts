@@ -9,10 +9,7 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-/**
- * Writes that wait, and their share of a group, in UTF-16 units and milliseconds: at least one write, and also what the lane
- * before has left.
- */
+/** Writes that wait, and their share of a group (UTF-16 units, ms): at least one, and also what the lane before has left. */
 interface Lane {
   readonly jobs: Job[];
   readonly text: number;

@@ -87,10 +87,8 @@ describe('on a Postgres', () => {
     const next = decodeCursor(await store.end());
     const ahead = { ...next, position: { ...next.position, changed: next.position.changed + 1_000n } };
     await expect(readPage(store.plants, encodeCursor(ahead), 10)).rejects.toMatchObject(expired);
-    // At once, however long it would wait.
-    const start = performance.now();
-    await expect(readPage(store.plants, encodeCursor(ahead), 10, 30_000)).rejects.toMatchObject(expired);
-    expect(performance.now() - start).toBeLessThan(5_000);
+    // At once, however long it would wait: longer than a test may take.
+    await expect(readPage(store.plants, encodeCursor(ahead), 10, 3_600_000)).rejects.toMatchObject(expired);
     expect(await readPage(store.plants, encodeCursor(next), 10)).toMatchObject({ changes: [] });
   });
 

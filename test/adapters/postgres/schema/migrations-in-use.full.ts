@@ -87,7 +87,9 @@ test('an index of tags that an interrupted migration has left invalid is built a
   const { database, url, query } = await migratedTo(FIRST);
   const writer = await openWriter(url, 1);
   const interrupted = expect(migrateUp(database)).rejects.toThrow(/terminat/);
-  await eventually(async () => (await query(BUILDS)).length > 0);
+  // Before that, the index is not in the catalogue yet.
+  const waiting = `${BUILDS} and phase = 'waiting for writers before build'`;
+  await eventually(async () => (await query(waiting)).length > 0);
   await query(`select pg_terminate_backend(pid) from (${BUILDS}) as build`);
   await interrupted;
   await writer.query('commit');
