@@ -50,7 +50,7 @@ const NEEDS_CHUNKS =
 /** Searches at once, besides those that are streamed: they take turns at the store. */
 const MAX_SEARCHES = 4;
 
-/** Counts reads that look at far more rows than they return: lists by name, counts and lists of tags. */
+/** Limits the reads that look at far more rows than they return. */
 export function searchLimit(): Search {
   let searches = 0;
   return async (work) => {

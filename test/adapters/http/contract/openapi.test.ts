@@ -104,9 +104,10 @@ test('names the public address as its server', async () => {
 });
 
 test('warns at every id of clients that round it', () => {
-  const members = Object.values(document.components.schemas).flatMap(({ properties = {} }) =>
-    Object.values(properties),
-  );
+  const named = Object.values(document.components.schemas).flatMap(({ properties = {} }) => Object.entries(properties));
+  // Clients keep the digits of members with this name only (examples, page).
+  for (const [name, schema] of named) if ('format' in schema && schema.format === 'int64') expect(name).toBe('id');
+  const members = named.map(([, schema]) => schema);
   const parameters = operations().flatMap(({ parameters = [] }) =>
     parameters.map(({ description, schema }) => ({ ...schema, description })),
   );

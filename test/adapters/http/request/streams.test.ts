@@ -244,12 +244,15 @@ describe('a search', () => {
         expect(refused.headers.get('Retry-After')).toBe('1');
         expect(await refusalOf(refused)).toEqual([503, 50300, TOO_MANY]);
       }
+      for (const path of ['/plants/count', '/tags']) {
+        expect(await refusalOf(await get(server.url, path))).toEqual([503, 50300, TOO_MANY]);
+      }
       for (const query of ['', '?limit=5', '?name=']) expect((await list(query)).status).toBe(200);
       for (const release of waiting.splice(0)) release();
       const counts = await Promise.all(searches.map(async (search) => ((await (await search).json()) as []).length));
       expect(counts).toEqual([10, 9, 2, 1]);
     }
-    expect(refusals.splice(0)).toEqual(Array(4).fill('long_requests'));
+    expect(refusals.splice(0)).toEqual(Array(8).fill('long_requests'));
   });
 
   test('that is streamed holds up no page while its client reads slowly, and goes on when that reads on', async () => {
