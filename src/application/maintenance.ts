@@ -1,10 +1,7 @@
 import type { Position } from './ports.ts';
 import type { EndpointState } from './webhooks/ports.ts';
 
-/**
- * What an operator's commands do to a store, beside the service. Each method MUST reject with PlantStoreError
- * `store_unavailable` if the store cannot respond now.
- */
+/** What an operator's commands do to a store, beside the service. Who opens the store puts its failures into words. */
 export interface Maintenance {
   /**
    * Forgets deleted plants, the only way to free ids. It can be interrupted and run again.
@@ -36,6 +33,9 @@ export interface WebhookEndpoints {
   rewind(endpoint: string): Promise<boolean>;
 }
 
+/** Rows that are counted at most, since each is read. */
+export const MAX_COUNTED = 1_000;
+
 /** What is known of an endpoint; `backlog` is MAX_COUNTED at most. */
 export interface KnownEndpoint extends EndpointState {
   /** Whether an instance delivers to it now. */
@@ -48,6 +48,3 @@ export interface KnownEndpoint extends EndpointState {
   /** Seconds until the next attempt; 0 if none is waited for. */
   readonly retryIn: number;
 }
-
-/** Rows that are counted at most, since each is read. */
-export const MAX_COUNTED = 1_000;
