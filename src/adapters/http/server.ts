@@ -37,7 +37,7 @@ export interface HttpServer {
   /**
    * Stops accepting connections after `acceptFor` milliseconds and closes the open ones after `timeout`. Responses
    * sent meanwhile carry `Connection: close`. Without `acceptFor`, no request is expected: it stops at once, and ends
-   * each connection that has no response in progress, or once that has been sent. Resolves once all have closed.
+   * each connection at once, or after the response in progress. Resolves once all have closed.
    */
   close(timeout: number, acceptFor?: number): Promise<void>;
 }
@@ -99,7 +99,7 @@ export async function serve(
     async close(timeout, acceptFor) {
       open.endAfterResponses();
       const deadline = setTimeout(open.destroy, timeout);
-      if (acceptFor === undefined) open.endAll();
+      if (acceptFor === undefined) open.endOthers();
       else if (acceptFor > 0) await delay(acceptFor);
       stopListening(server);
       // Not just the server, which counts a connection as closed before its responses are, and so their log lines.

@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import type { PlantStore } from '../../../src/application/ports.ts';
@@ -128,9 +129,29 @@ test('while it stops for a person, it closes a connection after the list that is
   const socket = connectTo(stopping.url).setEncoding('utf8');
   socket.write(requestText('GET /plants'));
   const [begin] = await once(socket, 'data');
+  const other = await beginUpload(stopping.url);
   const closed = stopping.close(60_000);
   resolve();
   expect(begin + (await text(socket))).toMatch(/^HTTP\/1\.1 200 [\s\S]*Monstera[\s\S]*Ficus[\s\S]*\r\n0\r\n\r\n$/);
+  // Not because all connections were closed at the end.
+  expect(statusesIn(await other.finish())).toEqual([200]);
+  await closed;
+});
+
+test.each<[string, (socket: Socket) => unknown, number]>([
+  ['whose client closes its side', (socket) => socket.end(), 400],
+  ['that is malformed', (socket) => socket.write('zz\r\n'), 400],
+  ['that does not go on', () => {}, 408],
+])('while it stops for a person, it refuses a body %s', async (_, breakOff, status) => {
+  const limits = { headersTimeout: 500, requestTimeout: 500, connectionsCheckingInterval: 10 };
+  const stopping = await startApiServer({ limits });
+  const socket = connectTo(stopping.url, true).setEncoding('utf8');
+  socket.write(CHUNKED);
+  await requestStart();
+  const closed = stopping.close(60_000);
+  breakOff(socket);
+  expect(statusesIn(await text(socket))).toEqual([status]);
+  socket.destroy();
   await closed;
 });
 

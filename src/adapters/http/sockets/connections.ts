@@ -11,8 +11,8 @@ interface Connection {
   isEnding: boolean;
   /** The requests without an effect that have come. */
   ignored: number;
-  /** Whether nothing more is read. */
-  isUnread: boolean;
+  /** Whether `stopReading` was called. */
+  hasStoppedReading: boolean;
 }
 
 /**
@@ -40,7 +40,7 @@ export function connections(
   return {
     /** A connection has opened. */
     add(socket: Socket): void {
-      open.set(socket, { response: undefined, isEnding: false, ignored: 0, isUnread: false });
+      open.set(socket, { response: undefined, isEnding: false, ignored: 0, hasStoppedReading: false });
       socket.once('close', () => open.delete(socket));
     },
 
@@ -53,6 +53,8 @@ export function connections(
       // Also where this side has been closed: Node would keep a request and a response of each.
       if (connection.isEnding || !socket.writable) {
         if (!request.readableEnded) request.resume();
+        // Node has begun the time of a request again.
+        if (!socket.writable) socket.setTimeout(LINGER);
         connection.ignored++;
         if (connection.ignored === MAX_IGNORED) stopReading(connection, socket);
         return;
@@ -73,6 +75,8 @@ export function connections(
       if (connection === undefined) return;
       const { response } = connection;
       const isIncomplete = response?.req.complete === false;
+      // Node has taken its own listener away, as for a tunnel.
+      if (error.code === 'CONNECT' && response?.closed === false) socket.on('drain', () => response.emit('drain'));
       if (connection.isEnding) stopReading(connection, socket);
       // The client has left, or the request had its response before its body came.
       else if (error.code === 'ECONNRESET' || !socket.writable || (isIncomplete && response.closed)) socket.destroy();
@@ -85,8 +89,6 @@ export function connections(
         stopReading(connection, socket);
         // For the middleware, which may wait for the body. If the request has begun without it, its response goes on.
         if (isIncomplete) response.req.emit('error', refusalOf(error));
-        // Node has taken its own listener away, as for a tunnel.
-        if (error.code === 'CONNECT') socket.on('drain', () => response.emit('drain'));
       }
     },
 
@@ -97,7 +99,7 @@ export function connections(
       if (response?.writableEnded !== false || response.writableNeedDrain) socket.destroy();
     },
 
-    /** From now on, each response closes its connection. */
+    /** From now on, each response closes its connection, unless its headers have been sent. */
     endAfterResponses(): void {
       isStopping = true;
       for (const { response } of open.values()) {
@@ -105,12 +107,11 @@ export function connections(
       }
     },
 
-    /** Ends each connection once what was sent, and the response in progress, has gone out. */
-    endAll(): void {
-      for (const [socket, connection] of open) {
-        const { response, isEnding } = connection;
+    /** After `endAfterResponses`: ends the other connections, too, once what was sent has gone out. */
+    endOthers(): void {
+      for (const [socket, { response }] of open) {
         if (response === undefined || response.closed) socket.end().setTimeout(LINGER);
-        else if (!isEnding) endAfter(connection, response);
+        else if (response.headersSent) endOnceSent(response);
       }
     },
 
@@ -128,18 +129,22 @@ export function connections(
 
 /** Ends a connection after the response in progress. */
 function endAfter(connection: Connection, response: ServerResponse): void {
-  const { socket } = response.req;
   connection.isEnding = true;
-  if (!response.headersSent) response.setHeader('Connection', 'close');
-  // What is still on the way is read, since Node has not read while the response waited to be sent.
-  else response.once('finish', () => socket.end().setTimeout(LINGER));
+  if (response.headersSent) endOnceSent(response);
+  else response.setHeader('Connection', 'close');
+}
+
+/** What is still on the way is read, since Node has not read while the response waited to be sent. */
+function endOnceSent(response: ServerResponse): void {
+  const { socket } = response.req;
+  response.once('finish', () => socket.end().setTimeout(LINGER));
 }
 
 /** For good, until it closes. */
 function stopReading(connection: Connection, socket: Socket): void {
-  // A second pause between Node's resume and its event would go unnoticed, and Node would read on.
-  if (connection.isUnread) return;
-  connection.isUnread = true;
+  // Node emits 'resume' a tick after it has resumed. A pause in between would suppress the 'pause' of the listener below.
+  if (connection.hasStoppedReading) return;
+  connection.hasStoppedReading = true;
   socket.pause();
   // Node resumes a socket itself when a request has been read or a response has been sent.
   socket.on('resume', () => socket.pause());

@@ -9,7 +9,7 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes that wait, and their share of a group (UTF-16 units, ms): at least one, and also what the lane before has left. */
+/** Writes that wait, and their share of a group (UTF-16 units, ms): also what the lane before leaves, and at least one write. */
 interface Lane {
   readonly jobs: Job[];
   readonly text: number;

@@ -156,8 +156,8 @@ test('shows the plants with a tag, also with the empty one, those from an id on,
   await soon(eventually(() => row(page, 5).getByText('changed').isVisible()));
   await remove(5);
   await soon(shows([1, 2, 3, 4, 7, 8]));
-  // A busy machine may delay some.
-  expect(Math.min(...taken)).toBeLessThan(1_000);
+  // A busy machine may delay one.
+  expect(taken.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000);
   await says(page, '6 plants');
 
   await row(page, 1).getByRole('button').click();

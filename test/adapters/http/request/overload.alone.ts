@@ -73,7 +73,7 @@ test('delays nothing by a refusal: a proxy shares its connection with clients wh
   socket.on('data', (text) => {
     responses += text;
   });
-  let shortest = Number.POSITIVE_INFINITY;
+  const taken: number[] = [];
   for (let round = 1; round <= 5; round++) {
     const start = performance.now();
     for (const request of [requestText('POST /plants', plant(2)), requestText('GET /plants/2')]) {
@@ -81,10 +81,10 @@ test('delays nothing by a refusal: a proxy shares its connection with clients wh
       socket.write(request);
       await until(() => statusesIn(responses).length > before);
     }
-    shortest = Math.min(shortest, performance.now() - start);
+    taken.push(performance.now() - start);
   }
-  // A busy machine may delay some.
-  expect(shortest).toBeLessThan(800);
+  // A busy machine may delay two of five; each refusal would delay all by a second.
+  expect(taken.toSorted((a, b) => a - b)[2]).toBeLessThan(800);
   expect(statusesIn(responses)).toEqual(Array.from({ length: 5 }, () => [503, 404]).flat());
   held[0]?.();
   expect((await accepted).status).toBe(200);

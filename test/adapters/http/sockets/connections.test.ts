@@ -141,7 +141,11 @@ test('time that is up for a request that has not come cuts no response that is b
   expect(sent.received).toContain('Ficus');
 });
 
-test('a CONNECT cuts no list that waits for its client', async () => {
+test.each<[string, string, () => unknown]>([
+  ['', '', () => {}],
+  [', and comes behind another request', read(), () => {}],
+  [', and comes while the service stops for a person', '', () => void server.close(60_000)],
+])('a CONNECT cuts no list that waits for its client%s', async (_, before, meanwhile) => {
   const plants = Array.from({ length: 40 }, (_, n) => ({ id: BigInt(n), name: 'x'.repeat(1024 ** 2) }));
   async function* parts() {
     for (const plant of plants) yield [plant];
@@ -152,8 +156,10 @@ test('a CONNECT cuts no list that waits for its client', async () => {
   const sent = send(request('GET /plants'));
   await eventually(() => sent.received !== '');
   sent.socket.pause();
-  sent.socket.write(CONNECT);
+  sent.socket.write(before);
   await readByService();
+  meanwhile();
+  sent.socket.write(CONNECT);
   sent.socket.resume();
   expect(await sent.statuses()).toEqual([200]);
   expect(sent.received).toContain('"id":39');
