@@ -8,10 +8,12 @@ import { backUp } from '../../../src/adapters/sqlite/backup.ts';
 import { renewFeed } from '../../../src/adapters/sqlite/changes/feed-reader.ts';
 import { withDatabaseFile } from '../../../src/adapters/sqlite/command-file.ts';
 import { readiness } from '../../../src/adapters/sqlite/readiness.ts';
+import { sqliteStore } from '../../../src/adapters/sqlite/store.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { embeddedPlants, openEmbedded, plantsInFile } from '../../support/embedded-store.ts';
 import { eventually } from '../../support/eventually.ts';
 import { atEnd } from '../../support/lifetimes.ts';
+import { allReads } from '../../support/plants/all-reads.ts';
 import { temporaryFolder } from '../../support/service-process.ts';
 
 /* What only a file shows: how it is opened, what its writes share, and what it does when something is wrong with it. */
@@ -39,6 +41,13 @@ test('only its user can read the file, and nothing but it and the lock is left o
   }
   file.close();
   expect((await readdir(folder)).sort()).toEqual(['lock.db', 'plants.db']);
+});
+
+test.each(allReads)('%s is read in a slice of the time that reads have', async (_what, read) => {
+  const { file } = await opened();
+  const unread = new Error('no slice');
+  const store = sqliteStore({ ...file, read: () => Promise.reject(unread) });
+  await expect(read(store)).rejects.toBe(unread);
 });
 
 test('a second service is refused, and once the first has ended, finds what it has stored', async () => {

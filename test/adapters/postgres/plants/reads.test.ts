@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
+import { runner } from '../../../../src/adapters/postgres/run.ts';
+import { postgresStore } from '../../../../src/adapters/postgres/store.ts';
 import { listPlants } from '../../../../src/application/list-plants.ts';
 import { observed } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';
+import { allReads } from '../../../support/plants/all-reads.ts';
 import { readPage } from '../../../support/plants/changes.ts';
 import { contentOf, many } from '../../../support/plants/plant-lines.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
@@ -39,6 +42,30 @@ function counted() {
   const statements: string[] = [];
   return { statements, plants: plantsIn(observed(database, (text) => statements.push(text))) };
 }
+
+test('each read takes turns with those that look at as many rows', async () => {
+  const taken: string[] = [];
+  const run = runner(database, { gate: () => undefined, timeout: 20_000 });
+  const noted: typeof run = (lane, ...work) => run(lane, ...work).finally(() => taken.push(lane));
+  const store = postgresStore(database, { run: noted, timeout: 20_000 });
+  const lanes: Record<string, string> = {};
+  for (const [what, read] of allReads) {
+    await read(store);
+    lanes[what] = [...new Set(taken.splice(0))].join();
+  }
+  expect(lanes).toEqual({
+    'a plant': 'reads',
+    'a plant that is not there': 'reads',
+    'a page': 'reads',
+    'a page that is empty': 'reads',
+    'a page of a tag': 'reads',
+    'a page of a tag that is not there': 'reads',
+    'a part of a stream': 'backgroundReads',
+    'a part of a search': 'backgroundReads',
+    'the tags': 'backgroundReads',
+    'the changes': 'feed',
+  });
+});
 
 test('finds of 1,000 plants share statements, on three quarters of the connections at most', async () => {
   await server.query(`insert into plants select n, 'plant ' || n from generate_series(1, 1000) as n`);

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
-import type { PlantStore } from '../../../../src/application/ports.ts';
-import { MAX_INT64 } from '../../../../src/domain/plant.ts';
+import { runner } from '../../../../src/adapters/postgres/run.ts';
+import { postgresStore } from '../../../../src/adapters/postgres/store.ts';
 import { atEnd, forAllTests } from '../../../support/lifetimes.ts';
+import { allReads } from '../../../support/plants/all-reads.ts';
 import { migratedPostgres, shutDown } from '../../../support/servers/own-postgres.ts';
 import { connect, plantsIn } from '../../../support/test-database.ts';
 
@@ -13,9 +14,8 @@ import { connect, plantsIn } from '../../../support/test-database.ts';
 
 const server = forAllTests(() => migratedPostgres());
 const plant = { id: 1n, name: 'Monstera', tag: 'green' };
-const range = { from: 0n, to: MAX_INT64 };
 
-let plants: ReturnType<typeof plantsIn>;
+let store: ReturnType<typeof postgresStore>;
 let database: Database;
 
 beforeAll(async () => {
@@ -25,7 +25,8 @@ beforeAll(async () => {
   const standby = await server.restart();
   atEnd(standby.stop);
   database = connect(standby.url);
-  plants = plantsIn(database, { timeout: 1_000 });
+  const run = runner(database, { gate: () => undefined, timeout: 1_000 });
+  store = postgresStore(database, { run, timeout: 1_000 });
 });
 
 test('a standby is not ready, and is not taken for a primary that is read-only', async () => {
@@ -34,29 +35,6 @@ test('a standby is not ready, and is not taken for a primary that is read-only',
   );
 });
 
-/** Of each method that reads; a new one does not compile without. */
-const reads: Record<keyof Omit<PlantStore, 'write'>, Record<string, () => Promise<unknown>>> = {
-  find: {
-    'a plant': () => plants.find(1n),
-    'a plant that it does not have': () => plants.find(2n),
-  },
-  scan: {
-    'a page': () => plants.scan(range, 10),
-    'a page that is empty': () => plants.scan({ ...range, from: 2n }, 10),
-    'a page of a tag': () => plants.scan({ ...range, tag: 'green' }, 10),
-    'a page of a tag that it does not have': () => plants.scan({ ...range, tag: 'red' }, 10),
-    'a part of a stream': () => plants.scan(range, 2_000),
-    'a part of a search': () => plants.scan({ ...range, name: 'monstera' }, 10),
-  },
-  readTags: { 'the tags': () => plants.readTags(undefined, 10) },
-  readChanges: {
-    'the changes': () => plants.readChanges({ after: undefined, limit: 10, wait: 0, signal: AbortSignal.abort() }),
-  },
-};
-
-test.each(Object.values(reads).flatMap(Object.entries<() => Promise<unknown>>))(
-  'no standby is read for %s',
-  async (_what, read) => {
-    await expect(read()).rejects.toMatchObject({ code: 'store_unavailable' });
-  },
-);
+test.each(allReads)('no standby is read for %s', async (_what, read) => {
+  await expect(read(store)).rejects.toMatchObject({ code: 'store_unavailable' });
+});
