@@ -78,10 +78,11 @@ export async function serve(
   server.on('checkExpectation', open.handle);
   server.on('connect', (_request, stream) => {
     const socket = stream as Socket;
-    // Node has taken its listeners away: a reset would end the process, and nothing would end a client that does not read.
+    // Node has taken its listeners away: a reset would end the process, and nobody would close the connection.
     socket.on('error', () => {});
     const deadline = setTimeout(() => socket.destroy(), responseTimeout);
     socket.once('close', () => clearTimeout(deadline));
+    socket.on('timeout', () => open.timeOut(socket));
     open.fail({ code: 'CONNECT' }, socket);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => open.fail(error, socket as Socket));

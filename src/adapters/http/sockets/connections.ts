@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { RequestObserver } from '../request/log-line.ts';
 import { type ParserError, refusalOf, refuse } from './parser-refusals.ts';
+import { replaceDestroySoon } from './undocumented-node.ts';
 
 interface Connection {
   /** The newest response; undefined once it is sent and its request has come whole. */
@@ -22,7 +23,7 @@ interface Connection {
 const MAX_IGNORED = 16;
 
 /** Milliseconds without a byte of them after the response. */
-const LINGER = 500;
+const LINGER = 1_000;
 
 /**
  * Lets a connection have one request at a time, which is in progress until the last byte of its response has been given to
@@ -42,6 +43,7 @@ export function connections(
     add(socket: Socket): void {
       open.set(socket, { response: undefined, isEnding: false, ignored: 0, hasStoppedReading: false });
       socket.once('close', () => open.delete(socket));
+      replaceDestroySoon(socket, () => end(socket));
     },
 
     /** The headers of a request have arrived. */
@@ -77,7 +79,9 @@ export function connections(
       const isIncomplete = response?.req.complete === false;
       // Node has taken its own listener away, as for a tunnel.
       if (error.code === 'CONNECT' && response?.closed === false) socket.on('drain', () => response.emit('drain'));
-      if (connection.isEnding) stopReading(connection, socket);
+      // Nothing parses what comes behind it, and it has a deadline: unread, it would hide that the client leaves.
+      const ignoreRest = () => (error.code === 'CONNECT' ? socket.resume() : stopReading(connection, socket));
+      if (connection.isEnding) ignoreRest();
       // The client has left, or the request had its response before its body came.
       else if (error.code === 'ECONNRESET' || !socket.writable || (isIncomplete && response.closed)) socket.destroy();
       else if (response === undefined || response.closed) {
@@ -86,7 +90,7 @@ export function connections(
       } else {
         endAfter(connection, response);
         // No request can follow, and each byte that is read puts off the time limit of a client that reads nothing.
-        stopReading(connection, socket);
+        ignoreRest();
         // For the middleware, which may wait for the body. If the request has begun without it, its response goes on.
         if (isIncomplete) response.req.emit('error', refusalOf(error));
       }
@@ -110,7 +114,7 @@ export function connections(
     /** After `endAfterResponses`: ends the other connections, too, once what was sent has gone out. */
     endOthers(): void {
       for (const [socket, { response }] of open) {
-        if (response === undefined || response.closed) socket.end().setTimeout(LINGER);
+        if (response === undefined || response.closed) end(socket);
         else if (response.headersSent) endOnceSent(response);
       }
     },
@@ -134,10 +138,13 @@ function endAfter(connection: Connection, response: ServerResponse): void {
   else response.setHeader('Connection', 'close');
 }
 
-/** What is still on the way is read, since Node has not read while the response waited to be sent. */
 function endOnceSent(response: ServerResponse): void {
-  const { socket } = response.req;
-  response.once('finish', () => socket.end().setTimeout(LINGER));
+  response.once('finish', () => end(response.req.socket));
+}
+
+/** What is still on the way is read, since Node has not read while a response waited to be sent. */
+function end(socket: Socket): void {
+  socket.end().setTimeout(LINGER);
 }
 
 /** For good, until it closes. */

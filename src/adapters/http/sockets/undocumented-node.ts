@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { Server as NetServer } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 
 /*
  * Undocumented parts of Node's HTTP server, which no public interface replaces. server.test.ts and
@@ -17,4 +17,12 @@ export function respondToHalfClosed(server: Server): void {
  */
 export function stopListening(server: Server): void {
   NetServer.prototype.close.call(server);
+}
+
+/**
+ * Has another end for a connection whose response said `Connection: close`: with bytes unread, Node's would take the end of
+ * the response from the client (RFC 9112 section 9.6).
+ */
+export function replaceDestroySoon(socket: Socket, end: () => void): void {
+  socket.destroySoon = end;
 }

@@ -202,6 +202,22 @@ describe.each([
   });
 });
 
+test('a list with a CONNECT and more behind it is the end of its connection', async () => {
+  const { cases, release } = heldList();
+  server = await startApiServer({ cases, limits: { responseTimeout: 3_600_000 } });
+  const sent = send(request('GET /plants'));
+  await eventually(() => sent.received.includes('Monstera'));
+  sent.socket.write(CONNECT);
+  await readByService();
+  sent.socket.write('x');
+  await readByService();
+  release();
+  expect(await sent.statuses()).toEqual([200]);
+  expect(sent.received).toContain('Ficus');
+  // Longer than the test.
+  await server.close(3_600_000);
+});
+
 test('nothing is read any more after garbage behind too many requests', async () => {
   const [request] = await parsedRequests(async () => {
     const { sent } = await sendHeld(`${read().repeat(40)}garbage\r\n\r\n`);
@@ -231,6 +247,28 @@ describe('20,000 requests at once', () => {
     const socket = connectTo(server.url);
     const read = request('GET /plants/1');
     socket.write(read);
+    await new Promise((resolve) => socket.once('readable', resolve));
+    for (let count = 1; count <= 3; count++) {
+      socket.write(read);
+      await readByService();
+    }
+    let length = 0;
+    for await (const chunk of socket) length += (chunk as Buffer).length;
+    expect(length).toBeGreaterThan(name.length);
+  });
+
+  test('of which there are few take nothing from one that they have come before, either', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const name = 'x'.repeat(6_000_000);
+    const find = async (id: bigint) => promise.then(() => ({ id, name }));
+    server = await startApiServer({ plants: { ...fakePlants(), find }, bodyLimit: 10_000_000 });
+    const socket = connectTo(server.url);
+    const read = request('GET /plants/1');
+    for (let count = 1; count <= 2; count++) {
+      socket.write(read);
+      await readByService();
+    }
+    resolve();
     await new Promise((resolve) => socket.once('readable', resolve));
     for (let count = 1; count <= 3; count++) {
       socket.write(read);
