@@ -41,9 +41,15 @@ export function connections(
   return {
     /** A connection has opened. */
     add(socket: Socket): void {
-      open.set(socket, { response: undefined, isEnding: false, ignored: 0, hasStoppedReading: false });
+      const connection: Connection = { response: undefined, isEnding: false, ignored: 0, hasStoppedReading: false };
+      open.set(socket, connection);
       socket.once('close', () => open.delete(socket));
-      replaceDestroySoon(socket, () => end(socket));
+      const { destroySoon } = socket;
+      replaceDestroySoon(socket, () => {
+        // A body that was refused may have no end, and cost more than requests.
+        if (connection.response?.req.complete === false) destroySoon.call(socket);
+        else end(socket);
+      });
     },
 
     /** The headers of a request have arrived. */
