@@ -44,10 +44,9 @@ export function connections(
       const connection: Connection = { response: undefined, isEnding: false, ignored: 0, hasStoppedReading: false };
       open.set(socket, connection);
       socket.once('close', () => open.delete(socket));
-      const { destroySoon } = socket;
       replaceDestroySoon(socket, () => {
         // A body that was refused may have no end, and cost more than requests.
-        if (connection.response?.req.complete === false) destroySoon.call(socket);
+        if (connection.response?.req.complete === false) socket.end(() => socket.destroy());
         else end(socket);
       });
     },

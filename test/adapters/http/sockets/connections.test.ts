@@ -176,6 +176,17 @@ describe('a request that was refused before its body came', () => {
     expect(server.lines.map((line) => JSON.parse(line).status)).toEqual([401]);
   });
 
+  test('is read no further if the response closes the connection', async () => {
+    server = await startApiServer({ limits: { requestTimeout: 3_600_000 } });
+    const socket = connectTo(server.url, true).resume();
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('error', () => {});
+    socket.write(refused.replace(/Content-Length: \d+/, 'Content-Length: 1000000000').replace('\r\n', `\r\n${CLOSE}`));
+    const body = setInterval(() => socket.write(' '), 1);
+    atEnd(() => clearInterval(body));
+    await closed;
+  });
+
   test('has its connection stay open once the body has come', async () => {
     server = await startApiServer();
     const sent = send(refused);
@@ -240,40 +251,25 @@ describe('20,000 requests at once', () => {
     expect(calls).toEqual(['find']);
   });
 
-  test('of which there are few take nothing from a large response that is read slowly', async () => {
-    const name = 'x'.repeat(6_000_000);
-    const store = { ...fakePlants(), find: async (id: bigint) => ({ id, name }) };
-    server = await startApiServer({ plants: store, bodyLimit: 10_000_000 });
-    const socket = connectTo(server.url);
-    const read = request('GET /plants/1');
-    socket.write(read);
-    await new Promise((resolve) => socket.once('readable', resolve));
-    for (let count = 1; count <= 3; count++) {
-      socket.write(read);
-      await readByService();
-    }
-    let length = 0;
-    for await (const chunk of socket) length += (chunk as Buffer).length;
-    expect(length).toBeGreaterThan(name.length);
-  });
-
-  test('of which there are few take nothing from one that they have come before, either', async () => {
+  test.each([
+    ['a large response that is read slowly', 0],
+    ['one that they have come before, either', 1],
+  ])('of which there are few take nothing from %s', async (_, before) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const name = 'x'.repeat(6_000_000);
     const find = async (id: bigint) => promise.then(() => ({ id, name }));
     server = await startApiServer({ plants: { ...fakePlants(), find }, bodyLimit: 10_000_000 });
     const socket = connectTo(server.url);
-    const read = request('GET /plants/1');
-    for (let count = 1; count <= 2; count++) {
-      socket.write(read);
-      await readByService();
+    async function write(times: number): Promise<void> {
+      for (let count = 1; count <= times; count++) {
+        socket.write(request('GET /plants/1'));
+        await readByService();
+      }
     }
+    await write(1 + before);
     resolve();
     await new Promise((resolve) => socket.once('readable', resolve));
-    for (let count = 1; count <= 3; count++) {
-      socket.write(read);
-      await readByService();
-    }
+    await write(3);
     let length = 0;
     for await (const chunk of socket) length += (chunk as Buffer).length;
     expect(length).toBeGreaterThan(name.length);
