@@ -21,16 +21,13 @@ export async function backUp(dataDir: string, target: string): Promise<void> {
     closeSync(openSync(unfinished, 'wx', 0o600));
     await withDatabaseFile(dataDir, true, async ({ sql }) => {
       try {
-        sql.prepare('vacuum into ?').run(unfinished);
+        copyDatabase(sql, unfinished);
       } catch (error) {
         // Otherwise it would be that of the database.
         if (failureOf(error).isDiskFull) throw new FileError(`${target} cannot be written: its disk or quota is full`);
         throw error;
       }
     });
-    const copy = new DatabaseSync(unfinished);
-    copy.exec(`update change_feed set store = ${NEW_IDENTITY}`);
-    copy.close();
     syncPath(unfinished);
     renameSync(unfinished, target);
     syncPath(dirname(resolve(target)));
@@ -42,5 +39,16 @@ export async function backUp(dataDir: string, target: string): Promise<void> {
     throw error instanceof FileError
       ? error
       : new FileError(`${target} cannot be written (${(error as Error).message})`);
+  }
+}
+
+/** Copies an open database into an empty one. */
+function copyDatabase(sql: DatabaseSync, target: string): void {
+  sql.prepare('vacuum into ?').run(target);
+  const copy = new DatabaseSync(target);
+  try {
+    copy.exec(`update change_feed set store = ${NEW_IDENTITY}`);
+  } finally {
+    copy.close();
   }
 }

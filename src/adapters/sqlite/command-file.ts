@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { openConnection } from './file/connection.ts';
 import { type DatabaseFile, FILE } from './file/database-file.ts';
@@ -36,20 +37,7 @@ export async function withDatabaseFile<T>(
       requireVersion(sql, path, true);
       // SQLite makes a checkpoint at the end if the service does not run.
       if (!isReadOnly) rewriteWal(sql, path);
-      return await work({
-        sql,
-        read: async (work) => work(),
-        async write(work) {
-          sql.exec('begin immediate');
-          try {
-            const result = work();
-            sql.exec('commit');
-            return result;
-          } finally {
-            if (sql.isTransaction) sql.exec('rollback');
-          }
-        },
-      });
+      return await work(commandFileOn(sql));
     } catch (error) {
       isLost = failureOf(error).isLostSync;
       throw error;
@@ -66,6 +54,24 @@ export async function withDatabaseFile<T>(
     // Also where the work has failed, which may be the reason.
     if (isUnlocked) requireSameTime(path, before);
   }
+}
+
+/** What a command does with an open connection: it waits for the locks of others, and each write is a transaction. */
+function commandFileOn(sql: DatabaseSync): CommandFile {
+  return {
+    sql,
+    read: async (work) => work(),
+    async write(work) {
+      sql.exec('begin immediate');
+      try {
+        const result = work();
+        sql.exec('commit');
+        return result;
+      } finally {
+        if (sql.isTransaction) sql.exec('rollback');
+      }
+    },
+  };
 }
 
 /** In nanoseconds. */

@@ -10,7 +10,7 @@ import { plantWriter } from './plants/write.ts';
 
 /** Plants in a file of SQLite. @param onInsert called with the number of plants in each INSERT */
 export function sqliteStore(
-  file: DatabaseFile,
+  file: Pick<DatabaseFile, 'sql' | 'read' | 'write'>,
   onInsert: (plants: number) => void = () => {},
 ): PlantStore & ReadEntries & { stopWaiting(): void } {
   const { announce, ...feed } = changeFeed(feedReader(file));

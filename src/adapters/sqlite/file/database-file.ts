@@ -1,15 +1,13 @@
 import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { recentFailure } from '../../feed/recent-failure.ts';
 import { openConnection } from './connection.ts';
+import { databaseOn } from './database.ts';
 import { prepareFolder, syncPath } from './disk.ts';
 import { FileError, failureOf } from './failures.ts';
 import { LOCKED_FILE, lockFolder, lostFileCheck } from './folder-lock.ts';
-import { writeGroups } from './groups.ts';
 import { applySchema, requireVersion } from './schema.ts';
-import { readSlices } from './slices.ts';
-import { checkpoints, isMissing, requireOwnWal, rewriteWal } from './wal.ts';
+import { isMissing, requireOwnWal, rewriteWal } from './wal.ts';
 
 export const FILE = 'plants.db';
 
@@ -60,46 +58,10 @@ export async function openDatabaseFile(dataDir: string, options: OpenOptions): P
 function openFile(dataDir: string, path: string, unlock: () => void, { timeout, say, end }: OpenOptions) {
   const sql = openSynced(dataDir, path);
   const lostFile = lostFileCheck([LOCKED_FILE, FILE, `${FILE}-wal`, `${FILE}-shm`].map((name) => join(dataDir, name)));
-  const failure = recentFailure(failureOf);
-  let lost: FileError | undefined;
-
-  function check(): void {
-    if (lost !== undefined) throw lost;
-    const missing = lostFile();
-    // What is committed to a deleted file would be gone, and another process may use one that replaced it.
-    if (missing !== undefined) {
-      throw new FileError(
-        `${missing} was deleted or replaced while the database was open, so nothing is written any more: ` +
-          'restore DATA_DIR from a backup if it is gone, and restart the service',
-      );
-    }
-  }
-
-  function onLostSync(error: unknown): void {
-    if (lost !== undefined) return;
-    const why = failureOf(error).isDiskFull ? 'is full' : `has failed (${(error as Error).message})`;
-    const reason = `the disk of ${path} ${why}: it may have lost what was written last`;
-    lost = new FileError(reason, { cause: error });
-    end(`${reason}. Plant Store ends: what it has confirmed is written again at its next start.`);
-  }
-
-  const checkpoint = checkpoints(sql, onLostSync, failure.note);
-  const { write, waiting } = writeGroups(sql, {
-    timeout,
-    check,
-    onEnd: checkpoint.note,
-    onFailure: failure.note,
-    onLostSync,
-  });
+  const { check, isLost, ...database } = databaseOn(sql, { path, timeout, lostFile, end });
 
   return {
-    sql,
-    write,
-    waiting,
-    read: readSlices(timeout, check, failure.note),
-    /** What has failed lately, in words, and how often the disk was full. */
-    failure,
-    walSize: checkpoint.behind,
+    ...database,
     /** @throws FileError if nothing can be written, which only a commit with content would show */
     requireWritable(): void {
       check();
@@ -109,7 +71,7 @@ function openFile(dataDir: string, path: string, unlock: () => void, { timeout, 
     close(): void {
       try {
         // Otherwise SQLite would write into a file that has been replaced.
-        if (lost === undefined && lostFile() === undefined) {
+        if (!isLost() && lostFile() === undefined) {
           sql.exec('pragma wal_checkpoint(truncate)');
           sql.close();
         }

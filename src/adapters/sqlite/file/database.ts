@@ -1,0 +1,66 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { recentFailure } from '../../feed/recent-failure.ts';
+import { FileError, failureOf } from './failures.ts';
+import { writeGroups } from './groups.ts';
+import { readSlices } from './slices.ts';
+import { checkpoints } from './wal.ts';
+
+interface DatabaseOptions {
+  /** Where the file is, for messages. */
+  readonly path: string;
+  /** Milliseconds until work is given up that has no time of its own. */
+  readonly timeout: number;
+  /** Which file of the database was deleted or replaced, if any. */
+  readonly lostFile: () => string | undefined;
+  /** Ends the process once the responses have left that say so. */
+  readonly end: (reason: string) => void;
+}
+
+/** What the service does with an open connection, wherever its database is: reads, writes and checkpoints. */
+export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: DatabaseOptions) {
+  const failure = recentFailure(failureOf);
+  let lost: FileError | undefined;
+
+  function check(): void {
+    if (lost !== undefined) throw lost;
+    const missing = lostFile();
+    // What is committed to a deleted file would be gone, and another process may use one that replaced it.
+    if (missing !== undefined) {
+      throw new FileError(
+        `${missing} was deleted or replaced while the database was open, so nothing is written any more: ` +
+          'restore DATA_DIR from a backup if it is gone, and restart the service',
+      );
+    }
+  }
+
+  function onLostSync(error: unknown): void {
+    if (lost !== undefined) return;
+    const why = failureOf(error).isDiskFull ? 'is full' : `has failed (${(error as Error).message})`;
+    const reason = `the disk of ${path} ${why}: it may have lost what was written last`;
+    lost = new FileError(reason, { cause: error });
+    end(`${reason}. Plant Store ends: what it has confirmed is written again at its next start.`);
+  }
+
+  const checkpoint = checkpoints(sql, onLostSync, failure.note);
+  const { write, waiting } = writeGroups(sql, {
+    timeout,
+    check,
+    onEnd: checkpoint.note,
+    onFailure: failure.note,
+    onLostSync,
+  });
+
+  return {
+    sql,
+    write,
+    waiting,
+    read: readSlices(timeout, check, failure.note),
+    /** What has failed lately, in words, and how often the disk was full. */
+    failure,
+    walSize: checkpoint.behind,
+    /** @throws FileError while the file must not be used */
+    check,
+    /** Whether the disk may have lost what was written last. */
+    isLost: () => lost !== undefined,
+  };
+}
