@@ -182,7 +182,7 @@ test('two receivers of two instances on Postgres have what the table has', async
   const { url } = await migratedPostgres(clock.environment);
   const { instances, clients } = await startTwo(url);
   const count = counters();
-  const jumps = clockJumps(clock.jump, ['+0', '-1h', '+3h', '+5d', '-5d', '+400d', '-400d']);
+  const jumps = clockJumps(clock.jump, ['+0', '-1h', '+1h', '+5d', '-5d', '+400d', '-400d']);
   const hurry = () => hurried(url);
   const backends = async () => {
     await delay(randomInt(1_000));

@@ -9,8 +9,11 @@ import type { Run } from '../run.ts';
 export const ROW = {
   /** Whether the position is that of the table that there is: it is not if only one of the two was restored. */
   isSameTable: sql`plants = 'plants'::regclass`,
-  /** Whether the next attempt may begin; what lies further ahead than any attempt is left from another clock. */
-  isDue: sql`(retry_at <= now() or retry_at > now() + interval '2 hours')`,
+  /**
+   * Whether the next attempt may begin. Without a holder, `expires` is when the last one failed, or later: it lies ahead of a
+   * clock that has been set back since, and then `retry_at` says nothing.
+   */
+  isDue: sql`(retry_at <= now() or (holder is null and expires > clock_timestamp()))`,
   /** As of an endpoint that has not failed. */
   noFailure: sql`failures = 0, failing_since = null, failing_changed = null, failing_id = null,
     reason = null, retry_at = '-infinity', parked = false`,
@@ -87,7 +90,7 @@ export function webhookPositions(
     async fail(lease, { failing, reason, failures, retryIn, isParked }) {
       await update(
         lease,
-        sql`holder = null, failures = ${failures}, failing_since = coalesce(failing_since, now()),
+        sql`holder = null, expires = now(), failures = ${failures}, failing_since = coalesce(failing_since, now()),
           failing_changed = ${failing.changed}, failing_id = ${failing.id}, reason = ${reason},
           retry_at = now() + ${later(retryIn)}, parked = ${isParked}`,
       );
@@ -125,7 +128,8 @@ function takeLeases(wanted: RawBuilder<unknown>, fresh: string, milliseconds: nu
         holder = case when not ${ROW.isSameTable} then null
           when holder = held and (webhooks.changed, webhooks.id) >= (held_changed, held_id) then held
           else ${fresh}::uuid end,
-        expires = now() + ${time}
+        expires = now() + ${time},
+        retry_at = '-infinity'
       from free where webhooks.endpoint = free.endpoint
       returning webhooks.*
     )

@@ -39,7 +39,7 @@ export function webhookEndpoints({ sql, read, write }: Pick<DatabaseFile, 'sql' 
       failures: Number(failures),
       reason: reason ?? undefined,
       failing: positionOf(failing_changed, failing_id),
-      retryIn: ROW.isDue(retry_at, now) ? 0 : Number(retry_at - now) / 1_000,
+      retryIn: ROW.isDue(row, now) ? 0 : Number(retry_at - now) / 1_000,
     };
   }
 

@@ -20,16 +20,17 @@ export interface WebhookRow {
   readonly parked: bigint;
 }
 
-/** Milliseconds ahead of now that no attempt can be: what lies further ahead is left from another clock. */
-const LATEST_RETRY = 2n * 3_600_000n;
-
 /** Of a row of the table `webhooks`. */
 export const ROW = {
   /** As of an endpoint that has not failed. */
   noFailure: `failures = 0, failing_since = null, failing_changed = null, failing_id = null,
     reason = null, retry_at = 0, parked = 0`,
-  /** Whether the next attempt may begin. */
-  isDue: (retryAt: bigint, now: bigint) => retryAt <= now || retryAt > now + LATEST_RETRY,
+  /**
+   * Whether the next attempt may begin. Without a holder, `expires` is when the last one failed, or later: it lies ahead of a
+   * clock that has been set back since, and then `retry_at` says nothing.
+   */
+  isDue: ({ retry_at, holder, expires }: WebhookRow, now: bigint) =>
+    retry_at <= now || (holder === null && expires > now),
 };
 
 /**
@@ -62,7 +63,7 @@ export function webhookPositions(
   endpoints: readonly string[],
 ): KeepPositions {
   const select = statement<WebhookRow>(sql, 'select * from webhooks where endpoint = ?');
-  const hold = statement(sql, 'update webhooks set holder = ?, expires = ? where endpoint = ?');
+  const hold = statement(sql, 'update webhooks set holder = ?, expires = ?, retry_at = 0 where endpoint = ?');
   // From another position, the file was set back. From the new one, it is repeated.
   const move = statement(
     sql,
@@ -71,8 +72,8 @@ export function webhookPositions(
   );
   const fail = statement(
     sql,
-    `update webhooks set holder = null, failures = ?, failing_since = coalesce(failing_since, ?), failing_changed = ?,
-       failing_id = ?, reason = ?, retry_at = ?, parked = ? where endpoint = ? and holder = ?`,
+    `update webhooks set holder = null, expires = ?1, failures = ?2, failing_since = coalesce(failing_since, ?1),
+       failing_changed = ?3, failing_id = ?4, reason = ?5, retry_at = ?6, parked = ?7 where endpoint = ?8 and holder = ?9`,
   );
   const release = statement(sql, 'update webhooks set holder = null where endpoint = ? and holder = ?');
 
@@ -82,7 +83,7 @@ export function webhookPositions(
     const now = BigInt(Date.now());
     const { changed, id, failures, failing_since: since, expires } = row;
     const isExpired = row.holder === null || expires < now || expires > now + time;
-    const isFree = row.parked === 0n && (row.holder === mine?.holder || (ROW.isDue(row.retry_at, now) && isExpired));
+    const isFree = row.parked === 0n && (row.holder === mine?.holder || (ROW.isDue(row, now) && isExpired));
     if (!isFree) return mine && 'lost';
     const position = { changed, id };
     // Where the stored position is behind that of the lease, the file was set back, and a fresh holder begins there.
@@ -112,7 +113,7 @@ export function webhookPositions(
         const now = BigInt(Date.now());
         const retryAt = now + BigInt(Math.ceil(retryIn));
         const parked = Number(isParked);
-        fail.run(failures, now, failing.changed, failing.id, reason, retryAt, parked, endpoint, holder);
+        fail.run(now, failures, failing.changed, failing.id, reason, retryAt, parked, endpoint, holder);
       }),
     release: (held) => write(() => void held.map(({ endpoint, holder }) => release.run(endpoint, holder))),
   };
