@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { projectFile } from '../support/service-process.ts';
 
@@ -32,4 +32,10 @@ test.each([
   const hasHash = ({ integrity = '' }: Locked) => /^sha512-[\w+/]{86}==$/.test(integrity);
   expect(namesOf((locked) => (!locked.dev || isForLinux(locked)) && !hasHash(locked))).toEqual([]);
   expect(namesOf(({ dev, hasInstallScript }) => !dev && hasInstallScript === true)).toEqual(scripts);
+});
+
+test('no source is a symbolic link, since Git does not make them everywhere', async () => {
+  const source = await readdir(projectFile('src'), { recursive: true, withFileTypes: true });
+  expect(source.length).toBeGreaterThan(100);
+  expect(source.filter((entry) => entry.isSymbolicLink()).map(({ name }) => name)).toEqual([]);
 });

@@ -35,7 +35,8 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
     openapi: '3.1.0',
     info: {
       title: 'Plant Store',
-      version: '2.0.0',
+      // That of the contract; the program has a version of its own.
+      version: '1.0.0',
       description: 'Commits plants to SQL. 200 means committed, and sending the same request again is always safe.',
       // A service does not know who runs it.
       contact: { name: 'Those who run this service' },

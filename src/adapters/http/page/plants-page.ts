@@ -6,15 +6,20 @@ import type { RequestMiddleware } from '../request/state.ts';
 
 const own = (file: string) => join(import.meta.dirname, file);
 
-const scripts = readdirSync(own('scripts'), { recursive: true, encoding: 'utf8' }).filter((name) =>
-  name.endsWith('.js'),
+/** Scripts are served at their paths in `src`, so that they import each other as they do there. */
+const source = join(import.meta.dirname, '../../..');
+const scripts = ['adapters/http/page/scripts', 'wire'].flatMap((folder) =>
+  readdirSync(join(source, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.js'))
+    // Windows writes paths with backslashes.
+    .map((name) => `${folder}/${name.replaceAll('\\', '/')}`),
 );
 
 const files = [
   { path: '/', type: 'html', file: own('page.html') },
   { path: '/page/page.css', type: 'css', file: own('page.css') },
   { path: '/page/lists.css', type: 'css', file: own('lists.css') },
-  ...scripts.map((name) => ({ path: `/page/${name}`, type: 'javascript', file: own(`scripts/${name}`) }) as const),
+  ...scripts.map((name) => ({ path: `/page/${name}`, type: 'javascript', file: join(source, name) }) as const),
 ] as const;
 
 /** The plants, for people: at / for browsers, which ask for HTML. Other clients get 404, as at any unknown path. */

@@ -14,12 +14,19 @@ import { forAllTests } from '../../../support/lifetimes.ts';
 const golden = join(import.meta.dirname, '../../../golden/openapi.json');
 
 interface Document {
+  openapi: string;
+  info: { version: string };
   servers: { url: string }[];
   paths: Record<string, Record<string, DocumentedOperation>>;
   components: {
-    schemas: Record<string, { properties?: Record<string, { format?: string; description: string }> }>;
+    schemas: Record<string, { properties?: Record<string, Member>; required?: string[] }>;
     responses: Record<string, ErrorResponse>;
   };
+}
+interface Member {
+  type: string;
+  format?: string;
+  description: string;
 }
 interface DocumentedOperation {
   operationId: string;
@@ -51,6 +58,24 @@ test('is the golden document', () => {
   const fixed = { ...document, servers: [{ url: 'https://plants.example' }] };
   if (process.env.UPDATE_GOLDEN) writeFileSync(golden, `${JSON.stringify(fixed, null, 2)}\n`);
   expect(fixed).toEqual(JSON.parse(readFileSync(golden, 'utf8')));
+});
+
+test('has the figures of the contract, whatever version the program has', () => {
+  const { openapi, info, paths, components } = document;
+  expect([openapi, info.version]).toEqual(['3.1.0', '1.0.0']);
+  expect(Object.keys(paths['/plants']?.post?.responses ?? {})).toEqual(expect.arrayContaining(['200', '400']));
+  const shapes = Object.entries({
+    NewPlant: ['id* integer int64', 'name* string', 'tag string'],
+    Plant: ['name* string', 'tag string'],
+    Error: ['error* integer int32', 'message* string'],
+  });
+  for (const [title, members] of shapes) {
+    const { properties = {}, required = [] } = components.schemas[title] ?? {};
+    const shape = Object.entries(properties).map(([name, { type, format }]) =>
+      [name + (required.includes(name) ? '*' : ''), type, format].filter(Boolean).join(' '),
+    );
+    expect([title, shape]).toEqual([title, members]);
+  }
 });
 
 test('is valid OpenAPI 3.1', async () => {

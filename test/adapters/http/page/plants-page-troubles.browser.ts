@@ -1,3 +1,5 @@
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { allPermissions, type TokenVerifier } from '../../../../src/application/permissions.ts';
 import { PlantStoreError } from '../../../../src/domain/errors.ts';
@@ -15,7 +17,7 @@ import {
   signIn,
 } from '../../../support/programs/plants-page.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
-import { startService, temporaryFolder } from '../../../support/service-process.ts';
+import { projectFile, run, startService, temporaryFolder } from '../../../support/service-process.ts';
 import { migratedDatabase } from '../../../support/test-database.ts';
 
 /* The page without a token, with one that is withdrawn, and while the service or its database fails. */
@@ -81,6 +83,19 @@ test('asks for a token, says why one is not accepted, and asks again when it is 
   expect(await page.getByText('40101').count()).toBe(1);
   await signIn(page, accepted);
   await showsForm(page, { Id: '1', Name: 'Ficus' });
+});
+
+test('needs no symbolic links of the repository, which Git does not make everywhere', async () => {
+  const folder = await temporaryFolder();
+  // CI runs as another user than the one that has cloned it.
+  const git = ['-c', 'safe.directory=*', '-c', 'core.symlinks=false'];
+  const checkOut = ['checkout-index', '--all', `--prefix=${folder}/`];
+  expect(await run('git', [...git, ...checkOut], {}, projectFile(''))).toMatchObject({ code: 0, stderr: '' });
+  await symlink(projectFile('node_modules'), join(folder, 'node_modules'));
+  const service = await startService(folder, { ACCESS_TOKENS: TOKEN }, { version: folder });
+  const { page } = await openPlants(service.apiUrl);
+  await addPlant(page, 1, 'Ficus');
+  await row(page, 1).waitFor();
 });
 
 test('shows a 503 while the database is away, and does what was wanted once it is back', async () => {

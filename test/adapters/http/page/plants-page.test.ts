@@ -44,7 +44,7 @@ test.each(['*/*', 'text/html;q=0, */*'])('is no path for those who do not ask fo
 test('is removed by PAGES=off, together with the reference, but not the document that this shows', async () => {
   const { url } = await startApiServer({ pages: false });
   const statusOf = async (path: string) => (await fetch(url + path, { headers: { Accept: OF_BROWSERS } })).status;
-  for (const path of ['/', '/page/main.js', '/docs']) expect([path, await statusOf(path)]).toEqual([path, 404]);
+  for (const path of ['/', '/page/page.css', '/docs']) expect([path, await statusOf(path)]).toEqual([path, 404]);
   expect(await statusOf('/openapi.json')).toBe(200);
 });
 

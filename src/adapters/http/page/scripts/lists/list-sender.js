@@ -1,8 +1,9 @@
 /** @import { ImportResult, ListSender, Reading } from './types.d.ts' */
 /** @import { Request } from '../types.d.ts' */
+
+import { listParts, SMALL_PART } from '../../../../../wire/lists/parts.js';
 import { isDefinite, send } from '../api.js';
 import { bytesOf } from './list-file.js';
-import { listParts, SMALL_PART } from './parts.js';
 
 /**
  * Sends a list in parts.

@@ -1,8 +1,8 @@
 /* The types of what the page does with lists. */
 
+import type { Encoding } from '../../../../../wire/lists/encoding-finder.js';
+import type { PartResult, SentPart as Sent } from '../../../../../wire/lists/parts.js';
 import type { Plant, PlantList, Request, View } from '../types.d.ts';
-import type { Encoding } from './encoding-finder.js';
-import type { PartResult, SentPart as Sent } from './parts.js';
 
 /** A list that was dropped or chosen, and how it begins. */
 export interface List {

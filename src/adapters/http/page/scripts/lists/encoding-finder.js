@@ -1,1 +1,0 @@
-../../../../../wire/lists/encoding-finder.js
