@@ -99,11 +99,17 @@ export const rules = {
     },
   },
   origins: {
-    mustBe: '* or origins separated by commas, each exactly as browsers send it, like https://app.example',
+    // Pages of any origin can send null, so it would permit as much as * does.
+    mustBe:
+      '* or origins separated by commas, each exactly as browsers send it, like https://app.example or ' +
+      'capacitor://localhost; for pages that send null, *',
     isPublic: true,
     parse(value) {
       const list = value.split(',').map((origin) => origin.trim());
-      const isExact = (origin: string) => /^https?:[^*]+$/.test(origin) && URL.parse(origin)?.origin === origin;
+      const isExact = (origin: string) => {
+        const { protocol, host } = URL.parse(origin) ?? {};
+        return host !== '' && !origin.includes('*') && `${protocol}//${host}` === origin;
+      };
       return value.trim() === '*' || list.every(isExact) ? list : undefined;
     },
   },

@@ -56,7 +56,7 @@ test('reads every variable', () => {
       PORT: '4000',
       PAGES: 'off',
       BASE_URL: 'https://plants.example',
-      CORS_ORIGINS: 'https://a, http://b:5',
+      CORS_ORIGINS: 'https://a, capacitor://localhost',
     },
     ...{ MANAGEMENT_HOST: '0.0.0.0', MANAGEMENT_PORT: '65535', ACCESS_TOKENS: TOKEN, READ_TOKENS: READ_TOKEN },
     ...{ BODY_LIMIT: '64KB', BATCH_ROWS: '1', MAX_REQUESTS: '20', MAX_REQUEST_BYTES: '2mb', MAX_STREAMS: '7' },
@@ -69,7 +69,7 @@ test('reads every variable', () => {
     },
     ...{ HTTPS_PROXY: 'http://user:p%40ss@proxy:3128', NO_PROXY: '.internal, 10.0.0.1', SHUTDOWN_TIMEOUT: '2m' },
   };
-  const origins = { baseUrl: 'https://plants.example', corsOrigins: ['https://a', 'http://b:5'] };
+  const origins = { baseUrl: 'https://plants.example', corsOrigins: ['https://a', 'capacitor://localhost'] };
   expect(readConfig(given)).toStrictEqual({
     ...defaults,
     api: { host: '::', port: 4000, reusePort: false, pages: false, ...origins },
@@ -98,8 +98,8 @@ test('reads the database, for the service and for migrations', () => {
 test.each<[names: string, rule: string, ...values: string[]]>([
   ['PORT MANAGEMENT_PORT', 'a port number from 0 to 65535', '-1', '65536', '80.5', '0x50', 'http', ' 80'],
   ['BASE_URL', 'http:// or https:// URL', 'plants.example', 'ftp://plants.example', 'https://user:secret@a.example'],
-  ['CORS_ORIGINS', 'origins', 'a.example', 'ftp://a.example', 'null', 'https://A.example', 'https://*.example'],
-  ['CORS_ORIGINS', 'origins', 'http://a/', 'http://a/path', 'https://a:443', 'http://a,', 'http://a,*'],
+  ['CORS_ORIGINS', 'origins', 'a.example', 'data:a', 'null', 'https://A.example', 'https://*.example', 'app://a@b'],
+  ['CORS_ORIGINS', 'origins', 'http://a/', 'app://a/path', 'https://a:443', 'http://a,', 'http://a,*'],
   ['REUSE_PORT PAGES', 'one of on, off', 'true', 'ON'],
   ['WEBHOOK_ALLOW_HTTP JWT_ALLOW_HTTP', 'one of true, false', 'yes'],
   ['LOG_LEVEL', 'one of trace, debug, info', 'loud', 'INFO'],

@@ -151,7 +151,7 @@ export const attacks: readonly Attack[] = [
     turnsPerSecond: 500,
     seconds: 13,
   }),
-  bytes('a header of 16 KiB', ['431 43100', 'closed'], onlyHead([`X: ${'x'.repeat(16 * 1024)}`])),
+  bytes('a header of 32 KiB', ['431 43100', 'closed'], onlyHead([`X: ${'x'.repeat(32 * 1024)}`])),
   bytes('15,000 headers', ['431 43100'], onlyHead(Array.from({ length: 15_000 }, () => 'a:'))),
   bytes('headers without end', ['431 43100', 'closed'], onlyHead(['a: b']).slice(0, -2) + 'a: b\r\n'.repeat(20_000)),
   bytes('20,000 requests at once', ['404 40400', 'closed'], SMALLEST.repeat(20_000), {
@@ -170,7 +170,7 @@ export const attacks: readonly Attack[] = [
   bytes('two Hosts', REFUSED, onlyHead(['Host: b'])),
   bytes('a target that is no URL', REFUSED, onlyHead([]).replace('/plants', 'http://[/plants')),
   bytes('a target with a NUL', REFUSED, onlyHead([]).replace('/plants', '/pla\0nts')),
-  bytes('a target of 15 KiB', ['404 40400'], onlyHead([]).replace('/plants', `/${'%'.repeat(15 * 1024)}`)),
+  bytes('a target of 31 KiB', ['404 40400'], onlyHead([]).replace('/plants', `/${'%'.repeat(31 * 1024)}`)),
   bytes('no HTTP', REFUSED, 'GARBAGE\r\n\r\n'),
   bytes('the preface of HTTP/2', REFUSED, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
   bytes('a method of its own', REFUSED, onlyHead([]).replace('POST', 'BREW')),
@@ -233,22 +233,22 @@ export const attacks: readonly Attack[] = [
   ...['application/json; charset="utf-16"', 'application/json\t,text/plain', `${'a'.repeat(10_000)}/json`].map((type) =>
     insidersBody(`the type ${type.slice(0, 45)}`, ['400 40015'], PLANT, [`Content-Type: ${type}`]),
   ),
-  outsider('an Accept of 15 KiB for the page', ['200 ok'], ({ send }) =>
-    send(onlyHead([`Accept: text/html,a/b;x="${','.repeat(15_000)}`], 'GET /')),
+  outsider('an Accept of 31 KiB for the page', ['200 ok'], ({ send }) =>
+    send(onlyHead([`Accept: text/html,a/b;x="${','.repeat(31_000)}`], 'GET /')),
   ),
   // Reads, changes and deletions.
   insidersRequest('lists that nobody reads', SERVED_OR_CLOSED, 'GET /plants', [], leavesUnread, { attackers: 64 }),
   insidersRequest('lists that are broken off', SERVED_OR_CLOSED, 'GET /plants', [], leaves(20), {
     turnsPerSecond: 200,
   }),
-  insidersRequest('3,000 parameters', ['400 40022'], `GET /plants?${'limit=1&'.repeat(1_500)}${'a&'.repeat(1_500)}`),
-  insidersRequest('an Accept of 15 KiB', ['406 40600'], 'GET /plants/1', [`Accept: ${'a/b;q=0.1,'.repeat(1_500)}`]),
-  insidersRequest('an If-None-Match of 15 KiB', ['200 ok', '404 40401', '410 41000'], 'GET /plants/1', [
-    `If-None-Match: ${'"x",'.repeat(3_700)}`,
+  insidersRequest('6,000 parameters', ['400 40022'], `GET /plants?${'limit=1&'.repeat(3_000)}${'a&'.repeat(3_000)}`),
+  insidersRequest('an Accept of 31 KiB', ['406 40600'], 'GET /plants/1', [`Accept: ${'a/b;q=0.1,'.repeat(2_900)}`]),
+  insidersRequest('an If-None-Match of 31 KiB', ['200 ok', '404 40401', '410 41000'], 'GET /plants/1', [
+    `If-None-Match: ${'"x",'.repeat(7_700)}`,
   ]),
-  insidersRequest('a tag of 15 KiB', ['200 ok'], `GET /plants?limit=1000&tag=${'x'.repeat(15_000)}`),
-  insidersRequest('a name of 15 KiB', ['400 40022'], `GET /plants?limit=1000&name=${'x'.repeat(15_000)}`),
-  insidersRequest('a position of 15 KiB', ['400 40022'], `GET /changes?after=${'x'.repeat(15_000)}`),
+  insidersRequest('a tag of 31 KiB', ['200 ok'], `GET /plants?limit=1000&tag=${'x'.repeat(31_000)}`),
+  insidersRequest('a name of 31 KiB', ['400 40022'], `GET /plants?limit=1000&name=${'x'.repeat(31_000)}`),
+  insidersRequest('a position of 31 KiB', ['400 40022'], `GET /changes?after=${'x'.repeat(31_000)}`),
   insidersRequest('followers that leave', SERVED_OR_CLOSED, 'GET /changes?wait=30', [], leaves(0), {
     turnsPerSecond: 500,
   }),

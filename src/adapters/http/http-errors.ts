@@ -55,7 +55,7 @@ export const errorKinds = {
   ),
   plant_differs: kind(41200, 'the plant with the id 1 is not as If-Match or If-None-Match requires'),
   expectation_failed: kind(41700, 'Expect may only be 100-continue'),
-  headers_too_large: kind(43100, 'the headers must not exceed 16 KiB or 200 fields'),
+  headers_too_large: kind(43100, 'the headers must not exceed 32 KiB or 200 fields'),
   unexpected: kind(50000, 'unexpected error; its details are in the log under X-Request-Id'),
   changes_unavailable: kind(50100, 'there is no feed of changes: the table is distributed by Citus'),
   tags_unavailable: kind(50100, 'tags cannot be listed: the table is distributed by Citus'),

@@ -12,7 +12,7 @@ import { respondToHalfClosed, stopListening } from './sockets/undocumented-node.
 
 /** Limits on clients, in bytes and milliseconds. */
 export const serverLimits = {
-  maxHeaderSize: 16 * 1024,
+  maxHeaderSize: 32 * 1024,
   /** Bytes of a body that Node buffers before the app reads it, beyond one read of the socket: each chunk takes 3 µs. */
   highWaterMark: 8 * 1024,
   /** From the first byte of a request to the end of its headers, and from the opening of a connection to that byte. */
