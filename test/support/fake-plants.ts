@@ -19,11 +19,12 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
     return value;
   }
 
+  const folded = (text: string) => text.toLowerCase().replaceAll('ς', 'σ');
   const within = ({ from, to, tag, name = '', order }: Parameters<Ports['scan']>[0]) =>
     [...stored.values()]
       .filter((plant) => plant !== 'deleted')
       .filter((plant) => plant.id >= from && plant.id <= to && (tag === undefined || plant.tag === tag))
-      .filter((plant) => plant.name.toLowerCase().includes(name.toLowerCase()))
+      .filter((plant) => folded(plant.name).includes(folded(name)))
       .sort((a, b) => (a.id < b.id === (order !== 'desc') ? -1 : 1));
 
   /** Each plant once, by its last change. */

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Order, PlantRange } from '../../../application/ports.ts';
 import type { Database } from '../database.ts';
 import { statement } from '../statement.ts';
@@ -56,7 +56,7 @@ export function selectRows(tables: Database['sql'], kind: ScanKind) {
     const isThere = isTagged ? sql`deleted is null and plants.tag = ${wanted('tag')}` : sql`deleted is null`;
     const isSmall = sql`${SIZE.ofRow} <= ${parameter('maxSize')}`;
     // Of what is small only: `lower` takes 10 ms for a megabyte.
-    const isFound = isSearch ? sql`and strpos(lower(plants.name), lower(${wanted('name')})) > 0` : sql``;
+    const isFound = isSearch ? sql`and strpos(${folded(sql`plants.name`)}, ${folded(wanted('name'))}) > 0` : sql``;
     const isRead = sql`${isThere} and ${isSmall} ${isFound}`;
     const scanned = sql`
       select id, case when ${isRead} then plants.name end as name, case when ${isRead} then plants.tag end as tag,
@@ -94,4 +94,9 @@ export function selectRows(tables: Database['sql'], kind: ScanKind) {
       maxSize,
     });
   };
+}
+
+/** Of locales that give a sigma another form at the end of a word, a text would not be found in a longer word. */
+function folded(text: RawBuilder<unknown>) {
+  return sql`replace(lower(${text}), 'ς', 'σ')`;
 }

@@ -180,6 +180,17 @@ describe('searches', () => {
     }
   });
 
+  test('find the beginning of a word in a locale with a letter for the end of words', async () => {
+    const own = await migratedDatabase();
+    await own.query('alter table plants alter column name type text collate "und-x-icu"');
+    const plants = plantsIn(connect(own.url));
+    const cypress = { id: 1n, name: 'ΚΥΠΑΡΙΣΣΟΣ' };
+    await plants.add(cypress);
+    for (const name of ['ΚΥΠΑΡΙΣ', 'κυπαρισσος', 'κυπαρισσοσ']) {
+      expect(contentOf(await plants.scan({ ...range, name }, 10)).plants).toEqual([cypress]);
+    }
+  });
+
   test('look at some thousand plants in a statement, and go on behind the last one', async () => {
     await server.query(`insert into plants select n, 'plant ' || n from generate_series(1, 20000) as n`);
     const { plants, statements } = counted();
