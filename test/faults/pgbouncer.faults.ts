@@ -60,6 +60,20 @@ describe('the settings of sessions', () => {
     await eventually(async () => advice.test((await verify(pooled).catch(() => '')) ?? ''));
   });
 
+  test.each([
+    ['array_nulls', 'off', 'on'],
+    ['standard_conforming_strings', 'off', 'on'],
+    ['client_min_messages', 'error', 'notice'],
+  ])('must not have %s = %s, which would change what is stored or known of it', async (name, value, safe) => {
+    await setLimits();
+    await alterRole(`set ${name} = ${value}`);
+    const pooled = connect((await startPgBouncer(database.directUrl)).url);
+    await expect(pooled.verify()).rejects.toThrow(
+      `${name} is ${value} for this role through this pooler, so plants could be stored wrong, or get 200 and be lost, ` +
+        `or a statement outlast its client: run ALTER ROLE postgres SET ${name} = ${safe}, and let the pooler reconnect`,
+    );
+  });
+
   test('must wait for commits whichever of its connections they meet', async () => {
     await setLimits();
     await alterRole('set synchronous_commit = off');

@@ -109,17 +109,6 @@ test('serves again on new connections after the primary fell silent while the st
   expect(await onStandby()).toContain(1n);
 });
 
-test('is not ready for a role that hides the warning of a commit whose wait was ended', async () => {
-  await execute(pair.primary.url, 'alter role postgres set client_min_messages = error');
-  const unwarned = await startService(await temporaryFolder(), {
-    DATABASE_URL: pair.primary.url,
-    ACCESS_TOKENS: TOKEN,
-  });
-  const ready = await fetch(`${unwarned.managementUrl}/ready`);
-  expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining('client_min_messages is error')]);
-  expect((await send(unwarned.apiUrl, plant(1))).status).toBe(503);
-});
-
 test(`leaves room for an administrator while the standby is away for ${ABSENCE} s at 64 connections`, async () => {
   await shutDown(pair.standby);
   const end = performance.now() + ABSENCE * 1_000;

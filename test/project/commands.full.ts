@@ -105,12 +105,13 @@ test.each(['citus', 'patroni'])(
 /**
  * A shell in a copy of the project, whose programs are those above. What a test cannot do as a reader does is done so:
  * - `npm ci` does nothing, since the packages are here already, and `npm test` runs a small part of the tests;
- * - ports and absolute paths are the test's own, and so is what the document leaves to the reader;
+ * - ports and absolute paths are the test's own, and so is what the document leaves to the reader. The folder's name has
+ *   letters that mean something else in a URL;
  * - what goes on, such as `npm start`, does so beside the blocks that follow, until one starts the service again or
  *   needs its database.
  */
 async function readersShell(document: string) {
-  const folder = await temporaryFolder();
+  const folder = join(await temporaryFolder(), 'c#100%25');
   const root = projectFile('');
   await cp(root, folder, { recursive: true, filter: (source) => !NOT_CLONED.test(relative(root, source)) });
   await symlink(projectFile('node_modules'), join(folder, 'node_modules'));

@@ -21,12 +21,24 @@ function lockTimeout(statementTimeout: number): number {
 /** Whether a start-up parameter has arrived: then there is no pooler, and what a session prepares or sets stays so. */
 const IS_DIRECT = `(select source = 'client' from pg_settings where name = 'statement_timeout')`;
 
-/**
- * For synchronous_commit and jit, see docs/postgres.md. With row_security off, Postgres refuses a statement from which a policy
- * would hide rows (SQLSTATE 42501).
- */
-const BEGIN = `select pg_backend_pid() as backend, ${IS_DIRECT} as "isDirect", set_config('jit', 'off', false),
-  set_config('row_security', 'off', false),
+/** What sessions need, whatever the role, the database or the server has. */
+const SETTINGS = {
+  // If it is off, a null in the text of an array is the letters "null".
+  array_nulls: 'on',
+  standard_conforming_strings: 'on',
+  // If it is stricter, an INSERT fails where it would leave out a row of another transaction.
+  default_transaction_isolation: 'read committed',
+  exit_on_error: 'off',
+  // Without warnings, a commit whose wait for the synchronous standby was ended looks like any other.
+  client_min_messages: 'notice',
+  // For this one and synchronous_commit, see docs/postgres.md.
+  jit: 'off',
+  // Postgres then refuses a statement from which a policy would hide rows (SQLSTATE 42501).
+  row_security: 'off',
+};
+
+const BEGIN = `select pg_backend_pid() as backend, ${IS_DIRECT} as "isDirect",
+  ${Object.entries(SETTINGS).map(([name, value]) => `set_config('${name}', '${value}', false)`)},
   case when current_setting('synchronous_commit') in ('off', 'local')
     then set_config('synchronous_commit', 'on', false) end`;
 
@@ -83,16 +95,20 @@ async function requireSafeSettings(database: Database['sql'], statementTimeout: 
   const isBounded = sql`setting::integer between 1 and ${sql.lit(2 * statementTimeout)}`;
   const { rows } = await sql<{ role: string; name: string; value: string; safe: string; isSafe: boolean }>`
     select quote_ident(current_user) as role, name, name = 'lock_timeout' and ${isBounded} as "isSafe",
-      case name when 'synchronous_commit' then reset_val else setting || ' ms' end as value,
-      case name when 'synchronous_commit' then 'on' when 'lock_timeout' then ${`'${lockTimeout(statementTimeout)}ms'`}
-        else ${`'${statementTimeout}ms'`} end as safe
+      case unit when 'ms' then setting || ' ms' else reset_val end as value,
+      case name when 'lock_timeout' then ${`'${lockTimeout(statementTimeout)}ms'`}
+        when 'statement_timeout' then ${`'${statementTimeout}ms'`}
+        when 'client_min_messages' then 'notice' else 'on' end as safe
     from pg_settings
     where case name
       when 'statement_timeout' then not ${isBounded}
       when 'lock_timeout' then not ${isBounded} or setting::integer > 0.75 * (
         select setting::integer from pg_settings where name = 'statement_timeout')
-      when 'synchronous_commit' then not ${sql.raw(IS_DIRECT)}
-        and (reset_val = 'off' or reset_val = 'local' and current_setting('synchronous_standby_names') <> '')
+      else not ${sql.raw(IS_DIRECT)} and case reset_val
+        when 'off' then name in ('array_nulls', 'standard_conforming_strings', 'synchronous_commit')
+        when 'local' then name = 'synchronous_commit' and current_setting('synchronous_standby_names') <> ''
+        when 'error' then name = 'client_min_messages'
+      end
     end
     order by name
   `.execute(database);
@@ -103,6 +119,6 @@ async function requireSafeSettings(database: Database['sql'], statementTimeout: 
   const remedy = `run ${statements.join(' and ')}, and let the pooler reconnect`;
   if (rows.every(({ isSafe }) => isSafe)) return `${what} a locked row passes for a slow statement: ${remedy}`;
   throw new SchemaError(
-    `${what} a statement could outlast its client, or a crash lose a plant that got 200: ${remedy}`,
+    `${what} plants could be stored wrong, or get 200 and be lost, or a statement outlast its client: ${remedy}`,
   );
 }

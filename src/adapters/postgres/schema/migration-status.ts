@@ -1,5 +1,6 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
 import { FileMigrationProvider, type Migration } from 'kysely/migration';
 import type { Database } from '../database.ts';
@@ -18,7 +19,7 @@ export const migrations: { getMigrations(): Promise<Record<string, ResumableMigr
   fs,
   path,
   migrationFolder: path.join(import.meta.dirname, '../../../../migrations'),
-  import: (file) => import(file),
+  import: (file) => import(pathToFileURL(file).href),
 });
 
 /** The names of migrations, oldest first. */

@@ -65,6 +65,10 @@ async function lockAndCount(database: Database['sql']): Promise<bigint> {
 /** Any number that no other program takes: an advisory lock has no name. Kysely's migrator has its own. */
 const LOCK_ID = 8_101_970_116_831_150_116n;
 
+/** What may end a migration. Older versions of Postgres lack some of them. */
+const LIMITS = sql`from pg_settings where name in ('statement_timeout', 'lock_timeout', 'transaction_timeout',
+  'idle_in_transaction_session_timeout', 'idle_session_timeout')`;
+
 /** Milliseconds between two attempts to take the lock. */
 const LOCK_INTERVAL = 200;
 
@@ -75,7 +79,7 @@ const LOCK_INTERVAL = 200;
 function locked<T>({ sql: database }: Database, work: (one: Database['sql']) => Promise<T>): Promise<T> {
   return database.connection().execute(async (one) => {
     // pg does not send a limit of 0, so those of the role would apply, which are for the service behind PgBouncer.
-    await sql`select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)`.execute(one);
+    await sql`select set_config(name, '0', false) ${LIMITS}`.execute(one);
     const tryLock = sql<{ isTaken: boolean }>`select pg_try_advisory_lock(${LOCK_ID}) as "isTaken"`;
     while (!(await tryLock.execute(one)).rows[0]?.isTaken) await delay(LOCK_INTERVAL);
     try {
@@ -83,8 +87,7 @@ function locked<T>({ sql: database }: Database, work: (one: Database['sql']) => 
     } finally {
       // A lost connection has lost the lock, too. The error of the work is reported, not that of the unlocking.
       const ending = [
-        sql`reset statement_timeout`,
-        sql`reset lock_timeout`,
+        sql`select set_config(name, reset_val, false) ${LIMITS}`,
         sql`select pg_advisory_unlock(${LOCK_ID})`,
       ];
       for (const statement of ending) await statement.execute(one).catch(() => {});

@@ -8,22 +8,15 @@ import { migrationStatus } from './migration-status.ts';
 
 /** @throws SchemaError, saying what to do, if the database cannot keep or show every plant that it confirms */
 export async function requireSafeDatabase({ sql: database }: Database): Promise<void> {
-  const { rows } = await sql<{ encoding: string; level: string; isUnlogged: boolean; hidesRows: boolean }>`
-    select current_setting('server_encoding') as encoding, current_setting('client_min_messages') as level,
-      relpersistence <> 'p' as "isUnlogged", row_security_active(oid) as "hidesRows"
+  const { rows } = await sql<{ encoding: string; isUnlogged: boolean; hidesRows: boolean }>`
+    select current_setting('server_encoding') as encoding, relpersistence <> 'p' as "isUnlogged",
+      row_security_active(oid) as "hidesRows"
     from (values (to_regclass('plants'))) as wanted (plants) left join pg_class on oid = plants
   `.execute(database);
-  for (const { encoding, level, isUnlogged, hidesRows } of rows) {
+  for (const { encoding, isUnlogged, hidesRows } of rows) {
     if (encoding !== 'UTF8') {
       throw new SchemaError(
         `the database's encoding is ${encoding}: create one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0`,
-      );
-    }
-    // Without warnings, a commit whose wait for the synchronous standby was cancelled would look like any other.
-    if (level === 'error') {
-      throw new SchemaError(
-        'client_min_messages is error for this role: run ALTER ROLE ... RESET client_min_messages, ' +
-          "or remove it from the database's URL",
       );
     }
     if (isUnlogged) {

@@ -8,11 +8,19 @@ import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';
+import { readToEnd } from '../../../support/plants/changes.ts';
 import { many } from '../../../support/plants/plant-lines.ts';
 import { listening } from '../../../support/servers/local-server.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { temporaryFolder } from '../../../support/service-process.ts';
-import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
+import {
+  applyMigrations,
+  connect,
+  emptyDatabase,
+  migratedDatabase,
+  plantsIn,
+  storedPlants,
+} from '../../../support/test-database.ts';
 
 /* Which connections are used again, seen through a network that fails. */
 
@@ -142,9 +150,31 @@ test('leaves out the start-up parameters that RDS Proxy refuses, and says what i
   await expect(proxied.verify()).rejects.toThrow(/^lock_timeout is 0 ms and statement_timeout is 0 ms for this role/);
 });
 
-test('switches JIT compilation off, which does not pay for short statements', async () => {
-  const { rows } = await sql<{ jit: string }>`show jit`.execute(database.sql);
-  expect(rows).toEqual([{ jit: 'off' }]);
+test('migrates, and stores and reads a plant as it is, whatever settings the role has', async () => {
+  const { url, query } = await emptyDatabase();
+  const others = {
+    array_nulls: 'off',
+    client_min_messages: 'error',
+    default_transaction_isolation: 'serializable',
+    exit_on_error: 'on',
+    jit: 'on',
+    row_security: 'on',
+    standard_conforming_strings: 'off',
+  };
+  for (const [name, value] of Object.entries(others))
+    await query(`alter role postgres in database ${new URL(url).pathname.slice(1)} set ${name} = '${value}'`);
+  await applyMigrations(url);
+  const connected = connect(url);
+  const plants = plantsIn(connected);
+  const untagged = { id: 1n, name: 'a\\b' };
+  expect(await plants.add(untagged)).toBe('created');
+  expect(await plants.find(1n)).toEqual(untagged);
+  // A transaction that other tests leave open holds back the log.
+  await eventually(async () => (await readToEnd(plants)).changes.length === 1);
+  const { rows } = await sql<{ name: keyof typeof others; setting: string }>`
+    select name, setting from pg_settings where name = any(${Object.keys(others)})`.execute(connected.sql);
+  expect(rows.filter(({ name, setting }) => others[name] === setting)).toEqual([]);
+  await expect(connected.verify()).resolves.toBeUndefined();
 });
 
 test.each([
