@@ -5,7 +5,6 @@ import type { Database } from './adapters/postgres/database.ts';
 import { withAdvice } from './adapters/postgres/schema/advice.ts';
 import { damagedMigrations, migrationStatus } from './adapters/postgres/schema/migration-status.ts';
 import { migrateDown, migrateUp } from './adapters/postgres/schema/migrator.ts';
-import { missingGrants } from './adapters/postgres/schema/missing-grants.ts';
 import { requireMigrations } from './adapters/postgres/schema/schema-gate.ts';
 import { runCommand } from './commands/run-command.ts';
 import { readDatabaseConfig } from './config/config.ts';
@@ -17,8 +16,7 @@ const USAGE = `Usage: npm run migrate [-- up | status | down [--delete-plants] |
 Changes or shows the schema of the database of MIGRATION_DATABASE_URL, else of DATABASE_URL, else of the embedded one in
 DATA_DIR.
 
-  up           applies what is pending, and makes again what is missing, then shows which GRANTs the service's role still
-               needs; the same without a command
+  up           applies what is pending, and makes again what is missing; the same without a command
   status       shows what is applied
   down         reverts the newest migration, with all that only its tables hold: not the plants, unless --delete-plants
   renew-feed   ends all positions in the feed of changes: after a disk or a folder was set back to a copy, or rows were
@@ -47,10 +45,7 @@ async function run({ command, deletePlants }: ReturnType<typeof migrationArgumen
   if (config.kind === 'embedded') return runOnFile(command, config.dataDir);
   const database = postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, pino({ level: 'silent' }));
   try {
-    if (command === 'up') {
-      report(await migrateUp(database), 'applied');
-      reportGrants(await missingGrants(database));
-    }
+    if (command === 'up') report(await migrateUp(database), 'applied');
     if (command === 'down') report(await migrateDown(database, { deletePlants }), 'reverted');
     if (command === 'status') await reportStatus(database);
     if (command === 'renew-feed') await renew(database);
@@ -76,13 +71,6 @@ async function runOnFile(command: string, dataDir: string): Promise<number> {
 
 function report(names: readonly string[], done: string): void {
   console.log(names.length === 0 ? 'nothing to do' : names.map((name) => `${name}: ${done}`).join('\n'));
-}
-
-/** Explained by a comment of SQL, so that it can be pasted with the statements. */
-function reportGrants(statements: readonly string[]): void {
-  if (statements.length === 0) return;
-  console.log('-- what the service still needs, if it connects as this role; run it as the owner of the tables:');
-  console.log(statements.join('\n'));
 }
 
 async function renew(database: Database): Promise<void> {

@@ -4,7 +4,6 @@ import { type PostgresOptions, postgresServer } from '../adapters/postgres/conne
 import { failureOf } from '../adapters/postgres/failures.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
 import { foreground, runner } from '../adapters/postgres/run.ts';
-import { dangers } from '../adapters/postgres/schema/dangers.ts';
 import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
 import { postgresStore } from '../adapters/postgres/store.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
@@ -40,7 +39,6 @@ export function openPostgresStore(
       diskFailures: failure.fullDisks,
       // A scrape does not wait for them for long, and the next one must not begin them again.
       changesLag: sharedRun(changesLag),
-      transactionIdsLeft: sharedRun(() => run('reads', async () => (await dangers(database)).transactionIdsLeft)),
     },
     close,
   };

@@ -19,7 +19,7 @@ export interface Store extends PlantStore, ReadEntries {
   readonly positions: KeepPositions;
   readonly endpointStates: () => Promise<readonly EndpointState[]>;
   /** What metrics show of it; each may reject, or take long. */
-  readonly measures: Pick<Sources, 'connections' | 'diskFailures' | 'changesLag' | 'transactionIdsLeft' | 'walBytes'> &
+  readonly measures: Pick<Sources, 'connections' | 'diskFailures' | 'changesLag' | 'walBytes'> &
     // If the store collects writes itself.
     Partial<Pick<Sources, 'waiting'>>;
   /** Ends every wait for changes, and begins no more, for shutdown. */

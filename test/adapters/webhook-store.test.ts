@@ -558,14 +558,12 @@ test('a role without rights on the table creates and reads, and /ready says what
   expect(await plants.add(plant(1n))).toBe('created');
   expect(await plants.find(1n)).toEqual(plant(1n));
   const ready = () => readiness(database, [{ name: ENDPOINT }])();
-  const lacks =
-    'the role lacks privileges: run, as the owner, GRANT SELECT, INSERT, UPDATE ON plants, webhooks TO webhookless;';
-  expect(await ready()).toBe(lacks);
+  expect(await ready()).toMatch(
+    /^permission denied for table webhooks: .* GRANT SELECT, INSERT, UPDATE ON plants, webhooks /,
+  );
   expect(await readiness(database)()).toBeUndefined();
   await expect(add()).rejects.toMatchObject({ code: 'store_unavailable' });
-  await query('grant select, insert on webhooks to webhookless');
-  expect(await ready()).toBe(lacks);
-  await query('grant update on webhooks to webhookless');
+  await query('grant select, insert, update on webhooks to webhookless');
   await add();
   expect(await ready()).toBeUndefined();
   // An endpoint that is known needs no write.

@@ -30,7 +30,7 @@ test('docs/operations.md prepares the database, and grants the service its right
   const [section = ''] = /^## Kubernetes\n.*?(?=^## )/ms.exec(operations) ?? [];
   const [prose = '', steps = ''] = section.split('```sh\n');
   expect(prose).toContain('(postgres.md#step-by-step)');
-  const inOrder = ['migration-job.yaml', 'kubectl wait', 'kubectl logs', '| psql', 'deployment.yaml'];
+  const inOrder = ['migration-job.yaml', 'kubectl wait', 'GRANT', '| psql', 'deployment.yaml'];
   const places = inOrder.map((step) => steps.indexOf(step));
   expect(places).not.toContain(-1);
   expect(places).toEqual(places.toSorted((a, b) => a - b));

@@ -67,6 +67,7 @@ const STATES = {
   /** No prepared statement has the name, or one has it already, behind a pooler. */
   preparedElsewhere: /^(26000|42P05)/,
   tableMissing: /^42P01/,
+  privilegeMissing: /^42501/,
   /** No such table, column, database or role, a wrong password, no privilege: only an operator can help. */
   notSetUp: /^(42P01|42703|42501|3D|28)/,
   /** Postgres's own for an internal error; Citus's also for a connection to one of its nodes that broke. */
@@ -135,6 +136,7 @@ export function failureOf(error: unknown) {
     /** Whether connections opened before the statement are probably dead, too, or lead to the wrong server. */
     invalidatesOlderConnections: isUnknown('lost_connection', 'no_response') || is('readOnly'),
     isTableMissing: is('tableMissing'),
+    isPrivilegeMissing: is('privilegeMissing'),
     isInternal: is('internal'),
     isDiskFull,
     /** What is wrong, in words, that no check of the database would show. */

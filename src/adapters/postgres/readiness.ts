@@ -10,7 +10,6 @@ import type { Database } from './database.ts';
 import { failureOf, SchemaError } from './failures.ts';
 import { withAdvice } from './schema/advice.ts';
 import { dangers } from './schema/dangers.ts';
-import { missingGrants } from './schema/missing-grants.ts';
 import { requireMigrations } from './schema/schema-gate.ts';
 
 /**
@@ -34,19 +33,16 @@ export function readiness(
       // First: what else fails then only follows from it.
       await requireMigrations(database);
       // At once: one after another, they would take longer than a probe waits if the database is far away or busy.
-      const [found, setting, grants] = await Promise.all([
+      const [problems, setting] = await Promise.all([
         dangers(database),
         database.verify(),
-        missingGrants(database, sql`rolname = current_user`, endpoints.length > 0 ? undefined : 'plants'),
         database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING)),
       ]);
-      const lack = grants.length > 0 ? `the role lacks privileges: run, as the owner, ${grants.join(' ')}` : undefined;
       const first =
-        lack ??
         (await nodesProblem()) ??
         (await inWords(requireChangeFeed(database))) ??
         (await inWords(problemOf(endpoints, database)));
-      const all = [options.failure?.problem(), first, setting, ...found.problems].filter(Boolean).join('; ');
+      const all = [options.failure?.problem(), first, setting, ...problems].filter(Boolean).join('; ');
       if (all !== logged && all) options.log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;
       return all || undefined;
@@ -79,7 +75,9 @@ async function inWords(check: Promise<unknown>): Promise<string | undefined> {
     return typeof problem === 'string' ? problem : undefined;
   } catch (error) {
     if (error instanceof PlantStoreError || error instanceof SchemaError) return error.message;
-    if (failureOf(error).isTableMissing) return `${(error as Error).message}: run npm run migrate`;
+    const { isTableMissing, isPrivilegeMissing } = failureOf(error);
+    if (isTableMissing) return `${(error as Error).message}: run npm run migrate`;
+    if (isPrivilegeMissing) return (withAdvice(error) as Error).message;
     throw error;
   }
 }

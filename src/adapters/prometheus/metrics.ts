@@ -18,8 +18,6 @@ export interface Sources {
   readonly connections: () => Readonly<Record<string, number>>;
   /** Seconds for which an open transaction has held back the feed of changes; may reject, or take long. */
   readonly changesLag: () => Promise<number>;
-  /** How many more transactions the database takes before it must be vacuumed, if any; may reject, or take long. */
-  readonly transactionIdsLeft?: () => Promise<number>;
   /** Octets that a reader keeps in the WAL, if it has one to which this happens. */
   readonly walBytes?: () => number;
   /** Statements that found no room on the database's disk so far. */
@@ -100,8 +98,7 @@ export function prometheusMetrics() {
       webhookMetrics(registry, endpoints, () => inTime(states())),
     /** Adds metrics whose values these functions return at each scrape, and the series that begin at 0. */
     collectFrom(sources: Sources): void {
-      const { operations, waiting, streams, followers, connections, changesLag } = sources;
-      const { transactionIdsLeft, walBytes } = sources;
+      const { operations, waiting, streams, followers, connections, changesLag, walBytes } = sources;
       requests.beginDefects(operations);
       counter('plant_store_log_lines_dropped_total', 'Log lines that could not be written', sources.droppedLines);
       counter(
@@ -120,13 +117,6 @@ export function prometheusMetrics() {
         'Time for which a transaction that is still open has held back /changes; NaN if it is not known',
         async () => (await inTime(changesLag())) ?? Number.NaN,
       );
-      if (transactionIdsLeft !== undefined) {
-        gauge(
-          'plant_store_transaction_ids_left',
-          'Transactions that Postgres takes before it must have been vacuumed; NaN if it is not known',
-          async () => (await inTime(transactionIdsLeft())) ?? Number.NaN,
-        );
-      }
       if (walBytes !== undefined) {
         gauge('plant_store_wal_bytes', 'Octets in the WAL of the embedded database, not in its file yet', walBytes);
       }

@@ -1,7 +1,5 @@
 import { expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { readiness } from '../../../src/adapters/postgres/readiness.ts';
-import { dangers } from '../../../src/adapters/postgres/schema/dangers.ts';
 import { execute } from '../../../tooling/execute.ts';
 import { atEnd, forAllTests } from '../../support/lifetimes.ts';
 import { startSynchronousPair } from '../../support/servers/own-postgres.ts';
@@ -29,7 +27,7 @@ async function age(transactions: number): Promise<void> {
   await execute(url, 'vacuum freeze');
 }
 
-test('goes on while Postgres warns at each write, and says how many it will still take', async () => {
+test('goes on while Postgres warns at each write', async () => {
   await age(2_120_000_000);
   const database = connect(pair.primary.url);
   const plants = plantsIn(database, { timeout: 5_000 });
@@ -43,9 +41,6 @@ test('goes on while Postgres warns at each write, and says how many it will stil
   expect(await plants.remove(1n)).toBe('deleted');
   const purge = purgeOn(database);
   expect(await Array.fromAsync(purge({ minAge: 0, id: 1n }, false))).toEqual([1]);
-  expect((await dangers(database)).transactionIdsLeft).toBeGreaterThan(20_000_000);
-  expect((await dangers(database)).transactionIdsLeft).toBeLessThan(25_000_000);
-  expect(await readiness(database)()).toMatch(/^Postgres takes fewer than 25 million more transactions: .* template1 /);
 });
 
 test('responds that the store is unavailable once Postgres takes no more transactions, and still reads', async () => {
@@ -59,6 +54,4 @@ test('responds that the store is unavailable once Postgres takes no more transac
   for (const other of others) await expect(other).rejects.toMatchObject(refused);
   await expect(plants.remove(2n)).rejects.toMatchObject(refused);
   expect(await plants.find(2n)).toEqual(plant);
-  expect((await dangers(database)).transactionIdsLeft).toBe(0);
-  expect(await readiness(database)()).toMatch(/^Postgres takes no more transactions/);
 });

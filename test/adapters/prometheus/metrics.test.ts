@@ -90,13 +90,12 @@ test('responds within a second beside a silent database, without what only the d
   const network = await startTcpProxy(database.url);
   const service = await start({ DATABASE_URL: network.url, STORE_TIMEOUT: '20s', ...UNHEARD });
   const known = async () => samplesIn(await metricsText(service)).map(({ name, value }) => [name, value] as const);
-  const ofDatabase = ['plant_store_changes_lag_seconds', 'plant_store_transaction_ids_left'];
   // On a busy machine, the check may once take longer than a scrape waits for it.
   await eventually(async () => new Map(await known()).get('plant_store_ready') === 1);
   // Until its row is written, an endpoint counts as one that gets nothing.
   await eventually(async () => new Map(await known()).get('plant_store_webhook_parked') === 0);
   const before = new Map(await known());
-  expect(ofDatabase.map((name) => before.get(name))).toEqual([expect.any(Number), expect.any(Number)]);
+  expect(before.get('plant_store_changes_lag_seconds')).toEqual(expect.any(Number));
   // Nothing is sent to an endpoint whose row is gone.
   await database.query('delete from webhooks');
   await eventually(async () => new Map(await known()).get('plant_store_webhook_parked') === 1);
@@ -109,7 +108,7 @@ test('responds within a second beside a silent database, without what only the d
     took = performance.now() - start;
     expect(ready.status).toBe(503);
     const after = new Map(samples);
-    expect(ofDatabase.map((name) => after.get(name))).toEqual([Number.NaN, Number.NaN]);
+    expect(after.get('plant_store_changes_lag_seconds')).toBeNaN();
     expect(after.has('plant_store_webhook_parked')).toBe(false);
   }
   expect(took).toBeLessThan(1_000);

@@ -51,15 +51,13 @@ const EPOCH = sql<string>`(${TABLE} || ${digest(TIMELINE, sql`store`)})`;
 /** The state of the feed, as far as every statement over it returns it. */
 export interface StateRow extends FeedState {
   readonly is_intact: boolean;
-  /** Whether the timeline has no identity of its own yet, and the role may give it one. */
+  /** Whether the timeline has no identity of its own yet. */
   readonly is_unnamed: boolean;
 }
 
 /** Its state, as a subquery with one row. With `offset 0` it is computed once, and not for each row beside it. */
 export const FEED_STATE = sql`(
-  select epoch, purged_changed, purged_id, next, settled, is_intact, not recorded ? epoch
-    and has_column_privilege('change_feed', 'store', 'update')
-    and has_column_privilege('change_feed', 'recorded', 'update') as is_unnamed
+  select epoch, purged_changed, purged_id, next, settled, is_intact, not recorded ? epoch as is_unnamed
   from (
     select ${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next, ${SETTLED} as settled,
       ${IS_INTACT} as is_intact, recorded

@@ -19,9 +19,9 @@ const ADVICE: Readonly<Record<string, string>> = {
   '28P01': "fix the user and the password in the database's URL",
   '3D000': "create it, or fix the database's URL",
   '42501':
-    'the service needs SELECT on kysely_migration and change_feed, UPDATE (store, recorded) on change_feed, and ' +
-    'SELECT, INSERT and UPDATE on plants and webhooks; ' +
-    'migrations and npm run purge need the owner: docs/postgres.md has the statements',
+    'for the service, run as the owner GRANT SELECT, INSERT, UPDATE ON plants, webhooks TO ...; ' +
+    'GRANT SELECT ON kysely_migration, change_feed TO ...; GRANT UPDATE (store, recorded) ON change_feed TO ...; ' +
+    'migrations and npm run purge need the owner itself',
   '42703': OTHER_TABLE,
   '42804': OTHER_TABLE,
   '42P01': OTHER_TABLE,
