@@ -4,11 +4,13 @@ import { expect, test } from '@jest/globals';
 import { allPermissions, type TokenVerifier } from '../../../../src/application/permissions.ts';
 import { PlantStoreError } from '../../../../src/domain/errors.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { open, originsOf } from '../../../support/programs/browser.ts';
 import {
   addPlant,
   dialog,
+  fillIn,
   openPlants,
   press,
   row,
@@ -138,6 +140,31 @@ test.each(['', '#token=%', '#token=%E2%82%AC'])(
     expect(await page.getByText('Loading …').isVisible()).toBe(false);
   },
 );
+
+test.each([
+  ['redirects', { status: 302, headers: { Location: 'https://login.example/' } }],
+  ['has a 401 of its own', { status: 401, contentType: 'text/html', body: '<h1>Sign in</h1>' }],
+])('says that a sign-in in front has ended, which %s, and loses no edit', async (_how, answer) => {
+  const { stored, page } = await openInMemory();
+  await row(page, 1).click();
+  await showsForm(page, { Id: '1', Name: 'Ficus' });
+  await fillIn(page, { Name: 'edited' });
+  // The page itself is in the cache of the browser, as its files may be.
+  await page.route(/plants|changes|tags/, (route) => route.fulfill(answer));
+  await press(page, 'Save');
+  const ended = page.getByRole('dialog', { name: 'You are signed out' });
+  await ended.getByText(/^A sign-in in front of the service has ended/).waitFor();
+  await page.getByText('Live', { exact: true }).waitFor({ state: 'hidden' });
+  await ended.getByRole('button', { name: 'Try again' }).click();
+  await ended.getByRole('button', { name: 'Reload' }).waitFor();
+  // Somebody has signed in, in another tab.
+  await page.unroute(/plants|changes|tags/);
+  await ended.getByRole('button', { name: 'Try again' }).click();
+  await eventually(async () => stored.get(1n)?.name === 'edited');
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.route(/changes/, (route) => route.fulfill(answer));
+  await Promise.all([page.waitForEvent('load'), ended.getByRole('button', { name: 'Reload' }).click()]);
+});
 
 test('asks no longer whether there is a plant with an id once something else is shown', async () => {
   const { page } = await openInMemory();

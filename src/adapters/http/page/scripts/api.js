@@ -1,5 +1,6 @@
 /** @import { Send } from './types.d.ts' */
-import { errorOf } from './errors.js';
+import { byId } from './dom.js';
+import { errorOf, isSignedOut } from './errors.js';
 import { currentToken, signIn } from './token.js';
 
 /** Milliseconds for a response. */
@@ -16,6 +17,15 @@ export const isDefinite = (/** @type {number} */ status) =>
 export function nextAfter(/** @type {Headers} */ headers) {
   const [, id] = /[?&]after=(-?\d+)/.exec(headers.get('Link') ?? '') ?? [];
   return id === undefined ? undefined : BigInt(id);
+}
+
+const signedOut = byId('signed-out', HTMLDialogElement);
+byId('reload', HTMLElement).onclick = () => location.reload();
+
+/** Offers to sign in again in front of the service, above all that is open, so that nothing is lost. */
+async function askToReload() {
+  if (!signedOut.open) signedOut.showModal();
+  await new Promise((resolve) => signedOut.addEventListener('close', resolve, { once: true }));
 }
 
 /** Sends a request until there is a definite response, since all operations may be repeated. @type {Send} */
@@ -41,7 +51,8 @@ export async function send(method, path, request = {}) {
     const late = AbortSignal.timeout(Math.min(timeout * 2 ** attempt, MAX_TIMEOUT));
     const limit = AbortSignal.any([late, ...(signal ? [signal] : [])]);
     const start = performance.now();
-    const response = await fetch(url, { method, headers, body, signal: limit }).catch(() => undefined);
+    const how = /** @type {const} */ ({ method, headers, body, signal: limit, redirect: 'manual' });
+    const response = await fetch(url, how).catch(() => undefined);
     const text = await response?.text().catch(() => undefined);
     signal?.throwIfAborted();
     const result = text && parseExactly(text);
@@ -49,10 +60,13 @@ export async function send(method, path, request = {}) {
       trouble?.();
       return { body: result, headers: response?.headers ?? new Headers() };
     }
-    const status = text === undefined ? 0 : (response?.status ?? 0);
-    const error = errorOf(status, result);
-    if (status === 401) {
-      await signIn(token, error.message);
+    const whole = text === undefined ? undefined : response;
+    const status = whole?.status ?? 0;
+    const error = errorOf(whole, result);
+    const hasEnded = isSignedOut(whole, result);
+    if (hasEnded || status === 401) {
+      if (hasEnded) trouble?.(error.message);
+      await (hasEnded ? askToReload() : signIn(token, error.message));
       attempt = -1;
       continue;
     }

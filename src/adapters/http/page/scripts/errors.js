@@ -14,18 +14,28 @@ const WORDS = new Map([
   [501, 'Changes of others appear when you load this page again'],
 ]);
 
+/** Whether a body is an Error of the service. @returns {body is { error: number, message: string }} */
+function isOwn(/** @type {unknown} */ body) {
+  const { error, message } = /** @type {{ error?: unknown, message?: unknown }} */ (body || {});
+  return typeof error === 'number' && typeof message === 'string';
+}
+
+/** Whether a sign-in in front of the service has responded to a request, which follows no redirects: the service has none. */
+export const isSignedOut = (/** @type {Response | undefined} */ response, /** @type {unknown} */ body) =>
+  response?.type === 'opaqueredirect' || (response?.status === 401 && !isOwn(body));
+
 /**
  * What became of a request, in words and then as the service said it.
  *
- * @param status of HTTP, 0 without a response
+ * @param response undefined without one, or one that has broken off
  * @param body the Error of a response, or anything from a proxy
  * @returns an error whose cause is its number, or the status of a response that is not the service's
  */
-export function errorOf(/** @type {number} */ status, /** @type {unknown} */ body) {
+export function errorOf(/** @type {Response | undefined} */ response, /** @type {unknown} */ body) {
+  const status = response?.status ?? 0;
+  if (isSignedOut(response, body)) return new Error('A sign-in in front of the service has ended.', { cause: status });
   if (status === 0) return new Error('No connection to the service.', { cause: status });
-  const { error, message } = /** @type {{ error?: unknown, message?: unknown }} */ (body || {});
-  const isOwn = typeof error === 'number' && typeof message === 'string';
-  const [number, said] = isOwn ? [error, message] : [status, 'not a response of this service'];
+  const [number, said] = isOwn(body) ? [body.error, body.message] : [status, 'not a response of this service'];
   const otherwise = status >= 400 && status < 500 ? 'The service refuses this' : 'The service is not available';
   return new Error(`${WORDS.get(number) ?? WORDS.get(status) ?? otherwise} (${number}: ${said}).`, { cause: number });
 }

@@ -27,9 +27,9 @@ export function downloadDialog(/** @type {DownloadEvents} */ { view, failed }) {
     const query = new URLSearchParams({ ...limits, ...(isCsv && { separator }) });
     const type = isCsv ? 'text/csv' : 'application/x-ndjson';
     const headers = { Authorization: `Bearer ${currentToken()}`, Accept: type };
-    const response = await fetch(`plants?${query}`, { headers, signal }).catch(() => undefined);
+    const response = await fetch(`plants?${query}`, { headers, signal, redirect: 'manual' }).catch(() => undefined);
     const isList = response?.ok && response.headers.get('Content-Type')?.startsWith(type);
-    if (!response || !isList) throw errorOf(response?.status ?? 0, await response?.json().catch(() => undefined));
+    if (!response || !isList) throw errorOf(response, await response?.json().catch(() => undefined));
     // Excel takes a list without a byte order mark for one in another encoding. Blobs are outside of the page's memory.
     const blobs = isCsv ? [new Blob(['\uFEFF'])] : [];
     const [reader, decoder] = [response.body?.getReader(), new TextDecoder()];
