@@ -8,7 +8,3 @@ export async function up(sql: Kysely<unknown>): Promise<void> {
     .addColumn('tag', 'text')
     .execute();
 }
-
-export async function down(sql: Kysely<unknown>): Promise<void> {
-  await sql.schema.dropTable('plants').execute();
-}

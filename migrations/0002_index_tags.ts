@@ -15,10 +15,6 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   `.execute(database);
 }
 
-export async function down(database: Kysely<unknown>): Promise<void> {
-  await sql`drop index if exists plants_by_tag`.execute(database);
-}
-
 /** Whether the index exists and is complete. */
 export async function isIntact(database: Kysely<unknown>): Promise<boolean> {
   const { rows } = await sql`

@@ -30,13 +30,6 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   if (!(await isInOrder(database))) await raiseTransactions(database);
 }
 
-/** It deletes the rows of deleted plants, whose ids are free then. */
-export async function down(database: Kysely<unknown>): Promise<void> {
-  await sql`delete from plants where deleted is not null`.execute(database);
-  await sql`alter table plants drop column deleted, drop column changed`.execute(database);
-  await sql`drop table change_feed`.execute(database);
-}
-
 /** Whether the index and the row are there, and what is written now comes after all that is there. */
 export async function isIntact(database: Kysely<unknown>): Promise<boolean> {
   const { rows } = await sql`select where to_regclass('change_feed') is not null`.execute(database);

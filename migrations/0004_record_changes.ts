@@ -6,17 +6,13 @@ export const transaction = false;
 
 /**
  * Adds what shows to which timeline the identity in `store` belongs: the epochs under which the feed has been read with it.
- * src/adapters/postgres/changes/feed-state.ts has the reasons. Only versions before 1.0.0 use the values.
+ * src/adapters/postgres/changes/feed-state.ts has the reasons. Nothing uses the values.
  *
  * Can be run again, as after migration 0003 has made the table again.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const addColumn = sql`alter table change_feed add column if not exists recorded jsonb not null default '{}'`;
   await withBriefLocks(database, () => addColumn.execute(database));
-}
-
-export async function down(database: Kysely<unknown>): Promise<void> {
-  await sql`alter table change_feed drop column recorded`.execute(database);
 }
 
 /** Whether the column is there. */

@@ -27,10 +27,6 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   )`.execute(database);
 }
 
-export async function down(database: Kysely<unknown>): Promise<void> {
-  await sql`drop table webhooks`.execute(database);
-}
-
 /** Whether the table is there. */
 export async function isIntact(database: Kysely<unknown>): Promise<boolean> {
   const { rows } = await sql`select where to_regclass('webhooks') is not null`.execute(database);

@@ -4,21 +4,20 @@ import { postgresServer } from './adapters/postgres/connections/pool.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { withAdvice } from './adapters/postgres/schema/advice.ts';
 import { damagedMigrations, migrationStatus } from './adapters/postgres/schema/migration-status.ts';
-import { migrateDown, migrateUp } from './adapters/postgres/schema/migrator.ts';
+import { migrateUp } from './adapters/postgres/schema/migrator.ts';
 import { requireMigrations } from './adapters/postgres/schema/schema-gate.ts';
 import { runCommand } from './commands/run-command.ts';
 import { readDatabaseConfig } from './config/config.ts';
 
-/* npm run migrate [up|status|down|renew-feed]: changes or shows the schema of the configured database. */
+/* npm run migrate [up|status|renew-feed]: changes or shows the schema of the configured database. */
 
-const USAGE = `Usage: npm run migrate [-- up | status | down [--delete-plants] | renew-feed]
+const USAGE = `Usage: npm run migrate [-- up | status | renew-feed]
 
 Changes or shows the schema of the database of MIGRATION_DATABASE_URL, else of DATABASE_URL, else of the embedded one in
 DATA_DIR.
 
   up           applies what is pending, and makes again what is missing; the same without a command
   status       shows what is applied
-  down         reverts the newest migration, with all that only its tables hold: not the plants, unless --delete-plants
   renew-feed   ends all positions in the feed of changes: after a disk or a folder was set back to a copy, or rows were
                restored into a table that stayed (docs/postgres.md)
   --version    shows the version
@@ -31,22 +30,20 @@ const RENEWED = 'the feed of changes has a new identity: its consumers start aga
 await runCommand('migrate', USAGE, migrationArguments, run);
 
 function migrationArguments(args: readonly string[]) {
-  const [command = 'up', ...flags] = args;
-  const deletePlants = command === 'down' && flags.join() === '--delete-plants';
-  if (!['up', 'status', 'down', 'renew-feed'].includes(command) || (flags.length > 0 && !deletePlants)) {
+  const [command = 'up', ...more] = args;
+  if (!['up', 'status', 'renew-feed'].includes(command) || more.length > 0) {
     throw new Error(`${args.join(' ')} is not a command of migrations`);
   }
-  return { command, deletePlants };
+  return command;
 }
 
 /** @returns the exit code */
-async function run({ command, deletePlants }: ReturnType<typeof migrationArguments>): Promise<number> {
+async function run(command: string): Promise<number> {
   const config = readDatabaseConfig();
   if (config.kind === 'embedded') return runOnFile(command, config.dataDir);
   const database = postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, pino({ level: 'silent' }));
   try {
-    if (command === 'up') report(await migrateUp(database), 'applied');
-    if (command === 'down') report(await migrateDown(database, { deletePlants }), 'reverted');
+    if (command === 'up') report(await migrateUp(database));
     if (command === 'status') await reportStatus(database);
     if (command === 'renew-feed') await renew(database);
     return 0;
@@ -61,7 +58,6 @@ async function run({ command, deletePlants }: ReturnType<typeof migrationArgumen
 async function runOnFile(command: string, dataDir: string): Promise<number> {
   const { withDatabaseFile } = await import('./adapters/sqlite/command-file.ts');
   const { renewFeed } = await import('./adapters/sqlite/changes/feed-reader.ts');
-  if (command === 'down') throw new Error('down is for Postgres: for the embedded database, restore a backup');
   return withDatabaseFile(dataDir, command !== 'renew-feed', async (file) => {
     if (command === 'renew-feed') await renewFeed(file);
     console.log(command === 'renew-feed' ? RENEWED : 'nothing to do');
@@ -69,8 +65,8 @@ async function runOnFile(command: string, dataDir: string): Promise<number> {
   });
 }
 
-function report(names: readonly string[], done: string): void {
-  console.log(names.length === 0 ? 'nothing to do' : names.map((name) => `${name}: ${done}`).join('\n'));
+function report(names: readonly string[]): void {
+  console.log(names.length === 0 ? 'nothing to do' : names.map((name) => `${name}: applied`).join('\n'));
 }
 
 async function renew(database: Database): Promise<void> {

@@ -8,7 +8,7 @@ import { decimalId } from './wire/plant-id.ts';
 
 /* npm run purge: forgets deleted plants for good (docs/changing.md). */
 
-const USAGE = `Usage: npm run purge -- --deleted-before AGE | --id ID [--even-if-recent] [--yes]
+const USAGE = `Usage: npm run purge -- --deleted-before AGE | --id ID [--yes]
 
 Forgets deleted plants for good, in the database of MIGRATION_DATABASE_URL, else of DATABASE_URL, else in the embedded
 one in DATA_DIR. Their ids are free then: a late retry of a creation creates the plant again. Consumers of /changes that
@@ -19,8 +19,6 @@ bring the plant back, or delete another one that has got the id.
 
   --deleted-before AGE   those deleted at least so long ago: 90d, 12h, 90m
   --id ID                the deleted plant with this id
-  --even-if-recent       also those deleted within the last hour: safe if the service, and each of its connections to
-                         the database, has ended since the deletion
   --yes                  forgets them; without it, the command only says how many they are
   --version              shows the version
   -h, --help             shows this
@@ -32,6 +30,8 @@ Example: npm run purge -- --deleted-before 90d`;
 
 /** Seconds in which a statement that was given up will have run or ended, as far as anybody can know. */
 const SAFE_AGE = 3_600;
+
+const NONE = 'none like that was deleted at least an hour ago (see --help)';
 
 /** In seconds. */
 const UNITS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
@@ -47,20 +47,16 @@ function purgeArguments(args: string[]) {
     options: {
       'deleted-before': { type: 'string' },
       id: { type: 'string' },
-      'even-if-recent': { type: 'boolean', default: false },
       yes: { type: 'boolean', default: false },
     },
   });
-  const { id, 'deleted-before': age, 'even-if-recent': isRecentIncluded, yes } = values;
+  const { id, 'deleted-before': age, yes } = values;
   if ((id === undefined) === (age === undefined)) throw new Error('give either --deleted-before or --id');
   const selection = {
-    minAge: Math.max(age === undefined ? 0 : secondsIn(age), isRecentIncluded ? 0 : SAFE_AGE),
+    minAge: Math.max(age === undefined ? 0 : secondsIn(age), SAFE_AGE),
     id: id === undefined ? undefined : idIn(id),
   };
-  const none = isRecentIncluded
-    ? 'there is none like that'
-    : 'none like that was deleted at least an hour ago (see --help)';
-  return { selection, isConfirmed: yes, none };
+  return { selection, isConfirmed: yes };
 }
 
 function secondsIn(age: string): number {
@@ -76,7 +72,7 @@ function idIn(text: string): bigint {
 }
 
 /** @returns the exit code */
-async function run({ selection, isConfirmed, none }: ReturnType<typeof purgeArguments>): Promise<number> {
+async function run({ selection, isConfirmed }: ReturnType<typeof purgeArguments>): Promise<number> {
   let plants = 0;
   await withStore(!isConfirmed, async ({ purge }) => {
     const hideProgress = showProgress(() => ({ plants, part: undefined }), process.stderr);
@@ -97,8 +93,8 @@ async function run({ selection, isConfirmed, none }: ReturnType<typeof purgeArgu
   }
   say(
     isConfirmed
-      ? `${what} forgotten: ${plants === 0 ? none : 'the ids are free'}`
-      : `${what} would be forgotten: ${plants === 0 ? none : 'to do it, add --yes'}`,
+      ? `${what} forgotten: ${plants === 0 ? NONE : 'the ids are free'}`
+      : `${what} would be forgotten: ${plants === 0 ? NONE : 'to do it, add --yes'}`,
   );
   return 0;
 }

@@ -6,7 +6,7 @@ import { enterEndpoints, webhookPositions } from '../../src/adapters/sqlite/webh
 import { embeddedPlants, openEmbedded, plantsInFile } from '../support/embedded-store.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { readPage, readToEnd } from '../support/plants/changes.ts';
-import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
+import { AN_HOUR_LATER, projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
 
 /* Commands on the file of a service, which runs or not. */
 
@@ -25,8 +25,7 @@ test('purge, status and migrate work beside the service and without it, and thos
   const status = { code: 0, stdout: `${ENDPOINT}: no instance delivers to it now; changes that wait: 1\n` };
   expect(await run(folder, 'webhooks')).toMatchObject(status);
   await plants.remove(1n);
-  const purge = ['--id', '1', '--even-if-recent', '--yes'];
-  expect(await run(folder, 'purge', ...purge)).toMatchObject({
+  expect(await runWith(AN_HOUR_LATER, folder, 'purge', '--id', '1', '--yes')).toMatchObject({
     code: 0,
     stderr: '1 deleted plant forgotten: the ids are free\n',
   });

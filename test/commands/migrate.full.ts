@@ -1,10 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { migrations as ALL, laterThan, runMigrate } from '../support/migrations.ts';
+import { migrations as ALL, runMigrate } from '../support/migrations.ts';
 import { emptyDatabase, migratedDatabase } from '../support/test-database.ts';
 
 /* npm run migrate. What it does to a database is in adapters/postgres/schema/migrator.test.ts. */
 
-const FIRST = '0001_create_plants';
 const APPLIED = ALL.map((name) => `${name}: applied\n`).join('');
 
 test('shows what is pending, and applies every migration once, however many run at the same time', async () => {
@@ -19,26 +18,14 @@ test('shows what is pending, and applies every migration once, however many run 
   expect(await server.query('select name from kysely_migration order by name')).toEqual(ALL.map((name) => ({ name })));
 });
 
-test('status says what is applied, also by a newer version; down takes it back, and deletes plants only if it is told to', async () => {
+test('status says what is applied, also by a newer version', async () => {
   const server = await migratedDatabase();
-  const migrate = (...args: string[]) => runMigrate({ DATABASE_URL: server.url }, ...args);
-  const succeeded = (stdout: string) => ({ code: 0, stdout, stderr: '' });
-  await server.query("insert into plants values (1, 'Monstera deliciosa')");
   await server.query(`insert into kysely_migration values ('9999_future', '2099-01-01T00:00:00.000Z')`);
-  expect(await migrate('status')).toEqual(succeeded(`${APPLIED}9999_future: applied by a newer version\n`));
-  await server.query(`delete from kysely_migration where name = '9999_future'`);
-  for (const name of laterThan(FIRST).toReversed()) {
-    expect(await migrate('down')).toEqual(succeeded(`${name}: reverted\n`));
-  }
-  const stderr = expect.stringMatching(/^reverting 0001_create_plants would delete 1 plant, .* add --delete-plants\n$/);
-  expect(await migrate('down')).toEqual({ code: 1, stdout: '', stderr });
-  expect(await server.query('select name from plants')).toEqual([{ name: 'Monstera deliciosa' }]);
-  expect(await migrate('down', '--delete-plants')).toEqual(succeeded(`${FIRST}: reverted\n`));
-  await expect(server.query('select from plants')).rejects.toThrow('does not exist');
-  expect(await migrate('down')).toEqual(succeeded('nothing to do\n'));
+  const stdout = `${APPLIED}9999_future: applied by a newer version\n`;
+  expect(await runMigrate({ DATABASE_URL: server.url }, 'status')).toEqual({ code: 0, stdout, stderr: '' });
 });
 
-test.each(['renew-feed --delete-plants', '--delete-plants'])('refuses %s and says where help is', async (line) => {
+test.each(['renew-feed now', 'down'])('refuses %s and says where help is', async (line) => {
   const stderr = `${line} is not a command of migrations\nFor help: npm run migrate -- --help\n`;
   expect(await runMigrate({}, ...line.split(' '))).toEqual({ code: 1, stdout: '', stderr });
 });

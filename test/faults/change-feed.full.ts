@@ -13,7 +13,7 @@ import { restorer } from '../support/faults/restores.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { applyTo, type Consumer, consumer, pagesOver, type ReadPage } from '../support/plants/changes.ts';
 import { migratedPostgres } from '../support/servers/own-postgres.ts';
-import { projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
+import { AN_HOUR_LATER, projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
 import { connect, purgeOn, storedPlantsAt } from '../support/test-database.ts';
 
 /*
@@ -253,8 +253,8 @@ function embeddedKiller(service: MortalService, count: Counters, purge = async (
 
 /** Runs `npm run purge`. @returns how many plants it has forgotten */
 async function purgeProcess(folder: string): Promise<number> {
-  const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--even-if-recent', '--yes'];
-  const purge = startNode(args, folder, { DATA_DIR: folder });
+  const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--yes'];
+  const purge = startNode(args, folder, { DATA_DIR: folder, ...AN_HOUR_LATER });
   const { code } = await purge.exited;
   if (code !== 0) throw new Error(purge.stderr());
   return Number(/([\d,]+) deleted plants? forgotten/.exec(purge.stdout() + purge.stderr())?.[1]?.replaceAll(',', ''));

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
-import { expect } from '@jest/globals';
+import { Migrator } from 'kysely/migration';
 import type { Database } from '../../src/adapters/postgres/database.ts';
-import { migrateDown } from '../../src/adapters/postgres/schema/migrator.ts';
+import { migrations as provider } from '../../src/adapters/postgres/schema/migration-status.ts';
 import { type Outcome, projectFile, startNode, temporaryFolder } from './service-process.ts';
 import { connect, emptyDatabase } from './test-database.ts';
 
@@ -16,10 +16,13 @@ export const laterThan = (name: string) => migrations.slice(migrations.indexOf(n
 /** A database without a table, its statements without a deadline as those of migrations. */
 export const openEmpty = async (): Promise<Database> => connect((await emptyDatabase()).url, { statementTimeout: 0 });
 
-/** Reverts all that come after this one, which delete no plants. */
-export async function revertTo(name: string, database: Database): Promise<void> {
-  for (const later of laterThan(name).toReversed()) {
-    expect(await migrateDown(database, { deletePlants: false })).toEqual([later]);
+/** Applies all up to this one to a database without a table, as the version did that had no later ones. */
+export async function migrateTo(name: string, { sql: db }: Database): Promise<void> {
+  const known = await provider.getMigrations();
+  for (const next of migrations.slice(0, migrations.indexOf(name) + 1)) {
+    const disableTransactions = known[next]?.transaction === false;
+    const { error } = await new Migrator({ db, provider, disableTransactions }).migrateTo(next);
+    if (error !== undefined) throw error;
   }
 }
 

@@ -4,7 +4,7 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { exchange } from '../api-client.ts';
 import { TOKEN } from '../api-server.ts';
-import { projectFile, type Service, startNode, startService } from '../service-process.ts';
+import { AN_HOUR_LATER, projectFile, type Service, startNode, startService } from '../service-process.ts';
 import { CALLS, type Entry, straceEntries } from './strace-entries.ts';
 
 /*
@@ -102,9 +102,9 @@ export async function tracedWork(folder: string, rounds: number) {
     await service.exited;
     await record(trace);
 
-    const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--even-if-recent', '--yes'];
+    const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--yes'];
     const wrapper = [...tracing, '-o', `${trace}-purge`];
-    const purge = await startNode(args, folder, { DATA_DIR: dataDir }, { wrapper }).outcome();
+    const purge = await startNode(args, folder, { DATA_DIR: dataDir, ...AN_HOUR_LATER }, { wrapper }).outcome();
     if (purge.code !== 0) throw new Error(purge.stderr);
     await record(`${trace}-purge`);
   }

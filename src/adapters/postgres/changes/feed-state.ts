@@ -113,7 +113,7 @@ const NO_ROW = 'the table change_feed has no row: run npm run migrate';
 /**
  * Servers that are promoted or restored apart from each other may number their timelines alike. So each timeline gets an
  * identity of its own: a random one in `store`, whose epoch is the key in `recorded`. A server that has both columns from
- * another timeline lacks the key of its own. (Before 1.0.0, the keys were epochs whose positions stay valid.)
+ * another timeline lacks the key of its own.
  *
  * @param store of the row as it was; `store` in EPOCH is the new one
  */

@@ -28,40 +28,6 @@ export async function migrateUp(database: Database): Promise<string[]> {
   });
 }
 
-/**
- * Reverts the newest migration.
- *
- * @throws Error, saying how many, if that would delete plants and `deletePlants` is false; nothing is changed then
- * @returns its name, if there was one
- */
-export function migrateDown(
-  database: Database,
-  { deletePlants }: { readonly deletePlants: boolean },
-): Promise<string[]> {
-  return locked(database, async (one) => {
-    await migrationStatus({ sql: one });
-    return one.transaction().execute(async (transaction) => {
-      const before = await lockAndCount(transaction);
-      const names = namesOf(await new Migrator({ db: transaction, provider: migrations }).migrateDown());
-      const deleted = before - (await lockAndCount(transaction));
-      if (deletePlants || deleted === 0n) return names;
-      throw new Error(
-        `reverting ${names} would delete ${deleted} ${deleted === 1n ? 'plant' : 'plants'}, marks of deleted ones ` +
-          'included, so nothing was changed: to delete, add --delete-plants',
-      );
-    });
-  });
-}
-
-/** Counts the plants and locks the table until the end of the transaction, so that none is created meanwhile. */
-async function lockAndCount(database: Database['sql']): Promise<bigint> {
-  const { rows } = await sql`select from pg_class where oid = to_regclass('plants')`.execute(database);
-  if (rows.length === 0) return 0n;
-  await sql`lock table plants in access exclusive mode`.execute(database);
-  const count = database.selectFrom('plants').select(({ fn }) => fn.countAll<bigint>().as('count'));
-  return (await count.executeTakeFirstOrThrow()).count;
-}
-
 /** Any number that no other program takes: an advisory lock has no name. Kysely's migrator has its own. */
 const LOCK_ID = 8_101_970_116_831_150_116n;
 

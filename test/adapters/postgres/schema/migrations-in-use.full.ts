@@ -5,9 +5,9 @@ import { damagedMigrations, migrationStatus } from '../../../../src/adapters/pos
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import { openTransaction } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { laterThan, migrations, revertTo, runMigrate } from '../../../support/migrations.ts';
+import { laterThan, migrateTo, migrations, runMigrate } from '../../../support/migrations.ts';
 import { readToEnd } from '../../../support/plants/changes.ts';
-import { connect, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
+import { connect, emptyDatabase, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
 
 /*
  * Migrations of a table that has plants and is in use. 0002 builds an index while plants are written, and again if that
@@ -24,9 +24,9 @@ const BUILDS = 'select pid from pg_stat_progress_create_index where datname = cu
 
 /** A database with the migrations up to this one only. */
 async function migratedTo(name: string) {
-  const { url, query } = await migratedDatabase();
+  const { url, query } = await emptyDatabase();
   const database = connect(url, { statementTimeout: 0 });
-  await revertTo(name, database);
+  await migrateTo(name, database);
   return { database, url, query };
 }
 
