@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { OTHER_TABLE } from './adapters/feed/endpoints-problem.ts';
+import { heldBackProblem } from './adapters/feed/held-back.ts';
 import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from './application/maintenance.ts';
 import { withStore } from './commands/command-store.ts';
 import { formatCount } from './commands/progress.ts';
@@ -49,9 +50,9 @@ function changeIn(args: string[]): Change | undefined {
 
 /** @returns the exit code */
 function run(change: Change | undefined): Promise<number> {
-  return withStore(change === undefined, async ({ webhooks }) => {
+  return withStore(change === undefined, async ({ webhooks, heldBack }) => {
     const states = await webhooks.states();
-    console.log(change === undefined ? described(states) : await apply(change, states, webhooks));
+    console.log(change === undefined ? described(states, await heldBack()) : await apply(change, states, webhooks));
     return 0;
   });
 }
@@ -82,8 +83,9 @@ async function apply(
   return `${endpoint}: skipped the plant with the id ${failing.id} as change ${failing.changed} left it`;
 }
 
-function described(states: KnownEndpoint[]): string {
-  return states.length === 0 ? 'no endpoints are known' : states.map(lineOf).join('\n');
+function described(states: KnownEndpoint[], heldBack: number): string {
+  const lines = states.length === 0 ? ['no endpoints are known'] : states.map(lineOf);
+  return [...lines, heldBackProblem(heldBack) ?? []].flat().join('\n');
 }
 
 function lineOf({ endpoint, backlog, isParked, isLeased, failures, reason, failing, retryIn }: KnownEndpoint): string {

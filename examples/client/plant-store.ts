@@ -189,6 +189,7 @@ export interface components {
             changes: components["schemas"]["Change"][];
             next: string;
             atEnd: boolean;
+            heldBackSeconds?: number;
         };
     };
     responses: {

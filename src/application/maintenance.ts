@@ -11,6 +11,8 @@ export interface Maintenance {
    */
   purge(selection: PurgeSelection, isDryRun: boolean): AsyncIterable<number>;
   readonly webhooks: WebhookEndpoints;
+  /** Seconds for which an open transaction has held back what webhooks send; it may take some to see that. */
+  heldBack(): Promise<number>;
 }
 
 /** Which deleted plants to forget. */

@@ -125,9 +125,11 @@ export interface Changes {
   readonly next: string;
   /** Whether nothing lies beyond, except what an open transaction still holds back: a first walk is complete. */
   readonly atEnd: boolean;
+  /** For how long an open transaction has held back what came after it, if that is long. */
+  readonly heldBackSeconds?: number;
 }
 
-interface ChangesQuery {
+export interface ChangesQuery {
   /** Where the consumer is: the `next` of what it read last; undefined to begin, `now` to begin at the end. */
   readonly after: string | undefined;
   readonly limit: number;

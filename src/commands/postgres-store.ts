@@ -1,4 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
+import { heldBackTime, LONG } from '../adapters/feed/held-back.ts';
+import { feedReader } from '../adapters/postgres/changes/feed-reader.ts';
 import { plantPurge } from '../adapters/postgres/changes/plant-purge.ts';
 import { type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
 import { runner } from '../adapters/postgres/run.ts';
@@ -11,6 +14,16 @@ import { PlantStoreError } from '../domain/errors.ts';
 /** Milliseconds; longer than the service's defaults, since no client waits here. */
 const STATEMENT_TIMEOUT = 10_000;
 const STORE_TIMEOUT = 60_000;
+const INTERVAL = 1_000;
+
+/** What may be over at once is looked at again: who may not see since when it has been so has to wait for that. */
+const untilClear = (heldBack: () => Promise<number>) => async () => {
+  for (let before = 0; ; await delay(INTERVAL)) {
+    const seconds = await heldBack();
+    if (seconds <= before || seconds > LONG) return seconds;
+    before = seconds;
+  }
+};
 
 /** @throws Error, saying what to do, if the database cannot be used */
 export async function withPostgres<Result>(
@@ -21,7 +34,11 @@ export async function withPostgres<Result>(
   try {
     await requireMigrations(database);
     const run = runner(database, { gate: () => undefined, timeout: STORE_TIMEOUT });
-    return await work({ purge: plantPurge(database, run), webhooks: webhookEndpoints(database, run) });
+    return await work({
+      purge: plantPurge(database, run),
+      webhooks: webhookEndpoints(database, run),
+      heldBack: untilClear(heldBackTime(feedReader(database).holder).secondsNow),
+    });
   } catch (error) {
     if (!(error instanceof PlantStoreError)) throw error;
     // The database's own message: clients must not see it, but whoever runs a command needs it.

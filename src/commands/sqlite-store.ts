@@ -10,6 +10,6 @@ export function withSqlite<Result>(
   work: (store: Maintenance) => Promise<Result>,
 ): Promise<Result> {
   return withDatabaseFile(dataDir, isReadOnly, (file) =>
-    work({ purge: plantPurge(file), webhooks: webhookEndpoints(file) }),
+    work({ purge: plantPurge(file), webhooks: webhookEndpoints(file), heldBack: async () => 0 }),
   );
 }

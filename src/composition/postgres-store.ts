@@ -23,7 +23,7 @@ export function openPostgresStore(
   const ensureRegistered = registerEndpoints(database, names);
   const writeGate = names.length === 0 ? gate : registrationGate(ensureRegistered, gate, log);
   const run = runner(database, { gate, writeGate, timeout, onFailure: failure.note });
-  const { changesLag, ...store } = postgresStore(database, { run, timeout, onInsert });
+  const { heldBack, ...store } = postgresStore(database, { run, timeout, onInsert });
   const { description, connectionUse, isDistributed, close } = database;
   return {
     ...store,
@@ -31,14 +31,14 @@ export function openPostgresStore(
     batching: { maxItems, maxRunning: foreground(database) },
     // If the database does not respond now, the gate finds out later.
     hasFeed: async () => !(await isDistributed().catch(() => false)),
-    ready: readiness(database, webhooks, { log, failure }),
+    ready: readiness(database, webhooks, { log, failure, heldBack }),
     positions: webhookPositions(database, run, names, ensureRegistered),
     endpointStates: sharedRun(webhookEndpoints(database, run).states),
     measures: {
       connections: connectionUse,
       diskFailures: failure.fullDisks,
       // A scrape does not wait for them for long, and the next one must not begin them again.
-      changesLag: sharedRun(changesLag),
+      changesLag: sharedRun(heldBack),
     },
     close,
   };

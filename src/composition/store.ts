@@ -18,6 +18,8 @@ export interface Store extends PlantStore, ReadEntries {
   /** Where the configured endpoints are in the feed. */
   readonly positions: KeepPositions;
   readonly endpointStates: () => Promise<readonly EndpointState[]>;
+  /** For how long the oldest plant has waited that an endpoint has not acknowledged, as far as this process has seen it. */
+  readonly waitingSeconds: (state: EndpointState) => number;
   /** What metrics show of it; each may reject, or take long. */
   readonly measures: Pick<Sources, 'connections' | 'diskFailures' | 'changesLag' | 'walBytes'> &
     // If the store collects writes itself.

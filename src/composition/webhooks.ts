@@ -35,7 +35,7 @@ export async function startWebhooks(
     );
   }
   const names = endpoints.map(({ name }) => name);
-  const counters = metrics.webhooks(names, store.endpointStates);
+  const counters = metrics.webhooks(names, store.endpointStates, store.waitingSeconds);
   // Imported only where it is needed: it loads an HTTP client.
   const { webhookSender } = await import('../adapters/webhooks/webhook-sender.ts');
   const userAgent = `plant-store/${ownVersion()}`;

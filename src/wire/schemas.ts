@@ -54,6 +54,10 @@ const Change = Type.Union([NewPlant, Deletion], {
   description: 'the newest state of a plant, or that it was deleted',
 });
 
+/** A whole number that counts something. */
+export const Count = (description: string, example: number) =>
+  Type.Integer({ format: 'int32', minimum: 0, description, examples: [example] });
+
 export const Changes = Type.Object(
   {
     changes: Type.Array(Change, {
@@ -67,13 +71,12 @@ export const Changes = Type.Object(
       description: 'whether the feed has nothing beyond this part yet, so that a first walk is complete',
       examples: [true],
     }),
+    heldBackSeconds: Type.Optional(
+      Count('for how long an open transaction has held back what comes next; left out unless that is long', 60),
+    ),
   },
   { title: 'Changes', description: 'a part of the feed of changes' },
 );
-
-/** A whole number that counts something. */
-export const Count = (description: string, example: number) =>
-  Type.Integer({ format: 'int32', minimum: 0, description, examples: [example] });
 
 export const PlantCount = Type.Object(
   {

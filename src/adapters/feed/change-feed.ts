@@ -1,10 +1,12 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import type { Change, ChangeFeed, Changes, Position } from '../../application/ports.ts';
+import type { Change, ChangeFeed, Changes, ChangesQuery, Position } from '../../application/ports.ts';
 import type { Entry, ReadEntries } from '../../application/webhooks/ports.ts';
 import { MAX_INT64 } from '../../domain/plant.ts';
 import { type Cursor, decodeCursor, encodeCursor, isAfter, nextCursor, START } from './change-cursor.ts';
 import { changeWatch } from './change-watch.ts';
-import type { FeedReader } from './feed-reader.ts';
+import type { FeedEnd, FeedReader } from './feed-reader.ts';
+import { feedTimes } from './feed-times.ts';
+import { heldBackTime, LONG } from './held-back.ts';
 import { sharedRuns } from './shared-run.ts';
 
 /** Readers that get a response in one iteration of the event loop, which takes some milliseconds. */
@@ -28,9 +30,26 @@ interface SharedPart extends Rows {
 /**
  * The feed of changes, as its consumers and webhooks see it: the rows in the order in which they were written last.
  *
- * @param partForWebhooks that of the reader, perhaps in the background
+ * @param reader.partForWebhooks its `part`, perhaps in the background
  */
-export function changeFeed(feed: FeedReader, partForWebhooks = feed.part) {
+export function changeFeed(reader: FeedReader & { readonly partForWebhooks?: FeedReader['part'] }) {
+  const times = feedTimes();
+  const heldBack = heldBackTime(reader.holder);
+  function noted<T extends FeedEnd>(end: T): T {
+    times.note(end.position);
+    heldBack.note(end);
+    return end;
+  }
+  const notedPart =
+    (read: FeedReader['part']): FeedReader['part'] =>
+    async (...range) => {
+      const part = await read(...range);
+      noted(part.end);
+      return part;
+    };
+  const feed = { part: notedPart(reader.part), end: async () => noted(await reader.end()) };
+  const partForWebhooks = notedPart(reader.partForWebhooks ?? reader.part);
+
   const watch = changeWatch(async () => {
     try {
       return await feed.end();
@@ -75,7 +94,7 @@ export function changeFeed(feed: FeedReader, partForWebhooks = feed.part) {
     }
   }
 
-  const readChanges: ChangeFeed['readChanges'] = async ({ after, limit, wait, signal }) => {
+  async function readPage({ after, limit, wait, signal }: ChangesQuery): Promise<Changes> {
     if (after === 'now') {
       const end = await feed.end();
       return { changes: [], next: encodeCursor(nextCursor(undefined, end, end.position)), atEnd: true };
@@ -90,6 +109,12 @@ export function changeFeed(feed: FeedReader, partForWebhooks = feed.part) {
     }
     const part = await waitForChanges(cursor, limit, deadline, signal);
     return { ...part, next: encodeCursor(part.next) };
+  }
+
+  const readChanges: ChangeFeed['readChanges'] = async (query) => {
+    const page = await readPage(query);
+    const seconds = await heldBack.seconds();
+    return seconds > LONG ? { ...page, heldBackSeconds: Math.floor(seconds) } : page;
   };
 
   const sharedEntries = sharedRuns<Awaited<ReturnType<ReadEntries['readEntries']>>>();
@@ -107,6 +132,8 @@ export function changeFeed(feed: FeedReader, partForWebhooks = feed.part) {
     awaitEntries: watch.awaitEntries,
     announce: watch.announce,
     stopWaiting: watch.stop,
+    heldBack: heldBack.secondsNow,
+    waitingSeconds: times.waitingSeconds,
   };
 }
 

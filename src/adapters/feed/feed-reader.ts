@@ -9,6 +9,8 @@ export interface FeedState {
   readonly purged_id: bigint;
   /** Greater than every `changed` so far: the next transaction of Postgres. */
   readonly next: bigint;
+  /** What is less is final in its order. It is less than `next` while an open transaction holds back what came after it. */
+  readonly settled: bigint;
 }
 
 /** The same, with the position of its last row. */
@@ -30,4 +32,9 @@ export interface FeedReader {
   ): Promise<{ readonly end: FeedEnd; readonly rows: readonly Entry[] }>;
   /** Where the feed ends now: whatever is committed later comes after that. */
   end(): Promise<FeedEnd>;
+  /**
+   * The open transaction that holds back the feed now, if one does: what is less than `settled` is final. `age` is for how
+   * many seconds it has been open; null if that cannot be seen.
+   */
+  holder(): Promise<{ readonly settled: bigint; readonly age: number | null } | undefined>;
 }

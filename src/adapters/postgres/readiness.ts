@@ -2,6 +2,7 @@ import { CompiledQuery, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { endpointsProblem } from '../feed/endpoints-problem.ts';
+import { heldBackProblem } from '../feed/held-back.ts';
 import type { recentFailure } from '../feed/recent-failure.ts';
 import { sharedRun } from '../feed/shared-run.ts';
 import { requireChangeFeed } from './changes/feed-state.ts';
@@ -18,12 +19,17 @@ import { requireMigrations } from './schema/schema-gate.ts';
  * Callers share a run, which may take longer than a caller waits.
  *
  * @param webhooks their endpoints
- * @param options.log gets what the check resolves to, once
+ * @param options.log gets what the check resolves to, once, unless it ends by itself
+ * @param options.heldBack seconds for which an open transaction has held back the feed; a rejection counts as none
  */
 export function readiness(
   database: Database,
   webhooks: readonly { readonly name: string }[] = [],
-  options: { readonly log?: Pick<Logger, 'warn'>; readonly failure?: ReturnType<typeof recentFailure> } = {},
+  options: {
+    readonly log?: Pick<Logger, 'warn'>;
+    readonly failure?: ReturnType<typeof recentFailure>;
+    readonly heldBack?: () => Promise<number>;
+  } = {},
 ): () => Promise<string | undefined> {
   const endpoints = webhooks.map(({ name }) => name);
   const nodesProblem = nodesCheck(database);
@@ -45,7 +51,8 @@ export function readiness(
       const all = [options.failure?.problem(), first, setting, ...problems].filter(Boolean).join('; ');
       if (all !== logged && all) options.log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;
-      return all || undefined;
+      const delay = await options.heldBack?.().then(heldBackProblem, () => undefined);
+      return [all, delay].filter(Boolean).join('; ') || undefined;
     } catch (error) {
       throw withAdvice(error);
     }

@@ -1,6 +1,5 @@
 import { changeFeed } from '../feed/change-feed.ts';
-import type { FeedReader } from '../feed/feed-reader.ts';
-import { changesLag, feedReader } from './changes/feed-reader.ts';
+import { feedReader } from './changes/feed-reader.ts';
 import type { Database } from './database.ts';
 import { plantFinder } from './plants/find.ts';
 import { plantScanner } from './plants/scan.ts';
@@ -18,9 +17,14 @@ interface StoreOptions {
 
 /** Plants in the table `plants`, and the feed of their changes. */
 export function postgresStore(database: Database, { run, timeout, onInsert }: StoreOptions) {
-  const { part, end } = feedReader(database);
-  const reader: FeedReader = { part: (...range) => run('feed', () => part(...range)), end: () => run('feed', end) };
-  const { announce, ...feed } = changeFeed(reader, (...range) => run('backgroundReads', () => part(...range)));
+  const { part, end, holder } = feedReader(database);
+  const { announce, ...feed } = changeFeed({
+    part: (...range) => run('feed', () => part(...range)),
+    partForWebhooks: (...range) => run('backgroundReads', () => part(...range)),
+    end: () => run('feed', end),
+    // Of readiness and metrics, too, which wait for no request.
+    holder,
+  });
   return {
     write: plantWriter(database, run, {
       timeout,
@@ -34,6 +38,5 @@ export function postgresStore(database: Database, { run, timeout, onInsert }: St
     scan: plantScanner(database, run, timeout),
     readTags: tagReader(database, run),
     ...feed,
-    changesLag: changesLag(database, run),
   };
 }

@@ -94,8 +94,11 @@ export function prometheusMetrics() {
     /** Counts an INSERT, by the number of its plants. */
     inserted: (plants: number) => batches.observe(plants),
     /** Adds the metrics of webhooks, by the names of their endpoints. */
-    webhooks: (endpoints: readonly string[], states: () => Promise<readonly EndpointState[]>) =>
-      webhookMetrics(registry, endpoints, () => inTime(states())),
+    webhooks: (
+      endpoints: readonly string[],
+      states: () => Promise<readonly EndpointState[]>,
+      waitingSeconds: (state: EndpointState) => number,
+    ) => webhookMetrics(registry, endpoints, () => inTime(states()), waitingSeconds),
     /** Adds metrics whose values these functions return at each scrape, and the series that begin at 0. */
     collectFrom(sources: Sources): void {
       const { operations, waiting, streams, followers, connections, changesLag, walBytes } = sources;
@@ -114,7 +117,7 @@ export function prometheusMetrics() {
       gauge('plant_store_followers', 'Requests for changes in progress, those that wait included', followers);
       gauge(
         'plant_store_changes_lag_seconds',
-        'Time for which a transaction that is still open has held back /changes; NaN if it is not known',
+        'Time for which an open transaction has held back /changes; NaN if it is not known',
         async () => (await inTime(changesLag())) ?? Number.NaN,
       );
       if (walBytes !== undefined) {

@@ -1,5 +1,3 @@
-import type { PlantStore } from '../../application/ports.ts';
-import type { ReadEntries } from '../../application/webhooks/ports.ts';
 import { changeFeed } from '../feed/change-feed.ts';
 import { feedReader } from './changes/feed-reader.ts';
 import type { DatabaseFile } from './file/database-file.ts';
@@ -12,7 +10,7 @@ import { plantWriter } from './plants/write.ts';
 export function sqliteStore(
   file: Pick<DatabaseFile, 'sql' | 'read' | 'write'>,
   onInsert: (plants: number) => void = () => {},
-): PlantStore & ReadEntries & { stopWaiting(): void } {
+) {
   const { announce, ...feed } = changeFeed(feedReader(file));
   let inserted = 0;
 

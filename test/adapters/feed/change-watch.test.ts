@@ -7,7 +7,7 @@ afterEach(() => void jest.useRealTimers());
 
 const endAt = (changed: bigint): FeedEnd => {
   const position = { changed, id: 1n };
-  return { epoch: 'epoch', position, purged_changed: 0n, purged_id: 0n, next: changed + 1n };
+  return { epoch: 'epoch', position, purged_changed: 0n, purged_id: 0n, next: changed + 1n, settled: changed + 1n };
 };
 
 /** How often each of so many readers is woken within ten seconds in which something changes all the time. */

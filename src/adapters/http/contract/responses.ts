@@ -83,9 +83,9 @@ export function changesResponse(schema: TSchema): ResponseKind<Changes> {
   return {
     content: { [JSON_TYPE]: schema },
     headers: {},
-    reply: ({ changes, next, atEnd }) => ({
+    reply: ({ changes, ...others }) => ({
       headers: {},
-      body: Buffer.concat([CHANGES, bytesOf(changes), Buffer.from(`],"next":"${next}","atEnd":${atEnd}}`)]),
+      body: Buffer.concat([CHANGES, bytesOf(changes), Buffer.from(`],${JSON.stringify(others).slice(1)}`)]),
     }),
   };
 }

@@ -4,9 +4,8 @@ import { positionOf, START } from '../../feed/change-cursor.ts';
 import type { FeedEnd, FeedReader } from '../../feed/feed-reader.ts';
 import type { Database } from '../database.ts';
 import { SIZE, storedIn } from '../plants/columns.ts';
-import type { Run } from '../run.ts';
 import { statement } from '../statement.ts';
-import { FEED_STATE, lastBefore, rowsWithState, type StateRow } from './feed-state.ts';
+import { FEED_STATE, lastBefore, rowsWithState, SETTLED, type StateRow } from './feed-state.ts';
 
 /** The state of the feed, and its last row that is settled; null if it has none. */
 interface EndRow extends StateRow {
@@ -61,7 +60,14 @@ export function feedReader(database: Database): FeedReader {
     return { end: endIn(rows[0]), rows: rows.flatMap(entryIn) };
   };
 
-  return { part, end: async () => endIn((await rowsWithState(database, selectEnd))[0]) };
+  return {
+    part,
+    end: async () => endIn((await rowsWithState(database, selectEnd))[0]),
+    async holder() {
+      if (await database.isDistributed()) return undefined;
+      return (await selectHolder.execute(database.sql)).rows[0];
+    },
+  };
 }
 
 function endIn(row: EndRow): FeedEnd {
@@ -73,22 +79,9 @@ function entryIn({ changed, id, ...row }: ChangeRow): Entry[] {
   return changed === null || id === null ? [] : [{ changed, id, stored: storedIn({ ...row, id }) }];
 }
 
-/** The transaction that holds back the feed, as long as there are later ones. */
-const selectOldest = sql<{ readonly oldest: string; readonly is_lagging: boolean }>`
-  select pg_snapshot_xmin(now)::text as oldest, pg_snapshot_xmin(now) < pg_snapshot_xmax(now) as is_lagging
-  from pg_current_snapshot() as now`;
-
-/** @returns a function that resolves to the seconds for which an open transaction has held back the feed, as its calls show */
-export function changesLag({ sql }: Database, run: Run): () => Promise<number> {
-  /** Since when the oldest open transaction has been the oldest, as performance.now() counts. */
-  let oldest = { id: '', since: 0 };
-
-  return async () => {
-    const { rows } = await run('backgroundReads', () => selectOldest.execute(sql));
-    const [row] = rows;
-    const now = performance.now();
-    if (row === undefined || !row.is_lagging) oldest = { id: '', since: now };
-    else if (row.oldest !== oldest.id) oldest = { id: row.oldest, since: now };
-    return (now - oldest.since) / 1_000;
-  };
-}
+const selectHolder = sql<{ readonly settled: bigint; readonly age: number | null }>`
+  select settled, extract(epoch from clock_timestamp() - coalesce(xact_start, prepared))::float8 as age
+  from (
+    select pg_snapshot_xmin(now)::xid as oldest, ${SETTLED} as settled
+    from change_feed, pg_current_snapshot() as now where single = 1 and pg_snapshot_xmin(now) < pg_snapshot_xmax(now)
+  ) as held left join pg_stat_activity on backend_xid = oldest left join pg_prepared_xacts on transaction = oldest`;

@@ -17,7 +17,7 @@ interface StateRow extends FeedState {
 
 /** The state of the feed and its last row. */
 const STATE = `select store as epoch, purged_changed, purged_id, changed, id,
-    1 + max(purged_changed, coalesce(changed, 0)) as next
+    1 + max(purged_changed, coalesce(changed, 0)) as next, 1 + max(purged_changed, coalesce(changed, 0)) as settled
   from change_feed left join (select changed, id from plants order by changed desc limit 1)`;
 
 /** Reads the rows in the order of their last changes. */
@@ -63,6 +63,8 @@ export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): F
     part: (after, until, count) =>
       read(() => inSnapshot(() => ({ end: endNow(), rows: rowsBetween(after, until, count) }))),
     end: () => read(endNow),
+    // One writes at a time.
+    holder: async () => undefined,
   };
 }
 

@@ -305,6 +305,18 @@ test('does not say Live for long while the feed hangs', async () => {
   await isLive(page).waitFor();
 });
 
+test('says for how long an open transaction has held back the changes of others', async () => {
+  const { store: plants, page } = await openWith();
+  await isLive(page).waitFor();
+  const held = { changes: [], next: '1', atEnd: true, heldBackSeconds: 1_234 };
+  await page.route('**/changes?*', (route) => route.fulfill({ json: held }));
+  // The request that waits comes from the service.
+  await plants.add({ id: 1n, name: 'before' });
+  await says(page, 'Live, held back for 1,234 s');
+  await page.unrouteAll();
+  await isLive(page).waitFor();
+});
+
 test('keeps 50,000 of 80,000 plants that others add, and goes on with the next ones at its end', async () => {
   const { store: plants, page } = await openWith();
   await says(page, 'No plants yet.');

@@ -12,7 +12,10 @@ const ends = (/** @type {number} */ status, /** @type {number} */ number) => isD
  *
  * @throws as `send` does
  */
-export async function follow(/** @type {FeedEvents} */ { started, apply, trouble }, /** @type {AbortSignal} */ signal) {
+export async function follow(
+  /** @type {FeedEvents} */ { started, apply, heldBack, trouble },
+  /** @type {AbortSignal} */ signal,
+) {
   let after = 'now';
   // After a failure, the next request does not wait: a waiting one would show only at its end that the service responds.
   const path = (/** @type {number} */ attempt) => `changes?limit=1000&after=${after}&wait=${attempt > 0 ? 0 : WAIT}`;
@@ -21,9 +24,14 @@ export async function follow(/** @type {FeedEvents} */ { started, apply, trouble
     // A browser has few connections to a service, for all of its tabs together.
     if (document.hidden) await new Promise((seen) => addEventListener('visibilitychange', seen, { once: true }));
     try {
-      const { changes, next } = /** @type {ChangesPage} */ ((await send('GET', path, request)).body);
+      const {
+        changes,
+        next,
+        heldBackSeconds = 0,
+      } = /** @type {ChangesPage} */ ((await send('GET', path, request)).body);
       if (after === 'now') started();
       else if (changes.length > 0) apply(changes);
+      heldBack(heldBackSeconds);
       after = next;
     } catch (error) {
       if (!(error instanceof Error) || error.cause !== 41001) throw error;

@@ -121,6 +121,11 @@ function start() {
   const events = {
     started: () => begin('Live'),
     apply,
+    heldBack(/** @type {number} */ seconds) {
+      const text = seconds > 0 ? `Live, held back for ${numberOf(seconds)} s` : 'Live';
+      // A screen reader would say the same again.
+      if (byId('live', HTMLElement).textContent !== text) write('live', text);
+    },
     trouble(problem = '') {
       trouble(problem);
       classList.toggle('away', problem !== '');

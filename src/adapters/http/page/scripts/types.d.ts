@@ -19,6 +19,7 @@ export type Change = Plant | { id: bigint; deleted: true };
 export interface ChangesPage {
   changes: Change[];
   next: string;
+  heldBackSeconds?: number;
 }
 
 /** A text, or its beginning and its number of characters. */
@@ -131,5 +132,7 @@ export interface FeedEvents {
   /** The feed begins: what was read before is to be read again. */
   started(): void;
   apply(changes: readonly Change[]): void;
+  /** For how many seconds what others have done has been held back; 0 if it is not. */
+  heldBack(seconds: number): void;
   trouble: Trouble;
 }
