@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { startHaproxy } from '../support/servers/haproxy.ts';
 import { listening } from '../support/servers/local-server.ts';
-import { documentedNginx, ingress, startNginx } from '../support/servers/nginx.ts';
+import { documentedNginx, startNginx } from '../support/servers/nginx.ts';
 import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 
@@ -58,7 +58,6 @@ describe.each<[name: string, startProxy: (service: Service, edit?: Edit) => Prom
       return proxy.url;
     },
   ],
-  ['nginx, as the Ingress sets it up', async ({ apiUrl }, edit = asIs) => startNginx(edit(await ingress(apiUrl)))],
   [
     'nginx, as deploy/nginx.conf sets it up',
     async ({ apiUrl }, edit = asIs) => startNginx(edit(await documentedNginx([apiUrl]))),

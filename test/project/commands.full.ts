@@ -37,7 +37,6 @@ const EXCEPTIONS: readonly (readonly [document: string, has: string, standIns?: 
   ['docs/postgres.md', 'pg_restore', 'pg_restore', 'test/distributed/restored-webhooks.distributed.ts'],
   // A cluster of Kubernetes.
   ['docs/operations.md', 'kubectl create secret', 'kubectl psql', 'test/faults/kubernetes.faults.ts'],
-  ['docs/operations.md', 'PrometheusRule', 'kubectl', 'test/deploy/kubernetes.test.ts'],
   // No commands: a map, a usage (see below), a result, requests and a header.
   ['README.md', 'src/domain/ '],
   ['docs/import.md', 'FILE ['],

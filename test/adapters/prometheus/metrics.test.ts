@@ -154,7 +154,7 @@ test('makes no series of what unauthenticated clients send, and shows no token, 
   for (const token of [TOKEN, wrong]) expect(text).not.toContain(token);
 });
 
-/** What deploy/prometheus.yaml and deploy/kubernetes/pod-monitor.yaml set. */
+/** What deploy/prometheus.yaml sets. */
 const OUR_JOB = 'job="plant-store"';
 
 /**

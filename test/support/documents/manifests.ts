@@ -1,32 +1,25 @@
-import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Deployment } from 'kubernetes-types/apps/v1.js';
 import type { Job } from 'kubernetes-types/batch/v1.js';
 import type { Service } from 'kubernetes-types/core/v1.js';
-import type { Ingress, NetworkPolicy } from 'kubernetes-types/networking/v1.js';
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
 import { parseAllDocuments } from 'yaml';
 import { projectFile, startNode, temporaryFolder } from '../service-process.ts';
-import type { PodMonitor, PrometheusRule } from './prometheus-operator.d.ts';
 
-/* What deploy/kubernetes has. */
+/* What deploy/kubernetes.yaml has. */
 
 interface Kinds {
   Deployment: Deployment;
-  Ingress: Ingress;
   Job: Job;
-  NetworkPolicy: NetworkPolicy;
   PodDisruptionBudget: PodDisruptionBudget;
-  PodMonitor: PodMonitor;
-  PrometheusRule: PrometheusRule;
   Service: Service;
 }
-export type Manifest = Kinds[keyof Kinds];
+type Manifest = Kinds[keyof Kinds];
 
 export async function readManifests() {
-  const folder = projectFile('deploy/kubernetes');
-  const texts = await Promise.all((await readdir(folder)).map((file) => readFile(join(folder, file), 'utf8')));
-  const all: Manifest[] = texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS()));
+  const text = await readFile(projectFile('deploy/kubernetes.yaml'), 'utf8');
+  const all: Manifest[] = parseAllDocuments(text).map((document) => document.toJS());
   return {
     all,
     /** The one of this kind. */
@@ -58,9 +51,7 @@ export function schemaErrors(manifests: readonly Manifest[]): Promise<string> {
   return typeErrors(
     manifests.map((value) => {
       const [version = '', group = ''] = value.apiVersion?.split('/').toReversed() ?? [];
-      const types = group.includes('coreos')
-        ? projectFile('test/support/documents/prometheus-operator.d.ts')
-        : `kubernetes-types/${group.split('.')[0] || 'core'}/${version}.js`;
+      const types = `kubernetes-types/${group.split('.')[0] || 'core'}/${version}.js`;
       return { type: `import('${types}').${value.kind}`, value };
     }),
   );

@@ -1,31 +1,10 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../../tooling/free-port.ts';
-import { readManifests } from '../documents/manifests.ts';
 import { projectFile, startAsNobody, temporaryFolder } from '../service-process.ts';
 import { debianProgram } from './debian-program.ts';
 
 const host = (url: string) => new URL(url).host;
-
-/** What F5's controller makes of deploy/kubernetes/ingress.yaml: `nginx.org/keepalive: "32"` is `keepalive 32`. */
-export async function ingress(apiUrl: string): Promise<string> {
-  const { annotations = {} } = (await readManifests()).only('Ingress').metadata ?? {};
-  const directives = Object.entries(annotations).map(([name, value]) => {
-    const directive = name.replace('nginx.org/', '').replaceAll('-', '_');
-    return { directive, line: `${directive} ${value.replace('True', 'on').replace('False', 'off')};` };
-  });
-  const lines = (isWanted: (directive: string) => boolean) =>
-    directives.flatMap(({ directive, line }) => (isWanted(directive) ? [line] : [])).join('\n');
-  return `
-    upstream pods { server ${host(apiUrl)}; ${lines((directive) => directive === 'keepalive')} }
-    server {
-      listen 80;
-      location / {
-        proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host; proxy_pass http://pods;
-        ${lines((directive) => directive !== 'keepalive')}
-      }
-    }`;
-}
 
 /** deploy/nginx.conf, in front of these instances, without TLS. */
 export async function documentedNginx(apiUrls: readonly string[]): Promise<string> {
