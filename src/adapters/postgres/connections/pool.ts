@@ -7,7 +7,6 @@ import { distribution } from '../citus.ts';
 import type { Database } from '../database.ts';
 import { ConnectionError } from '../failures.ts';
 import { abandonedStatements } from './abandoned-statements.ts';
-import { reconnection } from './reconnection.ts';
 import { sessions } from './session.ts';
 import { kyselyDialect, supervised } from './supervised-client.ts';
 import { driverConfig } from './url.ts';
@@ -55,43 +54,31 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     return { ...driver, ...limits() };
   }
   const connections = new WeakMap<ClientBase, ReturnType<typeof supervised>>();
-  const backends = new Set<number>();
   const pool = new Pool({
     ...common,
     Client: poolClientClass(current, (error) => log.warn({ err: error }, 'database connection lost')),
     max: poolSize,
     idleTimeoutMillis: idleTimeout,
     async onConnect(client) {
-      const session = await begin(client);
-      const { backend } = session;
-      backends.add(backend);
-      client.on('end', () => backends.delete(backend));
-      connections.set(client, supervised(client, session, supervisor));
+      connections.set(client, supervised(client, await begin(client), supervisor));
     },
   });
   pool.on('error', () => {});
 
-  // poolSize - 2, so that with the counting connection and a connection being closed there are at most twice poolSize
-  // backends. At least 1: a silent connection that is kept would take all or half of a smaller pool for minutes.
-  const abandoned = abandonedStatements(Math.max(1, poolSize - 2), backends, () => ({
-    ...common,
-    ...current(),
-    query_timeout: connectTimeout,
-  }));
-  const failed = reconnection();
+  // poolSize - 2, so that with a connection being closed there are fewer than twice poolSize backends for a minute. At
+  // least 1: a silent connection that is kept would take all or half of a smaller pool.
+  const abandoned = abandonedStatements(Math.max(1, poolSize - 2));
   const supervisor = {
     deadline: statementTimeout * 2,
     tryAbandon: abandoned.tryAdd,
     mayPrepare: true,
     invalidateOpenedBefore(time: number) {
       validSince = Math.max(validSince, time);
-      failed.note();
     },
   };
 
   async function validConnection() {
     for (;;) {
-      if (pool.idleCount === 0) await failed.pause();
       // What is repeated, or goes on for a client that was cut off, may come later than the end.
       if (isClosed) throw storeUnavailable('the service is stopping');
       const client = await connect();
@@ -106,7 +93,6 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
       return await pool.connect();
     } catch (error) {
       if (omitIfRefused(error)) return connect();
-      failed.note();
       throw new ConnectionError(error);
     }
   }

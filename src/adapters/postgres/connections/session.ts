@@ -37,18 +37,10 @@ const SETTINGS = {
   row_security: 'off',
 };
 
-const BEGIN = `select pg_backend_pid() as backend, ${IS_DIRECT} as "isDirect",
+const BEGIN = `select ${IS_DIRECT} as "isDirect",
   ${Object.entries(SETTINGS).map(([name, value]) => `set_config('${name}', '${value}', false)`)},
   case when current_setting('synchronous_commit') in ('off', 'local')
     then set_config('synchronous_commit', 'on', false) end`;
-
-/** What a connection leads to. */
-export interface Session {
-  /** The process id of its backend, which behind PgBouncer may differ from statement to statement. */
-  readonly backend: number;
-  /** Whether it leads to the server without a pooler in between. */
-  readonly isDirect: boolean;
-}
 
 /**
  * What bounds the statements of sessions, and what else each needs.
@@ -72,12 +64,12 @@ export function sessions(statementTimeout: number, connectTimeout: number) {
       omitUntil = performance.now() + ASK_AGAIN;
       return true;
     },
-    /** Sets what each session needs. */
-    async begin(client: ClientBase): Promise<Session> {
+    /** Sets what each session needs. @returns whether it leads to the server without a pooler in between */
+    async begin(client: ClientBase): Promise<boolean> {
       // pg's types have no timeout for a single query.
       const query: QueryConfig & ClientConfig = { text: BEGIN, query_timeout: connectTimeout };
-      const { rows } = await client.query<Session>(query);
-      return rows[0] as Session;
+      const { rows } = await client.query<{ isDirect: boolean }>(query);
+      return rows[0]?.isDirect ?? false;
     },
     verify: (database: Database['sql']) => requireSafeSettings(database, statementTimeout),
   };

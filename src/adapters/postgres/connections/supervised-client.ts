@@ -12,7 +12,6 @@ import { explainInternalError } from '../citus.ts';
 import { failureOf, UnknownOutcomeError } from '../failures.ts';
 import type { NamedQuery } from '../statement.ts';
 import type { abandonedStatements } from './abandoned-statements.ts';
-import type { Session } from './session.ts';
 
 /** A connection of the pool, as Kysely uses it. */
 interface SupervisedClient extends DatabaseConnection {
@@ -41,9 +40,10 @@ const SYNC_WAIT = 'SyncRepWaitForLSN';
  * A client for Kysely that closes a broken connection. It is made once for each connection, since objects made for each
  * statement outlive the statement. At its deadline it only stops waiting and closes the connection: it never sends a cancel
  * request, with which a commit that waits for its synchronous standby would report success.
+ *
+ * @param isDirect whether it leads to the server without a pooler in between
  */
-export function supervised(client: ClientBase, session: Session, supervisor: Supervisor): SupervisedClient {
-  const { backend, isDirect } = session;
+export function supervised(client: ClientBase, isDirect: boolean, supervisor: Supervisor): SupervisedClient {
   const openedAt = performance.now();
   let isBroken = false;
   /** Whether the commit of the last statement may not be on the synchronous standby. */
@@ -53,8 +53,7 @@ export function supervised(client: ClientBase, session: Session, supervisor: Sup
     if (routine === SYNC_WAIT) isUnconfirmed = true;
   });
 
-  const send = (query: QueryConfig): Promise<QueryResult> =>
-    withinDeadline(queried(client, query), backend, supervisor);
+  const send = (query: QueryConfig): Promise<QueryResult> => withinDeadline(queried(client, query), supervisor);
 
   async function executeQuery<Row>({ sql: text, parameters, name }: NamedQuery): Promise<KyselyResult<Row>> {
     const sent = performance.now();
@@ -109,25 +108,18 @@ function queried(client: ClientBase, query: QueryConfig): Promise<QueryResult> {
 }
 
 /** @throws UnknownOutcomeError at the deadline, or later if the supervisor does not allow that yet */
-async function withinDeadline<T>(
-  response: Promise<T>,
-  backend: number,
-  { deadline, tryAbandon }: Supervisor,
-): Promise<T> {
+async function withinDeadline<T>(response: Promise<T>, { deadline, tryAbandon }: Supervisor): Promise<T> {
   if (deadline === 0) return response;
   const { promise: overdue, reject } = Promise.withResolvers<never>();
-  let isWaiting = true;
-  const abandon = async () => {
-    const isAbandoned = await tryAbandon(backend, () => isWaiting);
-    if (isAbandoned) reject(new UnknownOutcomeError('no_response', `no response from Postgres within ${deadline} ms`));
-    else if (isWaiting) timer = setTimeout(abandon, deadline);
-  };
-  let timer = setTimeout(abandon, deadline);
+  const timer = setInterval(() => {
+    if (!tryAbandon()) return;
+    clearInterval(timer);
+    reject(new UnknownOutcomeError('no_response', `no response from Postgres within ${deadline} ms`));
+  }, deadline);
   try {
     return await Promise.race([response, overdue]);
   } finally {
-    isWaiting = false;
-    clearTimeout(timer);
+    clearInterval(timer);
   }
 }
 
