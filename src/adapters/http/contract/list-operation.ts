@@ -91,7 +91,6 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>, sear
     },
     body: noBody,
     response: listResponse(PlantList),
-    errors: [],
     async handle({ query, type, httpVersion, signal }) {
       const { limit, order, tag, separator } = query;
       const name = query.name || undefined;

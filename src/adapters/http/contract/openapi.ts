@@ -1,5 +1,5 @@
 import { ErrorBody } from '../../../wire/schemas.ts';
-import { errorResponses } from './openapi-errors.ts';
+import { errorKinds } from '../http-errors.ts';
 import { webhooks } from './openapi-webhooks.ts';
 import type { Operation } from './operation.ts';
 import type { Parameters } from './parameters.ts';
@@ -8,7 +8,6 @@ import type { Parameters } from './parameters.ts';
 export function openApiDocument(operations: readonly Operation[], baseUrl: string): object {
   const paths: Record<string, Record<string, object>> = {};
   const schemas: Record<string, object> = {};
-  const responses: Record<string, object> = {};
   const tags = new Set<Operation['group']>();
   for (const operation of operations) {
     const { method, path, operationId, group, summary, description, requestContent, response } = operation;
@@ -24,7 +23,7 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
         ...(Object.keys(requestContent).length > 0 && {
           requestBody: { required: true, content: contentOf(requestContent) },
         }),
-        responses: { ...successResponses(operation), ...errorResponses(operation, responses) },
+        responses: { ...successResponses(operation), ...errorResponses(operation) },
       },
     };
     for (const schema of [...Object.values(requestContent), ...Object.values(response.content), ErrorBody]) {
@@ -48,7 +47,7 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
     tags: [...tags],
     paths,
     webhooks,
-    components: { securitySchemes: { bearerAuth }, responses, schemas },
+    components: { securitySchemes: { bearerAuth }, responses: { Error: error }, schemas },
   };
 }
 
@@ -93,6 +92,28 @@ function successResponses({ method, response: { content, headers } }: Operation)
       'ETag' in headers && { 304: { description: 'the record is still the one of If-None-Match', ...documented } }),
   };
 }
+
+/** Statuses that a request for any operation may get. */
+const ANY_OPERATION = [400, 401, 403, 408, 417, 431, 500, 503];
+
+function errorResponses({ method, statuses = [] }: Operation): Record<number, object> {
+  const all = [...ANY_OPERATION, ...(method === 'GET' ? [406] : []), ...statuses];
+  return Object.fromEntries(all.map((status) => [status, { $ref: '#/components/responses/Error' }]));
+}
+
+/** Codes share a number where clients cannot tell them apart. */
+const numbered = Map.groupBy(Object.entries(errorKinds), ([, { error }]) => error);
+const numbers = [...numbered].map(([error, [[code = ''] = []]]) => `${error} ${code.replaceAll('_', ' ')}`);
+
+/** Every error of every operation, in the one shape of the contract. */
+const error = {
+  description: `An error, by its number: ${numbers.join(', ')}. The number begins with the status.`,
+  headers: {
+    'WWW-Authenticate': { description: 'with 401 and 403', schema: { type: 'string' } },
+    'Retry-After': { description: 'with 503: seconds', schema: { type: 'string' } },
+  },
+  content: { 'application/json': { schema: reference(ErrorBody) } },
+};
 
 const bearerAuth = {
   type: 'http',

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Permission, Permissions } from '../../../application/permissions.ts';
 import { jsonParser } from '../../../wire/json-parser.ts';
-import { type AnyErrorCode, HttpError, mediaTypeRule } from '../http-errors.ts';
+import { HttpError, mediaTypeRule } from '../http-errors.ts';
 import { type Preconditions, preconditionsOf } from './etag.ts';
 import { type MediaType, preferredType, sentType } from './media-types.ts';
 import { decodeQuery, type Parameters, parseParameters, type Values } from './parameters.ts';
@@ -26,8 +26,8 @@ interface Description<Path extends Parameters = Parameters, Query extends Parame
   readonly isConditional?: boolean;
   /** The limits that its requests have in place of those of reads or of writes: they may wait for long, or are lists. */
   readonly limits?: 'wait' | 'list';
-  /** Errors that not every operation has. */
-  readonly errors: readonly AnyErrorCode[];
+  /** Of errors, those that not every operation has. */
+  readonly statuses?: readonly number[];
 }
 
 /** The parts of a request that an operation gets before the body, unparsed. */
@@ -45,8 +45,6 @@ interface RequestHead {
 export interface Operation extends Description {
   /** The schema of each media type that its body may have; none if it takes no body. */
   readonly requestContent: Readonly<Record<string, TSchema>>;
-  /** The message of 40015. */
-  readonly mediaTypeRule: string;
   readonly response: Pick<ResponseKind<unknown>, 'content' | 'headers'>;
   /**
    * Checks parameters and headers, before the body is read.
@@ -116,7 +114,6 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
   return {
     ...description,
     requestContent: content,
-    mediaTypeRule: rule,
     response,
     prepare({ path: texts, query: encoded, request: { headers, httpVersion }, permissions, signal }) {
       const path = parseParameters(parameters, texts);

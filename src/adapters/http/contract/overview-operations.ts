@@ -28,7 +28,6 @@ export function overviewOperations(
       query: { tag: tagFilter, name: nameFilter },
       body: noBody,
       response: jsonResponse(PlantCount),
-      errors: [],
       handle: ({ query: { tag, name }, signal }) =>
         search(() => countPlants({ tag, name: name || undefined, signal: signal() })),
     }),
@@ -45,7 +44,7 @@ export function overviewOperations(
       query: { limit: pageLimit('tags'), after },
       body: noBody,
       response: jsonResponse(TagList),
-      errors: ['tags_unavailable'],
+      statuses: [501],
       async handle({ query: { limit = DEFAULT_LIMIT, after }, signal }) {
         const { tags, next } = await search(() => listTags({ after, limit, signal: signal() }));
         return { tags: [...tags], ...(next !== undefined && { next }) };

@@ -34,7 +34,6 @@ export function plantOperations(cases: UseCases): Operation[] {
         'JavaScript reads ids without care, at most 9007199254740991 (53 bits).',
       body: jsonBody(NewPlant),
       response: jsonResponse(Plant),
-      errors: ['id_taken', 'id_retired'],
       handle: ({ body }) => createPlant(body),
     }),
     operation({
@@ -49,7 +48,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       query: {},
       body: noBody,
       response: plantWithETag(NewPlant, true),
-      errors: ['plant_not_found', 'plant_deleted'],
+      statuses: [404, 410],
       handle: ({ path: { id } }) => findPlant(id),
     }),
     operation({
@@ -68,7 +67,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       isConditional: true,
       body: jsonBody(ChangedPlant),
       response: plantWithETag(NewPlant),
-      errors: ['plant_not_found', 'plant_deleted', 'plant_differs'],
+      statuses: [404, 410, 412],
       async handle({ path: { id }, body, preconditions }) {
         const wanted = { ...body, id };
         if (body.id !== undefined && body.id !== id) {
@@ -101,7 +100,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       isConditional: true,
       body: noBody,
       response: emptyResponse,
-      errors: ['plant_not_found', 'plant_differs'],
+      statuses: [404, 412],
       handle: ({ path: { id }, preconditions }) => deletePlant(id, conditionOf(preconditions)),
     }),
   ];

@@ -32,7 +32,6 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
     check: checkImport,
     body: listBody,
     response: jsonResponse(ImportResult),
-    errors: [],
     async handle({
       body,
       mediaType: { type, charset },
