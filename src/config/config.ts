@@ -1,5 +1,5 @@
 import type { PostgresOptions } from '../adapters/postgres/connections/pool.ts';
-import { readUrl } from '../adapters/postgres/connections/url.ts';
+import { urlProblem } from '../adapters/postgres/connections/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
 import { namedToken } from '../adapters/tokens/static-tokens.ts';
 import { checked, type Reader, type Values } from './config-reader.ts';
@@ -63,15 +63,13 @@ export function readDatabaseConfig(source: NodeJS.ProcessEnv = environment()): D
 
 function databaseConfig(
   values: Values<typeof VARIABLES.database>,
-  { isSet, problem }: Reader,
+  { problem }: Reader,
   key: 'url' | 'migrationUrl' = 'url',
 ): DatabaseConfig {
-  const { [key]: url, dataDir, poolSize, statementTimeout, idleTimeout } = values;
+  const { [key]: url, dataDir, poolSize, connectTimeout, statementTimeout, idleTimeout } = values;
   if (url === undefined) return { kind: 'embedded', dataDir };
-  const given = readUrl(url);
-  if (given.problem !== undefined) problem(`${VARIABLES.database[key].name} ${given.problem}`);
-  const ofUrl = isSet(VARIABLES.database.connectTimeout) ? undefined : given.connectTimeout;
-  const connectTimeout = ofUrl ?? values.connectTimeout;
+  const wrong = urlProblem(url);
+  if (wrong !== undefined) problem(`${VARIABLES.database[key].name} ${wrong}`);
   return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };
 }
 

@@ -142,17 +142,10 @@ test.each(['proxy.example:3128', 'socks5h://proxy.example', ''])(
 );
 
 test.each<[rule: string, ...urls: string[]]>([
-  ['with special letters percent-encoded', 'db:port/x', 'user:se?cret@db/x', 'user:1,2/se?cret@db/x'],
-  ['percent-encode', 'user:se@cret@db/x', 'user:1/secret@db/x', 'user:1#secret@db/x', 'user:1?secret=x@db/x'],
-  ['percent-encode', 'user:1,2/secret@db/x', 'user:secret%E0%A4@db/x', 'me@tenant:secret@db/x', 'db/pl@nts'],
-  ['not have %00', 'user:se%00cret@db/x', 'db/x?options=%00'],
-  ['name one host', 'one:1,two:2/x', 'one,two:port/x', 'user:se,cret@[::1],two/x', ',two/x', 'one%2Ctwo/x'],
-  ['name one host', 'one/x?host=one,two', 'one/x?host=one&host=two', 'one/x?port=1,2', 'one/x?target_session_attrs='],
+  ['with one host', 'one:1,two:2/x', 'one,two:port/x', 'user:se,cret@[::1],two/x', ',two/x', 'db:port/x', 'db/x#y'],
+  ['percent-encoded', 'user:se?cret@db/x', 'user:se@cret@db/x', 'user:1/secret@db/x', 'user:1#secret@db/x'],
+  ['percent-encoded', 'user:1?secret=x@db/x', 'user:secret%E0%A4@db/x', 'me@tenant:secret@db/x', 'db/pl@nts'],
   ['have an sslmode of disable, ', 'db/x?sslmode=verify_full', 'db/x?sslmode=disable&sslmode='],
-  ['have an sslmode of verify-full where', 'db/x?sslrootcert=system&sslmode=disable'],
-  ['have a channel_binding of disable, ', 'db/x?channel_binding=yes', 'db/x?channel_binding='],
-  ['have a port of digits', 'me:secret@/x?host=/run&port=abc', 'db/x?port=5432x'],
-  ['have a connect_timeout of whole seconds', 'db/x?connect_timeout=0', 'me:secret@/x?connect_timeout=2s'],
   ["name files that can be read: ENOENT: no such file or directory, open '/no/file'", 'db/x?sslrootcert=/no/file'],
   ['name files that can be read: EISDIR', 'db/x?sslkey=/'],
   [
@@ -160,9 +153,6 @@ test.each<[rule: string, ...urls: string[]]>([
     'db/x?sslrootcert=/dev/null',
     ...['cert', 'key', 'rootcert'].map((name) => `db/x?ssl${name}=${THIS}`),
   ],
-  ['not have the parameter query_timeout: only host, port', 'db/x?query_timeout=1'],
-  ['not have the parameter SSLMODE', 'db/x?SSLMODE=disable'],
-  ['not have the parameter pgbouncer', 'me:secret@db/x?pgbouncer=true'],
 ])('refuses a bad DATABASE_URL, without repeating it, which must %s', (rule, ...urls) => {
   for (const url of urls) {
     const refusal = new RegExp(`^DATABASE_URL must (?!.*cret).*${RegExp.escape(rule)}`);
@@ -271,7 +261,7 @@ test('lists all mistakes at once, each once, and none of them shows a token or a
 
 test.each([
   'postgres://me%40tenant:p%40ss%2Fword%23%3F%25@one/pl%40nts',
-  'postgres://one/plants?user=me@tenant&password=p@ss/word',
+  'postgres://one/plants?user=me%40tenant&password=p%40ss/word&pgbouncer=true',
   'postgresql://user:pa,ss@[::1]:5432/plants?port=5433&sslmode=verify-full',
   // Of Neon, Supabase, Cloud SQL and libpq.
   'postgresql://owner:npg_x@ep-one-pooler.eu-central-1.aws.neon.tech/neondb?sslmode=require&channel_binding=require',
@@ -283,13 +273,6 @@ test.each([
 ])('takes %s for a DATABASE_URL, of the service and of migrations', (url) => {
   expect(readConfig({ DATABASE_URL: url, ACCESS_TOKENS: TOKEN })).toMatchObject({ database: { url } });
   expect(readDatabaseConfig({ MIGRATION_DATABASE_URL: url })).toMatchObject({ url });
-});
-
-test('takes the connect_timeout of the URL for a CONNECT_TIMEOUT that is not set', () => {
-  const url = 'postgres://user:pass@/plants?host=/cloudsql/one&connect_timeout=10';
-  const environment = { DATABASE_URL: url, ACCESS_TOKENS: TOKEN };
-  expect(readConfig(environment)).toMatchObject({ database: { connectTimeout: 10_000 } });
-  expect(readConfig({ ...environment, CONNECT_TIMEOUT: '3s' })).toMatchObject({ database: { connectTimeout: 3_000 } });
 });
 
 test('takes require, prefer and verify-ca for verify-full without a warning of the driver', () => {

@@ -12,7 +12,7 @@ import { kyselyDialect, supervised } from './supervised-client.ts';
 import { driverConfig } from './url.ts';
 
 export interface PostgresOptions {
-  /** Without a problem (`readUrl`). */
+  /** Without a problem (`urlProblem`). */
   readonly url: string;
   readonly poolSize: number;
   /** Milliseconds to wait for a free or a new connection. */
