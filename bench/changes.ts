@@ -16,10 +16,10 @@ import { onDatabase, scenario } from './harness/scenario.ts';
 import { startReceiver, webhookEnvironment } from './harness/webhooks.ts';
 
 /*
- * npm run bench -- changes [--rounds 5] [--seconds 4] [--waiting 2000]
+ * npm run bench -- changes [--rounds 5] [--seconds 4] [--waiting 500]
  *
  * Deletions beside creates, and changes beside Fastify + pg doing the same; how soon waiting followers of /changes get a
- * change of their own instance and of another one, and what thousands of them cost; how fast a webhook delivers what has
+ * change of their own instance and of another one, and what hundreds of them cost; how fast a webhook delivers what has
  * piled up, and the CPU that idle ones take.
  */
 
@@ -34,7 +34,7 @@ const MANY = 100;
 let created = 0;
 const create = (server: Server) => createPlant(server, -1 - created++);
 
-await scenario('changes', { rounds: 5, seconds: 4, waiting: 2_000 }, async (session, { rounds, seconds, waiting }) => {
+await scenario('changes', { rounds: 5, seconds: 4, waiting: 500 }, async (session, { rounds, seconds, waiting }) => {
   const { signal } = session;
   const { database, start } = await onDatabase(session);
   const [one, other, theirs] = [await start(), await start(), await start(fastify)];

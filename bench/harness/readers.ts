@@ -121,6 +121,6 @@ async function changesAfter(
 ) {
   const response = await opened(`${url}/changes?limit=1000&wait=${wait}${after && `&after=${after}`}`, options);
   const body = await text(response);
-  const [, next = '', atEnd] = /"next":"([\w-]+)","atEnd":(\w+)\}$/.exec(body) ?? [];
+  const [, next = '', atEnd] = /"next":"([\w-]+)","atEnd":(\w+)/.exec(body) ?? [];
   return { changes: body.split('{"id":').length - 1, next, atEnd: atEnd === 'true' };
 }

@@ -119,7 +119,7 @@ export type Change = NewPlant | { readonly id: bigint; readonly deleted: true };
 
 /** A part of the feed of changes. */
 export interface Changes {
-  /** In the order of the feed. Readers of the same part may get the same array. */
+  /** In the order of the feed. */
   readonly changes: readonly Change[];
   /** Where the feed goes on. Opaque, without characters that a URL or JSON would escape. */
   readonly next: string;

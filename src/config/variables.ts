@@ -89,7 +89,7 @@ export const VARIABLES = {
   /** Lists that are streamed at once. */
   maxStreams: variable('MAX_STREAMS', rules.integer('a number of lists', 1, 1_000), 4),
   /** Requests for changes at once, including those that wait. */
-  maxFollowers: variable('MAX_FOLLOWERS', rules.integer('a number of requests', 1, 1_000_000), 5_000),
+  maxFollowers: variable('MAX_FOLLOWERS', rules.integer('a number of requests', 1, 1_000_000), 500),
   /** Connections to the API that may be open at once. */
   maxConnections: variable('MAX_CONNECTIONS', rules.integer('a number of connections', 1, 1_000_000), 10_000),
   /** How long a connection to the API may be idle. */

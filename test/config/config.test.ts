@@ -35,7 +35,7 @@ const defaults = {
   storeTimeout: 5_000,
   limits: { maxRequests: 1_000, maxRequestBytes: 64 * 1024 ** 2 },
   maxStreams: 4,
-  maxFollowers: 5_000,
+  maxFollowers: 500,
   maxConnections: 10_000,
   keepAliveTimeout: 75_000,
   logLevel: 'info',

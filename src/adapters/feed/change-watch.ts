@@ -6,7 +6,7 @@ interface Reader {
   /** Whether the reader waits for such an end of the feed. */
   readonly isNews: (end: FeedEnd) => boolean;
   readonly interval: number;
-  readonly wake: (end: FeedEnd | undefined) => void;
+  readonly wake: (isNews: boolean) => void;
 }
 
 /** Milliseconds between probes, for the changes of other instances. */
@@ -18,15 +18,11 @@ const WEBHOOKS_INTERVAL = 250;
 /** Milliseconds after which a webhook reads without news. */
 const WEBHOOKS_WAIT = 60_000;
 
-/**
- * Milliseconds between two times that readers are woken: at least, more for each reader that was woken, and at most. Each
- * response takes a fifth of a millisecond of the CPU, and as much again at the reader.
- */
-const GAP = { min: 50, perReader: 5, max: 500 };
+/** Milliseconds between a wake-up and the next probe, at least: what is written all the time is read together. */
+const PAUSE = 50;
 
 /**
- * Wakes readers when the feed of changes has grown. All readers share one probe; without readers there is none. They are
- * woken together and learn the same end of the feed, so that those who read up to it are at one position from then on.
+ * Wakes readers when the feed of changes has grown. All share one probe; without readers there is none.
  *
  * @param probe resolves to the end of the feed, undefined if it is not known now
  */
@@ -36,9 +32,9 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
   let timer: NodeJS.Timeout | undefined;
   let isProbing = false;
   let isAnnounced = false;
-  /** When readers may be woken again, as performance.now() counts. */
-  let gapEnd = 0;
-  /** The end of the feed, as the last probe has shown it. */
+  /** When the next probe may begin, as performance.now() counts. */
+  let pauseEnd = 0;
+  /** The end of the feed, as somebody has read it last. */
   let known: FeedEnd | undefined;
 
   async function wakeReady(): Promise<void> {
@@ -47,16 +43,13 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
     isAnnounced = false;
     const end = await probe();
     isProbing = false;
-    known = end;
     let next = WEBHOOKS_INTERVAL;
-    let woken = 0;
     for (const { isNews, interval, wake } of waiting) {
       if (end !== undefined && isNews(end)) {
-        woken++;
-        wake(end);
+        pauseEnd = performance.now() + PAUSE;
+        wake(true);
       } else next = Math.min(next, interval);
     }
-    if (woken > 0) gapEnd = performance.now() + Math.min(GAP.min + woken * GAP.perReader, GAP.max);
     schedule(isAnnounced ? 0 : next);
   }
 
@@ -64,22 +57,23 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
   function schedule(milliseconds: number): void {
     if (waiting.size === 0 || isProbing || (timer !== undefined && milliseconds > 0)) return;
     clearTimeout(timer);
-    timer = setTimeout(wakeReady, Math.max(milliseconds, gapEnd - performance.now()));
+    timer = setTimeout(wakeReady, Math.max(milliseconds, pauseEnd - performance.now()));
   }
 
-  /** @returns the end of the feed that is news; undefined after so many milliseconds, or if something else ends the wait */
-  function wait(reader: Omit<Reader, 'wake'>, milliseconds: number, signal: AbortSignal): Promise<FeedEnd | undefined> {
-    if (isStopped || milliseconds <= 0 || signal.aborted) return Promise.resolve(undefined);
+  /** @returns whether there is news; false after so many milliseconds, or if something else ends the wait */
+  function wait(reader: Omit<Reader, 'wake'>, milliseconds: number, signal: AbortSignal): Promise<boolean> {
+    if (isStopped || milliseconds <= 0 || signal.aborted) return Promise.resolve(false);
+    if (known !== undefined && reader.isNews(known)) return Promise.resolve(true);
     return new Promise((resolve) => {
       const one = { ...reader, wake };
-      const timeout = setTimeout(wake, milliseconds, undefined);
-      const abort = () => wake(undefined);
+      const timeout = setTimeout(wake, milliseconds, false);
+      const abort = () => wake(false);
       signal.addEventListener('abort', abort);
-      function wake(end: FeedEnd | undefined): void {
+      function wake(isNews: boolean): void {
         clearTimeout(timeout);
         signal.removeEventListener('abort', abort);
         waiting.delete(one);
-        resolve(end);
+        resolve(isNews);
       }
       waiting.add(one);
       schedule(0);
@@ -87,14 +81,16 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
   }
 
   return {
-    /** The end of the feed, if the last probe has shown it after the position. */
-    knownEnd: (position: Position) => (known !== undefined && isAfter(known.position, position) ? known : undefined),
+    /** To be called with each end of the feed that is read, so that those who are behind it do not wait for a probe. */
+    note(end: FeedEnd): void {
+      known = end;
+    },
     /**
-     * Waits until a probe shows that the cursor is behind the end of the feed, or is not valid any more.
+     * Waits until the cursor is behind the end of the feed, or not valid any more.
      *
-     * @returns that end; undefined after so many milliseconds, or when something else ends the wait
+     * @returns whether it is; false after so many milliseconds, or when something else ends the wait
      */
-    wait(cursor: Cursor, milliseconds: number, signal: AbortSignal): Promise<FeedEnd | undefined> {
+    wait(cursor: Cursor, milliseconds: number, signal: AbortSignal): Promise<boolean> {
       return wait({ isNews: (end) => isNews(cursor, end), interval: INTERVAL }, milliseconds, signal);
     },
     /** As `ReadEntries.awaitEntries` of webhooks, whose positions belong to no epoch. */
@@ -111,7 +107,7 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
     stop(): void {
       isStopped = true;
       clearTimeout(timer);
-      for (const { wake } of waiting) wake(undefined);
+      for (const { wake } of waiting) wake(false);
     },
   };
 }

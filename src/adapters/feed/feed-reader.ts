@@ -21,15 +21,11 @@ export interface FeedEnd extends FeedState {
 /** What a database implements of the feed. Both reject if there is none, or it cannot be read now. */
 export interface FeedReader {
   /**
-   * Reads up to `count` rows, of about a mebibyte of text, after a position and up to another one.
+   * Reads up to `count` rows, of about a mebibyte of text, after a position.
    *
    * @returns them, and where the feed ends in the same snapshot
    */
-  part(
-    after: Position,
-    until: Position,
-    count: number,
-  ): Promise<{ readonly end: FeedEnd; readonly rows: readonly Entry[] }>;
+  part(after: Position, count: number): Promise<{ readonly end: FeedEnd; readonly rows: readonly Entry[] }>;
   /** Where the feed ends now: whatever is committed later comes after that. */
   end(): Promise<FeedEnd>;
   /**

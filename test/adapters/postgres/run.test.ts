@@ -1,11 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { sharedRuns } from '../../../src/adapters/feed/shared-run.ts';
 import { ConnectionError, UnknownOutcomeError } from '../../../src/adapters/postgres/failures.ts';
 import { runner } from '../../../src/adapters/postgres/run.ts';
 
 /* What every statement for a request goes through. */
 
-const never = () => new Promise<never>(() => {});
 const lost = () => new ConnectionError(new Error('connection lost'));
 const runWithin = (timeout = 60_000, connections = 4) => runner({ connections }, { gate: () => undefined, timeout });
 
@@ -140,12 +138,4 @@ test('pauses longer after each failure, up to a second', async () => {
   // Timers are never early by more than a millisecond, and may be late.
   expect(pauses).toHaveLength(least.length + 1);
   for (const [n, pause] of pauses.entries()) expect(pause).toBeGreaterThan((least[n] ?? 1_000) - 2);
-});
-
-test('gives who joins the run of another a run of its own if that one fails, since its deadline was earlier', async () => {
-  const share = sharedRuns<string>();
-  const first = share('a page', () => runWithin(50)('reads', never));
-  const joined = share('a page', async () => 'the page');
-  await expect(first).rejects.toMatchObject({ code: 'store_unavailable' });
-  expect(await joined).toBe('the page');
 });

@@ -1,4 +1,5 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
+import type { Position } from '../../../application/ports.ts';
 import type { Entry } from '../../../application/webhooks/ports.ts';
 import { positionOf, START } from '../../feed/change-cursor.ts';
 import type { FeedEnd, FeedReader } from '../../feed/feed-reader.ts';
@@ -22,9 +23,9 @@ interface ChangeRow extends EndRow {
   readonly is_deleted: boolean;
 }
 
-type ChangesValues = Record<'afterChanged' | 'afterId' | 'untilChanged' | 'untilId', bigint> & {
+interface ChangesValues extends Position {
   readonly count: number;
-};
+}
 
 const FEED_END = sql`${FEED_STATE} left join lateral (
   select changed as end_changed, id as end_id from (${lastBefore(sql`settled`)}) as last
@@ -33,15 +34,13 @@ const FEED_END = sql`${FEED_STATE} left join lateral (
 /** Reads the feed, for its consumers and for webhooks. Its functions reject as requireChangeFeed does. */
 export function feedReader(database: Database): FeedReader {
   /**
-   * The first rows after a position and up to another one, in the order of the feed: those that are settled, as many as have
-   * room, in bytes of their texts, which the first row with a text may exceed.
+   * The first rows after a position, in the order of the feed: those that are settled, as many as have room, in bytes of
+   * their texts, which the first row with a text may exceed.
    */
-  const changesBetween = statement<ChangesValues, ChangeRow>((parameter) => {
-    const position = (changed: keyof ChangesValues, id: keyof ChangesValues): RawBuilder<unknown> =>
-      sql`(${parameter(changed)}::bigint, ${parameter(id)}::bigint)`;
+  const changesAfter = statement<ChangesValues, ChangeRow>((parameter) => {
     const rows = sql`
-      select *, ${SIZE.ofRow} as size from plants where (changed, id) > ${position('afterChanged', 'afterId')}
-        and (changed, id) <= ${position('untilChanged', 'untilId')} and changed < settled
+      select *, ${SIZE.ofRow} as size from plants
+      where (changed, id) > (${parameter('changed')}::bigint, ${parameter('id')}::bigint) and changed < settled
       order by changed, id limit ${parameter('count')}`;
     return sql<ChangeRow>`
       select feed.*, end_changed, end_id, changed, id, name, tag, deleted is not null as is_deleted
@@ -54,9 +53,8 @@ export function feedReader(database: Database): FeedReader {
 
   const selectEnd = sql<EndRow>`select feed.*, end_changed, end_id from ${FEED_END}`.compile(database.sql);
 
-  const part: FeedReader['part'] = async (after, until, count) => {
-    const range = { afterChanged: after.changed, afterId: after.id, untilChanged: until.changed, untilId: until.id };
-    const rows = await rowsWithState(database, changesBetween({ ...range, count }));
+  const part: FeedReader['part'] = async ({ changed, id }, count) => {
+    const rows = await rowsWithState(database, changesAfter({ changed, id, count }));
     return { end: endIn(rows[0]), rows: rows.flatMap(entryIn) };
   };
 

@@ -26,7 +26,7 @@ export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): F
   const rows = statement<ChangedRow>(
     sql,
     `select id, name, tag, deleted, changed from plants
-     where (changed, id) > (?, ?) and (changed, id) <= (?, ?) order by changed limit ?`,
+     where (changed, id) > (?, ?) order by changed limit ?`,
   );
   const begin = statement(sql, 'begin');
   const commit = statement(sql, 'commit');
@@ -47,10 +47,10 @@ export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): F
     return { ...feed, position: positionOf(changed, id) ?? START };
   }
 
-  function rowsBetween(after: Position, until: Position, count: number): Entry[] {
+  function rowsAfter({ changed, id }: Position, count: number): Entry[] {
     const part: Entry[] = [];
     let size = 0;
-    for (const row of rows.iterate(after.changed, after.id, until.changed, until.id, count)) {
+    for (const row of rows.iterate(changed, id, count)) {
       const stored = storedIn(row);
       size += SIZE.of(stored);
       if (part.length > 0 && size > SIZE.read && stored !== 'deleted') break;
@@ -60,8 +60,7 @@ export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): F
   }
 
   return {
-    part: (after, until, count) =>
-      read(() => inSnapshot(() => ({ end: endNow(), rows: rowsBetween(after, until, count) }))),
+    part: (after, count) => read(() => inSnapshot(() => ({ end: endNow(), rows: rowsAfter(after, count) }))),
     end: () => read(endNow),
     // One writes at a time.
     holder: async () => undefined,
