@@ -1,6 +1,5 @@
-import type { Change, ChangeFeed, Changes, ChangesQuery, Position } from '../../application/ports.ts';
+import type { Change, ChangeFeed, Changes, ChangesQuery } from '../../application/ports.ts';
 import type { Entry, ReadEntries } from '../../application/webhooks/ports.ts';
-import { MAX_INT64 } from '../../domain/plant.ts';
 import { decodeCursor, encodeCursor, isAfter, nextCursor, START } from './change-cursor.ts';
 import { changeWatch } from './change-watch.ts';
 import type { FeedEnd, FeedReader } from './feed-reader.ts';
