@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import type { Maintenance } from './application/maintenance.ts';
 import { withStore } from './commands/command-store.ts';
 import { formatCount, showProgress } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
@@ -74,7 +75,7 @@ function idIn(text: string): bigint {
 /** @returns the exit code */
 async function run({ selection, isConfirmed }: ReturnType<typeof purgeArguments>): Promise<number> {
   let plants = 0;
-  await withStore(!isConfirmed, async ({ purge }) => {
+  const work = async ({ purge }: Maintenance) => {
     const hideProgress = showProgress(() => ({ plants, part: undefined }), process.stderr);
     try {
       if (stop.aborted) return;
@@ -85,6 +86,9 @@ async function run({ selection, isConfirmed }: ReturnType<typeof purgeArguments>
     } finally {
       hideProgress();
     }
+  };
+  await withStore(!isConfirmed, work, stop).catch((error) => {
+    if (!stop.aborted) throw error;
   });
   const what = `${formatCount(plants)} deleted ${plants === 1 ? 'plant' : 'plants'}`;
   if (stop.aborted) {

@@ -70,7 +70,7 @@ describe('a DATA_DIR', () => {
 
   test('whose owner took away the file, as after a start by root, is not called damaged', async () => {
     const folder = await temporaryFolder();
-    (await openEmbedded(folder)).close();
+    await (await openEmbedded(folder)).close();
     await chmod(join(folder, 'plants.db'), 0);
     // Root may read everything.
     const nobody = 65_534;

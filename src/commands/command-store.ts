@@ -6,16 +6,18 @@ import { readDatabaseConfig } from '../config/config.ts';
  * the adapter that is needed is loaded.
  *
  * @param isReadOnly whether the work only reads
+ * @param stop ends waits for other processes, whereupon the work fails, with the embedded database
  * @throws Error, saying what to do, if the database cannot be used
  */
 export async function withStore<Result>(
   isReadOnly: boolean,
   work: (store: Maintenance) => Promise<Result>,
+  stop?: AbortSignal,
 ): Promise<Result> {
   const config = readDatabaseConfig();
   if (config.kind === 'embedded') {
     const { withSqlite } = await import('./sqlite-store.ts');
-    return withSqlite(config.dataDir, isReadOnly, work);
+    return withSqlite(config.dataDir, isReadOnly, work, stop);
   }
   const { withPostgres } = await import('./postgres-store.ts');
   return withPostgres(config, work);

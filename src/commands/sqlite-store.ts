@@ -8,8 +8,12 @@ export function withSqlite<Result>(
   dataDir: string,
   isReadOnly: boolean,
   work: (store: Maintenance) => Promise<Result>,
+  stop?: AbortSignal,
 ): Promise<Result> {
-  return withDatabaseFile(dataDir, isReadOnly, (file) =>
-    work({ purge: plantPurge(file), webhooks: webhookEndpoints(file), heldBack: async () => 0 }),
+  return withDatabaseFile(
+    dataDir,
+    isReadOnly,
+    (file) => work({ purge: plantPurge(file), webhooks: webhookEndpoints(file), heldBack: async () => 0 }),
+    stop,
   );
 }

@@ -39,10 +39,10 @@ export async function openSqliteStore(
         changesLag: async () => 0,
         walBytes: file.walSize,
       },
-      close: async () => file.close(),
+      close: file.close,
     };
   } catch (error) {
-    file.close();
+    await file.close();
     throw error;
   }
 }

@@ -1,12 +1,21 @@
+import { readdirSync, readlinkSync } from 'node:fs';
 import { cp, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from '@jest/globals';
 import { enterEndpoints, webhookPositions } from '../../src/adapters/sqlite/webhooks/positions.ts';
-import { embeddedPlants, openEmbedded, plantsInFile } from '../support/embedded-store.ts';
+import { embeddedPlants, openEmbedded, plantsInFile, storedPlantsIn } from '../support/embedded-store.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { readPage, readToEnd } from '../support/plants/changes.ts';
-import { AN_HOUR_LATER, projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
+import {
+  AN_HOUR_LATER,
+  type NodeProcess,
+  projectFile,
+  run as runProgram,
+  startMain,
+  startNode,
+  temporaryFolder,
+} from '../support/service-process.ts';
 
 /* Commands on the file of a service, which runs or not. */
 
@@ -15,6 +24,24 @@ const ENDPOINT = 'hooks.example 0123456789abcdef';
 const runWith = (environment: Record<string, string>, DATA_DIR: string, command: string, ...args: string[]) =>
   startNode([projectFile(`src/${command}.ts`), ...args], DATA_DIR, { DATA_DIR, ...environment }).outcome();
 const run = (folder: string, command: string, ...args: string[]) => runWith({}, folder, command, ...args);
+
+/** Another program's connection to the file, until the end of the test. */
+function connectionTo(folder: string): DatabaseSync {
+  const other = new DatabaseSync(join(folder, 'plants.db'));
+  atEnd(() => other.close());
+  return other;
+}
+
+/** Whether a process has a file open. */
+function hasOpen({ pid }: NodeProcess, path: string): boolean {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(folder).some((name) => readlinkSync(join(folder, name)) === path);
+  } catch {
+    // It has closed one meanwhile.
+    return false;
+  }
+}
 
 test('purge, status and migrate work beside the service and without it, and those that only read create nothing', async () => {
   const folder = await temporaryFolder();
@@ -34,7 +61,7 @@ test('purge, status and migrate work beside the service and without it, and thos
   expect((await run(folder, 'webhooks')).stdout).toBe(`${ENDPOINT}: delivers; changes that wait: 1\n`);
   expect(await run(folder, 'migrate')).toMatchObject({ code: 0, stdout: 'nothing to do\n' });
   expect(await run(folder, 'migrate', 'renew-feed')).toMatchObject({ code: 0 });
-  file.close();
+  await file.close();
 
   // That of a folder changes with each file that is created or removed in it.
   const times = async () => [(await stat(folder)).mtimeMs, (await stat(join(folder, 'plants.db'))).mtimeMs];
@@ -96,26 +123,83 @@ test('copies the file while the service writes, for its user only; a copy that i
 
 test('copies the file to a name that SQLite would take for a URI', async () => {
   const folder = await temporaryFolder();
-  (await openEmbedded(folder)).close();
+  await (await openEmbedded(folder)).close();
   expect(await run(folder, 'backup', 'file:copy.db')).toMatchObject({ code: 0 });
   expect(await stat(join(folder, 'file:copy.db'))).toMatchObject({
     size: (await stat(join(folder, 'plants.db'))).size,
   });
 });
 
-test('a start beside a program that does not stop to read the newest plants says so', async () => {
+test('a backup that was killed is in the way of no later one, and leaves nothing', async () => {
+  const folder = await temporaryFolder();
+  const file = await openEmbedded(folder);
+  const { add } = embeddedPlants(file);
+  await Promise.all(Array.from({ length: 100 }, (_, n) => add({ id: BigInt(n), name: 'x'.repeat(500_000) })));
+  const [target, copies] = [join(folder, 'copies/copy.db'), join(folder, 'copies')];
+  await mkdir(copies);
+  const killed = startNode([projectFile('src/backup.ts'), target], folder, { DATA_DIR: folder });
+  await killed.eventually(async () => (await readdir(copies)).length > 0);
+  killed.kill('SIGKILL');
+  expect(await killed.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  expect(await readdir(copies)).toEqual(['copy.db.unfinished']);
+  expect(await run(folder, 'backup', target)).toMatchObject({ code: 0 });
+  expect(await readdir(copies)).toEqual(['copy.db']);
+});
+
+test('a service starts beside a program that does not stop to read, and has all', async () => {
   const folder = await temporaryFolder();
   const file = await openEmbedded(folder);
   await embeddedPlants(file).add({ id: 1n, name: 'Ficus' });
-  const reader = new DatabaseSync(join(folder, 'plants.db'));
-  atEnd(() => reader.close());
-  reader.exec('begin; select count(*) from plants');
+  connectionTo(folder).exec('begin; select count(*) from plants');
   await embeddedPlants(file).add({ id: 2n, name: 'Ficus' });
-  file.close();
-  expect(await runWith({ PORT: '0', MANAGEMENT_PORT: '0' }, folder, 'main')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('a command or another program reads'),
+  await file.close();
+  expect(await storedPlantsIn(folder)).toHaveLength(2);
+});
+
+test('beside the service a command does not write the WAL again, which would keep the service from its own writes', async () => {
+  const folder = await temporaryFolder();
+  await embeddedPlants(await openEmbedded(folder)).add({ id: 1n, name: 'Ficus' });
+  const lastWrite = async () => (await stat(join(folder, 'plants.db-wal'))).mtimeMs;
+  const before = await lastWrite();
+  expect(await run(folder, 'purge', '--id', '1', '--yes')).toMatchObject({ code: 0 });
+  expect(await lastWrite()).toBe(before);
+});
+
+test('signals act while a start or a purge waits for the lock of another process', async () => {
+  const folder = await temporaryFolder();
+  await (await openEmbedded(folder)).close();
+  connectionTo(folder).exec('begin immediate');
+  const start = startMain(folder, { DATA_DIR: folder });
+  const purge = startNode([projectFile('src/purge.ts'), '--id', '1', '--yes'], folder, { DATA_DIR: folder });
+  for (const one of [start, purge]) {
+    await one.eventually(async () => hasOpen(one, join(folder, 'plants.db-wal')));
+    one.kill('SIGTERM');
+  }
+  expect(await start.outcome()).toMatchObject({ code: 1, stderr: 'Stopped at once.\n' });
+  expect(await purge.outcome()).toMatchObject({
+    code: 143,
+    stderr: expect.stringContaining('Interrupted: 0 deleted plants forgotten so far'),
   });
+});
+
+test("a copy by sqlite3's .dump is taken as a backup, and one of another program refused in words", async () => {
+  const [folder, restored] = [await temporaryFolder(), await temporaryFolder()];
+  const file = await openEmbedded(folder);
+  const plants = embeddedPlants(file);
+  await plants.add({ id: 1n, name: 'Ficus' });
+  const { next } = await readToEnd(plants);
+  await file.close();
+  const copy =
+    'import sqlite3, sys; a, b = map(sqlite3.connect, sys.argv[1:]); b.executescript("\\n".join(a.iterdump()))';
+  const paths = [folder, restored].map((one) => join(one, 'plants.db'));
+  expect(await runProgram('python3', ['-c', copy, ...paths])).toMatchObject({ code: 0 });
+  const opened = await openEmbedded(restored);
+  expect(await plantsInFile(opened)).toEqual([{ id: 1n, name: 'Ficus' }]);
+  await expect(readPage(embeddedPlants(opened), next)).rejects.toMatchObject({ code: 'cursor_expired' });
+  await opened.close();
+
+  connectionTo(restored).exec('pragma user_version = 0; alter table plants add column other text');
+  await expect(openEmbedded(restored)).rejects.toThrow('has a table plants that is not of Plant Store');
 });
 
 test('says what to do where there is nothing to copy', async () => {

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { openDatabaseFile } from '../../src/adapters/sqlite/file/database-file.ts';
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { batchedPlants } from '../../src/application/batched-plants.ts';
@@ -14,8 +16,8 @@ export async function openEmbedded(folder?: string, timeout = 20_000) {
     end: (reason) => ended.push(reason),
   });
   let isOpen = true;
-  const close = () => {
-    if (isOpen) file.close();
+  const close = async () => {
+    if (isOpen) await file.close();
     isOpen = false;
   };
   atEnd(close);
@@ -35,10 +37,21 @@ export async function plantsInFile({ sql }: Awaited<ReturnType<typeof openEmbedd
   return rows.map(({ id, name, tag }) => ({ id, name, ...(tag !== null && { tag }) }) as NewPlant);
 }
 
-/** The same of a folder that no service has open. */
+/** Writes as a command beside the service does, which leaves all in the WAL: plants of a megabyte, with ids and changes from 1 on. */
+export function writeBeside(folder: string, plants: number): void {
+  const command = new DatabaseSync(join(folder, 'plants.db'), { timeout: 20_000 });
+  command.exec(
+    `pragma wal_autocheckpoint = 0;
+     with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${plants})
+     insert into plants (id, name, changed) select n, hex(zeroblob(500000)), n from numbers`,
+  );
+  command.close();
+}
+
+/** The plants of a folder that no service has open. */
 export async function storedPlantsIn(folder: string): Promise<NewPlant[]> {
   const file = await openEmbedded(folder);
   const plants = await plantsInFile(file);
-  file.close();
+  await file.close();
   return plants;
 }

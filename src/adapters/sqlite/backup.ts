@@ -1,9 +1,11 @@
-import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { withDatabaseFile } from './command-file.ts';
+import { FILE } from './file/database-file.ts';
 import { syncPath } from './file/disk.ts';
 import { FileError, failureOf } from './file/failures.ts';
+import { lockFolder } from './file/folder-lock.ts';
 import { NEW_IDENTITY } from './file/schema.ts';
 
 /**
@@ -13,33 +15,46 @@ import { NEW_IDENTITY } from './file/schema.ts';
  * @throws FileError, saying what to do, if the target exists, or the copy cannot be made
  */
 export async function backUp(dataDir: string, target: string): Promise<void> {
-  if (existsSync(target)) throw new FileError(`${target} exists: name a file that does not`);
-  // SQLite would take a relative name that begins with file: for a URI.
-  const unfinished = resolve(`${target}.unfinished`);
+  requireFree(target);
+  const folder = resolve(`${target}.unfinished`);
   try {
-    // SQLite accepts an empty file, which only this user may read.
-    closeSync(openSync(unfinished, 'wx', 0o600));
-    await withDatabaseFile(dataDir, true, async ({ sql }) => {
-      try {
-        copyDatabase(sql, unfinished);
-      } catch (error) {
-        // Otherwise it would be that of the database.
-        if (failureOf(error).isDiskFull) throw new FileError(`${target} cannot be written: its disk or quota is full`);
-        throw error;
-      }
-    });
-    syncPath(unfinished);
-    renameSync(unfinished, target);
+    // What a backup has left that was interrupted is there, and its lock has ended with it.
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const unlock = lockFolder(folder, 'wait for the end of that backup');
+    try {
+      requireFree(target);
+      await copyInto(folder, dataDir, target);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+      unlock();
+    }
     syncPath(dirname(resolve(target)));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
-      throw new FileError(`${unfinished} exists: another backup is writing it; delete it if none is running`);
-    }
-    rmSync(unfinished, { force: true });
     throw error instanceof FileError
       ? error
       : new FileError(`${target} cannot be written (${(error as Error).message})`);
   }
+}
+
+function requireFree(target: string): void {
+  if (existsSync(target)) throw new FileError(`${target} exists: name a file that does not`);
+}
+
+async function copyInto(folder: string, dataDir: string, target: string): Promise<void> {
+  const path = join(folder, FILE);
+  // SQLite accepts an empty file, which only this user may read.
+  closeSync(openSync(path, 'w', 0o600));
+  await withDatabaseFile(dataDir, true, async ({ sql, read }) => {
+    try {
+      await read(() => copyDatabase(sql, path));
+    } catch (error) {
+      // Otherwise it would be that of the database.
+      if (failureOf(error).isDiskFull) throw new FileError(`${target} cannot be written: its disk or quota is full`);
+      throw error;
+    }
+  });
+  syncPath(path);
+  renameSync(path, target);
 }
 
 /** Copies an open database into an empty one. */

@@ -1,10 +1,11 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { pathToFileURL } from 'node:url';
-import { openConnection } from './file/connection.ts';
+import { fileAddress, openConnection } from './file/connection.ts';
 import { type DatabaseFile, FILE } from './file/database-file.ts';
 import { FileError, failureOf } from './file/failures.ts';
+import { isLocked } from './file/folder-lock.ts';
+import { onceFree } from './file/once-free.ts';
 import { requireVersion } from './file/schema.ts';
 import { isMissing, requireOwnWal, rewriteWal } from './file/wal.ts';
 
@@ -14,12 +15,14 @@ type CommandFile = Pick<DatabaseFile, 'sql' | 'read' | 'write'>;
 /**
  * Opens the file for a command, which takes no lock of the folder and creates nothing, and closes it once the work is done.
  *
+ * @param stop ends waits for other processes
  * @throws FileError, saying what to do, if there is none, or it cannot be used
  */
 export async function withDatabaseFile<T>(
   dataDir: string,
   isReadOnly: boolean,
   work: (file: CommandFile) => Promise<T>,
+  stop?: AbortSignal,
 ): Promise<T> {
   const path = join(dataDir, FILE);
   requireOwnWal(path);
@@ -29,21 +32,19 @@ export async function withDatabaseFile<T>(
   const before = lastWrite(path);
   // Without a WAL, which the service has as long as it runs, SQLite would create one to read.
   const isUnlocked = isReadOnly && !existsSync(`${path}-wal`);
+  const address = isUnlocked ? fileAddress(path, 'immutable=1') : path;
+  const prepare = (sql: DatabaseSync) => requireVersion(sql, path, true);
   try {
     accessSync(path, isReadOnly ? constants.R_OK : constants.W_OK);
-    const sql = openConnection(isUnlocked ? unlockedAddress(path) : path, isReadOnly);
+    const sql = await onceFree(() => openConnection(address, { readOnly: isReadOnly, prepare }), stop);
     let isLost = false;
     try {
-      requireVersion(sql, path, true);
-      // SQLite makes a checkpoint at the end if the service does not run.
-      if (!isReadOnly) rewriteWal(sql, path);
-      return await work(commandFileOn(sql));
+      return await work(commandFileOn(sql, stop));
     } catch (error) {
       isLost = failureOf(error).isLostSync;
       throw error;
     } finally {
-      // Its checkpoint would take for written what the disk may not have.
-      if (!isLost) sql.close();
+      if (!isLost) await close(sql, path, isReadOnly || isLocked(dataDir));
     }
   } catch (error) {
     const failure = failureOf(error);
@@ -57,21 +58,32 @@ export async function withDatabaseFile<T>(
 }
 
 /** What a command does with an open connection: it waits for the locks of others, and each write is a transaction. */
-function commandFileOn(sql: DatabaseSync): CommandFile {
+function commandFileOn(sql: DatabaseSync, stop?: AbortSignal): CommandFile {
+  function inTransaction<T>(work: () => T): T {
+    sql.exec('begin immediate');
+    try {
+      const result = work();
+      sql.exec('commit');
+      return result;
+    } finally {
+      if (sql.isTransaction) sql.exec('rollback');
+    }
+  }
+
   return {
     sql,
-    read: async (work) => work(),
-    async write(work) {
-      sql.exec('begin immediate');
-      try {
-        const result = work();
-        sql.exec('commit');
-        return result;
-      } finally {
-        if (sql.isTransaction) sql.exec('rollback');
-      }
-    },
+    read: (work) => onceFree(work, stop),
+    write: (work) => onceFree(() => inTransaction(work), stop),
   };
+}
+
+/**
+ * Closes the connection, whose checkpoint, if it is the last one, must not take for written what the disk may not have: if no
+ * service has seen to that, the WAL is written before, and the connection stays open if that fails.
+ */
+async function close(sql: DatabaseSync, path: string, isSure: boolean): Promise<void> {
+  if (!isSure) await onceFree(() => rewriteWal(sql, path));
+  sql.close();
 }
 
 /** In nanoseconds. */
@@ -83,9 +95,4 @@ function lastWrite(path: string): bigint {
 function requireSameTime(path: string, before: bigint): void {
   if (lastWrite(path) === before) return;
   throw new FileError(`another process has begun to write to ${path} while it was read: run the same command again`);
-}
-
-/** Where SQLite reads a file without a WAL, and without a lock that would keep others from writing. */
-function unlockedAddress(path: string): URL {
-  return new URL(`${pathToFileURL(resolve(path)).href}?immutable=1`);
 }

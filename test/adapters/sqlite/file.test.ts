@@ -7,10 +7,11 @@ import { pino } from 'pino';
 import { backUp } from '../../../src/adapters/sqlite/backup.ts';
 import { renewFeed } from '../../../src/adapters/sqlite/changes/feed-reader.ts';
 import { withDatabaseFile } from '../../../src/adapters/sqlite/command-file.ts';
+import { lockFolder } from '../../../src/adapters/sqlite/file/folder-lock.ts';
 import { readiness } from '../../../src/adapters/sqlite/readiness.ts';
 import { sqliteStore } from '../../../src/adapters/sqlite/store.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
-import { embeddedPlants, openEmbedded, plantsInFile } from '../../support/embedded-store.ts';
+import { embeddedPlants, openEmbedded, plantsInFile, writeBeside } from '../../support/embedded-store.ts';
 import { eventually } from '../../support/eventually.ts';
 import { atEnd } from '../../support/lifetimes.ts';
 import { allReads } from '../../support/plants/all-reads.ts';
@@ -39,7 +40,7 @@ test('only its user can read the file, and nothing but it and the lock is left o
   for (const name of ['plants.db', 'plants.db-wal', 'plants.db-shm']) {
     expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
   }
-  file.close();
+  await file.close();
   expect((await readdir(folder)).sort()).toEqual(['lock.db', 'plants.db']);
 });
 
@@ -54,7 +55,7 @@ test('a second service is refused, and once the first has ended, finds what it h
   const { folder, file, plants } = await opened();
   await plants.add(plant(1n));
   await expect(openEmbedded(folder)).rejects.toThrow('in use by another process');
-  file.close();
+  await file.close();
   expect(await plantsInFile(await openEmbedded(folder))).toEqual([plant(1n)]);
 });
 
@@ -67,7 +68,7 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
   [
     'one of a newer version',
     async (folder) => {
-      (await openEmbedded(folder)).close();
+      await (await openEmbedded(folder)).close();
       const other = connectionTo(folder);
       other.exec('pragma user_version = 1000');
       other.close();
@@ -81,7 +82,7 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
       const path = join(folder, 'plants.db');
       if (what === 'empty') await writeFile(path, '');
       if (what === 'a backup') {
-        (await openEmbedded(folder)).close();
+        await (await openEmbedded(folder)).close();
         await backUp(folder, join(folder, 'copy.db'));
         await rename(join(folder, 'copy.db'), path);
       }
@@ -108,7 +109,7 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
 
 test('a command refuses a WAL of another database, too', async () => {
   const { folder, file } = await opened();
-  file.close();
+  await file.close();
   await backUp(folder, join(folder, 'copy.db'));
   await rename(join(folder, 'copy.db'), join(folder, 'plants.db'));
   await writeFile(join(folder, 'plants.db-wal'), 'x'.repeat(5_000));
@@ -116,12 +117,17 @@ test('a command refuses a WAL of another database, too', async () => {
   await expect(renewing).rejects.toThrow('plants.db-wal away');
 });
 
-test('a backup leaves alone what another one writes', async () => {
+test('a backup leaves alone what another one writes, and removes what that has left once it has ended', async () => {
   const { folder } = await opened();
-  const unfinished = join(folder, 'copy.db.unfinished');
-  await writeFile(unfinished, 'half');
-  await expect(backUp(folder, join(folder, 'copy.db'))).rejects.toThrow(`${unfinished} exists: another backup`);
-  expect(readFileSync(unfinished, 'utf8')).toBe('half');
+  const [target, unfinished] = [join(folder, 'copy.db'), join(folder, 'copy.db.unfinished')];
+  await mkdir(unfinished);
+  await writeFile(join(unfinished, 'plants.db'), 'half');
+  const end = lockFolder(unfinished);
+  await expect(backUp(folder, target)).rejects.toThrow(`${unfinished} is in use by another process: wait`);
+  expect(readFileSync(join(unfinished, 'plants.db'), 'utf8')).toBe('half');
+  end();
+  await backUp(folder, target);
+  expect(await readdir(folder)).not.toContain('copy.db.unfinished');
 });
 
 test('writes that arrive together share a commit, and one that fails leaves the others done', async () => {
@@ -214,11 +220,11 @@ test.each(['plants.db', 'plants.db-wal', 'lock.db'])('nothing is stored once %s 
 
 test('a command that reads the file of no service says so if one starts and writes meanwhile', async () => {
   const { folder, file } = await opened();
-  file.close();
+  await file.close();
   const reading = withDatabaseFile(folder, true, async ({ sql }) => {
     const service = await openEmbedded(folder);
     await embeddedPlants(service).add(plant(1n));
-    service.close();
+    await service.close();
     return sql.prepare('select count(*) as count from plants').get();
   });
   await expect(reading).rejects.toThrow('another process has begun to write to');
@@ -227,7 +233,7 @@ test('a command that reads the file of no service says so if one starts and writ
 test('damaged pages are said in words, and fail neither the process nor the next read', async () => {
   const { folder, file, plants } = await opened();
   await Promise.all(Array.from({ length: 500 }, (_, n) => plants.add(plant(BigInt(n), 'x'.repeat(500)))));
-  file.close();
+  await file.close();
   const path = join(folder, 'plants.db');
   const bytes = readFileSync(path);
   bytes.fill(0xff, 4_096 * 12);
@@ -244,7 +250,7 @@ test('damaged pages are said in words, and fail neither the process nor the next
 test('a write that meets a damaged page fails alone, and the next ones go on', async () => {
   const { folder, file, plants } = await opened();
   await Promise.all(Array.from({ length: 500 }, (_, n) => plants.add(plant(BigInt(n), `${n}:`.padEnd(500)))));
-  file.close();
+  await file.close();
   const path = join(folder, 'plants.db');
   const bytes = readFileSync(path);
   const page = Math.floor(bytes.indexOf('400:') / 4_096);
@@ -263,7 +269,7 @@ test('a write that meets a damaged page fails alone, and the next ones go on', a
 
 test('a damaged page that only its check reads makes it not ready, in words', async () => {
   const { folder, file } = await opened();
-  file.close();
+  await file.close();
   const path = join(folder, 'plants.db');
   const bytes = readFileSync(path);
   const { rootpage = 0 } = connectionTo(folder)
@@ -285,4 +291,15 @@ test('a checkpoint follows once four megabytes are written, so that the WAL does
   for (let n = 60; n < 90; n++) await plants.add(plant(BigInt(n), 'x'.repeat(500_000)));
   expect(file.walSize()).toBeGreaterThan(10_000_000);
   reader.exec('commit');
+});
+
+test('others are served while a large WAL is written into the file, and it is shortened', async () => {
+  const { folder, file, plants } = await opened();
+  writeBeside(folder, 60);
+  expect(file.walSize()).toBeGreaterThan(50_000_000);
+  let served = 0;
+  for (; file.walSize() > 50_000_000; served++) await plants.add(plant(BigInt(100 + served)));
+  // The first one is what has the size looked at.
+  expect(served).toBeGreaterThan(5);
+  await eventually(async () => (await stat(join(folder, 'plants.db-wal'))).size < 10_000_000);
 });

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { apiClient } from '../../support/api-client.ts';
 import { TOKEN } from '../../support/api-server.ts';
-import { openEmbedded, plantsInFile } from '../../support/embedded-store.ts';
-import { startService, temporaryFolder } from '../../support/service-process.ts';
+import { openEmbedded, plantsInFile, writeBeside } from '../../support/embedded-store.ts';
+import { startProgram, startService, temporaryFolder } from '../../support/service-process.ts';
 
 /*
  * A disk that reports once that it could not keep what was written, and then that all is well, as Linux does: everything
@@ -13,31 +13,24 @@ import { startService, temporaryFolder } from '../../support/service-process.ts'
 const CLIENTS = 16;
 
 test.each([
-  ['a commit', 'plants.db-wal', 12, 'EIO', 'plant'],
-  ['a commit', 'plants.db-wal', 20, 'ENOSPC', 'plant'],
-  ['a checkpoint', 'plants.db', 4, 'EIO', 'x'.repeat(100_000)],
+  ['a commit', 'plants.db-wal', 6, 'EIO', 'plant', 0],
+  ['a commit', 'plants.db-wal', 14, 'ENOSPC', 'plant', 0],
+  ['a checkpoint', 'plants.db', 2, 'EIO', 'x'.repeat(100_000), 0],
+  ['a large checkpoint, in its thread,', 'plants.db', 1, 'EIO', 'plant', 20],
 ])(
   '%s whose sync of %s fails: no 200 for it, the service ends and says why, and starts with all it acknowledged',
-  async (_what, name, call, code, text) => {
+  async (_what, name, call, code, text, megabytes) => {
     const folder = await temporaryFolder();
-    const wrapper = [
-      'strace',
-      '-D',
-      '-f',
-      '-qq',
-      '-o',
-      '/dev/null',
-      '-P',
-      join(folder, name),
-      '-e',
-      'trace=fsync,fdatasync',
-    ];
-    const inject = ['-e', `inject=fsync,fdatasync:error=${code}:when=${call}`];
-    const environment = { DATA_DIR: folder, ACCESS_TOKENS: TOKEN };
-    const service = await startService(folder, environment, { wrapper: [...wrapper, ...inject] });
+    const service = await startService(folder, { DATA_DIR: folder, ACCESS_TOKENS: TOKEN });
+    if (megabytes > 0) writeBeside(folder, megabytes);
+    // It counts the calls of each thread.
+    const inject = `inject=fsync,fdatasync:error=${code}:when=${call}`;
+    const args = ['-f', '-p', `${service.pid}`, '-P', join(folder, name), '-e', 'trace=fsync,fdatasync', '-e', inject];
+    const strace = startProgram('strace', args, {});
+    await strace.until(() => strace.stderr().includes('attached'));
     const acknowledged: { id: bigint; name: string }[] = [];
     const unavailable: number[] = [];
-    let lastId = 0;
+    let lastId = megabytes;
     // Not by fetch: undici throws outside of its promise if a server ends while it sends a large body.
     const { send } = apiClient(service.apiUrl);
     const client = async () => {

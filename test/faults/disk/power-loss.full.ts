@@ -48,7 +48,7 @@ async function problemsAfter({ dataDir, acknowledged }: Loss): Promise<string[]>
       ...((await plants.add({ id: -1n, name: 'afterwards' })) === 'created' ? [] : ['it creates nothing']),
     ];
   } finally {
-    file.close();
+    await file.close();
   }
 }
 

@@ -6,6 +6,7 @@ import { databaseOn } from './database.ts';
 import { prepareFolder, syncPath } from './disk.ts';
 import { FileError, failureOf } from './failures.ts';
 import { LOCKED_FILE, lockFolder, lostFileCheck } from './folder-lock.ts';
+import { onceFree } from './once-free.ts';
 import { applySchema, requireVersion } from './schema.ts';
 import { isMissing, requireOwnWal, rewriteWal } from './wal.ts';
 
@@ -15,7 +16,7 @@ export const FILE = 'plants.db';
 const FORMER = 'postgres';
 
 /** An open database. */
-export type DatabaseFile = ReturnType<typeof openFile>;
+export type DatabaseFile = Awaited<ReturnType<typeof openFile>>;
 
 interface OpenOptions {
   /** Milliseconds until work is given up that has no time of its own. */
@@ -48,18 +49,17 @@ export async function openDatabaseFile(dataDir: string, options: OpenOptions): P
   }
   const unlock = lockFolder(dataDir);
   try {
-    return openFile(dataDir, path, unlock, options);
+    return await openFile(dataDir, path, unlock, options);
   } catch (error) {
     unlock();
     throw new FileError(failureOf(error).problem ?? `${path}: ${(error as Error).message}`, { cause: error });
   }
 }
 
-function openFile(dataDir: string, path: string, unlock: () => void, { timeout, say, end }: OpenOptions) {
-  const sql = openSynced(dataDir, path);
+async function openFile(dataDir: string, path: string, unlock: () => void, { timeout, say, end }: OpenOptions) {
+  const sql = await openSynced(dataDir, path);
   const lostFile = lostFileCheck([LOCKED_FILE, FILE, `${FILE}-wal`, `${FILE}-shm`].map((name) => join(dataDir, name)));
-  const { check, isLost, ...database } = databaseOn(sql, { path, timeout, lostFile, end });
-
+  const { check, close, ...database } = databaseOn(sql, { path, timeout, lostFile, end });
   return {
     ...database,
     /** @throws FileError if nothing can be written, which only a commit with content would show */
@@ -68,13 +68,9 @@ function openFile(dataDir: string, path: string, unlock: () => void, { timeout, 
       for (const name of [path, `${path}-wal`]) accessSync(name, constants.W_OK);
     },
     description: `the embedded database in ${resolve(dataDir)}`,
-    close(): void {
+    async close(): Promise<void> {
       try {
-        // Otherwise SQLite would write into a file that has been replaced.
-        if (!isLost() && lostFile() === undefined) {
-          sql.exec('pragma wal_checkpoint(truncate)');
-          sql.close();
-        }
+        await close();
       } catch (error) {
         say(
           `Warning: ${failureOf(error).problem ?? (error as Error).message}. The next start writes what is in ${path}-wal.`,
@@ -87,20 +83,18 @@ function openFile(dataDir: string, path: string, unlock: () => void, { timeout, 
 }
 
 /** Opens the file so that everything in it is on the disk. */
-function openSynced(dataDir: string, path: string): DatabaseSync {
+async function openSynced(dataDir: string, path: string): Promise<DatabaseSync> {
   // SQLite's own files get the same mode. It syncs the folder only with the WAL.
   closeSync(openSync(path, constants.O_CREAT | constants.O_RDWR, 0o600));
   // A copy of a backup may be in the kernel's memory only.
   for (const each of [path, dataDir]) syncPath(each);
-  const sql = openConnection(path);
+  const sql = await onceFree(() => openConnection(path, { prepare: (sql) => requireVersion(sql, path) }));
+  // If this fails the connection stays open: SQLite would make a checkpoint at its end.
+  await onceFree(() => rewriteWal(sql, path));
   try {
-    requireVersion(sql, path);
-    rewriteWal(sql, path);
-    applySchema(sql);
-    const { busy } = sql.prepare('pragma wal_checkpoint(truncate)').get() as { busy: bigint };
-    if (busy > 0n)
-      throw new FileError(`a command or another program reads ${path}: start the service once that has ended`);
-    sql.exec('pragma busy_timeout = 0');
+    await onceFree(() => applySchema(sql, path));
+    // What a reader keeps from the file is on the disk all the same, in the WAL.
+    sql.exec('pragma wal_checkpoint(truncate)');
     return sql;
   } catch (error) {
     sql.close();

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { recentFailure } from '../../feed/recent-failure.ts';
+import { checkpoints } from './checkpoints.ts';
 import { FileError, failureOf } from './failures.ts';
 import { writeGroups } from './groups.ts';
 import { readSlices } from './slices.ts';
-import { checkpoints } from './wal.ts';
 
 interface DatabaseOptions {
   /** Where the file is, for messages. */
@@ -60,7 +60,12 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
     walSize: checkpoint.behind,
     /** @throws FileError while the file must not be used */
     check,
-    /** Whether the disk may have lost what was written last. */
-    isLost: () => lost !== undefined,
+    /** Closes the connection, unless SQLite would write into a file that was replaced, or that may lack what was written. */
+    async close(): Promise<void> {
+      await checkpoint.finish();
+      if (lost !== undefined || lostFile() !== undefined) return;
+      sql.exec('pragma wal_checkpoint(truncate)');
+      sql.close();
+    },
   };
 }

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { FileError } from './failures.ts';
 
 /** From which version on a file is not for this program: steps before it only add what an older program need not know. */
@@ -62,11 +62,47 @@ export function requireVersion(sql: DatabaseSync, path: string, isCommand = fals
   }
 }
 
-/** Applies what is missing, each step in a transaction. */
-export function applySchema(sql: DatabaseSync): void {
+/**
+ * Applies what is missing, each step in a transaction. A file that sqlite3's `.dump` has made has lost its version, and is an
+ * earlier state, as a backup is: its feed gets a new identity.
+ *
+ * @throws FileError if it has a table of another program
+ */
+export function applySchema(sql: DatabaseSync, path: string): void {
+  const isDump = versionOf(sql) === 0 && textsIn(sql).some((text) => text.startsWith('CREATE TABLE plants '));
+  if (isDump) {
+    const version = dumpedVersion(textsIn(sql));
+    if (version === 0) {
+      throw new FileError(
+        `${path} has a table plants that is not of Plant Store: restore a backup, or set DATA_DIR to another folder`,
+      );
+    }
+    sql.exec(
+      `begin immediate; update change_feed set store = ${NEW_IDENTITY}; pragma user_version = ${version}; commit`,
+    );
+  }
   for (let version = versionOf(sql) + 1; version <= STEPS.length; version++) {
     sql.exec(`begin immediate; ${STEPS[version - 1]} pragma user_version = ${version}; commit`);
   }
+}
+
+/** The newest version that has made what these texts create; 0 if none has. */
+function dumpedVersion(texts: readonly string[]): number {
+  const model = new DatabaseSync(':memory:');
+  const isMade = STEPS.map((step) => {
+    model.exec(step);
+    return textsIn(model).every((text) => texts.includes(text));
+  });
+  model.close();
+  return isMade.lastIndexOf(true) + 1;
+}
+
+/** The statements that create its tables and indexes. */
+function textsIn(sql: DatabaseSync): string[] {
+  return sql
+    .prepare('select sql from sqlite_schema where sql is not null')
+    .all()
+    .map(({ sql }) => `${sql}`);
 }
 
 function versionOf(sql: DatabaseSync): number {

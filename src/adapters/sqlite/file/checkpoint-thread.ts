@@ -1,0 +1,19 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { openConnection, statement } from './connection.ts';
+
+/* The thread of a large checkpoint, which has a connection of its own. An error ends it, and reaches who has started it. */
+
+/** Milliseconds to wait for a transaction of the service, or of a command. */
+const BUSY_TIMEOUT = 50;
+
+const sql = openConnection(workerData);
+sql.exec(`pragma busy_timeout = ${BUSY_TIMEOUT}`);
+const checkpoint = (mode: 'passive' | 'truncate') =>
+  statement<{ log: bigint; checkpointed: bigint }>(sql, `pragma wal_checkpoint(${mode})`).get();
+// Beside writes, and what these have brought meanwhile.
+checkpoint('passive');
+let progress = checkpoint('passive');
+// A little rest, for which writes wait. To shorten a large WAL takes long, too.
+if (progress?.checkpointed === progress?.log) progress = checkpoint('truncate');
+sql.close();
+parentPort?.postMessage(progress);
