@@ -1,9 +1,6 @@
-import { type NewPlant, textLength } from '../domain/plant.ts';
+import type { NewPlant } from '../domain/plant.ts';
 import { type BatchOptions, batch } from './batch.ts';
 import type { Condition, PlantStore, SinglePlants, Write, Written } from './ports.ts';
-
-/** UTF-16 units of text in a list that is written: enough to fill it, and a database parses it quickly. */
-const WRITTEN_TEXT = 1_000_000;
 
 /** Ids in a list to find. */
 const FOUND_IDS = 256;
@@ -16,12 +13,7 @@ export function batchedPlants(
   store: Pick<PlantStore, 'write' | 'find'>,
   options: BatchOptions,
 ): SinglePlants & { waiting(): number } {
-  const write = batch<Write, Written>(
-    (writes) => store.write(writes),
-    options,
-    ({ target }) => textLength(target),
-    WRITTEN_TEXT,
-  );
+  const write = batch<Write, Written>((writes) => store.write(writes), options);
   const find = batch(store.find, { ...options, maxItems: FOUND_IDS });
   const add = (plant: NewPlant) =>
     write((until) => ({ id: plant.id, target: plant, adds: true, replaces: never, until }));

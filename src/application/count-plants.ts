@@ -1,5 +1,5 @@
 import { MAX_INT64, MIN_INT64 } from '../domain/plant.ts';
-import { BATCH, type ListQuery, PAGE, rangeAfter } from './list-plants.ts';
+import { BATCH, type ListQuery, PAGE_TIME, rangeAfter } from './list-plants.ts';
 import type { PlantRange, PlantStore } from './ports.ts';
 
 interface PlantCount {
@@ -20,7 +20,7 @@ const MOST = 10_000;
 /** @param now the time in milliseconds */
 export function countPlants({ scan }: Pick<PlantStore, 'scan'>, now = () => performance.now()): CountPlants {
   return async ({ tag, name, signal }) => {
-    const end = now() + PAGE.time;
+    const end = now() + PAGE_TIME;
     let range: PlantRange = { from: MIN_INT64, to: MAX_INT64, tag, name };
     for (let found = 0; ; ) {
       const { plants, lastId, isLast } = await scan(range, BATCH);

@@ -1,5 +1,5 @@
 import { PlantStoreError } from '../domain/errors.ts';
-import { MAX_INT64, MIN_INT64, type NewPlant, textLength } from '../domain/plant.ts';
+import { MAX_INT64, MIN_INT64, type NewPlant } from '../domain/plant.ts';
 import type { Order, PlantRange, PlantStore } from './ports.ts';
 
 /** Which plants are wanted: those that come after an id, with the tag and the text, if given, at most `limit` of them. */
@@ -27,20 +27,14 @@ export interface PlantList {
 
 /**
  * Lists plants. A plant that exists while the whole list is read is in it exactly once; the list is no snapshot. Up to
- * 1,000 plants are a page, which is read as a whole and may end early once it is large, or has taken a second; more come
- * in batches.
+ * 1,000 plants are a page, which is read as a whole and may end early once it has taken a second; more come in batches.
  *
  * @throws PlantStoreError `store_unavailable` as the port does; so may the iteration over `others`
  */
 type ListPlants = (query: ListQuery) => Promise<PlantList>;
 
-/** What ends a page, though it has fewer plants than were wanted, or tags. */
-export const PAGE = {
-  /** Characters. Its last batch may be as long as a batch is: some mebibytes in all. */
-  text: 1024 ** 2,
-  /** Milliseconds: a search or many deleted plants take long. */
-  time: 1_000,
-};
+/** Milliseconds after which a page ends, though it has fewer plants or tags than were wanted: searches may take long. */
+export const PAGE_TIME = 1_000;
 
 /** Plants in a page. */
 const PAGE_PLANTS = 1_000;
@@ -58,7 +52,7 @@ export function listPlants(store: ScanPlants, now = () => performance.now()): Li
     const all = { from: MIN_INT64, to: MAX_INT64, tag, name, order };
     const range = after === undefined ? all : rangeAfter(all, after);
     if (limit <= PAGE_PLANTS) {
-      const end = now() + PAGE.time;
+      const end = now() + PAGE_TIME;
       return readPage(store, range, limit, () => now() >= end || (name !== undefined && signal?.aborted === true));
     }
     if (name !== undefined) return { first: [], others: batches(store, range, limit, signal), next: undefined };
@@ -79,14 +73,12 @@ async function readPage(
   const pageTo = (next: bigint | undefined) => ({ first: found.slice(0, limit), others: undefined, next });
   // One more shows whether there is a next page. A search may have to go on for long to find it.
   const wanted = range.name === undefined ? limit + 1 : limit;
-  let length = 0;
   for (let from = range; ; ) {
     const { plants, lastId, isLast } = await scan(from, wanted - found.length);
     found.push(...plants);
-    for (const plant of plants) length += textLength(plant);
     if (found.length > limit) return pageTo(found[limit - 1]?.id);
     if (isLast) return pageTo(undefined);
-    if (found.length === wanted || length >= PAGE.text || isTimeUp()) return pageTo(lastId);
+    if (found.length === wanted || isTimeUp()) return pageTo(lastId);
     from = rangeAfter(from, lastId);
   }
 }

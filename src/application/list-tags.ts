@@ -1,4 +1,4 @@
-import { PAGE } from './list-plants.ts';
+import { PAGE_TIME } from './list-plants.ts';
 import type { PlantStore, Tags } from './ports.ts';
 
 interface TagsQuery {
@@ -10,8 +10,7 @@ interface TagsQuery {
 }
 
 /**
- * Lists the tags that plants have, each once: `limit` of them, unless the page ends early since it is large, or has taken a
- * second. It may have more than `limit` where the index has several in one place.
+ * Lists the tags that plants have, each once: `limit` of them, unless the page ends early since it has taken a second.
  *
  * @throws PlantStoreError as the port does
  */
@@ -20,14 +19,12 @@ type ListTags = (query: TagsQuery) => Promise<Tags>;
 /** @param now the time in milliseconds */
 export function listTags({ readTags }: Pick<PlantStore, 'readTags'>, now = () => performance.now()): ListTags {
   return async ({ after, limit, signal }) => {
-    const end = now() + PAGE.time;
+    const end = now() + PAGE_TIME;
     const found: Tags['tags'][number][] = [];
-    let length = 0;
     for (let from = after; ; ) {
       const { tags, next } = await readTags(from, limit - found.length);
       found.push(...tags);
-      for (const { tag } of tags) length += tag.length;
-      const isOver = found.length >= limit || length >= PAGE.text || now() >= end || signal.aborted;
+      const isOver = found.length >= limit || now() >= end || signal.aborted;
       if (next === undefined || isOver) return { tags: found, next };
       from = next;
     }

@@ -53,13 +53,14 @@ export interface PlantStore extends ChangeFeed {
   /** Finds what is stored under each id. Every call that resolved before is seen. @param until when to give up */
   find(ids: readonly bigint[], until: number): Promise<Outcomes<Stored>>;
   /**
-   * Reads the first plants of the range: up to `count`, of about a mebibyte of text together. It looks at some thousand
-   * rows only, so that a search, or deleted plants, may leave none although there are more.
+   * Reads the first plants of the range, up to `count`. It looks at some thousand rows only, so that a search, or deleted
+   * plants, may leave none although there are more.
    */
   scan(range: PlantRange, count: number): Promise<PlantBatch>;
   /**
-   * Reads the tags after a place in an index, as many as one short statement can, looking at 1,000 plants of each. MUST also
-   * reject with PlantStoreError `invalid_plant` if the place is not its own, `tags_unavailable` if there is no such index.
+   * Reads the tags after one, in the order of their UTF-8, as many as one short statement can, looking at 1,000 plants of
+   * each; without those of earlier versions that have more than 800 bytes. MUST also reject with PlantStoreError
+   * `tags_unavailable` if there is no index on them.
    */
   readTags(after: string | undefined, count: number): Promise<Tags>;
 }
@@ -105,6 +106,7 @@ export interface PlantBatch {
 
 export interface Tags {
   readonly tags: readonly { readonly tag: string; readonly count: number; readonly isExact: boolean }[];
+  /** The last of them, if there may be more. */
   readonly next: string | undefined;
 }
 
@@ -142,7 +144,7 @@ export interface ChangesQuery {
 export interface ChangeFeed {
   /**
    * Reads the newest state of each plant that was created, changed or deleted after a position, or at all, in an order
-   * that never changes: at most `limit` of them, of about a mebibyte of text. Nothing is ever left out. If nothing is
+   * that never changes: at most `limit` of them. Nothing is ever left out. If nothing is
    * new, waits for a change; resolves to nothing new at the end of `wait`, at the signal, and when the service shuts
    * down.
    *

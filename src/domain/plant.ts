@@ -17,11 +17,17 @@ export type Stored = NewPlant | 'deleted' | undefined;
 export const MIN_INT64 = -(2n ** 63n);
 export const MAX_INT64 = 2n ** 63n - 1n;
 
+/** Characters (Unicode code points) of a text, at most; earlier versions have stored longer ones. */
+export const MAX_LENGTH = { name: 1_000, tag: 200 } as const;
+
+const textRule = (field: keyof typeof MAX_LENGTH) =>
+  `a string of at most ${MAX_LENGTH[field]} characters without U+0000 and without lone surrogates`;
+
 /** What each field must be; completes "<field> must be ...". */
 export const fieldRules = {
   id: `an integer from ${MIN_INT64} to ${MAX_INT64}`,
-  name: 'a string without U+0000 and without lone surrogates',
-  tag: 'a string without U+0000 and without lone surrogates, or omitted',
+  name: textRule('name'),
+  tag: `${textRule('tag')}, or omitted`,
 } as const;
 
 /**
@@ -31,8 +37,8 @@ export const fieldRules = {
  */
 export function checkNewPlant(plant: NewPlant): void {
   if (!isPlantId(plant.id)) throw ruleViolation('id');
-  if (!isStorableText(plant.name)) throw ruleViolation('name');
-  if (plant.tag !== undefined && !isStorableText(plant.tag)) throw ruleViolation('tag');
+  if (!isStorableText(plant.name, MAX_LENGTH.name)) throw ruleViolation('name');
+  if (plant.tag !== undefined && !isStorableText(plant.tag, MAX_LENGTH.tag)) throw ruleViolation('tag');
 }
 
 export function isPlantId(id: bigint): boolean {
@@ -45,16 +51,13 @@ export function isSamePlant(a: Stored, b: Stored): boolean {
   return a.id === b.id && a.name === b.name && a.tag === b.tag;
 }
 
-/** The length of its texts, in UTF-16 units. */
-export function textLength(plant: Plant | 'deleted'): number {
-  return plant === 'deleted' ? 0 : plant.name.length + (plant.tag?.length ?? 0);
-}
-
 function ruleViolation(field: keyof typeof fieldRules): PlantStoreError {
   return new PlantStoreError('invalid_plant', `${field} must be ${fieldRules[field]}`);
 }
 
 /** SQL text holds any Unicode scalar value but U+0000; a lone surrogate is not one and would be silently replaced. */
-export function isStorableText(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0');
+export function isStorableText(text: string, maxLength: number): boolean {
+  // A code point has one or two units of UTF-16.
+  const isShort = text.length <= maxLength || (text.length <= 2 * maxLength && [...text].length <= maxLength);
+  return isShort && text.isWellFormed() && !text.includes('\0');
 }

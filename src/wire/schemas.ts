@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { fieldRules } from '../domain/plant.ts';
+import { fieldRules, MAX_LENGTH } from '../domain/plant.ts';
 
 /*
  * The wire contract, written once: these schemas validate requests, type the handlers and are the components of the
@@ -12,8 +12,10 @@ export const Int64 = (options: object) => Type.Unsafe<bigint>({ type: 'integer',
 
 export const Plant = Type.Object(
   {
-    name: Type.String({ description: fieldRules.name, examples: ['Monstera deliciosa'] }),
-    tag: Type.Optional(Type.String({ description: fieldRules.tag, examples: ['houseplant'] })),
+    name: Type.String({ description: fieldRules.name, maxLength: MAX_LENGTH.name, examples: ['Monstera deliciosa'] }),
+    tag: Type.Optional(
+      Type.String({ description: fieldRules.tag, maxLength: MAX_LENGTH.tag, examples: ['houseplant'] }),
+    ),
   },
   { title: 'Plant' },
 );
@@ -97,9 +99,9 @@ const TagCount = Type.Object(
 
 export const TagList = Type.Object(
   {
-    tags: Type.Array(TagCount, { description: 'the tags, in an order of the database' }),
+    tags: Type.Array(TagCount, { description: 'the tags, in the order of their UTF-8' }),
     next: Type.Optional(
-      Type.String({ description: 'where they go on: send it as `after`; left out at the end', examples: ['ImZlcm4i'] }),
+      Type.String({ description: 'where they go on: send it as `after`; left out at the end', examples: ['tZmVybg'] }),
     ),
   },
   { title: 'TagList', description: 'a part of the tags that plants have' },

@@ -188,18 +188,16 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
     expect((await store.plants.readEntries(entries.at(-1) ?? START)).entries).toEqual([]);
   });
 
-  test('reads pages of a bounded size, each plant once, also of those that share a transaction', async () => {
+  test('reads pages of 200 plants, each once, also of those that share a transaction', async () => {
     await Promise.all(Array.from({ length: 450 }, (_, n) => store.plants.add(plant(BigInt(n + 1)))));
-    for (let id = 451n; id <= 455n; id++) await store.plants.add(plant(id, 'x'.repeat(400_000)));
-    await store.plants.add(plant(456n, 'x'.repeat(2_000_000)));
     const pages: bigint[][] = [];
     for (let position = START; pages.at(-1)?.length !== 0; ) {
       const { entries } = await store.plants.readEntries(position);
       position = entries.at(-1) ?? position;
       pages.push(entries.map(({ id }) => id));
     }
-    expect(new Set(pages.flat())).toEqual(new Set(Array.from({ length: 456 }, (_, n) => BigInt(n + 1))));
-    expect(pages.map(({ length }) => length)).toEqual([200, 200, 52, 2, 1, 1, 0]);
+    expect(new Set(pages.flat())).toEqual(new Set(Array.from({ length: 450 }, (_, n) => BigInt(n + 1))));
+    expect(pages.map(({ length }) => length)).toEqual([200, 200, 50, 0]);
   });
 
   describe('a lease', () => {

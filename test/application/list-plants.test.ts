@@ -60,13 +60,6 @@ test.each([1, 10])(
   },
 );
 
-test('ends a page early after a mebibyte of text', async () => {
-  const plants = upTo(12).map(({ id }) => ({ id, name: 'x'.repeat(150_000) }));
-  const page = await inThrees(plants)({ limit: 11 });
-  expect(page).toMatchObject({ others: undefined, next: 8n });
-  expect(page.first).toEqual(plants.slice(0, 9));
-});
-
 test('walking gives each plant that is there throughout exactly once, while others come and go', async () => {
   const changes = fc.array(
     fc.record({ id: fc.bigInt({ min: 0n, max: 60n }).map((n) => 2n * n + 1n), isAdded: fc.boolean() }),

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { migrations as ALL, runMigrate } from '../support/migrations.ts';
-import { emptyDatabase, migratedDatabase } from '../support/test-database.ts';
+import { migrations as ALL, migrateTo, runMigrate } from '../support/migrations.ts';
+import { connect, emptyDatabase, migratedDatabase } from '../support/test-database.ts';
 
 /* npm run migrate. What it does to a database is in adapters/postgres/schema/migrator.test.ts. */
 
@@ -23,6 +23,19 @@ test('status says what is applied, also by a newer version', async () => {
   await server.query(`insert into kysely_migration values ('9999_future', '2099-01-01T00:00:00.000Z')`);
   const stdout = `${APPLIED}9999_future: applied by a newer version\n`;
   expect(await runMigrate({ DATABASE_URL: server.url }, 'status')).toEqual({ code: 0, stdout, stderr: '' });
+});
+
+test('says before it begins which texts of an earlier version are too long, if any are', async () => {
+  const server = await emptyDatabase();
+  await migrateTo('0005_webhooks', connect(server.url));
+  const migrate = () => runMigrate({ DATABASE_URL: server.url });
+  await server.query(`insert into plants values (1, repeat('\u{1F335}', 1000), repeat('\u{1F335}', 200))`);
+  await server.query(`insert into plants values (2, 'x', repeat('x', 3000)), (3, repeat('x', 1001), null)`);
+  const [first = '', ...others] = (await migrate()).stdout.split('\n');
+  expect(first).toMatch(/^-- 2 stored plants have texts longer than this version takes/);
+  expect(await server.query(first.slice(first.indexOf('select ')))).toEqual([{ id: '2' }, { id: '3' }]);
+  expect(others).toContain('0006_index_tags_by_text: applied');
+  expect(await migrate()).toMatchObject({ stdout: 'nothing to do\n' });
 });
 
 test.each(['renew-feed now', 'down'])('refuses %s and says where help is', async (line) => {

@@ -19,8 +19,15 @@ test.each(['', 'Malus × domestica', '🌵', 'مُر', '\u{10FFFF}', '\uFFFE'])(
 });
 
 test.each(['\0', 'a\0b', '\uD800', 'a\uDC00b', '\uDC00\uD800'])('refuses the text %j and names the field', (text) => {
-  expect(() => checkNewPlant({ ...monstera, name: text })).toThrow(/^name must be a string without U\+0000/);
-  expect(() => checkNewPlant({ ...monstera, tag: text })).toThrow(/^tag must be a string without U\+0000/);
+  expect(() => checkNewPlant({ ...monstera, name: text })).toThrow(/^name must be a string of at most 1000 characters/);
+  expect(() => checkNewPlant({ ...monstera, tag: text })).toThrow(/^tag must be a string of at most 200 characters/);
+});
+
+test.each(['x', '\u{1F335}'])('takes names of 1,000 %s and tags of 200, and no longer ones', (sign) => {
+  const longest = { id: 1n, name: sign.repeat(1_000), tag: sign.repeat(200) };
+  expect(() => checkNewPlant(longest)).not.toThrow();
+  expect(() => checkNewPlant({ ...longest, name: sign.repeat(1_001) })).toThrow(/^name must be/);
+  expect(() => checkNewPlant({ ...longest, tag: sign.repeat(201) })).toThrow(/^tag must be/);
 });
 
 test('takes two records for the same plant only if every field is the same', () => {

@@ -246,7 +246,7 @@ export const attacks: readonly Attack[] = [
   insidersRequest('an If-None-Match of 31 KiB', ['200 ok', '404 40401', '410 41000'], 'GET /plants/1', [
     `If-None-Match: ${'"x",'.repeat(7_700)}`,
   ]),
-  insidersRequest('a tag of 31 KiB', ['200 ok'], `GET /plants?limit=1000&tag=${'x'.repeat(31_000)}`),
+  insidersRequest('a tag of 31 KiB', ['400 40022'], `GET /plants?limit=1000&tag=${'x'.repeat(31_000)}`),
   insidersRequest('a name of 31 KiB', ['400 40022'], `GET /plants?limit=1000&name=${'x'.repeat(31_000)}`),
   insidersRequest('a position of 31 KiB', ['400 40022'], `GET /changes?after=${'x'.repeat(31_000)}`),
   insidersRequest('followers that leave', SERVED_OR_CLOSED, 'GET /changes?wait=30', [], leaves(0), {

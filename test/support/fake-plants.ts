@@ -38,16 +38,6 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
     return found;
   }
 
-  /** The first ones, as long as their texts together have no more than a mebibyte, but one at least. */
-  function fitting<Value extends NewPlant | 'deleted'>(values: readonly Value[]): Value[] {
-    let size = 0;
-    const end = values.findIndex((value, index) => {
-      if (value !== 'deleted') size += Buffer.byteLength(value.name + (value.tag ?? ''));
-      return index > 0 && size > 1024 ** 2;
-    });
-    return end < 0 ? [...values] : values.slice(0, end);
-  }
-
   function write({ id, target, adds, replaces }: Write): Written {
     const before = stored.get(id);
     const isChanged = typeof before === 'object' && replaces(before) && !isSamePlant(before, target);
@@ -66,22 +56,19 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
     remove: async (id, condition) => change(id, 'deleted', condition),
     async scan(range, count) {
       const all = within(range);
-      const plants = fitting(all.slice(0, count));
+      const plants = all.slice(0, count);
       return batchOf(plants, plants.length === all.length);
     },
     async readTags(after, count) {
-      const place = after && Buffer.from(after, 'base64url').toString();
-      if (place !== undefined && !/^".*"$/s.test(place)) throw new PlantStoreError('invalid_plant', 'no such place');
-      const tags = [...stored.values()].flatMap((plant) => (plant === 'deleted' ? [] : (plant.tag ?? [])));
-      const byTag = Object.entries(Object.groupBy(tags, (tag) => `"${tag}"`)).sort(([a], [b]) => (a < b ? -1 : 1));
-      const rest = byTag.filter(([key]) => place === undefined || key > place);
-      const [last] = rest[count - 1] ?? [];
-      return {
-        tags: rest.slice(0, count).map(([key, all = []]) => {
-          return { tag: key.slice(1, -1), count: Math.min(all.length, 1_000), isExact: all.length <= 1_000 };
-        }),
-        next: last === undefined || rest.length === count ? undefined : Buffer.from(last).toString('base64url'),
-      };
+      const all = [...stored.values()].flatMap((plant) => (plant === 'deleted' ? [] : (plant.tag ?? [])));
+      const utf8 = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+      const isListed = (tag: string) => Buffer.byteLength(tag) <= 800 && (after === undefined || utf8(tag, after) > 0);
+      const rest = [...new Set(all)].filter(isListed).sort(utf8);
+      const tags = rest.slice(0, count).map((tag) => {
+        const found = all.filter((one) => one === tag).length;
+        return { tag, count: Math.min(found, 1_000), isExact: found <= 1_000 };
+      });
+      return { tags, next: rest.length > count ? tags.at(-1)?.tag : undefined };
     },
     async readChanges({ after = '0', limit, wait, signal }) {
       if (after === 'now') return { changes: [], next: `${changes.length}`, atEnd: true };
@@ -94,8 +81,7 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
           signal.addEventListener('abort', () => resolve());
         });
       }
-      const news = read();
-      const page = news.slice(0, fitting(news.map(([, value]) => value)).length);
+      const page = read();
       const states = page.map(([id, value]): Change => (value === 'deleted' ? { id, deleted: true } : value));
       const last = page.at(-1);
       const next = last === undefined ? after : `${changed.get(last[0])}`;

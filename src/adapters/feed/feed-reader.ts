@@ -21,7 +21,7 @@ export interface FeedEnd extends FeedState {
 /** What a database implements of the feed. Both reject if there is none, or it cannot be read now. */
 export interface FeedReader {
   /**
-   * Reads up to `count` rows, of about a mebibyte of text, after a position.
+   * Reads up to `count` rows after a position.
    *
    * @returns them, and where the feed ends in the same snapshot
    */

@@ -11,7 +11,7 @@ export interface Entry extends Position {
 export interface ReadEntries {
   /**
    * Reads the newest states of the plants that have changed after a position, in the order of the feed: some hundreds,
-   * of about a mebibyte of text, each plant once. Only what no earlier transaction can precede any more.
+   * each plant once. Only what no earlier transaction can precede any more.
    *
    * @returns them and the epoch of their positions
    */

@@ -13,17 +13,6 @@ export function csvHeader(separator: Separator): string {
  */
 export function csvWriter(separator: Separator): (plant: NewPlant) => string {
   const mustQuote = new RegExp(`^$|["\r\n${separator}]`);
-  const cell = (text: string) => (mustQuote.test(text) ? `"${doubled(text)}"` : text);
+  const cell = (text: string) => (mustQuote.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   return ({ id, name, tag }) => `${id}${separator}${cell(name)}${separator}${tag === undefined ? '' : cell(tag)}\r\n`;
-}
-
-/** Characters whose quotes are doubled at a time: for a megabyte of quotes, replaceAll takes a tenth of a second. */
-const SLICE = 4_096;
-
-function doubled(text: string): string {
-  let result = '';
-  for (let start = 0; start < text.length; start += SLICE) {
-    result += text.slice(start, start + SLICE).replaceAll('"', '""');
-  }
-  return result;
 }

@@ -81,12 +81,12 @@ function credentials(error: number, value: string): Row {
 }
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 const members = (members: string) => `{"id":4,"name":"x",${members}}`;
-const NAME = /^name must be a string without U\+0000/;
-const TAG = /^tag must be a string without U\+0000.* or omitted$/;
+const NAME = /^name must be a string of at most 1000 characters without U\+0000/;
+const TAG = /^tag must be a string of at most 200 characters without U\+0000.* or omitted$/;
 const ID = /^id must be an integer from -9223372036854775808 to /;
 const NO_OBJECT = /^the body must be an object with an id, a name/;
 const NO_ID = /^id is missing: it must be an integer from -9/;
-const NO_NAME = /^name is missing: it must be a string without/;
+const NO_NAME = /^name is missing: it must be a string of at most/;
 
 const TARGETS =
   'http://a:99999/plants http://%@x/plants/1 plants /plants#fragment /plants?query#fragment /nothing-here#'.split(' ');

@@ -81,7 +81,7 @@ test.each([
   ['"9,22337E+18",a', `${ID_RULE}, not "9,22337E+18"${ROUNDED}`],
   ['9223372036854775808,a', `${ID_RULE} from -${2n ** 63n} to ${2n ** 63n - 1n}, not "9223372036854775808"`],
   [`${'x'.repeat(5_000)},a`, `${ID_RULE}, not "${'x'.repeat(100)}…"${NO_ID}`],
-  ['1,"\0"', 'name must be a string without U+0000 and without lone surrogates'],
+  ['1,"\0"', 'name must be a string of at most 1000 characters without U+0000 and without lone surrogates'],
 ])('refuses the record %.20s only', async (record, message) => {
   const list = Buffer.concat([Buffer.from('id,name\n'), Buffer.from(record), Buffer.from('\n2,b\n')]);
   expect(await recordsOf(list)).toEqual([
@@ -133,7 +133,7 @@ test('leaves out a byte order mark at the beginning, also of a list that begins 
 });
 
 test('does not take U+0000 in the first text for UTF-16', async () => {
-  const rule = 'name must be a string without U+0000 and without lone surrogates';
+  const rule = 'name must be a string of at most 1000 characters without U+0000 and without lone surrogates';
   expect(await recordsOf('a\0,1\n', { columns: ['name', 'id'] })).toEqual([[1, rule]]);
 });
 

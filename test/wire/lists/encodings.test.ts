@@ -4,7 +4,7 @@ import { utf8Of } from '../../../src/wire/lists/parts.js';
 import { collectorsLists, inWords } from '../../support/plants/collectors-lists.ts';
 import { readList, recordsOf } from '../../support/plants/lists.ts';
 
-const NAMELESS = 'name must be a string without U+0000';
+const NAMELESS = 'name must be a string of at most 1000 characters without U+0000';
 const NO_TEXT = 'the line must be valid UTF-8';
 const latin = (text: string) => Buffer.from(text, 'latin1');
 

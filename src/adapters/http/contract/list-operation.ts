@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import { isStorableText } from '../../../domain/plant.ts';
+import { isStorableText, MAX_LENGTH } from '../../../domain/plant.ts';
 import { separators } from '../../../wire/lists/csv-cells.ts';
 import { PlantList } from '../../../wire/schemas.ts';
 import { HttpError } from '../http-errors.ts';
@@ -16,15 +16,12 @@ const afterId: Parameter<bigint> = {
 };
 export const tagFilter: Parameter<string> = {
   description: 'only plants with exactly this tag, which may be empty',
-  mustBe: 'a string without U+0000',
-  schema: Type.String(),
-  parse: (text) => (isStorableText(text) ? text : undefined),
+  mustBe: `a string of at most ${MAX_LENGTH.tag} characters without U+0000`,
+  schema: Type.String({ maxLength: MAX_LENGTH.tag }),
+  parse: (text) => (isStorableText(text, MAX_LENGTH.tag) ? text : undefined),
 };
 
-/**
- * The characters of a text to search for, at most. A longer text can be chosen for which `strpos` takes more than 50 ms
- * in a name of a megabyte.
- */
+/** The characters of a text to search for, at most. */
 const MAX_TEXT_LENGTH = 100;
 
 export const nameFilter: Parameter<string> = {
@@ -33,7 +30,7 @@ export const nameFilter: Parameter<string> = {
     'canina`. There is no index, so a page that has been searched for a second ends early, perhaps empty, with a Link',
   mustBe: `a string of at most ${MAX_TEXT_LENGTH} characters without U+0000`,
   schema: Type.String({ maxLength: MAX_TEXT_LENGTH }),
-  parse: (text) => (isStorableText(text) && [...text].length <= MAX_TEXT_LENGTH ? text : undefined),
+  parse: (text) => (isStorableText(text, MAX_TEXT_LENGTH) ? text : undefined),
 };
 
 const idOrder = choice('whether ids ascend, as they do if it is not given, or descend', ['asc', 'desc']);

@@ -2,14 +2,23 @@ import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantCount, TagList } from '../../../wire/schemas.ts';
 import { nameFilter, type Search, tagFilter } from './list-operation.ts';
 import { noBody, type Operation, operation } from './operation.ts';
-import { cursor, DEFAULT_LIMIT, pageLimit } from './parameters.ts';
+import { cursor, DEFAULT_LIMIT, type Parameter, pageLimit } from './parameters.ts';
 import { plantsGroup } from './plant-operations.ts';
 import { jsonResponse } from './responses.ts';
 
-const after = cursor(
-  'the `next` of the last response; without it, the tags from the first on',
-  'the "next" of an earlier response',
-);
+/** A tag as a text for URLs that is never empty. */
+const placeOf = (tag: string) => `t${Buffer.from(tag).toString('base64url')}`;
+
+const after: Parameter<string> = {
+  ...cursor(
+    'the `next` of the last response; without it, the tags from the first on',
+    'the "next" of an earlier response of /tags',
+  ),
+  parse(text) {
+    const tag = Buffer.from(text.slice(1), 'base64url').toString();
+    return placeOf(tag) === text && !tag.includes('\0') ? tag : undefined;
+  },
+};
 
 /** The operations that say what there is, in bounds, without the plants themselves. */
 export function overviewOperations(
@@ -39,15 +48,15 @@ export function overviewOperations(
       group: plantsGroup,
       summary: 'List tags',
       description:
-        'The tags that plants have, in an order of the database, each with the number of its plants up to 1,000. Go on ' +
-        'with `next` until there is none; a page ends early once it is large, or has taken a second.',
+        'The tags that plants have, in the order of their UTF-8, each with the number of its plants up to 1,000. Go on ' +
+        'with `next` until there is none; a page ends early once it has taken a second.',
       query: { limit: pageLimit('tags'), after },
       body: noBody,
       response: jsonResponse(TagList),
       statuses: [501],
       async handle({ query: { limit = DEFAULT_LIMIT, after }, signal }) {
         const { tags, next } = await search(() => listTags({ after, limit, signal: signal() }));
-        return { tags: [...tags], ...(next !== undefined && { next }) };
+        return { tags: [...tags], ...(next !== undefined && { next: placeOf(next) }) };
       },
     }),
   ];

@@ -4,7 +4,7 @@ import type { Entry } from '../../../application/webhooks/ports.ts';
 import { positionOf, START } from '../../feed/change-cursor.ts';
 import type { FeedEnd, FeedReader } from '../../feed/feed-reader.ts';
 import type { Database } from '../database.ts';
-import { SIZE, storedIn } from '../plants/columns.ts';
+import { storedIn } from '../plants/columns.ts';
 import { statement } from '../statement.ts';
 import { FEED_STATE, lastBefore, rowsWithState, SETTLED, type StateRow } from './feed-state.ts';
 
@@ -33,22 +33,15 @@ const FEED_END = sql`${FEED_STATE} left join lateral (
 
 /** Reads the feed, for its consumers and for webhooks. Its functions reject as requireChangeFeed does. */
 export function feedReader(database: Database): FeedReader {
-  /**
-   * The first rows after a position, in the order of the feed: those that are settled, as many as have room, in bytes of
-   * their texts, which the first row with a text may exceed.
-   */
+  /** The first rows after a position, in the order of the feed: those that are settled. */
   const changesAfter = statement<ChangesValues, ChangeRow>((parameter) => {
     const rows = sql`
-      select *, ${SIZE.ofRow} as size from plants
+      select * from plants
       where (changed, id) > (${parameter('changed')}::bigint, ${parameter('id')}::bigint) and changed < settled
       order by changed, id limit ${parameter('count')}`;
     return sql<ChangeRow>`
       select feed.*, end_changed, end_id, changed, id, name, tag, deleted is not null as is_deleted
-      from ${FEED_END} left join lateral (
-        select * from (
-          select *, sum(size) over (order by changed, id rows unbounded preceding) as total from (${rows}) as plant
-        ) as plant where total <= ${sql.lit(SIZE.read)} or total = size
-      ) as page on true order by changed, id`.compile(database.sql);
+      from ${FEED_END} left join lateral (${rows}) as page on true order by changed, id`.compile(database.sql);
   });
 
   const selectEnd = sql<EndRow>`select feed.*, end_changed, end_id from ${FEED_END}`.compile(database.sql);

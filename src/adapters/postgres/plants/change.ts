@@ -3,13 +3,12 @@ import type { Write, Written } from '../../../application/ports.ts';
 import { isSamePlant, type NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
 import { statement } from '../statement.ts';
-import { FAIL_ON_STANDBY, idsOf, type PlantRow, SIZE, storedIn } from './columns.ts';
+import { FAIL_ON_STANDBY, idsOf, type PlantRow, storedIn } from './columns.ts';
 
 /** What was found under ids, and its version: the transaction that wrote it last, another one after every change. */
 type Found = ReadonlyMap<bigint, { readonly stored: NewPlant | 'deleted'; readonly version: bigint }>;
 
-/** The texts are missing where they do not fit into what one statement returns. */
-type FoundRow = PlantRow & { readonly changed: bigint; readonly fits: boolean };
+type FoundRow = PlantRow & { readonly changed: bigint };
 
 /** What becomes of a row that has been found. */
 interface RowChange {
@@ -54,16 +53,8 @@ const AWAIT_STANDBY = sql`(
 export function plantChanger({ sql: tables, isDistributed }: Database) {
   const selectFound = statement<{ ids: readonly bigint[] }, FoundRow>((parameter) =>
     sql<FoundRow>`
-      select id, case when fits then name end as name, case when fits then tag end as tag, changed,
-        deleted is not null as is_deleted, fits, ${AWAIT_STANDBY} as awaited
-      from (
-        select *, total <= ${sql.lit(SIZE.read)} or total = size as fits from (
-          select *, sum(size) over (order by id rows unbounded preceding) as total from (
-            select *, ${SIZE.ofRow} as size from plants
-            where id = any(${parameter('ids')}::bigint[]) and ${FAIL_ON_STANDBY}
-          ) as plant
-        ) as plant
-      ) as plant`.compile(tables),
+      select id, name, tag, changed, deleted is not null as is_deleted, ${AWAIT_STANDBY} as awaited
+      from plants where id = any(${parameter('ids')}::bigint[]) and ${FAIL_ON_STANDBY}`.compile(tables),
   );
 
   // A row that somebody else has locked holds up no other, and no two such statements can deadlock. With FOR UPDATE, a
@@ -120,14 +111,13 @@ export function plantChanger({ sql: tables, isDistributed }: Database) {
      * Finds the rows with some ids. The snapshot is later than every statement before it, and what is found is durable. Ids
      * that are free are left out.
      *
-     * @returns also the ids whose plants had no room beside the others, and whether each change needs a statement of its own
+     * @returns also whether each change needs a statement of its own
      */
     async lookUp(ids: readonly bigint[]) {
       const isOnCitus = await isDistributed();
       const { rows } = await tables.executeQuery(selectFound({ ids: [...new Set(ids)] }));
-      const fitting = rows.filter(({ fits }) => fits);
-      const found: Found = new Map(fitting.map((row) => [row.id, { stored: storedIn(row), version: row.changed }]));
-      return { found, others: idsOf(rows.filter(({ fits }) => !fits)), isOnCitus };
+      const found: Found = new Map(rows.map((row) => [row.id, { stored: storedIn(row), version: row.changed }]));
+      return { found, isOnCitus };
     },
 
     /** Updates the rows that are still as they were found, and are not locked; on Citus one at most. @returns their ids */

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { NewPlant } from '../../../domain/plant.ts';
 
 /** A plant or a deleted one. */
@@ -28,12 +28,12 @@ export function idsOf(rows: readonly { readonly id: bigint }[]): Set<bigint> {
  */
 export const FAIL_ON_STANDBY = sql<boolean>`(select pg_current_wal_lsn() is not null)`;
 
-/** Bytes of text. */
-export const SIZE = {
-  /** Of a row. */
-  ofRow: sql<number>`octet_length(plants.name) + coalesce(octet_length(plants.tag), 0)`,
-  /** In the result of one statement, unless a single plant has more. */
-  read: 1024 ** 2,
-  /** More than a plant can have. */
-  any: 2 ** 31 - 1,
-};
+/** The tag as its index has it (migration 0006): in the order of its UTF-8, whatever the database's locale. */
+export const TAG = sql`plants.tag collate "C"`;
+
+/** The condition of that index, without which no statement uses it. 200 characters have 800 bytes at most. */
+export const IS_INDEXED = sql<boolean>`octet_length(plants.tag) <= 800`;
+
+/** A range of that index: with `tag = ...`, Postgres may read all plants of the tag, or all of their ids. */
+export const taggedBetween = (tag: RawBuilder<unknown>, low: RawBuilder<unknown>, high: RawBuilder<unknown>) =>
+  sql<boolean>`${IS_INDEXED} and (${TAG}, id) >= (${tag}, ${low}) and (${TAG}, id) <= (${tag}, ${high})`;

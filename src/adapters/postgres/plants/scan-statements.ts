@@ -2,17 +2,15 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Order, PlantRange } from '../../../application/ports.ts';
 import type { Database } from '../database.ts';
 import { statement } from '../statement.ts';
-import { FAIL_ON_STANDBY, SIZE } from './columns.ts';
+import { FAIL_ON_STANDBY, TAG, taggedBetween } from './columns.ts';
 
-/** A row that was looked at. One that is not wanted has neither a name nor a size. */
+/** A row that was looked at. One that is not wanted has no name. */
 export interface ScannedRow {
   /** Of its range among those of the statement, from 1; not there if it has only one. */
   readonly number?: number;
   readonly id: bigint;
   readonly name: string | null;
   readonly tag: string | null;
-  /** The bytes of its texts, in place of them, if they are more than the statement allows. */
-  readonly size: number | null;
   /** How many rows a search has looked at, on its last one; a search leaves out the others that are not wanted. */
   readonly looked_at?: number | null;
 }
@@ -32,20 +30,20 @@ export interface ScanKind {
   readonly isOnCitus: boolean;
 }
 
-type ScanValues = Record<'low' | 'high' | 'most' | 'tag' | 'name', unknown> & { readonly maxSize: number };
+type ScanValues = Record<'low' | 'high' | 'most' | 'tag' | 'name', unknown>;
 
 /**
  * Creates the statement that looks at the first rows of ranges, in the order of their ids.
  *
  * Where statistics are missing, or a tag is more frequent than the planner thinks, it would sort all rows if it knew how many
- * are wanted, so that number comes from a table or a subquery; Citus cannot run either. The condition compares only the hash
- * of a tag (docs/decisions.md), so a plant with another tag of the same hash is passed over like a deleted one.
+ * are wanted, so that number comes from a table or a subquery; Citus cannot run either.
  *
- * @returns a function from ranges, and the bytes that a plant may have to be read, to the statement
+ * @returns a function from ranges to the statement
  */
 export function selectRows(tables: Database['sql'], kind: ScanKind) {
   const { order, isTagged, isSearch, isShared, isOnCitus } = kind;
   const byId = order === 'asc' ? sql`order by id` : sql`order by id desc`;
+  const byTag = order === 'asc' ? sql`order by ${TAG}, id` : sql`order by ${TAG} desc, id desc`;
   const columns = ['low', 'high', 'most', 'tag', 'name'] as const;
   const types = { low: 'bigint', high: 'bigint', most: 'int', tag: 'text', name: 'text' };
 
@@ -53,23 +51,20 @@ export function selectRows(tables: Database['sql'], kind: ScanKind) {
     const wanted = (column: (typeof columns)[number]) =>
       isShared ? sql.ref(`wanted.${column}`) : sql`${parameter(column)}::${sql.raw(types[column])}`;
     const most = isShared || isOnCitus ? wanted('most') : sql`(select ${wanted('most')})`;
-    const isThere = isTagged ? sql`deleted is null and plants.tag = ${wanted('tag')}` : sql`deleted is null`;
-    const isSmall = sql`${SIZE.ofRow} <= ${parameter('maxSize')}`;
-    // Of what is small only: `lower` takes 10 ms for a megabyte.
     const isFound = isSearch ? sql`and strpos(${folded(sql`plants.name`)}, ${folded(wanted('name'))}) > 0` : sql``;
-    const isRead = sql`${isThere} and ${isSmall} ${isFound}`;
+    const [low, high] = [wanted('low'), wanted('high')];
     const scanned = sql`
-      select id, case when ${isRead} then plants.name end as name, case when ${isRead} then plants.tag end as tag,
-        case when ${isThere} and not ${isSmall} then ${SIZE.ofRow} end as size ${isSearch ? sql`, null::int as looked_at` : sql``}
-      from plants where id between ${wanted('low')} and ${wanted('high')} and ${FAIL_ON_STANDBY}
-        ${isTagged ? sql`and hashtextextended(plants.tag, 0) = hashtextextended(${wanted('tag')}, 0)` : sql``}
-      ${byId} limit ${most}`;
+      select id, case when deleted is null ${isFound} then plants.name end as name, plants.tag
+        ${isSearch ? sql`, null::int as looked_at` : sql``}
+      from plants where ${FAIL_ON_STANDBY}
+        and ${isTagged ? taggedBetween(wanted('tag'), low, high) : sql`id between ${low} and ${high}`}
+      ${isTagged ? byTag : byId} limit ${most}`;
     const last = order === 'asc' ? sql`max(id)` : sql`min(id)`;
     const page = !isSearch
       ? scanned
       : sql`with scanned as materialized (${scanned})
-        select * from scanned where name is not null or size is not null
-        union all select ${last}, null, null, null, count(*)::int from scanned having count(*) > 0`;
+        select * from scanned where name is not null
+        union all select ${last}, null, null, count(*)::int from scanned having count(*) > 0`;
     if (!isShared) {
       const atEnd = isSearch ? sql`, looked_at nulls first` : sql``;
       return sql<ScannedRow>`select * from (${page}) as page ${byId}${atEnd}`.compile(tables);
@@ -80,7 +75,7 @@ export function selectRows(tables: Database['sql'], kind: ScanKind) {
       order by number, ${order === 'asc' ? sql`id` : sql`id desc`}`.compile(tables);
   });
 
-  return (scans: readonly RangeScan[], maxSize: number) => {
+  return (scans: readonly RangeScan[]) => {
     const list = (of: (scan: RangeScan) => bigint | number | string) => {
       const values = scans.map(of);
       return isShared ? values : values[0];
@@ -91,7 +86,6 @@ export function selectRows(tables: Database['sql'], kind: ScanKind) {
       most: list(({ count }) => count),
       tag: list(({ tag = '' }) => tag),
       name: list(({ name = '' }) => name),
-      maxSize,
     });
   };
 }

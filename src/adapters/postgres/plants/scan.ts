@@ -5,7 +5,7 @@ import type { NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
 import { inParts } from '../in-parts.ts';
 import { foreground, type LaneName, type Run } from '../run.ts';
-import { plantIn, SIZE } from './columns.ts';
+import { plantIn } from './columns.ts';
 import { type RangeScan, type ScanKind, type ScannedRow, selectRows } from './scan-statements.ts';
 
 /** Rows that are looked at in one statement for several pages. A range of more is read alone, in the background. */
@@ -35,8 +35,7 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
 
   function readerOf(kind: ScanKind) {
     const select = selectRows(tables, kind);
-    const rowsOf = async (scans: readonly RangeScan[], maxSize = maxSizeOf(scans)) =>
-      (await tables.executeQuery(select(scans, maxSize))).rows;
+    const rowsOf = async (scans: readonly RangeScan[]) => (await tables.executeQuery(select(scans))).rows;
     /** Pages that are asked for at the same time share a statement. */
     const page = batch<RangeScan, readonly ScannedRow[]>(
       (all, until) =>
@@ -61,16 +60,7 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
     const rows = isShared
       ? await readerFor({ ...own, isShared }).page(() => scan)
       : await run(lane, () => readerFor(own).rowsOf([scan]), { until });
-    const isWhole = rows[0] === undefined || rows[0].size === null;
-    if (isWhole) return { rows, isLast: lookedAt(rows) < scan.count };
-    // The first one is large: as many as have room are read again.
-    const fitting = fittingIn(rows);
-    const end = rows[fitting - 1]?.id as bigint;
-    const part = scan.order === 'desc' ? { ...scan, from: end } : { ...scan, to: end };
-    const all = await run(lane, () => readerFor(own).rowsOf([part], SIZE.any), { until });
-    // Between the two, others may have come, which leave no room for the last ones.
-    const hasRoom = lookedAt(rows) < scan.count && lookedAt(all) < scan.count;
-    return { rows: all, isLast: fitting === rows.length && hasRoom };
+    return { rows, isLast: lookedAt(rows) < scan.count };
   }
 
   return async (range, count) => {
@@ -88,33 +78,18 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
   };
 }
 
-/** Bytes that a plant may have, so that all have room. */
-function maxSizeOf(scans: readonly RangeScan[]): number {
-  return Math.floor(SIZE.read / scans.reduce((total, { count }) => total + count, 0));
-}
-
 /** How many rows were looked at. */
 function lookedAt(rows: readonly ScannedRow[]): number {
   return rows.at(-1)?.looked_at ?? rows.length;
 }
 
-/** How many rows have room together. At least one. */
-function fittingIn(rows: readonly ScannedRow[]): number {
-  let size = 0;
-  const end = rows.findIndex((row) => {
-    size += row.size ?? Buffer.byteLength((row.name ?? '') + (row.tag ?? ''));
-    return size > SIZE.read;
-  });
-  return end < 0 ? rows.length : Math.max(end, 1);
-}
-
-/** The wanted plants up to the first large one. */
+/** The first wanted plants. */
 function batchOf(rows: readonly ScannedRow[], range: PlantRange, count: number, isLast: boolean): PlantBatch {
   const plants: NewPlant[] = [];
   let lastId: bigint | undefined;
   let isCut = false;
-  for (const { id, name, tag, size } of rows) {
-    isCut = size !== null || plants.length === count;
+  for (const { id, name, tag } of rows) {
+    isCut = plants.length === count;
     if (isCut) break;
     if (name !== null) plants.push(plantIn({ id, name, tag }));
     lastId = id;

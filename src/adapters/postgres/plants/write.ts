@@ -75,12 +75,12 @@ export function plantWriter(
       const { lane, until } = call;
       const lookUpAll = () => lookUp(writes.map(({ id }) => id));
       const looked = known ?? (await run(lane, lookUpAll, { until, mayRepeat }));
-      const { found, others, isOnCitus } = looked;
+      const { found, isOnCitus } = looked;
       // If an INSERT was lost, whoever holds the id may have replaced the very plant that it stored.
       const isLost = ({ id, adds, target }: Write) =>
         adds && call.isUncertain && found.has(id) && !isSamePlant(found.get(id)?.stored, target);
       const { outcomes, rows } = planChanges(
-        writes.filter((write) => !isLost(write) && !others.has(write.id)),
+        writes.filter((write) => !isLost(write)),
         found,
       );
       if (rows.length > 1 && isOnCitus) return split(writes, 1, (one) => change(one, call, looked));
@@ -103,9 +103,6 @@ export function plantWriter(
       const isLate = ({ id }: Write) => !(updated instanceof Error) && updating.has(id) && !updated.has(id);
       const late = writes.filter((write) => isLate(write) && !isLost(write));
       const changed = later(late, () => changeAgain(late, call));
-      // Not with the others: all of them together may be larger than memory.
-      const unread = writes.filter(({ id }) => others.has(id));
-      const followed = later(unread, () => change(unread, call));
       // Perhaps a deleted plant held the id, and was purged before the look-up.
       const free = call.isRepeated ? [] : writes.filter((write) => write.adds && isFree(outcomes.get(write)));
       const added = later(free, () => add(free, { ...call, isRepeated: true }));
@@ -113,7 +110,7 @@ export function plantWriter(
       return writes.map((write) => {
         if (isLost(write)) return Promise.reject(unavailable(UNKNOWN));
         if (updated instanceof Error && updating.has(write.id)) return Promise.reject(updated);
-        const outcome = followed.get(write) ?? changed.get(write) ?? added.get(write) ?? outcomes.get(write);
+        const outcome = changed.get(write) ?? added.get(write) ?? outcomes.get(write);
         if (outcome instanceof Promise) return outcome;
         if (outcome === undefined) return Promise.reject(unavailable(OVERDUE));
         const isDropped = write.adds && isFree(outcome);

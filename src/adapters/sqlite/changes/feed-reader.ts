@@ -5,7 +5,7 @@ import type { FeedEnd, FeedReader, FeedState } from '../../feed/feed-reader.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { NEW_IDENTITY } from '../file/schema.ts';
-import { type PlantRow, SIZE, storedIn } from '../plants/columns.ts';
+import { type PlantRow, storedIn } from '../plants/columns.ts';
 
 type ChangedRow = PlantRow & { readonly changed: bigint };
 
@@ -48,15 +48,7 @@ export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): F
   }
 
   function rowsAfter({ changed, id }: Position, count: number): Entry[] {
-    const part: Entry[] = [];
-    let size = 0;
-    for (const row of rows.iterate(changed, id, count)) {
-      const stored = storedIn(row);
-      size += SIZE.of(stored);
-      if (part.length > 0 && size > SIZE.read && stored !== 'deleted') break;
-      part.push({ changed: row.changed, id: row.id, stored });
-    }
-    return part;
+    return rows.all(changed, id, count).map((row) => ({ changed: row.changed, id: row.id, stored: storedIn(row) }));
   }
 
   return {

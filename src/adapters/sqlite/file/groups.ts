@@ -3,16 +3,14 @@ import { failureOf, tooLate, toPortError } from './failures.ts';
 
 interface Job {
   readonly work: () => unknown;
-  readonly size: number;
   readonly until: number;
   readonly resolve: (outcome: never) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes that wait, and their share of a group (UTF-16 units, ms): also what the lane before leaves, and at least one write. */
+/** Writes that wait, and the milliseconds that they have of a group: at least one of them is in it. */
 interface Lane {
   readonly jobs: Job[];
-  readonly text: number;
   readonly time: number;
 }
 
@@ -20,8 +18,6 @@ interface Lane {
 type Group = Map<Job, () => void>;
 
 interface WriteOptions {
-  /** UTF-16 units of text. */
-  readonly size?: number | undefined;
   /** When it is given up unless it has begun, as performance.now() counts. */
   readonly until?: number | undefined;
   /** Whether others go first. */
@@ -49,8 +45,8 @@ const BUSY_PAUSE = 5;
  * them fails, it is rolled back, and those before the failing one are repeated without it.
  */
 export function writeGroups(sql: DatabaseSync, { timeout, check, onEnd, onFailure, onLostSync }: GroupOptions) {
-  const foreground: Lane = { jobs: [], text: 768 * 1024, time: 4 };
-  const background: Lane = { jobs: [], text: 256 * 1024, time: 1 };
+  const foreground: Lane = { jobs: [], time: 4 };
+  const background: Lane = { jobs: [], time: 1 };
   const lanes = [foreground, background];
   let isScheduled = false;
   const run = (text: string) => {
@@ -96,15 +92,12 @@ export function writeGroups(sql: DatabaseSync, { timeout, check, onEnd, onFailur
 
   /** Takes writes from the lanes, and runs them. @throws what no transaction can follow */
   function fill(group: Group): void {
-    let room = 0;
     let end = performance.now();
-    for (const { jobs, text, time } of lanes) {
-      room += text;
+    for (const { jobs, time } of lanes) {
       end = Math.max(end, performance.now()) + time;
       for (let isFirst = true; jobs[0] !== undefined; isFirst = false) {
-        if (!isFirst && (jobs[0].size > room || performance.now() >= end)) break;
+        if (!isFirst && performance.now() >= end) break;
         const job = jobs.shift() as Job;
-        room -= job.size;
         for (let isDone = runJob(job, group); !isDone; isDone = [...group.keys()].every((one) => runJob(one, group))) {
           if (sql.isTransaction) rollback();
           begin();
@@ -149,9 +142,9 @@ export function writeGroups(sql: DatabaseSync, { timeout, check, onEnd, onFailur
 
   return {
     /** @param work statements that take no longer than some milliseconds; resolves to its result once that is durable */
-    write<T>(work: () => T, { size = 0, until, isBackground = false }: WriteOptions = {}): Promise<T> {
+    write<T>(work: () => T, { until, isBackground = false }: WriteOptions = {}): Promise<T> {
       return new Promise((resolve, reject) => {
-        const job = { work, size, until: until ?? performance.now() + timeout, resolve, reject };
+        const job = { work, until: until ?? performance.now() + timeout, resolve, reject };
         (isBackground ? background : foreground).jobs.push(job);
         schedule();
       });

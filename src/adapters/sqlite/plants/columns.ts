@@ -1,4 +1,4 @@
-import type { NewPlant, Stored } from '../../../domain/plant.ts';
+import type { NewPlant } from '../../../domain/plant.ts';
 
 /** A plant or a deleted one. */
 export interface PlantRow {
@@ -14,12 +14,3 @@ export function storedIn({ id, name, tag, deleted }: PlantRow): NewPlant | 'dele
   if (deleted !== null) return 'deleted';
   return tag === null ? { id, name } : { id, name, tag };
 }
-
-/** Bytes of text. */
-export const SIZE = {
-  /** Of a plant. */
-  of: (stored: Stored) =>
-    typeof stored === 'object' ? Buffer.byteLength(stored.name) + Buffer.byteLength(stored.tag ?? '') : 0,
-  /** That one read returns, unless a single plant has more. */
-  read: 1024 ** 2,
-};

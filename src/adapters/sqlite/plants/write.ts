@@ -1,5 +1,5 @@
 import type { PlantStore, Write, Written } from '../../../application/ports.ts';
-import { isSamePlant, textLength } from '../../../domain/plant.ts';
+import { isSamePlant } from '../../../domain/plant.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { type PlantRow, storedIn } from './columns.ts';
@@ -37,8 +37,7 @@ export function plantWriter(
   return async (writes, isBackground = false) => {
     const last = writes.at(-1)?.until;
     return writes.map(async (one) => {
-      const size = textLength(one.target);
-      const written = await write(() => writeNow(one), { size, until: one.until ?? last, isBackground });
+      const written = await write(() => writeNow(one), { until: one.until ?? last, isBackground });
       if (!isSamePlant(written.before, written.after)) onWrite(written);
       return written;
     });

@@ -85,14 +85,19 @@ describe('a plant', () => {
 
 test.each([
   ['/plants/count?tag=&name=ZERO', '{"count":1,"isExact":true}'],
-  ['/tags?limit=1', '{"tags":[{"tag":"","count":1,"isExact":true}],"next":"IiI"}'],
+  ['/tags?limit=1', '{"tags":[{"tag":"","count":1,"isExact":true}],"next":"t"}'],
   [
-    '/tags?after=IiI',
+    '/tags?after=t',
     '{"tags":[{"tag":"Zimmerpflanze\uFEFF","count":1,"isExact":true},{"tag":"tree","count":1,"isExact":true}]}',
   ],
 ])('%s gives %s', async (path, body) => {
   const response = await read(path);
   expect([response.status, Buffer.from(await response.arrayBuffer()).toString()]).toEqual([200, body]);
+});
+
+test.each(['', 'IiI', 't_w', 'tAA', 'tIg=='])('refuses "%s" as a place in the tags', async (after) => {
+  const message = 'after must be the "next" of an earlier response of /tags';
+  expect(await refusal(read(`/tags?after=${after}`))).toEqual([400, 40022, message]);
 });
 
 describe('an ETag', () => {

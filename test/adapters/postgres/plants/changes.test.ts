@@ -82,25 +82,3 @@ test('many changes and deletions of a locked row leave room for those of others'
   await locker.query('rollback');
   await settled;
 });
-
-test('finds a mebibyte of text in a statement, or one larger plant, however many large plants are written at once', async () => {
-  const sizes: number[] = [];
-  const measure = async (text: string, parameters: readonly unknown[]) => {
-    if (!/^\s*select id/.test(text)) return;
-    const [row] = await server.query(`select sum(octet_length(name)) as size from (${text}) as found`, parameters);
-    sizes.push(Number(row?.size));
-  };
-  const plants = plantsIn(observed(database, measure));
-  const large = (n: number) => ({ id: BigInt(n), name: 'x'.repeat(n % 10 === 0 ? 2 * 1024 ** 2 : 300_000) });
-  const ids = Array.from({ length: 30 }, (_, n) => n + 1);
-  await server.query(`insert into plants select id, repeat('x', case when id % 10 = 0 then 2 * 1024 ^ 2 else 300000 end::int)
-    from generate_series(1, 30) as id`);
-  const all = (write: (n: number) => Promise<unknown>) => Promise.all(ids.map(write));
-  expect(await all((n) => plants.add(plant(BigInt(n))))).toEqual(ids.map(large));
-  expect(await all((n) => plants.replace(plant(BigInt(n)), () => n % 2 === 0))).toEqual(
-    ids.map((n) => (n % 2 === 0 ? plant(BigInt(n)) : large(n))),
-  );
-  expect(await all((n) => plants.remove(BigInt(n)))).toEqual(ids.map(() => 'deleted'));
-  expect(Math.max(...sizes)).toBe(2 * 1024 ** 2);
-  expect(sizes.filter((size) => size > 1024 ** 2 && size < 2 * 1024 ** 2)).toEqual([]);
-});

@@ -8,7 +8,7 @@ import { eventually } from '../../../support/eventually.ts';
 import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';
 import { allReads } from '../../../support/plants/all-reads.ts';
 import { readPage } from '../../../support/plants/changes.ts';
-import { contentOf, many } from '../../../support/plants/plant-lines.ts';
+import { contentOf } from '../../../support/plants/plant-lines.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn, type TestPlants } from '../../../support/test-database.ts';
 
@@ -76,25 +76,6 @@ test('finds of 1,000 plants share statements, on three quarters of the connectio
   expect(network.connections()).toBeLessThanOrEqual(8);
 });
 
-test('a batch whose first plant is large is not the last one if plants have come while it was read', async () => {
-  await server.query(
-    `insert into plants select 10 * n, case n when 1 then repeat('x', 60000) else 'plant' end from generate_series(1, 19) as n`,
-  );
-  let statements = 0;
-  const plants = plantsIn(
-    observed(database, async () => {
-      if (statements++ === 0) await server.query(`insert into plants values (11, 'other'), (12, 'other')`);
-    }),
-  );
-  const all: bigint[] = [];
-  for (let from = 0n; ; from = (all.at(-1) ?? 0n) + 1n) {
-    const { plants: found, isLast } = await plants.scan({ from, to: 999n }, 20);
-    all.push(...found.map(({ id }) => id));
-    if (isLast) break;
-  }
-  expect(all).toContain(190n);
-});
-
 test.each<[string, (plants: TestPlants, id: bigint) => Promise<unknown>]>([
   ['a find', (plants, id) => plants.find(id)],
   ['a page', (plants, id) => plants.scan({ from: id, to: id }, 1)],
@@ -115,26 +96,19 @@ test.each<[string, (plants: TestPlants, id: bigint) => Promise<unknown>]>([
 test.each([
   ['parts of streams', 'limit (select', range, MANY],
   ['searches', 'strpos', { ...range, name: 'x' }, 10],
-])(
-  '%s get one connection of ten, and finds, pages and large plants do not wait for them',
-  async (_what, text, read, count) => {
-    const LARGE = 1.1e6;
-    await server.query(`insert into plants select n, repeat('x', ${LARGE}), 'tag' from generate_series(1, 10) as n`);
-    await server.query(`insert into plants values (1000, 'small')`);
-    const plants = plantsIn(database);
-    const held = hold(text);
-    const background = Array.from({ length: 10 }, () => plants.scan(read, count));
-    await eventually(() => held.length > 0);
-    network.interfere(() => undefined);
-    expect(await plants.find(1_000n)).toEqual({ id: 1_000n, name: 'small' });
-    const large = await Promise.all(Array.from({ length: 10 }, (_, n) => plants.find(BigInt(n + 1))));
-    for (const found of large) expect(found).toMatchObject({ name: 'x'.repeat(LARGE) });
-    expect((await plants.scan({ from: 1_000n, to: 2_000n }, 20)).plants).toHaveLength(1);
-    await network.deliverLate();
-    for (const batch of await Promise.all(background))
-      expect(batch).toMatchObject({ plants: large.slice(0, 1), isLast: false });
-  },
-);
+])('%s get one connection of ten, and finds and pages do not wait for them', async (_what, text, read, count) => {
+  await server.query(`insert into plants select n, 'x', 'tag' from generate_series(1, 10) as n`);
+  await server.query(`insert into plants values (1000, 'small')`);
+  const plants = plantsIn(database);
+  const held = hold(text);
+  const background = Array.from({ length: 10 }, () => plants.scan(read, count));
+  await eventually(() => held.length > 0);
+  network.interfere(() => undefined);
+  expect(await plants.find(1_000n)).toEqual({ id: 1_000n, name: 'small' });
+  expect((await plants.scan({ from: 1_000n, to: 2_000n }, 20)).plants).toHaveLength(1);
+  await network.deliverLate();
+  for (const batch of await Promise.all(background)) expect(batch.plants.length).toBeGreaterThanOrEqual(10);
+});
 
 test('slow pages of the feed get half of the connections, and finds do not wait for them', async () => {
   await server.query(`insert into plants values (1000, 'small')`);
@@ -154,39 +128,13 @@ test('slow pages of the feed get half of the connections, and finds do not wait 
 describe('searches', () => {
   const searchOf = (name: string) => ({ ...range, name });
 
-  test('look at a mebibyte of names in a statement, or at one name that has more', async () => {
-    await server.query(`insert into plants select n, repeat('x', 300000) from generate_series(1, 5) as n`);
-    await server.query(`insert into plants select n, repeat('x', 2000000) from generate_series(6, 7) as n`);
-    await server.query(`insert into plants select n, 'short' from generate_series(8, 20) as n`);
-    const plants = plantsIn(database);
-    const ends: (bigint | undefined)[] = [];
-    for (let from = 0n; ; ) {
-      const { plants: found, lastId = 0n, isLast } = await plants.scan({ ...searchOf('none'), from }, 10);
-      expect(found).toEqual([]);
-      ends.push(lastId);
-      if (isLast) break;
-      from = lastId + 1n;
-    }
-    expect(ends).toEqual([3n, 5n, 6n, 7n, 20n]);
-  });
-
-  test('pass over many small plants beside large ones in a few statements', async () => {
-    await server.query(`insert into plants select n, 'small ' || n from generate_series(1, 500) as n`);
-    await server.query(`insert into plants select n, repeat('x', 400000) from generate_series(501, 503) as n`);
-    for (const order of ['asc', 'desc'] as const) {
-      const { plants, statements } = counted();
-      expect(await listPlants(plants, () => 0)({ name: 'none', limit: 1, order })).toMatchObject({ first: [] });
-      expect(statements.length).toBeLessThan(10);
-    }
-  });
-
-  test('find the beginning of a word in a locale with a letter for the end of words', async () => {
+  test('find a word in a locale with a letter for the end of words', async () => {
     const own = await migratedDatabase();
     await own.query('alter table plants alter column name type text collate "und-x-icu"');
     const plants = plantsIn(connect(own.url));
     const cypress = { id: 1n, name: 'ΚΥΠΑΡΙΣΣΟΣ' };
     await plants.add(cypress);
-    for (const name of ['ΚΥΠΑΡΙΣ', 'κυπαρισσος', 'κυπαρισσοσ']) {
+    for (const name of ['κυπαρισ', 'κυπαρισσος', 'κυπαρισσοσ']) {
       expect(contentOf(await plants.scan({ ...range, name }, 10)).plants).toEqual([cypress]);
     }
   });
@@ -204,71 +152,25 @@ describe('searches', () => {
   });
 });
 
-test('reads the first plant, a large one, behind 12,000 deleted plants with a few statements', async () => {
+test('reads the first plant behind 12,000 deleted plants with a few statements', async () => {
   await server.query(`insert into plants (id, name, deleted) select n, '', now() from generate_series(0, 11999) as n`);
-  const large = { id: 12_000n, name: 'large'.repeat(300_000) };
+  const first = { id: 12_000n, name: 'behind them' };
   const { plants, statements } = counted();
-  await plants.add(large);
+  await plants.add(first);
   statements.length = 0;
-  const { first, next } = await listPlants(plants, () => 0)({ after: -1n, limit: 1 });
-  expect({ plants: first, next }).toEqual({ plants: [large], next: undefined });
+  expect(await listPlants(plants, () => 0)({ after: -1n, limit: 1 })).toEqual({ first: [first], next: undefined });
   expect(statements.length).toBeLessThan(10);
 });
 
-describe('a statement for a range or several', () => {
-  /** What the database says when the statements for ranges that were sent meanwhile are sent again within this text. */
-  async function repeated(within: (text: string) => string, read: (plants: TestPlants) => unknown) {
-    const rows: Record<string, string | null>[] = [];
-    const repeat = async (text: string, parameters: readonly unknown[]) => {
-      if (text.includes('from plants where id between')) rows.push(...(await server.query(within(text), parameters)));
-    };
-    await read(plantsIn(observed(database, repeat)));
-    return rows;
-  }
-
-  test('scans no more than some thousand deleted plants at once', async () => {
-    await server.query(
-      `insert into plants (id, name, deleted) select n, '', now() from generate_series(1, 30000) as n`,
-    );
-    await server.query(`insert into plants values (30001, 'behind them')`);
-    const plans = await repeated(
-      (text) => `explain (analyze, timing off) ${text}`,
-      (plants) => plants.scan({ from: 0n, to: 99_999n }, 1),
-    );
-    const scanned = plans.flatMap((row) => Number(/Scan .*actual rows=(\d+)/.exec(row['QUERY PLAN'] ?? '')?.[1] ?? []));
-    expect(scanned.length).toBeGreaterThan(10);
-    expect(Math.max(...scanned)).toBeLessThan(6_000);
-  });
-
-  test('passes over plants with another tag of the same hash', async () => {
-    await server.query(`create function public.hashtextextended(text, bigint) returns bigint language plpgsql
-      immutable as 'begin return 1; end'`);
-    await server.query(`do $$begin
-      execute format('alter database %I set search_path = public, pg_catalog', current_database());
-    end$$`);
-    await server.query('drop index plants_by_tag');
-    await server.query('set search_path = public, pg_catalog; create index on plants (hashtextextended(tag, 0), id)');
-    await server.query(`insert into plants select n, 'plant', 'tag ' || n % 7 from generate_series(1, 4900) as n`);
-    const tagged = many(700).map(({ id }) => ({ id: 7n * id + 3n, name: 'plant', tag: 'tag 3' }));
-    const plants = plantsIn(connect(server.url));
-    const list = listPlants(plants, () => 0);
-    for (const limit of [1, 20, 1_000]) {
-      const { first, next } = await list({ limit, tag: 'tag 3' });
-      expect([first, next]).toEqual([tagged.slice(0, limit), limit < 700 ? tagged[limit - 1]?.id : undefined]);
-    }
-    expect(await list({ limit: 1, tag: 'tag 7' })).toMatchObject({ first: [], next: undefined });
-    const { tags } = await plants.readTags(undefined, 1);
-    expect(tags.map(({ tag }) => tag).sort()).toEqual(Array.from({ length: 7 }, (_, n) => `tag ${n}`));
-    for (const { count, isExact } of tags) expect([count > 140, isExact]).toEqual([true, false]);
-  });
-
-  test('returns about a mebibyte for all of them together', async () => {
-    await server.query(`insert into plants select n, repeat('x', 5000) from generate_series(1, 1000) as n`);
-    const totals = await repeated(
-      (text) => `select coalesce(sum(octet_length(page.name)), 0) as total from (${text}) as page`,
-      (plants) => Promise.all(Array.from({ length: 10 }, () => plants.scan({ from: 1n, to: 1_000n }, 100))),
-    );
-    expect(totals.length).toBeGreaterThan(0);
-    for (const { total } of totals) expect(Number(total)).toBeLessThan(1.1 * 1024 ** 2);
-  });
+test('scans no more than some thousand deleted plants at once', async () => {
+  await server.query(`insert into plants (id, name, deleted) select n, '', now() from generate_series(1, 30000) as n`);
+  await server.query(`insert into plants values (30001, 'behind them')`);
+  const plans: Record<string, string | null>[] = [];
+  const explain = async (text: string, parameters: readonly unknown[]) => {
+    plans.push(...(await server.query(`explain (analyze, timing off) ${text}`, parameters)));
+  };
+  await plantsIn(observed(database, explain)).scan({ from: 0n, to: 99_999n }, 1);
+  const scanned = plans.flatMap((row) => Number(/Scan .*actual rows=(\d+)/.exec(row['QUERY PLAN'] ?? '')?.[1] ?? []));
+  expect(scanned.length).toBeGreaterThan(10);
+  expect(Math.max(...scanned)).toBeLessThan(6_000);
 });
