@@ -239,15 +239,6 @@ describe('on Postgres', () => {
     expect(lost()).toHaveLength(ended.length);
     expect(service.stdout() + service.stderr()).not.toContain('database-password');
   });
-
-  test('does not show the password of a database that is not there', async () => {
-    const nowhere = 'postgres://plants:database-password@127.0.0.1:1/plants';
-    const soon = { CONNECT_TIMEOUT: '500ms', STATEMENT_TIMEOUT: '500ms', STORE_TIMEOUT: '1s' };
-    const service = await start({ DATABASE_URL: nowhere, LOG_LEVEL: 'trace', ...soon });
-    expect((await create(service)).status).toBe(503);
-    expect(await ready(service)).toMatchObject({ status: 503 });
-    expect(service.stdout() + service.stderr()).not.toContain('database-password');
-  });
 });
 
 const outcomeWith = async (environment: Record<string, string>) =>

@@ -101,7 +101,6 @@ test('passes every test over HTTP that a service on Postgres does', async () => 
     'test/service',
     'test/round-trip.test',
     'test/adapters/prometheus/metrics.test',
-    'test/rolling-upgrade',
     'test/fuzz/fuzz.test',
     'test/adapters/plant-repository-reads',
   ];

@@ -103,10 +103,6 @@ test.each(['', 'IiI', 't_w', 'tAA', 'tIg=='])('refuses "%s" as a place in the ta
 describe('an ETag', () => {
   const etagOf = async (id: bigint) => (await read(`/plants/${id}`)).headers.get('ETag') ?? '';
 
-  test('differs between records', async () => {
-    expect(new Set(await Promise.all(plants.map(({ id }) => etagOf(id)))).size).toBe(plants.length);
-  });
-
   test.each<[string, (etag: string) => string, number]>([
     ['alone', (etag) => etag, 304],
     ['weak, in a list', (etag) => `"another",W/${etag}, "third"`, 304],
