@@ -11,26 +11,25 @@ import { scenario } from './harness/scenario.ts';
 /*
  * npm run bench -- citus [--plants 100000] [--rounds 5] [--seconds 4]
  *
- * What the number of shards costs, and what grouping saves, on the Citus cluster at CITUS_URL: requests per second at 64
+ * What the number of shards costs on the Citus cluster at CITUS_URL: requests per second at 64
  * connections on a table with 8 shards and on one with 32, in turns; ratios are made within a round.
  */
 
-const REQUESTS: readonly [what: string, request: NonNullable<Load['request']>, server: 'grouped' | 'single'][] = [
-  ['create', 'create', 'grouped'],
-  ['create, BATCH_ROWS=1', 'create', 'single'],
-  ['delete', 'delete', 'grouped'],
-  ['one plant', 'plant', 'grouped'],
-  ['a page of 100', 'page', 'grouped'],
+const REQUESTS: readonly [what: string, request: NonNullable<Load['request']>][] = [
+  ['create', 'create'],
+  ['delete', 'delete'],
+  ['one plant', 'plant'],
+  ['a page of 100', 'page'],
 ];
 
 await scenario('citus', { plants: 100_000, rounds: 5, seconds: 4 }, async (session, { plants, rounds, seconds }) => {
   const [few, many] = [await startOn(8, session), await startOn(32, session)];
   const rows: string[][] = [];
-  for (const [what, request, server] of REQUESTS) {
-    const rate = async ({ database, servers }: typeof few) => {
+  for (const [what, request] of REQUESTS) {
+    const rate = async ({ database, server }: typeof few) => {
       await fill(database, plants);
       const load = { request, plants, connections: 64, seconds, signal: session.signal };
-      const { answers, failures, seconds: took } = await runLoad(servers[server].url, load);
+      const { answers, failures, seconds: took } = await runLoad(server.url, load);
       if (failures > 0) throw new Error(`${what}: ${failures} requests failed`);
       return answers / took;
     };
@@ -46,12 +45,5 @@ await scenario('citus', { plants: 100_000, rounds: 5, seconds: 4 }, async (sessi
 async function startOn(shards: number, session: Session) {
   const database = await citusDatabase(shards);
   session.opened.defer(() => database.drop());
-  const single = { ...plantStore, environment: { BATCH_ROWS: '1' } };
-  return {
-    database,
-    servers: {
-      grouped: await startServer(plantStore, database.url, session),
-      single: await startServer(single, database.url, session),
-    },
-  };
+  return { database, server: await startServer(plantStore, database.url, session) };
 }

@@ -78,7 +78,6 @@ await scenario('creates', { connections: 0, rounds: 5, seconds: 4 }, async (sess
     atMost(1, '512 connections: p99 ÷ Fastify + pg', ratios('p99', 'Fastify + pg', 512)),
     atMost(1.15, '1 connection: p50 ÷ Fastify + pg', ratios('p50', 'Fastify + pg', 1)),
     atMost(2, '1 connection: p99 ÷ Fastify + pg', ratios('p99', 'Fastify + pg', 1)),
-    atMost(1.1, '1 connection: p50 ÷ batches of one', ratios('p50', 'Plant Store, batches of one', 1)),
   ].filter(({ measured }) => !Number.isNaN(measured));
   return { database, claims, tables: Object.fromEntries(counts.map((count) => [count, table(count)])) };
 });

@@ -37,10 +37,6 @@ await runCommand('start', USAGE, () => parseArgs({}), run, 'Plant Store cannot s
 async function run(): Promise<number> {
   const config = readConfig();
   const log = await createLog(config.logLevel);
-  for (const warning of config.warnings) {
-    say(`Warning: ${warning}`);
-    log.log.warn(warning);
-  }
   const app = await startApp(config, log);
   stopAtSignals({ ...config, close: app.close });
   say(`Plant Store listens at ${app.apiUrl}, management at ${app.managementUrl}`);

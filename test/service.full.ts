@@ -217,7 +217,7 @@ describe('on Postgres', () => {
   test('logs a lost connection once, without what the driver knows of it, such as the password, and connects again', async () => {
     const own = await emptyDatabase();
     const DATABASE_URL = Object.assign(new URL(own.url), { password: 'database-password' }).href;
-    const service = await start({ DATABASE_URL, IDLE_TIMEOUT: '10m', LOG_LEVEL: 'trace' });
+    const service = await start({ DATABASE_URL, LOG_LEVEL: 'trace' });
     // A connection that is in use is not reported, since its statement is tried again: the checks of the start are over.
     await service.until(() => service.stderr().includes('Not ready: '));
     await applyMigrations(own.directUrl);

@@ -24,7 +24,6 @@ const all: readonly Contender[] = [
   { ...each, title: 'Fastify + postgres.js', script: `${HERE}/fastify-postgres.ts` },
   { ...each, title: 'Bun + Elysia + Bun.sql', script: `${HERE}/bun/elysia.ts`, runtime: BUN },
   { ...each, title: 'Go net/http + pgx', script: `${HERE}/go-pgx/main.go`, runtime: '' },
-  { ...each, ...plantStore, title: 'Plant Store, batches of one', environment: { BATCH_ROWS: '1' } },
   { title: 'bare node:http', script: `${HERE}/bare-http.ts`, commits: 'nothing', logs: false, stores: false },
 ];
 

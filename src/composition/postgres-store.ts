@@ -11,10 +11,13 @@ import { webhookPositions } from '../adapters/postgres/webhooks/webhook-position
 import { registerEndpoints, registrationGate } from '../adapters/postgres/webhooks/webhook-registration.ts';
 import type { Store, StoreOptions } from './store.ts';
 
+/** Most plants in a statement. */
+const BATCH = 256;
+
 /** A store on Postgres. Plants may be written once the schema is ready and each endpoint has its place in the feed. */
 export function openPostgresStore(
   options: PostgresOptions,
-  { storeTimeout: timeout, batchRows: maxItems, webhooks, log, onInsert }: StoreOptions,
+  { storeTimeout: timeout, webhooks, log, onInsert }: StoreOptions,
 ): Store {
   const database = postgresServer(options, log);
   const names = webhooks.map(({ name }) => name);
@@ -28,7 +31,7 @@ export function openPostgresStore(
   return {
     ...store,
     description,
-    batching: { maxItems, maxRunning: foreground(database) },
+    batching: { maxItems: BATCH, maxRunning: foreground(database) },
     // If the database does not respond now, the gate finds out later.
     hasFeed: async () => !(await isDistributed().catch(() => false)),
     ready: readiness(database, webhooks, { log, failure, heldBack }),

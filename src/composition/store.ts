@@ -30,7 +30,7 @@ export interface Store extends PlantStore, ReadEntries {
 }
 
 /** What a store needs beside its database. */
-export interface StoreOptions extends Pick<Config, 'storeTimeout' | 'batchRows' | 'webhooks'> {
+export interface StoreOptions extends Pick<Config, 'storeTimeout' | 'webhooks'> {
   readonly log: Logger;
   /** Called with the number of plants in each INSERT. */
   readonly onInsert: (plants: number) => void;

@@ -1,4 +1,4 @@
-import { misspelled } from './misspelled.ts';
+import { wrongNames } from './names.ts';
 import { isVariable, type Table, type Variable } from './variables.ts';
 
 /** The values of a table's variables. */
@@ -20,11 +20,11 @@ const KEPT_BY_DOCKER = /^\s*(["'`]).*\1\s*$|\s#/s;
 /**
  * Builds a configuration from an environment, whose empty variables count as not set.
  *
- * @throws Error with a line for each variable that is wrong, naming it and what it must be, and for each whose name
- * is nearly that of a variable which must not be missed
+ * @throws Error with a line for each variable that is wrong, naming it and what it must be, without its value, which may be
+ * a secret, and for each whose name is wrong
  */
 export function checked<T>(environment: NodeJS.ProcessEnv, build: (reader: Reader) => T): T {
-  const { problems } = misspelled(environment);
+  const problems = wrongNames(environment);
 
   function readVariable({ name, rule, fallback }: Variable<unknown>): unknown {
     const text = environment[name];
@@ -33,7 +33,7 @@ export function checked<T>(environment: NodeJS.ProcessEnv, build: (reader: Reade
       problems.push(`${name} must not have quotes around it or a comment behind it, which docker run --env-file keeps`);
       return fallback;
     }
-    let why = rule.isPublic ? `, not ${JSON.stringify(text)}` : '';
+    let why = '';
     try {
       const value = rule.parse(text);
       if (value !== undefined) return value;

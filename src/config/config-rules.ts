@@ -4,8 +4,6 @@ import { TOKEN } from '../adapters/tokens/static-tokens.ts';
 export interface Rule<T> {
   /** Its wording for errors. */
   readonly mustBe: string;
-  /** Whether errors may repeat a value; not if it may have a password or a token in it. */
-  readonly isPublic?: true;
   /** Returns undefined for invalid input, or throws an Error that says what is wrong with it. */
   readonly parse: (value: string) => T | undefined;
 }
@@ -25,7 +23,6 @@ export function listOf<T>(value: string, parse: (item: string) => T | undefined,
 function integer(noun: string, min: number, max: number): Rule<number> {
   return {
     mustBe: `${noun} from ${min} to ${max}`,
-    isPublic: true,
     parse: (value) => (/^\d+$/.test(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined),
   };
 }
@@ -35,7 +32,6 @@ function quantity(noun: string, units: Record<string, number>, max: number): Rul
   const pattern = new RegExp(`^([1-9]\\d{0,9})(${names.join('|')})$`);
   return {
     mustBe: `${noun}: a whole number above 0 and one of ${names.join(', ')}, like 10${names[1]}`,
-    isPublic: true,
     parse(text) {
       const [, count, unit] = pattern.exec(text.toLowerCase()) ?? [];
       const value = Number(count) * (units[unit ?? ''] ?? Number.NaN);
@@ -45,6 +41,10 @@ function quantity(noun: string, units: Record<string, number>, max: number): Rul
 }
 
 const BYTES = { b: 1, kb: 1024, mb: 1024 ** 2 };
+
+/** Most bytes in all bodies together. */
+export const MAX_REQUEST_BYTES = 64 * BYTES.mb;
+
 const TIMES = { ms: 1, s: 1_000, m: 60_000 };
 
 /** A few of them together are no longer than a timer of Node.js can wait: 2^31 - 1 ms, which is 24 days. */
@@ -52,7 +52,7 @@ const time = quantity('a time of 1 day at most', TIMES, 24 * 60 * TIMES.m);
 
 function oneOf(...values: string[]): Rule<string> {
   const parse = (text: string) => values.find((value) => value === text);
-  return { mustBe: `one of ${values.join(', ')}`, isPublic: true, parse };
+  return { mustBe: `one of ${values.join(', ')}`, parse };
 }
 
 /** fetch sends no requests to URLs with credentials, and its errors, which are logged, repeat them. */
@@ -72,11 +72,9 @@ export const rules = {
   text: { mustBe: 'a string', parse: (value) => value },
   port: integer('a port number', 0, 65_535),
   integer,
-  /** A body is decoded to one string before it is parsed, and V8's longest has just under 2^29 characters. */
-  bodySize: quantity('a size of 511mb at most', BYTES, 511 * BYTES.mb),
-  totalSize: quantity('a size of 1024mb at most', BYTES, 1024 * BYTES.mb),
+  /** Of one body. */
+  size: quantity(`a size of ${MAX_REQUEST_BYTES / BYTES.mb}mb at most`, BYTES, MAX_REQUEST_BYTES),
   time,
-  idleTime: quantity('a time of 1 hour at most', TIMES, 60 * TIMES.m),
   timeOrZero: { ...time, mustBe: `0 or ${time.mustBe}`, parse: (text) => (text === '0' ? 0 : time.parse(text)) },
   oneOf,
   /** Two words, for true and for false. */
@@ -103,7 +101,6 @@ export const rules = {
     mustBe:
       '* or origins separated by commas, each exactly as browsers send it, like https://app.example or ' +
       'capacitor://localhost; for pages that send null, *',
-    isPublic: true,
     parse(value) {
       const list = value.split(',').map((origin) => origin.trim());
       const isExact = (origin: string) => {

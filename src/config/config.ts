@@ -3,9 +3,8 @@ import { urlProblem } from '../adapters/postgres/connections/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
 import { namedToken } from '../adapters/tokens/static-tokens.ts';
 import { checked, type Reader, type Values } from './config-reader.ts';
-import { rules } from './config-rules.ts';
+import { MAX_REQUEST_BYTES, rules } from './config-rules.ts';
 import { environment } from './environment.ts';
-import { misspelled } from './misspelled.ts';
 import { VARIABLES } from './variables.ts';
 import { webhookEndpoints } from './webhook-endpoints.ts';
 
@@ -14,6 +13,9 @@ type DatabaseConfig =
   | { readonly kind: 'embedded'; readonly dataDir: string };
 
 export type Config = ReturnType<typeof readConfig>;
+
+/** Milliseconds to wait for a free or a new connection to Postgres, and until one that is idle is closed. */
+const CONNECTIONS = { connectTimeout: 2_000, idleTimeout: 10_000 };
 
 /** Milliseconds, or half of SHUTDOWN_TIMEOUT if that is less. */
 const SHUTDOWN_DELAY = 5_000;
@@ -44,8 +46,7 @@ export function readConfig(source: NodeJS.ProcessEnv = environment()) {
       /** Reads the accepted bearer tokens again. @throws Error as at the start */
       readTokens: () => checked(source, (again) => tokenLists(again.read(VARIABLES.tokens), again)),
       webhooks: webhookEndpoints(values.webhooks, reader),
-      /** For people: what is set and has no effect. */
-      warnings: misspelled(source).warnings,
+      limits: { maxRequests: values.maxRequests, maxRequestBytes: MAX_REQUEST_BYTES },
       shutdownDelay: values.shutdownDelay ?? Math.min(SHUTDOWN_DELAY, values.shutdownTimeout / 2),
     };
     checkTogether(config, reader);
@@ -66,11 +67,11 @@ function databaseConfig(
   { problem }: Reader,
   key: 'url' | 'migrationUrl' = 'url',
 ): DatabaseConfig {
-  const { [key]: url, dataDir, poolSize, connectTimeout, statementTimeout, idleTimeout } = values;
+  const { [key]: url, dataDir, poolSize, statementTimeout } = values;
   if (url === undefined) return { kind: 'embedded', dataDir };
   const wrong = urlProblem(url);
   if (wrong !== undefined) problem(`${VARIABLES.database[key].name} ${wrong}`);
-  return { kind: 'postgres', url, poolSize, connectTimeout, statementTimeout, idleTimeout };
+  return { kind: 'postgres', url, poolSize, statementTimeout, ...CONNECTIONS };
 }
 
 /** Tokens that permit everything, and tokens that permit reading only, each perhaps with a name. */
@@ -111,7 +112,7 @@ function jwtConfig(values: Values<typeof VARIABLES.jwt>, { isSet, problem }: Rea
 
 /** Notes which variables contradict each other. */
 function checkTogether(config: Config, { isSet, problem }: Reader): void {
-  const { api, management, database, bodyLimit, limits, shutdownDelay, shutdownTimeout, jwt, webhooks } = config;
+  const { api, management, database, shutdownDelay, shutdownTimeout, jwt, webhooks } = config;
   const { httpsProxy } = config.proxy;
   const { jwksUrl, issuer, audiences } = VARIABLES.jwt;
   const tokens = [...Object.values(VARIABLES.tokens), jwksUrl];
@@ -142,8 +143,6 @@ function checkTogether(config: Config, { isSet, problem }: Reader): void {
   if (httpsProxy && (jwt || webhooks.length > 0) && rules.proxyUrl.parse(httpsProxy) === undefined) {
     problem(`${VARIABLES.proxy.httpsProxy.name} must be ${rules.proxyUrl.mustBe}`);
   }
-  // The largest body would be refused even when it is alone.
-  if (limits.maxRequestBytes < bodyLimit) problem('MAX_REQUEST_BYTES must be at least BODY_LIMIT');
   if (shutdownDelay > shutdownTimeout / 2) {
     problem(
       'SHUTDOWN_DELAY must be at most half of SHUTDOWN_TIMEOUT, so that the requests in flight have the other half',

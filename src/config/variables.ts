@@ -45,9 +45,7 @@ export const VARIABLES = {
     url: optional('DATABASE_URL', rules.text),
     migrationUrl: optional('MIGRATION_DATABASE_URL', rules.text),
     poolSize: variable('POOL_SIZE', rules.integer('a number of connections', 1, 1_000), 10),
-    connectTimeout: variable('CONNECT_TIMEOUT', rules.time, 2_000),
     statementTimeout: variable('STATEMENT_TIMEOUT', rules.time, 1_000),
-    idleTimeout: variable('IDLE_TIMEOUT', rules.time, 10_000),
     dataDir: variable('DATA_DIR', rules.text, './data'),
   },
   /** How long a request may wait for the store. */
@@ -79,13 +77,9 @@ export const VARIABLES = {
     httpsProxy: variable('HTTPS_PROXY', rules.text, ''),
     noProxy: variable('NO_PROXY', rules.text, ''),
   },
-  bodyLimit: variable('BODY_LIMIT', rules.bodySize, 1024 ** 2),
-  /** Plants in a statement, at most. */
-  batchRows: variable('BATCH_ROWS', rules.integer('a number of rows', 1, 1_000), 256),
-  limits: {
-    maxRequests: variable('MAX_REQUESTS', rules.integer('a number of requests', 1, 1_000_000), 1_000),
-    maxRequestBytes: variable('MAX_REQUEST_BYTES', rules.totalSize, 64 * 1024 ** 2),
-  },
+  bodyLimit: variable('BODY_LIMIT', rules.size, 1024 ** 2),
+  /** Requests at once whose body has arrived, for reads and for writes each. */
+  maxRequests: variable('MAX_REQUESTS', rules.integer('a number of requests', 1, 1_000_000), 1_000),
   /** Lists that are streamed at once. */
   maxStreams: variable('MAX_STREAMS', rules.integer('a number of lists', 1, 1_000), 4),
   /** Requests for changes at once, including those that wait. */
@@ -93,7 +87,7 @@ export const VARIABLES = {
   /** Connections to the API that may be open at once. */
   maxConnections: variable('MAX_CONNECTIONS', rules.integer('a number of connections', 1, 1_000_000), 10_000),
   /** How long a connection to the API may be idle. */
-  keepAliveTimeout: variable('KEEP_ALIVE_TIMEOUT', rules.idleTime, 75_000),
+  keepAliveTimeout: variable('KEEP_ALIVE_TIMEOUT', rules.time, 75_000),
   logLevel: variable('LOG_LEVEL', rules.oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
   /** How long a stopping service still accepts connections; the remaining time is for requests in flight. */
   shutdownDelay: optional('SHUTDOWN_DELAY', rules.timeOrZero),

@@ -35,7 +35,6 @@ const PURGE_AGE = 8;
 const environment = {
   ACCESS_TOKENS: TOKEN,
   LOG_LEVEL: 'error',
-  CONNECT_TIMEOUT: '2s',
   STATEMENT_TIMEOUT: '300ms',
   STORE_TIMEOUT: '5s',
 };

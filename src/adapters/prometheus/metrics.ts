@@ -31,7 +31,6 @@ export interface Sources {
 /** Milliseconds: less than the second within which a scrape gets its response. */
 const TIMEOUT = 800;
 
-/** Up to the largest BATCH_ROWS. */
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000];
 
 /**

@@ -21,10 +21,8 @@ const SHUTDOWN_TIMEOUT = 20_000;
 const SLACK = 4_000;
 /** A little shorter than the defaults, in the same order. */
 const deadlines = {
-  CONNECT_TIMEOUT: '1500ms',
   STATEMENT_TIMEOUT: '800ms',
   STORE_TIMEOUT: `${STORE_TIMEOUT}ms`,
-  IDLE_TIMEOUT: '1s',
 };
 
 export let postgres: PostgresServer;
@@ -49,8 +47,6 @@ beforeEach(async () => {
     DATABASE_URL: network.url,
     ACCESS_TOKENS: TOKEN,
     POOL_SIZE: `${POOL_SIZE}`,
-    // So that eight requests at once use all connections that they may.
-    BATCH_ROWS: '2',
     SHUTDOWN_TIMEOUT: `${SHUTDOWN_TIMEOUT}ms`,
     ...deadlines,
   });

@@ -42,7 +42,7 @@ const CONNECTION_ADVICE: readonly [message: RegExp, advice: string][] = [
     /^(connect|getaddrinfo) (ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ENOENT)\b/,
     NOT_REACHED,
   ],
-  [/^Connection terminated due to connection timeout$/, `nothing has responded within CONNECT_TIMEOUT: ${NOT_REACHED}`],
+  [/^Connection terminated due to connection timeout$/, `nothing has responded in time: ${NOT_REACHED}`],
   [
     /^The server does not support SSL connections$/,
     "switch TLS on in Postgres, or take sslmode out of the database's URL",

@@ -107,7 +107,6 @@ test('shows a 503 while the database is away, and does what was wanted once it i
     DATABASE_URL: network.url,
     ACCESS_TOKENS: TOKEN,
     STORE_TIMEOUT: '1s',
-    CONNECT_TIMEOUT: '300ms',
     STATEMENT_TIMEOUT: '200ms',
   });
   const { page } = await openPlants(service.apiUrl);
