@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { exchange } from '../api-client.ts';
 import { TOKEN } from '../api-server.ts';
 import { AN_HOUR_LATER, projectFile, type Service, startNode, startService } from '../service-process.ts';
@@ -27,7 +28,10 @@ const PLANTS = 24;
 const LONG_NAME = 200_000;
 const IMPORTED = 3_000;
 
-/** In each round but the first, a sync of a commit or a checkpoint fails; rounds end in order, or by SIGKILL. */
+/**
+ * In each round but the first, a sync of a commit or a checkpoint fails; rounds end in order, or by SIGKILL. After every other
+ * one a program begins to read what the kernel has in the WAL, and keeps that there until the next one's clients are done.
+ */
 export async function tracedWork(folder: string, rounds: number) {
   const root = join(folder, 'recorded');
   const dataDir = join(root, 'new/data');
@@ -76,6 +80,7 @@ export async function tracedWork(folder: string, rounds: number) {
     agent.destroy();
   }
 
+  let reader: DatabaseSync | undefined;
   for (let round = 0; round < rounds; round++) {
     const trace = join(folder, `trace-${round}`);
     const tracing = ['strace', '-D', '-f', '--seccomp-bpf', '-qq', '-y', '-xx', '-s', '65536', '-e', `trace=${CALLS}`];
@@ -91,6 +96,7 @@ export async function tracedWork(folder: string, rounds: number) {
       { wrapper: [...tracing, ...failing, '-o', trace] },
     );
     await Promise.allSettled(Array.from({ length: CLIENTS }, () => client(service)));
+    reader?.close();
     const operation = `import ${round}`;
     const plants = Array.from({ length: IMPORTED }, () => ({ id: ++lastId, name: `imported ${lastId}` }));
     for (const { id, name } of plants) add(id, operation, name);
@@ -102,6 +108,9 @@ export async function tracedWork(folder: string, rounds: number) {
     await service.exited;
     await record(trace);
 
+    // A purge would do to the WAL what the next start is to do.
+    reader = round % 2 === 1 && round < rounds - 1 ? openReader(join(dataDir, 'plants.db')) : undefined;
+    if (reader !== undefined) continue;
     const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--yes'];
     const wrapper = [...tracing, '-o', `${trace}-purge`];
     const purge = await startNode(args, folder, { DATA_DIR: dataDir, ...AN_HOUR_LATER }, { wrapper }).outcome();
@@ -109,6 +118,13 @@ export async function tracedWork(folder: string, rounds: number) {
     await record(`${trace}-purge`);
   }
   return { entries, root, dataDir, histories, cursors };
+}
+
+/** What it reads it keeps from changing, until it is closed, which writes nothing. */
+function openReader(path: string): DatabaseSync {
+  const reader = new DatabaseSync(path, { readOnly: true, timeout: 20_000 });
+  reader.exec('begin; select count(*) from plants');
+  return reader;
 }
 
 export type TracedWork = Awaited<ReturnType<typeof tracedWork>>;
