@@ -8,7 +8,6 @@ import { type Meaning, meaningOf } from './meaning.ts';
 /** A JSON Schema as the document has them. */
 export interface Schema {
   readonly type?: string;
-  readonly allOf?: readonly Schema[];
   readonly format?: string;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
