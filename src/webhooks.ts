@@ -5,7 +5,7 @@ import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from './applic
 import { withStore } from './commands/command-store.ts';
 import { formatCount } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
-import { endpointName } from './config/webhook-endpoints.ts';
+import { endpointName } from './config/webhooks.ts';
 
 /* npm run webhooks: shows and changes how the endpoints of webhooks are doing (docs/webhooks.md). */
 

@@ -3,7 +3,7 @@ import { ownToken } from '../adapters/tokens/own-token.ts';
 import { staticTokens } from '../adapters/tokens/static-tokens.ts';
 import type { TokenVerifier } from '../application/permissions.ts';
 import type { Config } from '../config/config.ts';
-import { contentOf } from '../config/file-rule.ts';
+import { contentOf } from '../config/secret-file.ts';
 
 /**
  * Sets up the configured verifiers, or else a generated token in the folder of the opened embedded database.

@@ -2,15 +2,20 @@ import type { PostgresOptions } from '../adapters/postgres/connections/pool.ts';
 import { urlProblem } from '../adapters/postgres/connections/url.ts';
 import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
 import { namedToken } from '../adapters/tokens/static-tokens.ts';
-import { checked, type Reader, type Values } from './config-reader.ts';
-import { MAX_REQUEST_BYTES, rules } from './config-rules.ts';
 import { environment } from './environment.ts';
+import { checked, type Reader, type Values } from './reader.ts';
+import { MAX_REQUEST_BYTES, rules } from './rules.ts';
 import { VARIABLES } from './variables.ts';
-import { webhookEndpoints } from './webhook-endpoints.ts';
+import { webhookEndpoints } from './webhooks.ts';
 
 type DatabaseConfig =
   | ({ readonly kind: 'postgres' } & PostgresOptions)
   | { readonly kind: 'embedded'; readonly dataDir: string };
+
+const TOKENS = ['ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', 'READ_TOKENS', 'READ_TOKENS_FILE'];
+
+/** Signed tokens need all of them. */
+const SIGNED = ['JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE'];
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -26,7 +31,6 @@ const SHUTDOWN_DELAY = 5_000;
  * @throws Error with a line for each variable that is wrong, naming it and what it must be
  */
 export function readConfig(source: NodeJS.ProcessEnv = environment()) {
-  const { fullFile, readingFile } = VARIABLES.tokens;
   return checked(source, (reader) => {
     const values = reader.read(VARIABLES);
     const database = databaseConfig(values.database, reader);
@@ -42,7 +46,7 @@ export function readConfig(source: NodeJS.ProcessEnv = environment()) {
       jwt,
       /** Where the service keeps a token of its own; undefined if it accepts configured ones instead. */
       ownTokenFolder: database.kind === 'embedded' && !hasTokens ? database.dataDir : undefined,
-      tokenFiles: [fullFile, readingFile].flatMap(({ name }) => source[name] || []),
+      tokenFiles: ['ACCESS_TOKENS_FILE', 'READ_TOKENS_FILE'].flatMap((name) => source[name] || []),
       /** Reads the accepted bearer tokens again. @throws Error as at the start */
       readTokens: () => checked(source, (again) => tokenLists(again.read(VARIABLES.tokens), again)),
       webhooks: webhookEndpoints(values.webhooks, reader),
@@ -96,17 +100,16 @@ function jwtConfig(values: Values<typeof VARIABLES.jwt>, { isSet, problem }: Rea
       `JWT_JWKS_URL must be ${rules.httpsOrLoopbackUrl.mustBe}: JWT_ALLOW_HTTP=true permits private addresses, too`,
     );
   }
-  const needsScopes = [VARIABLES.jwt.readScope, VARIABLES.jwt.writeScope].some(isSet);
-  if (jwksUrl && !needsScopes && values.scopeClaims !== VARIABLES.jwt.scopeClaims.fallback) {
+  const scopes = ['JWT_READ_SCOPE', 'JWT_WRITE_SCOPE'];
+  if (jwksUrl && !scopes.some(isSet) && values.scopeClaims !== VARIABLES.jwt.scopeClaims.fallback) {
     problem(
       'JWT_READ_SCOPE or JWT_WRITE_SCOPE must be set too, since JWT_SCOPE_CLAIM is: without them, no scope is needed',
     );
   }
   if (jwksUrl && issuer && audiences) return { ...values, jwksUrl, issuer, audiences };
-  const required = [VARIABLES.jwt.jwksUrl, VARIABLES.jwt.issuer, VARIABLES.jwt.audiences];
-  const present = [...required, VARIABLES.jwt.readScope, VARIABLES.jwt.writeScope].find(isSet);
-  const missing = required.filter((variable) => present && !isSet(variable));
-  for (const { name } of missing) problem(`${name} must be set too, since ${present?.name} is`);
+  const present = [...SIGNED, ...scopes].find(isSet);
+  const missing = SIGNED.filter((name) => present && !isSet(name));
+  for (const name of missing) problem(`${name} must be set too, since ${present} is`);
   return undefined;
 }
 
@@ -114,13 +117,12 @@ function jwtConfig(values: Values<typeof VARIABLES.jwt>, { isSet, problem }: Rea
 function checkTogether(config: Config, { isSet, problem }: Reader): void {
   const { api, management, database, shutdownDelay, shutdownTimeout, jwt, webhooks } = config;
   const { httpsProxy } = config.proxy;
-  const { jwksUrl, issuer, audiences } = VARIABLES.jwt;
-  const tokens = [...Object.values(VARIABLES.tokens), jwksUrl];
-  if (isSet(VARIABLES.database.url) && ![...tokens, issuer, audiences].some(isSet)) {
-    const names = tokens.map(({ name }) => name).join(', ');
-    problem(`one of ${names} must be set when DATABASE_URL is: openssl rand -hex 32 makes a token`);
+  if (isSet('DATABASE_URL') && ![...TOKENS, ...SIGNED].some(isSet)) {
+    problem(
+      `one of ${TOKENS.join(', ')}, JWT_JWKS_URL must be set when DATABASE_URL is: openssl rand -hex 32 makes a token`,
+    );
   }
-  if (isSet(VARIABLES.database.migrationUrl) && !isSet(VARIABLES.database.url)) {
+  if (isSet('MIGRATION_DATABASE_URL') && !isSet('DATABASE_URL')) {
     problem('DATABASE_URL must be set when MIGRATION_DATABASE_URL is: only some commands read that one');
   }
   const hosts = [api.host, management.host];
@@ -141,7 +143,7 @@ function checkTogether(config: Config, { isSet, problem }: Reader): void {
   }
   // Otherwise it is for other programs, which take more than a URL.
   if (httpsProxy && (jwt || webhooks.length > 0) && rules.proxyUrl.parse(httpsProxy) === undefined) {
-    problem(`${VARIABLES.proxy.httpsProxy.name} must be ${rules.proxyUrl.mustBe}`);
+    problem(`HTTPS_PROXY must be ${rules.proxyUrl.mustBe}`);
   }
   if (shutdownDelay > shutdownTimeout / 2) {
     problem(

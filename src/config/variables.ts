@@ -1,6 +1,6 @@
-import { type Rule, rules } from './config-rules.ts';
-import { listFile } from './file-rule.ts';
-import { webhookRules } from './webhook-rules.ts';
+import { type Rule, rules } from './rules.ts';
+import { listFile } from './secret-file.ts';
+import { webhookRules } from './webhooks.ts';
 
 /** A variable: its name, what it must be, and its value while it is not set. */
 export interface Variable<Value> {

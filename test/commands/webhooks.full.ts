@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { endpointName } from '../../src/config/webhook-endpoints.ts';
+import { endpointName } from '../../src/config/webhooks.ts';
 import { freePort } from '../../tooling/free-port.ts';
 import { get, TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
-import type { Rule } from './config-rules.ts';
+import type { Rule } from './rules.ts';
 
 /** A larger file, such as a log, was named by mistake. */
 const MAX_BYTES = 1024 ** 2;

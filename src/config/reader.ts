@@ -1,0 +1,100 @@
+import { isVariable, NAMES, type Table, type Variable } from './variables.ts';
+
+/** The values of a table's variables. */
+export type Values<Entry> =
+  Entry extends Variable<infer Value> ? Value : { readonly [Key in keyof Entry]: Values<Entry[Key]> };
+
+export interface Reader {
+  /** Reads these variables, once each. An invalid one has its fallback, and `checked` then throws. */
+  read<Entries extends Table>(table: Entries): Values<Entries>;
+  /** Whether the variable is set, perhaps to an invalid value. */
+  isSet(name: string): boolean;
+  /** Lets `checked` throw for this reason, too. */
+  problem(line: string): void;
+}
+
+/** What .env may have around a value. */
+const KEPT_BY_DOCKER = /^\s*(["'`]).*\1\s*$|\s#/s;
+
+/**
+ * Builds a configuration from an environment, whose empty variables count as not set.
+ *
+ * @throws Error with a line for each variable that is wrong, naming it and what it must be, without its value, which may be
+ * a secret, and for each whose name is wrong
+ */
+export function checked<T>(environment: NodeJS.ProcessEnv, build: (reader: Reader) => T): T {
+  const problems = wrongNames(environment);
+
+  function readVariable({ name, rule, fallback }: Variable<unknown>): unknown {
+    const text = environment[name];
+    if (!text) return fallback;
+    if (KEPT_BY_DOCKER.test(text)) {
+      problems.push(`${name} must not have quotes around it or a comment behind it, which docker run --env-file keeps`);
+      return fallback;
+    }
+    let why = '';
+    try {
+      const value = rule.parse(text);
+      if (value !== undefined) return value;
+    } catch (error) {
+      why = ` (${(error as Error).message})`;
+    }
+    problems.push(`${name} must be ${rule.mustBe}${why}`);
+    return fallback;
+  }
+  function readTable(table: Table): object {
+    const values = ([key, entry]: [string, Variable<unknown> | Table]) =>
+      [key, isVariable(entry) ? readVariable(entry) : readTable(entry)] as const;
+    return Object.fromEntries(Object.entries(table).map(values));
+  }
+
+  const built = build({
+    read: <Entries extends Table>(table: Entries) => readTable(table) as Values<Entries>,
+    isSet: (name) => Boolean(environment[name]),
+    problem: (line) => void problems.push(line),
+  });
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+  return built;
+}
+
+/** Ours, with those that only the import reads (commands/remote-service.ts). */
+const OURS = [...NAMES, 'PLANT_STORE_URL', 'PLANT_STORE_TOKEN'];
+
+/** Without one of these, the service would open another store or accept other tokens. */
+const DECISIVE = OURS.filter((name) => /DATABASE_URL|DATA_DIR|TOKEN|STORE_URL/.test(name));
+
+/** Variables of 1.0.0 that are gone, and what to do without them. */
+const GONE: Readonly<Record<string, string>> = {
+  CONNECT_TIMEOUT: 'it is always 2 s, and STORE_TIMEOUT bounds what a request waits in all',
+  IDLE_TIMEOUT: 'it is always 10 s',
+  BATCH_ROWS: 'it is always 256',
+  MAX_REQUEST_BYTES: 'it is always 64 MiB, and BODY_LIMIT and MAX_REQUESTS can be lower',
+};
+
+/**
+ * Finds the names that are set and are nearly those of variables that decide on the store or on its tokens, and names of
+ * variables that are gone. All others belong to other programs.
+ *
+ * @returns a line for each, saying what to do
+ */
+function wrongNames(environment: NodeJS.ProcessEnv): string[] {
+  const set = Object.keys(environment).filter((name) => environment[name] && !OURS.includes(name));
+  return set.flatMap((name) => {
+    if (GONE[name] !== undefined)
+      return `${name} is no longer a variable of Plant Store: unset it, since ${GONE[name]}`;
+    const meant = DECISIVE.find((ours) => isNear(plain(name), plain(ours)));
+    if (meant === undefined) return [];
+    return `${name} is not a variable of Plant Store: did you mean ${meant}? If another program needs it, unset it here`;
+  });
+}
+
+const plain = (name: string) => name.toUpperCase().replaceAll('_', '');
+
+/** Whether at most one letter was left out, added or replaced, or two neighbours were swapped. */
+function isNear(name: string, ours: string): boolean {
+  let at = 0;
+  while (at < ours.length && name[at] === ours[at]) at++;
+  const [rest, wanted] = [name.slice(at), ours.slice(at)];
+  const swapped = wanted.charAt(1) + wanted.charAt(0) + wanted.slice(2);
+  return [wanted, wanted.slice(1), swapped].includes(rest) || [wanted, wanted.slice(1)].includes(rest.slice(1));
+}
