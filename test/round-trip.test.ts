@@ -4,7 +4,6 @@ import { sql } from 'kysely';
 import { CLOSE, get, post, startApiServer, TOKEN } from './support/api-server.ts';
 import { embeddedPlants, openEmbedded, plantsInFile } from './support/embedded-store.ts';
 import { forAllTests } from './support/lifetimes.ts';
-import { collectorsLists, inWords } from './support/plants/collectors-lists.ts';
 import { int64, writtenInteger, writtenString } from './support/plants/json-forms.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from './support/test-database.ts';
 
@@ -106,31 +105,5 @@ describe.each<[string, () => ReturnType<typeof onPostgres | typeof onEmbedded>]>
       await expectImported([['tag', 'id', 'name'].join(separator), ...rows].join('\r\n'), 'text/csv');
     });
     await fc.assert(property, { numRuns: 15 });
-  });
-
-  test('lists as collectors have them bring their plants, and none the second time, also if they have no ids', async () => {
-    async function send(body: BodyInit, query: Readonly<Record<string, string>> = {}): Promise<[number, unknown]> {
-      const headers = { ...CLOSE, Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'text/csv' };
-      const url = `${server.url}/import?${new URLSearchParams(query)}`;
-      const response = await fetch(url, { method: 'POST', headers, body });
-      return [response.status, await response.json()];
-    }
-    for (const { name, list, query, plants, refused = [] } of collectorsLists) {
-      await subject.clear();
-      const { length = 0 } = plants ?? [];
-      const first = plants
-        ? [200, { created: length, refused: Array(refused.length).fill({}) }]
-        : [400, { error: 40022 }];
-      expect([name, await send(Uint8Array.from(list), query)]).toMatchObject([name, first]);
-      const words = (await stored()).map(({ tag, ...plant }) => inWords({ ...plant, ...(tag !== null && { tag }) }));
-      expect(words).toEqual(plants ?? []);
-      const second = plants ? [200, { created: 0, unchanged: length }] : [400, {}];
-      expect([name, await send(Uint8Array.from(list), query)]).toMatchObject([name, second]);
-    }
-    await subject.clear();
-    const list = `name\n${Array.from({ length: 3_000 }, (_, n) => `Rosa ${n}\n`).join('')}`;
-    expect(await send(list, { idsFrom: '1', sameName: 'skip' })).toMatchObject([200, { created: 3_000 }]);
-    const again = { created: 1, unchanged: 3_000, sameName: 3_000, compared: true };
-    expect(await send(`${list}Ficus\n`, { idsFrom: '9000', sameName: 'skip' })).toMatchObject([200, again]);
   });
 });

@@ -1,15 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { endpointName } from '../../src/config/webhooks.ts';
 import { freePort } from '../../tooling/free-port.ts';
 import { get, TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { selfSignedCertificate } from '../support/servers/certificate.ts';
 import { projectFile, startMain, startNode, startService, temporaryFolder } from '../support/service-process.ts';
-import { emptyDatabase, migratedDatabase } from '../support/test-database.ts';
+import { migratedDatabase } from '../support/test-database.ts';
 import { hasAll, type Receiver, startReceiver, UNHEARD, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 import { create, record, sendTo, stopped } from '../support/webhooks/webhook-service.ts';
 
@@ -112,33 +110,6 @@ test('reads do not wait for the place of an endpoint, which a read-only server c
   expect(await send('GET', '/plants/1')).toBe(200);
   expect(await send('GET', '/plants')).toBe(200);
   expect(await send(...create(2n))).toBe(503);
-  await stopped(service);
-});
-
-test('an endpoint whose position is one of another table is not resumed, and the command says why', async () => {
-  const { url: DATABASE_URL, query } = await migratedDatabase();
-  await query(`insert into webhooks (endpoint, plants, changed, id, reason)
-    values ('${endpointName(receiver.url)}', 'change_feed'::regclass, 0, 0, 'it responded with 500')`);
-  const args = [projectFile('src/webhooks.ts'), 'resume', receiver.url];
-  const outcome = await startNode(args, await temporaryFolder(), { DATABASE_URL }).outcome();
-  const stderr = expect.stringContaining('the table plants is another one than that of its position');
-  expect(outcome).toMatchObject({ code: 1, stderr });
-});
-
-test('whatever is created while the database is being migrated is announced', async () => {
-  const { url: DATABASE_URL } = await emptyDatabase();
-  const folder = await temporaryFolder();
-  const environment = { DATABASE_URL, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
-  const service = await startService(folder, environment);
-  const send = sendTo(service);
-  const migration = startNode([projectFile('src/migrate.ts')], folder, environment);
-  const created: bigint[] = [];
-  for (let id = 1n; created.length < 20; id++) {
-    if ((await send(...create(id))) === 200) created.push(id);
-    await delay(20);
-  }
-  expect(await migration.exited).toEqual({ code: 0, signal: null });
-  await eventually(() => hasAll(receiver, created));
   await stopped(service);
 });
 
