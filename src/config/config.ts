@@ -49,7 +49,7 @@ export function readConfig(source: NodeJS.ProcessEnv = environment()) {
       tokenFiles: ['ACCESS_TOKENS_FILE', 'READ_TOKENS_FILE'].flatMap((name) => source[name] || []),
       /** Reads the accepted bearer tokens again. @throws Error as at the start */
       readTokens: () => checked(source, (again) => tokenLists(again.read(VARIABLES.tokens), again)),
-      webhooks: webhookEndpoints(values.webhooks, reader),
+      webhooks: webhookEndpoints(values.webhooks, reader.isSet, reader.problem),
       limits: { maxRequests: values.maxRequests, maxRequestBytes: MAX_REQUEST_BYTES },
       shutdownDelay: values.shutdownDelay ?? Math.min(SHUTDOWN_DELAY, values.shutdownTimeout / 2),
     };

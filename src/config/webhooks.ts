@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import type { WebhookEndpoint } from '../adapters/webhooks/webhook-sender.ts';
-import type { Reader } from './reader.ts';
 import { listOf, type Rule, rules } from './rules.ts';
 
 /** While one secret is being replaced, both sign. */
@@ -64,8 +63,17 @@ interface Values {
 /** Each has connections and a task of its own. */
 const MAX_ENDPOINTS = 100;
 
-/** Where webhooks are sent, and with which secrets. */
-export function webhookEndpoints(values: Values, { isSet, problem }: Reader): readonly WebhookEndpoint[] {
+/**
+ * Where webhooks are sent, and with which secrets.
+ *
+ * @param isSet whether a variable is
+ * @param problem called with what is wrong
+ */
+export function webhookEndpoints(
+  values: Values,
+  isSet: (name: string) => boolean,
+  problem: (line: string) => void,
+): readonly WebhookEndpoint[] {
   const secrets = [...values.secrets, ...values.secretFile];
   const secret = ['WEBHOOK_SECRET', 'WEBHOOK_SECRET_FILE'].find(isSet);
   if (isSet('WEBHOOK_URLS') && secret === undefined) {
