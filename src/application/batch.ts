@@ -18,13 +18,12 @@ interface Entry<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Adds an item to a list; rejects with PlantStoreError `store_unavailable` if it has no outcome in time. */
-interface Batch<Item, Result> {
-  /** @param itemUntil makes the item, given when it will be given up */
-  (itemUntil: (until: number) => Item): Promise<Result>;
-  /** How many items are not in a list yet. */
-  waiting(): number;
-}
+/**
+ * Adds an item to a list; rejects with PlantStoreError `store_unavailable` if it has no outcome in time.
+ *
+ * @param itemUntil makes the item, given when it will be given up
+ */
+type Batch<Item, Result> = (itemUntil: (until: number) => Item) => Promise<Result>;
 
 /**
  * How many items must wait for a second list: `times` as many as the running one has, and `min` or more. While one runs,
@@ -122,13 +121,12 @@ export function batch<Item, Result>(
     checks = undefined;
   }
 
-  function add(itemUntil: (until: number) => Item): Promise<Result> {
+  return (itemUntil) => {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const until = performance.now() + timeout;
     waiting.push({ item: itemUntil(until), until, resolve, reject });
     checks ??= setInterval(check, CHECK_INTERVAL);
     startLists();
     return promise;
-  }
-  return Object.assign(add, { waiting: () => waiting.length });
+  };
 }

@@ -9,10 +9,7 @@ const always = () => true;
 const never = () => false;
 
 /** The ports of the use cases: writes and reads of single plants, collected into lists. */
-export function batchedPlants(
-  store: Pick<PlantStore, 'write' | 'find'>,
-  options: BatchOptions,
-): SinglePlants & { waiting(): number } {
+export function batchedPlants(store: Pick<PlantStore, 'write' | 'find'>, options: BatchOptions): SinglePlants {
   const write = batch<Write, Written>((writes) => store.write(writes), options);
   const find = batch(store.find, { ...options, maxItems: FOUND_IDS });
   const add = (plant: NewPlant) =>
@@ -25,6 +22,5 @@ export function batchedPlants(
     replace: async (plant, condition) => (await change(plant.id, plant, condition)).after,
     remove: async (id, condition) => (await change(id, 'deleted', condition)).after,
     find: (id) => find(() => id),
-    waiting: write.waiting,
   };
 }

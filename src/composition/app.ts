@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { api } from '../adapters/http/app.ts';
 import { management } from '../adapters/http/management.ts';
 import { serve } from '../adapters/http/server.ts';
@@ -5,15 +6,12 @@ import { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { batchedPlants } from '../application/batched-plants.ts';
 import { useCases } from '../application/use-cases.ts';
 import type { Config } from '../config/config.ts';
-import type { createLog } from './log.ts';
 import type { Store, StoreOptions } from './store.ts';
 import { tokenVerifier } from './token-verifier.ts';
 import { startWebhooks } from './webhooks.ts';
 
-type ProcessLog = Awaited<ReturnType<typeof createLog>>;
-
 /** Plugs the adapters into the application and starts it. On failure it closes everything it has opened. */
-export async function startApp(config: Config, log: ProcessLog) {
+export async function startApp(config: Config, log: Logger) {
   const opened = new AsyncDisposableStack();
   try {
     return await start(config, log, opened);
@@ -24,7 +22,7 @@ export async function startApp(config: Config, log: ProcessLog) {
   }
 }
 
-async function start(config: Config, { log, droppedLines }: ProcessLog, opened: AsyncDisposableStack) {
+async function start(config: Config, log: Logger, opened: AsyncDisposableStack) {
   const metrics = prometheusMetrics();
 
   // Driven side: the database.
@@ -57,12 +55,10 @@ async function start(config: Config, { log, droppedLines }: ProcessLog, opened: 
   });
   metrics.collectFrom({
     operations: app.operations,
-    waiting: plants.waiting,
     streams: app.streams,
     followers: app.followers,
     ready: store.ready,
     ...store.measures,
-    droppedLines,
   });
   const operators = config.management;
   const managementApp = management({ service, database: store.ready }, metrics.text, operators.host, log);

@@ -1,4 +1,4 @@
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { lineWriter } from '../process/line-writer.ts';
 import { say } from '../process/say.ts';
 
@@ -9,19 +9,15 @@ const GROUP = 4_096;
  * The log on stdout: JSON lines, or readable text on a terminal. Lines are written in groups, since a system call for
  * each line would cost more than everything else about the line. A crash still writes the queued lines and its cause;
  * only a kill loses them. A failure to write the log is reported once on stderr, drops lines, and stops nothing.
- *
- * @returns it, and how many lines could not be written so far
  */
-export async function createLog(level: string) {
-  let dropped = 0;
+export async function createLog(level: string): Promise<Logger> {
   let isReported = false;
   const stdout = lineWriter(process.stdout, {
     group: GROUP,
-    onDrop: () => void dropped++,
     onFailure(reason) {
       if (isReported) return;
       isReported = true;
-      say(`The log cannot be written (${reason}): lines are dropped and counted, and the service continues.`);
+      say(`The log cannot be written (${reason}): lines are dropped, and the service continues.`);
     },
   });
   process.on('exit', stdout.flush);
@@ -29,7 +25,7 @@ export async function createLog(level: string) {
   const write = (line: string) => stdout.write(render(line));
   const log = pino({ level, base: null, serializers: { err: (error) => describe(error) } }, { write });
   process.on('uncaughtExceptionMonitor', (err) => log.fatal({ err }, 'crash'));
-  return { log, droppedLines: () => dropped };
+  return log;
 }
 
 /** One line for each request, plus an error's stack; fields that only machines need are omitted. */

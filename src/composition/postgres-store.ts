@@ -39,7 +39,6 @@ export function openPostgresStore(
     endpointStates: sharedRun(webhookEndpoints(database, run).states),
     measures: {
       connections: connectionUse,
-      diskFailures: failure.fullDisks,
       // A scrape does not wait for them for long, and the next one must not begin them again.
       changesLag: sharedRun(heldBack),
     },

@@ -32,13 +32,7 @@ export async function openSqliteStore(
       ready: readiness(file, names, log),
       positions: webhookPositions(file, names),
       endpointStates: webhookEndpoints(file).states,
-      measures: {
-        waiting: file.waiting,
-        connections: () => ({}),
-        diskFailures: file.failure.fullDisks,
-        changesLag: async () => 0,
-        walBytes: file.walSize,
-      },
+      measures: { connections: () => ({}), changesLag: async () => 0 },
       close: file.close,
     };
   } catch (error) {

@@ -21,9 +21,7 @@ export interface Store extends PlantStore, ReadEntries {
   /** For how long the oldest plant has waited that an endpoint has not acknowledged, as far as this process has seen it. */
   readonly waitingSeconds: (state: EndpointState) => number;
   /** What metrics show of it; each may reject, or take long. */
-  readonly measures: Pick<Sources, 'connections' | 'diskFailures' | 'changesLag' | 'walBytes'> &
-    // If the store collects writes itself.
-    Partial<Pick<Sources, 'waiting'>>;
+  readonly measures: Pick<Sources, 'connections' | 'changesLag'>;
   /** Ends every wait for changes, and begins no more, for shutdown. */
   stopWaiting(): void;
   close(): Promise<void>;

@@ -62,7 +62,7 @@ export async function startWebhooks(
 /** Milliseconds after which what goes on is logged again. */
 const LOG_INTERVAL = 60_000;
 
-function observerOf(log: Logger, metrics: Pick<DeliveryObserver, 'delivered'> & { failed(endpoint: string): void }) {
+function observerOf(log: Logger, metrics: Pick<DeliveryObserver, 'delivered'>) {
   const logged = new Map<string, number>();
   function isDue(subject: string): boolean {
     const now = performance.now();
@@ -73,7 +73,6 @@ function observerOf(log: Logger, metrics: Pick<DeliveryObserver, 'delivered'> & 
   const observer: DeliveryObserver = {
     delivered: metrics.delivered,
     failed(webhook, { reason, failures, retryIn, isParked, failing: { changed, id } }) {
-      metrics.failed(webhook);
       const plant = { changed: `${changed}`, id: `${id}` };
       if (isParked) log.error({ webhook, ...plant, reason, failures }, 'webhook is parked: npm run webhooks');
       else log.warn({ webhook, ...plant, reason, failures, retryMs: Math.round(retryIn) }, 'webhook failed');

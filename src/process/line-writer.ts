@@ -13,8 +13,6 @@ const FLUSH_TIMEOUT = 250;
 interface Options {
   /** Characters to collect before a write, which is a system call; 0 collects none. */
   readonly group: number;
-  /** Called for each dropped line. */
-  readonly onDrop?: () => void;
   /** Called with the reason whenever a write fails or a line is dropped. */
   readonly onFailure?: (reason: string) => void;
 }
@@ -23,7 +21,7 @@ interface Options {
  * Writes lines to stdout or stderr so that neither a full disk nor a reader that stalls or exits can stop the process.
  * Failed writes are retried, and only whole lines are dropped. It never throws, and only `flush` waits for the reader.
  */
-export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onFailure }: Options) {
+export function lineWriter(stream: { readonly fd: number }, { group, onFailure }: Options) {
   const fd = nonBlocking(stream.fd);
   let queued = '';
   /** Lines taken from the queue, without the part that is written. */
@@ -60,7 +58,6 @@ export function lineWriter(stream: { readonly fd: number }, { group, onDrop, onF
     /** Queues a line, including its line feed, or drops it if the queue is full. */
     write(line: string): void {
       if (current.length + queued.length + line.length > MAX_QUEUED) {
-        onDrop?.();
         onFailure?.(failure === undefined || isSlow(failure) ? 'its reader or disk is too slow' : failure.message);
         return;
       }

@@ -99,7 +99,7 @@ export function purgeOn(database: Database) {
   return plantPurge(database, runnerOn(database));
 }
 
-export type TestPlants = Ports & Omit<ReturnType<typeof postgresStore>, 'find'> & { readonly waiting: () => number };
+export type TestPlants = Ports & Omit<ReturnType<typeof postgresStore>, 'find'>;
 
 /** The plants in a migrated database, as the service keeps them. */
 export function plantsIn(

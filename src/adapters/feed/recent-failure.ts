@@ -9,20 +9,14 @@ const RECENT = 30_000;
  *
  * @param failureOf whose `problem` is what is wrong, in words, if it is such a failure
  */
-export function recentFailure(
-  failureOf: (error: unknown) => { readonly problem: string | undefined; readonly isDiskFull: boolean },
-) {
-  let fullDisks = 0;
+export function recentFailure(failureOf: (error: unknown) => { readonly problem: string | undefined }) {
   let last: { readonly problem: string; readonly at: number } | undefined;
   return {
     /** To be called with each error. */
     note(error: unknown): void {
-      const { problem, isDiskFull } = failureOf(error);
-      if (isDiskFull) fullDisks++;
+      const { problem } = failureOf(error);
       if (problem !== undefined) last = { problem, at: performance.now() };
     },
-    /** How often there was no room on the disk. */
-    fullDisks: () => fullDisks,
     /** What is wrong, in words, if it was so lately. */
     problem: () => (last !== undefined && performance.now() - last.at <= RECENT ? last.problem : undefined),
   };

@@ -138,7 +138,6 @@ export function failureOf(error: unknown) {
     isTableMissing: is('tableMissing'),
     isPrivilegeMissing: is('privilegeMissing'),
     isInternal: is('internal'),
-    isDiskFull,
     /** What is wrong, in words, that no check of the database would show. */
     problem: isDiskFull ? FULL_DISK : undefined,
   };

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { EndpointState } from '../../application/webhooks/ports.ts';
 import { requestMetrics } from './request-metrics.ts';
 import { webhookMetrics } from './webhook-metrics.ts';
@@ -8,8 +8,6 @@ import { webhookMetrics } from './webhook-metrics.ts';
 export interface Sources {
   /** The names of all operations. */
   readonly operations: readonly string[];
-  /** Plants waiting for a statement. */
-  readonly waiting: () => number;
   /** Lists that are being streamed. */
   readonly streams: () => number;
   /** Requests for changes in progress. */
@@ -18,14 +16,8 @@ export interface Sources {
   readonly connections: () => Readonly<Record<string, number>>;
   /** Seconds for which an open transaction has held back the feed of changes; may reject, or take long. */
   readonly changesLag: () => Promise<number>;
-  /** Octets that a reader keeps in the WAL, if it has one to which this happens. */
-  readonly walBytes?: () => number;
-  /** Statements that found no room on the database's disk so far. */
-  readonly diskFailures: () => number;
   /** Rejects while plants cannot be stored; may take long. */
   readonly ready: () => Promise<unknown>;
-  /** Log lines dropped so far. */
-  readonly droppedLines: () => number;
 }
 
 /** Milliseconds: less than the second within which a scrape gets its response. */
@@ -46,13 +38,6 @@ export function prometheusMetrics() {
   for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`);
   const requests = requestMetrics(registry);
 
-  const refused = new Counter({
-    name: 'plant_store_overload_refusals_total',
-    help: 'Requests refused because there are too many at once, by the limit: of requests, or of a kind that takes long',
-    labelNames: ['limit'] as const,
-    registers,
-  });
-  for (const limit of ['requests', 'long_requests']) refused.inc({ limit }, 0);
   const batches = new Histogram({
     name: 'plant_store_batch_plants',
     help: 'Plants that one INSERT has created',
@@ -71,25 +56,10 @@ export function prometheusMetrics() {
     });
   }
 
-  /** Of what is counted elsewhere. */
-  function counter(name: string, help: string, value: () => number): void {
-    new Counter({
-      name,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(value());
-      },
-    });
-  }
-
   return {
     /** All current values in Prometheus's text format. */
-    text: () => registry.metrics(),
+    text: async () => `${await registry.metrics()}${requests.durations()}`,
     requestEnded: requests.requestEnded,
-    /** Counts a request refused because there are too many at once. */
-    overloaded: (limit: string) => refused.inc({ limit }),
     /** Counts an INSERT, by the number of its plants. */
     inserted: (plants: number) => batches.observe(plants),
     /** Adds the metrics of webhooks, by the names of their endpoints. */
@@ -100,18 +70,11 @@ export function prometheusMetrics() {
     ) => webhookMetrics(registry, endpoints, () => inTime(states()), waitingSeconds),
     /** Adds metrics whose values these functions return at each scrape, and the series that begin at 0. */
     collectFrom(sources: Sources): void {
-      const { operations, waiting, streams, followers, connections, changesLag, walBytes } = sources;
+      const { operations, streams, followers, connections, changesLag, ready } = sources;
       requests.beginDefects(operations);
-      counter('plant_store_log_lines_dropped_total', 'Log lines that could not be written', sources.droppedLines);
-      counter(
-        'plant_store_full_disk_failures_total',
-        "Statements that found no room on the database's disk, repetitions included",
-        sources.diskFailures,
-      );
       gauge('plant_store_ready', 'Whether plants can be stored: 0 while /ready says why not', async () =>
-        (await inTime(sources.ready().then(() => true))) ? 1 : 0,
+        (await inTime(ready().then(() => true))) ? 1 : 0,
       );
-      gauge('plant_store_waiting_plants', 'Plants waiting for an INSERT', waiting);
       gauge('plant_store_streams', 'Lists that are being streamed', streams);
       gauge('plant_store_followers', 'Requests for changes in progress, those that wait included', followers);
       gauge(
@@ -119,9 +82,6 @@ export function prometheusMetrics() {
         'Time for which an open transaction has held back /changes; NaN if it is not known',
         async () => (await inTime(changesLag())) ?? Number.NaN,
       );
-      if (walBytes !== undefined) {
-        gauge('plant_store_wal_bytes', 'Octets in the WAL of the embedded database, not in its file yet', walBytes);
-      }
       new Gauge({
         name: 'plant_store_pool_connections',
         help: 'Connections to the database: busy, idle, or not open (unused)',

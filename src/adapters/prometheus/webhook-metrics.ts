@@ -21,15 +21,9 @@ export function webhookMetrics(
     help: 'Plants that the endpoint of a webhook has acknowledged to this process, repetitions included',
     ...common,
   });
-  const failed = new Counter({
-    name: 'plant_store_webhook_failed_total',
-    help: 'Attempts of this process to deliver to the endpoint of a webhook that failed',
-    ...common,
-  });
-  for (const endpoint of endpoints) for (const counter of [delivered, failed]) counter.inc({ endpoint }, 0);
+  for (const endpoint of endpoints) delivered.inc({ endpoint }, 0);
 
   const gauges: [name: string, help: string, value: (state: EndpointState | undefined) => number | undefined][] = [
-    ['lag_entries', 'Changes that wait for the endpoint of a webhook, 1,000 at most', (state) => state?.backlog],
     [
       'lag_seconds',
       'Time for which the oldest change has waited that is not acknowledged, as far as this process has seen it',
@@ -53,8 +47,5 @@ export function webhookMetrics(
     });
   }
 
-  return {
-    delivered: (endpoint: string, plants: number) => delivered.inc({ endpoint }, plants),
-    failed: (endpoint: string) => failed.inc({ endpoint }),
-  };
+  return { delivered: (endpoint: string, plants: number) => delivered.inc({ endpoint }, plants) };
 }

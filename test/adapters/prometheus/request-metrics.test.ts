@@ -44,9 +44,9 @@ async function expected(all: readonly Ended[]): Promise<string> {
 
 test.each([[[]], [ended]])('reports of the requests %j what prom-client would report', async (requests) => {
   const registry = new Registry();
-  const { requestEnded } = requestMetrics(registry);
+  const { requestEnded, durations } = requestMetrics(registry);
   for (const one of requests) requestEnded(...one);
-  expect(await registry.metrics()).toBe(await expected(requests));
+  expect(`${await registry.metrics()}${durations()}`).toBe(await expected(requests));
 });
 
 test('counts the first defect of an operation where it has begun at 0', async () => {

@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
-import { HttpError } from '../http-errors.ts';
 import type { RequestContext } from './state.ts';
 
-/** Notified of every request, for metrics. Its methods must be fast and must not throw. */
+/** Notified of every request, for metrics. It must be fast and must not throw. */
 export interface RequestObserver {
   /**
    * @param operation its operationId; undefined if the request matched none
@@ -16,8 +15,6 @@ export interface RequestObserver {
     error: number | undefined,
     milliseconds: number | undefined,
   ): void;
-  /** A request was refused because there were too many at once, or too many of a kind that takes long, such as searches. */
-  overloaded(limit: 'requests' | 'long_requests'): void;
 }
 
 /**
@@ -44,9 +41,6 @@ export function logRequest(
   const status = res.headersSent ? res.statusCode : undefined;
   const error = failure?.error;
   observer?.requestEnded(operation, status, error, milliseconds);
-  const code = failure?.thrown instanceof HttpError ? failure.thrown.code : undefined;
-  if (code === 'overloaded') observer?.overloaded('requests');
-  if (code === 'too_many_alike') observer?.overloaded('long_requests');
   // Not by the status: a stream can break off after its 200.
   const isFailure = error !== undefined && error >= 50_000;
   if (!isFailure && (onlyFailures || !log.isLevelEnabled('info'))) return;

@@ -42,7 +42,7 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
   }
 
   const checkpoint = checkpoints(sql, onLostSync, failure.note);
-  const { write, waiting } = writeGroups(sql, {
+  const { write } = writeGroups(sql, {
     timeout,
     check,
     onEnd: checkpoint.note,
@@ -53,9 +53,8 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
   return {
     sql,
     write,
-    waiting,
     read: readSlices(timeout, check, failure.note),
-    /** What has failed lately, in words, and how often the disk was full. */
+    /** What has failed lately, in words. */
     failure,
     walSize: checkpoint.behind,
     /** @throws FileError while the file must not be used */

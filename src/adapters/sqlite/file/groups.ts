@@ -149,7 +149,5 @@ export function writeGroups(sql: DatabaseSync, { timeout, check, onEnd, onFailur
         schedule();
       });
     },
-    /** Writes that have not begun. */
-    waiting: () => foreground.jobs.length,
   };
 }
