@@ -183,10 +183,6 @@ describe('a command line', () => {
     }
   });
 
-  test('of migrations has help, too', async () => {
-    expect((await migrate('--help', {})).stdout).toMatch(/^Usage: npm run mig/);
-  });
-
   const start = (...args: string[]) =>
     run('npm', ['--silent', 'start', '--', ...args], { HOME: process.env.HOME ?? '' }, projectFile(''));
 
