@@ -75,6 +75,17 @@ export default {
       from: { path: '^tooling/' },
       to: { path: '^(test|bench)/' },
     },
+    {
+      name: 'no-time-but-what-the-simulation-replaces',
+      comment:
+        'test/simulation/kernel.ts runs these in a time of its own; the thread of large checkpoints has none there.',
+      severity: 'error',
+      from: {
+        path: [inside('application'), inside('adapters/feed'), inside('adapters/sqlite')],
+        pathNot: '^src/adapters/sqlite/file/checkpoint(s|-thread)[.]ts$',
+      },
+      to: { path: '^(node:)?(timers|perf_hooks|worker_threads|child_process|cluster)$' },
+    },
     { name: 'no-circle', severity: 'error', from: {}, to: { circular: true } },
     { name: 'nothing-missing', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],

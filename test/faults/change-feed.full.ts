@@ -5,7 +5,6 @@ import { Client } from 'pg';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
-import { storedPlantsIn } from '../support/embedded-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { type MortalService, ROUNDS, startMortalService } from '../support/faults/crash-rounds.ts';
 import { type Activity, chance, endBackend, fire, pick, statusOf } from '../support/faults/fire.ts';
@@ -13,7 +12,6 @@ import { restorer } from '../support/faults/restores.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { applyTo, type Consumer, consumer, pagesOver, type ReadPage } from '../support/plants/changes.ts';
 import { migratedPostgres } from '../support/servers/own-postgres.ts';
-import { AN_HOUR_LATER, projectFile, startNode, temporaryFolder } from '../support/service-process.ts';
 import { connect, purgeOn, storedPlantsAt } from '../support/test-database.ts';
 
 /*
@@ -177,22 +175,6 @@ test('a consumer loses nothing, and is never told to drop most, while earlier st
   }
 });
 
-test('a consumer of a feed on the embedded database loses nothing', async () => {
-  const folder = await temporaryFolder();
-  const service = await startMortalService(() => ({ DATA_DIR: folder, LOG_LEVEL: 'fatal' }));
-  const clients = [apiClient(service.url)];
-  const count = counters();
-  const consumers = [consumer(), consumer()];
-  const activities = activitiesOf(clients, consumers, count);
-  const purging = [...activities, embeddedKiller(service, count, () => purgeProcess(folder))];
-  const killing = [...activities, embeddedKiller(service, count)];
-  for (let round = 0; round < ROUNDS; round++) {
-    await fire(purging, count, { writes: 200, kills: 1, forgotten: 1 }, () => restartsOf(consumers) > 0);
-    await fire(killing, count, { writes: 300, kills: 1 });
-    await settle(consumers, clients, () => service.whileDown(() => storedPlantsIn(folder)));
-  }
-});
-
 async function connected(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -239,25 +221,6 @@ function killer(url: string, count: Counters, services: readonly MortalService[]
     await (services.length === 0 || chance(60) ? endBackend(url) : pick(services).restart());
     count.kills++;
   };
-}
-
-/** Kills the service, and may purge before it starts again: only one process may open the folder. */
-function embeddedKiller(service: MortalService, count: Counters, purge = async () => 0): Activity {
-  return async (isOver) => {
-    const enough = count.writes + 100 + randomInt(150);
-    await eventually(() => isOver() || count.writes >= enough);
-    count.forgotten += await service.whileDown(purge);
-    count.kills++;
-  };
-}
-
-/** Runs `npm run purge`. @returns how many plants it has forgotten */
-async function purgeProcess(folder: string): Promise<number> {
-  const args = [projectFile('src/purge.ts'), '--deleted-before', '0s', '--yes'];
-  const purge = startNode(args, folder, { DATA_DIR: folder, ...AN_HOUR_LATER });
-  const { code } = await purge.exited;
-  if (code !== 0) throw new Error(purge.stderr());
-  return Number(/([\d,]+) deleted plants? forgotten/.exec(purge.stdout() + purge.stderr())?.[1]?.replaceAll(',', ''));
 }
 
 /** A copy that follows the numbers that writes have taken, as many do. */

@@ -1,11 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { plantPurge } from '../../src/adapters/sqlite/changes/purge.ts';
-import { withDatabaseFile } from '../../src/adapters/sqlite/command-file.ts';
 import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
-import { openEmbedded, plantsInFile } from '../support/embedded-store.ts';
 import { ROUNDS } from '../support/faults/crash-rounds.ts';
 import { allDefinite, sendRandomRequests } from '../support/faults/random-requests.ts';
 import { forAllTests } from '../support/lifetimes.ts';
@@ -121,27 +118,4 @@ test('without a fault every answer is definite and right, and there are all kind
   for (const client of clients) client.close();
   expect([...counts.keys()].sort()).toEqual(allDefinite);
   expect(contradictions(await storedPlantsAt(url))).toEqual([]);
-});
-
-test('on SQLite every answer is definite and right, also while another process purges', async () => {
-  const folder = await temporaryFolder();
-  const service = await startService(folder, { ...environment, DATA_DIR: folder, STORE_TIMEOUT: '60s' });
-  const client = apiClient(service.apiUrl);
-  let purged = 0;
-  async function purge(): Promise<bigint[]> {
-    return withDatabaseFile(folder, false, async (file) => {
-      const select = file.sql.prepare('select id, deleted from plants where deleted is not null');
-      const before = select.all();
-      for await (const count of plantPurge(file)({ minAge: 1, id: undefined }, false)) purged += count;
-      const after = new Map(select.all().map(({ id, deleted }) => [id, deleted]));
-      return before.filter(({ id, deleted }) => after.get(id) !== deleted).map(({ id }) => id as bigint);
-    });
-  }
-  const { counts, contradictions } = await sendRandomRequests([client], (requests) => requests >= 20_000, purge);
-  client.close();
-  service.kill('SIGTERM');
-  await service.exited;
-  expect([...counts.keys()].sort()).toEqual(allDefinite);
-  expect(purged).toBeGreaterThan(0);
-  expect(contradictions(await plantsInFile(await openEmbedded(folder)))).toEqual([]);
 });

@@ -58,7 +58,7 @@ async function copyInto(folder: string, dataDir: string, target: string): Promis
 }
 
 /** Copies an open database into an empty one. */
-function copyDatabase(sql: DatabaseSync, target: string): void {
+export function copyDatabase(sql: DatabaseSync, target: string): void {
   sql.prepare('vacuum into ?').run(target);
   const copy = new DatabaseSync(target);
   try {

@@ -58,7 +58,7 @@ export async function withDatabaseFile<T>(
 }
 
 /** What a command does with an open connection: it waits for the locks of others, and each write is a transaction. */
-function commandFileOn(sql: DatabaseSync, stop?: AbortSignal): CommandFile {
+export function commandFileOn(sql: DatabaseSync, stop?: AbortSignal): CommandFile {
   function inTransaction<T>(work: () => T): T {
     sql.exec('begin immediate');
     try {

@@ -2,25 +2,12 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import type { ApiClient, ApiResponse } from '../api-client.ts';
+import { isPlant, newHistory, onlyIf, type State } from '../linearizability.ts';
 
 /*
  * Creations, changes, deletions, reads and their late retries, racing for few ids, and purges; and whether the answers can
  * be true.
  */
-
-/** The content of a plant, as a text; `absent` if there never was one. */
-type State = 'absent' | 'deleted' | `plant ${string}`;
-
-/** What a client has asked for and got, from a moment to a moment of one clock. */
-interface Step {
-  readonly from: number;
-  /** Infinity if it may still happen, at any later time or never. */
-  readonly to: number;
-  /** What it is, for messages. */
-  readonly text: string;
-  /** The state after it; undefined if this response is wrong in the state before. */
-  readonly apply: (before: State) => State | undefined;
-}
 
 const CLIENTS = 32;
 /** Ids that are in use at a time. The requests move on, so that each is created, changed and deleted while others are. */
@@ -31,14 +18,6 @@ const REQUESTS_PER_ID = 33;
 const PURGE_PAUSE = 1_000;
 
 const stateOf = (name: string, tag: string): State => `plant ${name} ${tag}`;
-
-function onlyIf(condition: (before: State) => boolean) {
-  return (before: State) => (condition(before) ? before : undefined);
-}
-
-function isPlant(state: State): boolean {
-  return state !== 'absent' && state !== 'deleted';
-}
 
 interface Sent {
   /** What the request would make of the plant. */
@@ -106,11 +85,10 @@ export async function sendRandomRequests(
   isOver: (requests: number) => boolean,
   purge?: () => Promise<readonly bigint[]>,
 ) {
-  const steps = new Map<number, Step[]>();
+  const history = newHistory();
   /** Entity tags that any client has seen, by id. */
   const etags = new Map<number, [string, State][]>();
   const counts = new Map<string, number>();
-  let clock = 0;
   let requests = 0;
 
   async function sendOne(n: number): Promise<void> {
@@ -127,7 +105,7 @@ export async function sendRandomRequests(
     const [ifMatch, expected] = (isConditional ? known[Math.max(0, known.length - 1 - randomInt(3))] : []) ?? [];
     const isImport = kind === 'IMPORT' || kind === 'REPLACE';
     const body = JSON.stringify(kind === 'POST' || isImport ? { id, name, tag } : { name, tag });
-    const from = clock++;
+    const from = history.tick();
     const query = `existing=${kind === 'REPLACE' ? 'replace' : 'keep'}`;
     const response = isImport
       ? await client.send('POST', `/import?${query}`, { body, type: 'application/x-ndjson' })
@@ -144,24 +122,21 @@ export async function sendRandomRequests(
     counts.set(answer, (counts.get(answer) ?? 0) + 1);
     const sent = { content: stateOf(name, tag), expected, seen };
     const isOpen = response.status === 503;
-    const to = isOpen ? Number.POSITIVE_INFINITY : clock++;
     const effect = laterOutcomes[(isOpen ? successes[kind] : answer) ?? ''];
     const text = `${answer} ${sent.content}${expected === undefined ? '' : ` if ${expected}`} -> ${seen ?? ''}`;
-    if (isOpen && effect === undefined) return;
-    addStep(id, { from, to, text, apply: (before) => effect?.(before, sent) });
-  }
-
-  function addStep(id: number, step: Step): void {
-    steps.set(id, [...(steps.get(id) ?? []), step]);
+    const apply = (before: State) => effect?.(before, sent);
+    if (!isOpen) history.wrote(BigInt(id), from, history.tick(), text, apply);
+    else if (effect !== undefined)
+      history.mayHaveWritten(BigInt(id), from, { at: Number.POSITIVE_INFINITY }, text, apply);
   }
 
   async function purgeOnce(freeIds: () => Promise<readonly bigint[]>): Promise<void> {
     await delay(randomInt(PURGE_PAUSE));
-    const from = clock++;
+    const from = history.tick();
     const freed = await freeIds();
-    const to = clock++;
-    const apply = (before: State) => (before === 'deleted' ? 'absent' : undefined);
-    for (const id of freed) addStep(Number(id), { from, to, text: 'purge', apply });
+    const to = history.tick();
+    for (const id of freed)
+      history.wrote(id, from, to, 'purge', (before) => (before === 'deleted' ? 'absent' : undefined));
   }
 
   await Promise.all([
@@ -180,15 +155,13 @@ export async function sendRandomRequests(
      * after another; a text for each id that is wrong.
      */
     contradictions(stored: readonly NewPlant[]): string[] {
-      const states = new Map(stored.map(({ id, name, tag = '' }) => [Number(id), stateOf(name, tag)]));
-      return [...steps].flatMap(([id, seen]) => {
-        const inTheEnd = states.get(id);
-        const apply = (before: State) =>
-          (isPlant(before) ? before === inTheEnd : inTheEnd === undefined) ? before : undefined;
-        const end = { from: clock, to: clock + 1, text: `table -> ${inTheEnd}`, apply };
-        const first = firstWrong([...seen, end]);
-        return first === undefined ? [] : [`id ${id}:\n${first}`];
-      });
+      const states = new Map(stored.map(({ id, name, tag = '' }) => [id, stateOf(name, tag)]));
+      const [from, to] = [history.tick(), history.tick()];
+      for (const id of history.ids()) {
+        const state = states.get(id);
+        history.read(id, from, to, `table -> ${state}`, (one) => (isPlant(one) ? one === state : state === undefined));
+      }
+      return history.contradictions();
     },
   };
 }
@@ -205,69 +178,4 @@ function seenIn({ status, body }: ApiResponse): State | undefined {
   if (status !== 200) return undefined;
   const { name, tag } = JSON.parse(body);
   return stateOf(name, tag);
-}
-
-interface Configuration {
-  readonly state: State;
-  /** Steps that have happened, but had no response yet at the moment that is looked at. */
-  readonly ahead: ReadonlySet<Step>;
-}
-
-/**
- * Searches for an order of the steps in which each happens between its request and its response and every response is
- * right (linearizability; the method is Lowe's just-in-time linearization).
- *
- * @returns the first response that is wrong in every order, after those before it; undefined if there is none
- */
-function firstWrong(steps: readonly Step[]): string | undefined {
-  const events = steps
-    .flatMap((step) => [
-      { at: step.from, step, isResponse: false },
-      { at: step.to, step, isResponse: true },
-    ])
-    .filter(({ at }) => at < Number.POSITIVE_INFINITY)
-    .sort((a, b) => a.at - b.at);
-  const open = new Set<Step>();
-  const log: string[] = [];
-  let possible: Configuration[] = [{ state: 'absent', ahead: new Set() }];
-  for (const { step, isResponse } of events) {
-    if (!isResponse) {
-      open.add(step);
-      continue;
-    }
-    const before = possible.map(({ state }) => state);
-    possible = afterResponse(possible, open, step);
-    open.delete(step);
-    log.push(`${step.from}-${step.to} ${step.text}`);
-    if (possible.length === 0)
-      return `${log.slice(-15).join('\n')}\n  wrong after ${[...new Set(before)].join(' or ')}`;
-  }
-  return undefined;
-}
-
-/** All that may be once this step has happened. */
-function afterResponse(possible: readonly Configuration[], open: ReadonlySet<Step>, step: Step): Configuration[] {
-  const numbers = new Map([...open].map((each, n) => [each, n]));
-  const keyOf = ({ state, ahead }: Configuration) => `${[...ahead].map((each) => numbers.get(each)).sort()} ${state}`;
-  const seen = new Set<string>();
-  const result = new Map<string, Configuration>();
-  const toDo = [...possible];
-  for (let one = toDo.pop(); one !== undefined; one = toDo.pop()) {
-    const key = keyOf(one);
-    if (seen.has(key)) continue;
-    seen.add(key);
-    if (one.ahead.has(step)) {
-      const ahead = new Set(one.ahead);
-      ahead.delete(step);
-      const done = { state: one.state, ahead };
-      result.set(keyOf(done), done);
-      continue;
-    }
-    for (const next of open) {
-      if (one.ahead.has(next)) continue;
-      const state = next.apply(one.state);
-      if (state !== undefined) toDo.push({ state, ahead: new Set([...one.ahead, next]) });
-    }
-  }
-  return [...result.values()];
 }

@@ -1,0 +1,123 @@
+/* Small edits of src, each with the sentence that it breaks. Whoever changes such a line repairs its mutant. */
+
+/** @param mayLive that 400 seeds need not find it; why */
+type Mutant = readonly [breaks: string, from: string, to: string, mayLive?: string];
+
+/** By their files in src. */
+export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
+  'adapters/sqlite/file/groups.ts': [
+    [
+      'A write is acknowledged once it is committed.',
+      '      commit();\n      for (const settle of group.values()) settle();',
+      '      for (const settle of group.values()) settle();\n      commit();',
+    ],
+    [
+      'After a sync that has failed, nothing is written until the next start.',
+      'if (isLostSync || (isCommitting && !isNotCommitted)) onLostSync(error);',
+      '',
+    ],
+    [
+      'A write of a group that is not committed is refused.',
+      'for (const { reject } of group.keys()) reject(toPortError(error));',
+      'for (const settle of group.values()) settle();',
+    ],
+    [
+      'A row that fails takes nothing from the other writes of its group.',
+      'isDone = [...group.keys()].every((one) => runJob(one, group))',
+      'isDone = true',
+      'a disk is rarely full at the second of two clients',
+    ],
+  ],
+  'adapters/sqlite/file/database.ts': [
+    ['What may be lost is written again before anything else.', 'if (lost !== undefined) throw lost;', ''],
+  ],
+  'adapters/sqlite/plants/write.ts': [
+    ['A purge frees no number of a change.', '1 + max(purged_changed, coalesce(', '1 + max(0, coalesce('],
+    ['Each change of a plant has a number of its own.', 'deleted = ?, changed = $', 'deleted = ?, name = name || $'],
+    ['A change is made only on its condition.', '!replaces(before) || ', ''],
+    [
+      'The id of a deleted plant stays taken.',
+      'on conflict (id) do nothing',
+      'on conflict (id) do update set name = excluded.name, deleted = null where deleted is not null',
+    ],
+  ],
+  'adapters/sqlite/plants/columns.ts': [
+    ['A deleted plant is not read.', "if (deleted !== null) return 'deleted';", ''],
+  ],
+  'adapters/sqlite/changes/purge.ts': [
+    ['Followers that may miss a deletion start again.', 'note.run(newest.changed, newest.id);', ''],
+  ],
+  'adapters/sqlite/backup.ts': [
+    ['A restore ends all positions of followers.', 'copy.exec(`update change_feed set store', 'copy.exec(`select'],
+  ],
+  'adapters/sqlite/changes/feed-reader.ts': [
+    ['Nothing is left out of the log of changes.', '(changed, id) > (?, ?)', '(changed, id) > (1 + ?, ?)'],
+  ],
+  'adapters/sqlite/webhooks/positions.ts': [
+    [
+      'Only the holder of the lease moves the position.',
+      'and holder = ?4',
+      'and ?4 is not null',
+      'from another position nobody moves it',
+    ],
+    ['The lease of a killed process expires.', 'expires < now || expires > now + time', 'false'],
+    ['One service at a time delivers to an endpoint.', ', now) && isExpired', ', now)'],
+  ],
+  'application/webhooks/deliver-to-endpoint.ts': [
+    ['The position is behind what is delivered.', 'acknowledged: start + gap,', 'acknowledged: start + wave.length,'],
+    ['What has failed is sent again.', 'if (gap >= 0) return', 'if (gap > 0) return'],
+  ],
+  'application/webhooks/deliver-webhooks.ts': [
+    ['No request begins that may outlast its lease.', '&& now() + REQUEST_TIME <= task.until', ''],
+    [
+      'Requests for one plant come one after another.',
+      'Promise.resolve(earlier?.done)',
+      'Promise.resolve()',
+      'needs a lease that is lost and taken again within 15 s, while a receiver is silent',
+    ],
+  ],
+  'adapters/feed/change-feed.ts': [
+    [
+      'A follower is at the end only where nothing lies beyond.',
+      'const atEnd = !isAfter',
+      'const atEnd = true || isAfter',
+    ],
+    [
+      'A read sees what its client has just written.',
+      'cursor === undefined || wait === 0',
+      'cursor === undefined',
+      'needs a follower that joins a read of another one as a write is committed',
+    ],
+  ],
+  'adapters/feed/change-cursor.ts': [
+    ["A follower at another database's position starts again.", 'if (expiry !== undefined)', 'if (expiry === null)'],
+  ],
+  'application/batch.ts': [
+    ['Each gets its own outcome.', 'outcomes[index] as', 'outcomes[list.length - 1 - index] as'],
+  ],
+  'application/change-plant.ts': [
+    ['A change that is not made is not acknowledged.', 'if (!isSamePlant(stored, plant)) throw', 'if (false) throw'],
+  ],
+  'application/create-plant.ts': [
+    ['A creation does not succeed if another plant has the id.', '&& !isSamePlant', '&& isSamePlant'],
+  ],
+  'application/import-plants.ts': [
+    ['An import replaces plants only if it is to.', 'replaces: () => replaces', 'replaces: () => true'],
+  ],
+  'application/list-plants.ts': [
+    ['A list goes on where its page ends.', 'pageTo(found[limit - 1]?.id)', 'pageTo(found[limit]?.id)'],
+  ],
+  'adapters/postgres/plants/write.ts': [
+    ['Of several creations in a list one creates the plant.', 'inserted.delete(id)', 'inserted.has(id)'],
+    ['An UPDATE of unknown outcome is not repeated.', 'if (failureOf(error).isOutcomeUnknown) return false;', ''],
+    [
+      'A creation whose response was lost is not told that its own plant is another one.',
+      'call.isUncertain ||= failureOf(error).isOutcomeUnknown;',
+      '',
+    ],
+    ['A row that has changed meanwhile is read again.', '!(updated instanceof Error) && updating', 'false && updating'],
+  ],
+  'adapters/postgres/plants/change.ts': [
+    ['Changes of one plant take effect in their order.', 'latest.get(id) ?? found', 'found'],
+  ],
+};

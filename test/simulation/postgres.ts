@@ -1,0 +1,103 @@
+import { Kysely, PostgresDialect, type PostgresDialectConfig } from 'kysely';
+import { isAfter, START } from '../../src/adapters/feed/change-cursor.ts';
+import { changeFeed } from '../../src/adapters/feed/change-feed.ts';
+import type { FeedReader } from '../../src/adapters/feed/feed-reader.ts';
+import type { Database } from '../../src/adapters/postgres/database.ts';
+import { plantFinder } from '../../src/adapters/postgres/plants/find.ts';
+import { plantWriter } from '../../src/adapters/postgres/plants/write.ts';
+import { runner } from '../../src/adapters/postgres/run.ts';
+import { batchedPlants } from '../../src/application/batched-plants.ts';
+import type { PlantRange } from '../../src/application/ports.ts';
+import { useCases } from '../../src/application/use-cases.ts';
+import type { Stage } from './faults.ts';
+import type { Process } from './kernel.ts';
+import type { PostgresFaults } from './plan.ts';
+import { postgresServer, SAFE_AGE } from './postgres-server.ts';
+import type { Run } from './run.ts';
+import { type Opener, supervisedServices } from './services.ts';
+import { observedTable } from './table.ts';
+
+type Server = ReturnType<typeof postgresServer>;
+
+export function onPostgres(run: Run, faults: PostgresFaults): Stage {
+  const { history } = run;
+  const server = postgresServer(run, faults, () => table.update());
+  const table = observedTable(run, server.rows, false);
+  return {
+    services: supervisedServices(run, opener(run, server, faults.connections)),
+    table,
+    lateness: SAFE_AGE,
+    inject({ fault }) {
+      if (fault !== 'purge') return;
+      run.mayExpire = true;
+      const [from, ids, to] = [history.tick(), server.purge(), history.tick()];
+      for (const id of ids) history.wrote(id, from, to, fault, (state) => (state === 'deleted' ? 'absent' : undefined));
+      table.update();
+    },
+    heal: server.calm,
+    isWholeSince: server.isQuietSince,
+    missing: () => [],
+    close() {},
+  };
+}
+
+/** The service, as composition/postgres-store.ts and composition/app.ts put it together, but for webhooks. */
+function opener({ plan: { timeout, batching } }: Run, server: Server, connections: number): Opener {
+  return {
+    async open(process) {
+      const database = databaseOn(server, process, connections);
+      const run = runner(database, { gate: () => undefined, timeout });
+      const { announce, ...feed } = changeFeed(feedReader(server, process, run));
+      const store = {
+        write: plantWriter(database, run, { timeout, onInsert: announce, onUpdate: announce }),
+        find: plantFinder(database, run),
+        scan: (range: PlantRange, count: number) =>
+          run('reads', () => server.ask(process, () => scan(server, range, count))),
+        readTags: async () => ({ tags: [], next: undefined }),
+        ...feed,
+      };
+      return {
+        cases: useCases({ ...store, ...batchedPlants(store, { ...batching, timeout }) }),
+        stopWaiting: feed.stopWaiting,
+      };
+    },
+    close() {},
+  };
+}
+
+function databaseOn(server: Server, process: Process, connections: number): Database {
+  const query = (sql: string, parameters: readonly unknown[]) => server.execute(process, sql, parameters);
+  const pool = { connect: async () => ({ query, release() {} }), end: async () => {} };
+  const sql = new Kysely({ dialect: new PostgresDialect({ pool } as unknown as PostgresDialectConfig) });
+  return { sql, connections, isDistributed: async () => false } as unknown as Database;
+}
+
+function feedReader(server: Server, process: Process, run: ReturnType<typeof runner>): FeedReader {
+  const ask = <T>(work: () => T) => run('feed', () => server.ask(process, work));
+  const end = () => {
+    const { changed, id } = server.visible().at(-1) ?? START;
+    return { ...server.state(), position: { changed, id } };
+  };
+  return {
+    part: (after, count) =>
+      ask(() => ({
+        end: end(),
+        rows: server
+          .visible()
+          .filter((row) => isAfter(row, after))
+          .slice(0, count),
+      })),
+    end: () => ask(end),
+    holder: async () => undefined,
+  };
+}
+
+function scan(server: Server, { from, to, order = 'asc' }: PlantRange, count: number) {
+  const inRange = server
+    .rows()
+    .filter(({ id }) => id >= from && id <= to)
+    .sort((a, b) => (a.id < b.id === (order === 'asc') ? -1 : 1));
+  const all = inRange.flatMap(({ stored }) => (stored === 'deleted' ? [] : [stored]));
+  const plants = all.slice(0, count);
+  return { plants, lastId: plants.at(-1)?.id ?? inRange.at(-1)?.id, isLast: plants.length === all.length };
+}
