@@ -130,16 +130,8 @@ function checkTogether(config: Config, { isSet, problem }: Reader): void {
   if (api.port > 0 && api.port === management.port && overlap) {
     problem('MANAGEMENT_PORT must not be that of PORT, unless MANAGEMENT_HOST and HOST are different addresses');
   }
-  if (api.reusePort && process.platform !== 'linux') {
-    problem('REUSE_PORT must be off here, since it needs Linux: deploy/nginx.conf distributes requests elsewhere');
-  }
-  if (api.reusePort && api.port === 0) {
-    problem('PORT must not be 0 when REUSE_PORT is on: each instance would listen at another port');
-  }
-  if (api.reusePort && database.kind !== 'postgres') {
-    problem(
-      'REUSE_PORT must be off with the embedded database in DATA_DIR, which one process can open: set DATABASE_URL',
-    );
+  if (api.reusePort && (process.platform !== 'linux' || api.port === 0 || database.kind !== 'postgres')) {
+    problem('REUSE_PORT must be off, unless this is Linux, PORT is not 0 and DATABASE_URL is set');
   }
   // Otherwise it is for other programs, which take more than a URL.
   if (httpsProxy && (jwt || webhooks.length > 0) && rules.proxyUrl.parse(httpsProxy) === undefined) {

@@ -64,12 +64,12 @@ const OURS = [...NAMES, 'PLANT_STORE_URL', 'PLANT_STORE_TOKEN'];
 const DECISIVE = OURS.filter((name) => /DATABASE_URL|DATA_DIR|TOKEN|STORE_URL/.test(name));
 
 /** Variables of 1.0.0 that are gone, and what to do without them. */
-const GONE: Readonly<Record<string, string>> = {
-  CONNECT_TIMEOUT: 'it is always 2 s, and STORE_TIMEOUT bounds what a request waits in all',
-  IDLE_TIMEOUT: 'it is always 10 s',
-  BATCH_ROWS: 'it is always 256',
-  MAX_REQUEST_BYTES: 'it is always 64 MiB, and BODY_LIMIT and MAX_REQUESTS can be lower',
-};
+const GONE = new Map([
+  ['CONNECT_TIMEOUT', 'it is always 2 s, and STORE_TIMEOUT bounds what a request waits in all'],
+  ['IDLE_TIMEOUT', 'it is always 10 s'],
+  ['BATCH_ROWS', 'it is always 256'],
+  ['MAX_REQUEST_BYTES', 'it is always 64 MiB, and BODY_LIMIT and MAX_REQUESTS can be lower'],
+]);
 
 /**
  * Finds the names that are set and are nearly those of variables that decide on the store or on its tokens, and names of
@@ -80,8 +80,8 @@ const GONE: Readonly<Record<string, string>> = {
 function wrongNames(environment: NodeJS.ProcessEnv): string[] {
   const set = Object.keys(environment).filter((name) => environment[name] && !OURS.includes(name));
   return set.flatMap((name) => {
-    if (GONE[name] !== undefined)
-      return `${name} is no longer a variable of Plant Store: unset it, since ${GONE[name]}`;
+    const now = GONE.get(name);
+    if (now !== undefined) return `${name} is no longer a variable of Plant Store: unset it, since ${now}`;
     const meant = DECISIVE.find((ours) => isNear(plain(name), plain(ours)));
     if (meant === undefined) return [];
     return `${name} is not a variable of Plant Store: did you mean ${meant}? If another program needs it, unset it here`;
