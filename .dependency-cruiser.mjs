@@ -81,7 +81,7 @@ export default {
         'test/simulation/kernel.ts runs these in a time of its own; the thread of large checkpoints has none there.',
       severity: 'error',
       from: {
-        path: [inside('application'), inside('adapters/feed'), inside('adapters/sqlite')],
+        path: [inside('adapters/feed'), inside('adapters/sqlite')],
         pathNot: '^src/adapters/sqlite/file/checkpoint(s|-thread)[.]ts$',
       },
       to: { path: '^(node:)?(timers|perf_hooks|worker_threads|child_process|cluster)$' },

@@ -25,7 +25,7 @@ test('every forbidden import is reported', async () => {
     ['commands-share-their-own-room', 'src/composition/with-progress.ts', `import '../commands/progress.ts';`],
     ['the-product-needs-no-tooling', 'src/composition/with-tooling.ts', `import '../../tooling/session.ts';`],
     ['tooling-serves-tests-and-bench', 'tooling/with-test.ts', `import '../test/one.ts';`],
-    ['no-time-but-what-the-simulation-replaces', 'src/application/with-thread.ts', `import 'node:worker_threads';`],
+    ['no-time-but-what-the-simulation-replaces', 'src/adapters/feed/with-thread.ts', `import 'node:worker_threads';`],
     ['no-time-but-what-the-simulation-replaces', 'src/adapters/sqlite/with-timer.ts', `import 'node:timers';`],
     ['no-circle', 'src/adapters/http/circle-one.ts', `import './circle-two.ts';`],
     ['nothing-missing', 'src/with-nothing.ts', `import './nothing.ts';`],
