@@ -38,8 +38,10 @@ export interface WebhookEndpoints {
 /** Rows that are counted at most, since each is read. */
 export const MAX_COUNTED = 1_000;
 
-/** What is known of an endpoint; `backlog` is MAX_COUNTED at most. */
+/** What is known of an endpoint. */
 export interface KnownEndpoint extends EndpointState {
+  /** Rows between its position and the end of the feed, MAX_COUNTED at most. */
+  readonly backlog: number;
   /** Whether an instance delivers to it now. */
   readonly isLeased: boolean;
   readonly failures: number;

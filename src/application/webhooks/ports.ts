@@ -107,7 +107,5 @@ export interface EndpointState {
   readonly position: Position;
   /** The last row of the feed. */
   readonly end: Position;
-  /** Rows between both, as far as they are counted. */
-  readonly backlog: number;
   readonly isParked: boolean;
 }
