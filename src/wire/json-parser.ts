@@ -1,14 +1,42 @@
 import { isUtf8 } from 'node:buffer';
-import type { Static, TObject } from 'typebox';
+import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { PlantStoreError } from '../domain/errors.ts';
 import { exactInteger } from './json-integer.ts';
-import { jsonMembers } from './json-members.ts';
 import { shown } from './shown.ts';
 
+/** Names of unknown members that are noted. */
+const MAX_UNKNOWN = 20;
+
 /**
- * Creates a parser from bytes to a value of the schema, with every member of `format: int64` as a bigint of exactly the
- * number that was sent. Unknown members are dropped, or refused if the schema has `additionalProperties: false`.
+ * Of an `id`, a double would hide digits and fractions: the number that was sent takes its place, or NaN if that is no
+ * integer of an int64's length.
+ */
+const exactIds = (key: string, value: unknown, context?: { readonly source?: string }): unknown =>
+  key === 'id' && typeof value === 'number' ? (exactInteger(context?.source ?? '') ?? Number.NaN) : value;
+
+/**
+ * Parses JSON, with a byte order mark or without (RFC 8259 section 8.1), and its ids as bigints.
+ *
+ * @throws SyntaxError if it is not JSON, RangeError if it is nested too deep
+ */
+export function parseJson(text: string): unknown {
+  return JSON.parse(withPlainKeys(text.startsWith('\uFEFF') ? text.slice(1) : text), exactIds);
+}
+
+/** A string, or its beginning if it has no end, and what follows a key: it takes linear time. */
+const STRING = /"(?:[^"\\]|\\.?)*"?(?=(\s*:)?)/gs;
+
+/** V8 may take an escaped key for that of another request (nodejs/node#63785), but never for one without escapes. */
+function withPlainKeys(text: string): string {
+  if (!text.includes('\\')) return text;
+  return text.replace(STRING, (string: string, colon?: string) =>
+    colon !== undefined && string.includes('\\') ? JSON.stringify(JSON.parse(string)) : string,
+  );
+}
+
+/**
+ * Creates a parser from bytes to a value of the schema, its `id` a bigint of exactly the number that was sent. Unknown members are dropped, or refused if the schema has `additionalProperties: false`.
  *
  * @param subject the input's name in error messages
  * @param noteUnknown called with the names of the first unknown members
@@ -20,46 +48,37 @@ export function jsonParser<Schema extends TObject>(
   subject = 'the body',
   noteUnknown?: (names: readonly string[]) => void,
 ): (bytes: Buffer) => Static<Schema> {
-  const validator = Compile(schema);
+  // An id is a bigint here.
+  const properties: Record<string, TSchema> = { ...schema.properties };
+  if (properties.id !== undefined) properties.id = Type.BigInt();
+  const validator = Compile({ ...schema, properties });
   const { description: rule, additionalProperties } = schema as {
     description?: string;
     additionalProperties?: unknown;
   };
   const isClosed = additionalProperties === false;
-  const names = Object.keys(schema.properties);
-  const property = (name: string): { format?: string; description?: string } | undefined => schema.properties[name];
-  const int64Names = names.filter((name) => property(name)?.format === 'int64');
-  const mustBe = (name: string, value?: unknown) => {
-    const isQuoted = int64Names.includes(name) && typeof value === 'string' && exactInteger(value) !== undefined;
-    return invalid(`${name} must be ${property(name)?.description}${isQuoted ? ', without quotes' : ''}`);
-  };
+  const names = Object.keys(properties);
+  const ruleOf = (name: string) => (schema.properties[name] as { description?: string } | undefined)?.description;
 
   return (bytes) => {
-    const members = membersOf(decode(bytes, subject), names, subject);
-    if (members === undefined) throw invalid(`${subject} must be ${rule}`);
-    const { requested, otherKeys } = members;
-    if (otherKeys.length > 0 && (isClosed || noteUnknown !== undefined)) {
-      const unknown = otherKeys.map((key): string => JSON.parse(key));
-      noteUnknown?.(unknown);
+    const sent = objectIn(decode(bytes, subject), subject);
+    if (sent === undefined) throw invalid(`${subject} must be ${rule}`);
+    if (isClosed || noteUnknown !== undefined) {
+      const unknown = Object.keys(sent).filter((name) => !names.includes(name));
+      if (unknown.length > 0) noteUnknown?.(unknown.slice(0, MAX_UNKNOWN));
       const known = names.join(', ');
-      if (isClosed) throw invalid(`${shown(unknown[0] ?? '')} is unknown: ${subject} may have only ${known}`);
+      if (isClosed && unknown[0] !== undefined)
+        throw invalid(`${shown(unknown[0])} is unknown: ${subject} may have only ${known}`);
     }
     const value: Record<string, unknown> = {};
-    for (const [name, source] of requested) value[name] = scalar(source);
-    if (!validator.Check(value as unknown)) {
-      const [first] = validator.Errors(value);
-      const missing = first?.keyword === 'required' ? first.params.requiredProperties[0] : undefined;
-      if (missing !== undefined) throw invalid(`${missing} is missing: it must be ${property(missing)?.description}`);
-      const name = first?.instancePath.split('/')[1] ?? '';
-      throw mustBe(name, value[name]);
-    }
-    for (const name of int64Names) {
-      const source = requested.get(name);
-      if (source === undefined) continue;
-      value[name] = exactInteger(source);
-      if (value[name] === undefined) throw mustBe(name);
-    }
-    return value as Static<Schema>;
+    for (const name of names) if (Object.hasOwn(sent, name)) value[name] = sent[name];
+    if (validator.Check(value)) return value as Static<Schema>;
+    const [first] = validator.Errors(value);
+    const missing = first?.keyword === 'required' ? first.params.requiredProperties[0] : undefined;
+    if (missing !== undefined) throw invalid(`${missing} is missing: it must be ${ruleOf(missing)}`);
+    const name = first?.instancePath.split('/')[1] ?? '';
+    const isQuoted = name === 'id' && typeof value.id === 'string' && exactInteger(value.id) !== undefined;
+    throw invalid(`${name} must be ${ruleOf(name)}${isQuoted ? ', without quotes' : ''}`);
   };
 }
 
@@ -72,16 +91,23 @@ function decode(bytes: Buffer, subject: string): string {
   return bytes.toString('utf8');
 }
 
-function membersOf(text: string, names: readonly string[], subject: string): ReturnType<typeof jsonMembers> {
+/** @returns undefined if it is JSON, but no object */
+function objectIn(text: string, subject: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    return jsonMembers(text, names);
+    const value = parseJson(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch (error) {
-    const rule = error instanceof RangeError ? error.message : 'be valid JSON';
+    const rule = error instanceof RangeError ? 'not be nested so deep' : `be valid JSON${placeOf(text, `${error}`)}`;
     throw new PlantStoreError('malformed_json', `${subject} must ${rule}`);
   }
 }
 
-/** No member of the wire contract is an object or an array: both become an object, which no schema accepts either. */
-function scalar(source: string): unknown {
-  return source.startsWith('{') || source.startsWith('[') ? {} : JSON.parse(source);
+/** Where a text is not JSON, if V8 says it. */
+function placeOf(text: string, message: string): string {
+  const position = / at position (\d+)/.exec(message)?.[1];
+  if (position === undefined) return '';
+  const isName =
+    /^[\w'\\]/.test(text.slice(Number(position))) && /[{,]$/.test(text.slice(0, Number(position)).trimEnd());
+  return `, and is not at character ${Number(position) + 1}${isName ? ': names need double quotes' : ''}`;
 }

@@ -3,6 +3,7 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { TokenVerifier } from '../../application/permissions.ts';
 import type { UseCases } from '../../application/use-cases.ts';
+import { MAX_PLANT_BYTES } from '../../wire/schemas.ts';
 import { changeOperations } from './contract/change-operations.ts';
 import { importOperation } from './contract/import/import-operation.ts';
 import { listOperation, searchLimit } from './contract/list-operation.ts';
@@ -24,7 +25,7 @@ import type { OperationState, RequestState } from './request/state.ts';
 interface ApiOptions {
   readonly cases: UseCases;
   readonly verifyToken: TokenVerifier;
-  /** Bytes. */
+  /** Bytes of a list. */
   readonly bodyLimit: number;
   /** The limits of reads, and the same for writes. */
   readonly limits: AdmissionLimits;
@@ -69,14 +70,15 @@ export function api(options: ApiOptions) {
     wait: admission({ ...limits, maxRequests: maxFollowers }, 'too_many_alike'),
   };
   const responses = responseLimits(limits.maxRequestBytes, maxStreams);
-  const reader = bodyReader(bodyLimit);
+  const [plantReader, listReader] = [bodyReader(MAX_PLANT_BYTES), bodyReader(bodyLimit)];
 
   const router = new Router<OperationState>({ sensitive: true, strict: true });
   for (const operation of operations) {
-    const { method, permission, requestContent } = operation;
+    const { method, permission, requestContent, limits: kind } = operation;
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1');
+    const reader = kind === 'list' ? listReader : plantReader;
     const body = Object.keys(requestContent).length > 0 ? reader : noBodyReader;
-    const { admit } = admissions[operation.limits ?? (permission === 'read' ? 'read' : 'write')];
+    const { admit } = admissions[kind ?? (permission === 'read' ? 'read' : 'write')];
     // The order of the checks is documented.
     router[method.toLowerCase() as Lowercase<typeof method>](
       path,

@@ -1,11 +1,11 @@
 import Type from 'typebox';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { fieldRules } from '../../domain/plant.ts';
-import { exactInteger } from '../json-integer.ts';
-import { jsonMembers } from '../json-members.ts';
-import { jsonParser } from '../json-parser.ts';
-import { NewPlant, Plant } from '../schemas.ts';
+import { jsonParser, parseJson } from '../json-parser.ts';
+import { MAX_PLANT_BYTES, NewPlant, Plant } from '../schemas.ts';
 import { isBlank, type Line, type RecordReader } from './lines.ts';
+
+const TOO_LARGE = `the line must not be larger than ${MAX_PLANT_BYTES} bytes`;
 
 /**
  * Creates the reader of lines of JSON.
@@ -28,10 +28,14 @@ export function ndjsonReader(
   return {
     isEmpty: isBlank,
     plantIn(record) {
+      if (record.length > MAX_PLANT_BYTES) throw new PlantStoreError('invalid_plant', TOO_LARGE);
       const { tag, ...plant } = parse(record);
       return typeof tag === 'string' ? { ...plant, tag } : plant;
     },
-    idIn: (line) => exactInteger(idSource(line) ?? ''),
+    idIn(line) {
+      const id = idOf(line);
+      return typeof id === 'bigint' ? id : undefined;
+    },
     isUnnumbered: () => false,
   };
 }
@@ -50,14 +54,16 @@ export function refuseOtherJson({ bytes, number, hasEnd }: Line): void {
 
 /** @throws PlantStoreError `invalid_plant` if a line of a numbered list has an id */
 export function refuseId({ bytes, number }: Line): void {
-  if (idSource(bytes) === undefined) return;
+  if (idOf(bytes) === undefined) return;
   throw new PlantStoreError('invalid_plant', `line ${number} has an id: idsFrom is for lists without ids`);
 }
 
-/** The source text of the id in a line; undefined if the line has none, or is not JSON. */
-function idSource(line: Buffer): string | undefined {
+/** The id of a line, whatever it is; undefined if the line has none, is not JSON, or too large. */
+function idOf(line: Buffer): unknown {
   try {
-    return jsonMembers(line.toString(), ['id'])?.requested.get('id');
+    return line.length > MAX_PLANT_BYTES
+      ? undefined
+      : (parseJson(line.toString()) as { readonly id?: unknown } | null)?.id;
   } catch {
     return undefined;
   }

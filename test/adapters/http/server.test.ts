@@ -20,7 +20,7 @@ const NOT_LAST = requestText('POST /plants', BODY);
 const CHUNKED = requestText('POST /plants', '', 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n');
 const LAST_CHUNKED = CHUNKED.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
 
-const server = forAllTests(() => startApiServer({ bodyLimit: 1_000 }));
+const server = forAllTests(() => startApiServer());
 
 /** The next request whose headers a service of this process has read. */
 async function requestStart(): Promise<IncomingMessage> {

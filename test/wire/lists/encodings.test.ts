@@ -25,8 +25,8 @@ const LISTS = [
       '\xef\xbb\xbf{"id":1,"name":"\xc3\xa4"}\r\n\r\n\xef\xbb\xbf{"id":4,"name":"b"}\nx\0y\0\n{"id":3,"name":"c"}\n\n\xff\xfe',
     ),
     query: { json: 'true' },
-    plants: ['1 ä', '3 c'],
-    refused: [3, 4, 7].map((line) => [line, 'the line must be valid'] as const),
+    plants: ['1 ä', '4 b', '3 c'],
+    refused: [4, 7].map((line) => [line, 'the line must be valid'] as const),
   },
 ];
 

@@ -66,7 +66,7 @@ describe('PUT /plants/{id}', () => {
   test.each([
     ['Tag', '"tag":"x","Tag":"y","tags":"z"'],
     ['__proto__', '"__proto__":{"tag":"x"}'],
-    [`${'x'.repeat(100)}…`, `"${'x'.repeat(100_000)}":1`],
+    [`${'x'.repeat(100)}…`, `"${'x'.repeat(60_000)}":1`],
   ])('names the member %s, which would have meant nothing, and changes nothing', async (name, members) => {
     const { status, text } = await put('/plants/1', `{"name":"Monstera",${members}}`);
     const message = `${JSON.stringify(name)} is unknown: the body may have only id, name, tag`;

@@ -1,0 +1,35 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { jsonParser } from '../../src/wire/json-parser.ts';
+import { NewPlant } from '../../src/wire/schemas.ts';
+import { int64, writtenInteger, writtenString } from '../support/plants/json-forms.ts';
+
+const parse = jsonParser(NewPlant);
+const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('{"id":1}', '"', '\\', '\\"id":1', ':'));
+
+/** Members as text, of which some have an id, or another member, within another object. */
+const members = (name: string, value: fc.Arbitrary<unknown>, written: fc.Arbitrary<string>) =>
+  fc.tuple(fc.constant(name), value, writtenString(name), written);
+const id = int64.chain((value) => members('id', fc.constant(value), writtenInteger(value)));
+const text = (name: string) => texts.chain((value) => members(name, fc.constant(value), writtenString(value)));
+const other = fc
+  .tuple(fc.oneof(fc.constantFrom('y', '\\u0', '\\', '__proto__', 'Id'), texts), fc.jsonValue({ maxDepth: 2 }), id)
+  .filter(([name]) => !['id', 'name', 'tag'].includes(name))
+  .chain(([name, value, [, , key, inner]]) =>
+    members(name, fc.constant(undefined), fc.constantFrom(JSON.stringify(value), `{${key}:${inner}}`)),
+  );
+
+test('reads the last of each member, its id exact, however it is written and whatever else is there', () => {
+  const lists = fc.tuple(id, text('name'), fc.array(fc.oneof(id, text('name'), text('tag'), other), { maxLength: 6 }));
+  fc.assert(
+    fc.property(lists, fc.constantFrom('', ' ', '\r\n\t'), ([first, second, others], space) => {
+      const all = [first, second, ...others];
+      const json = `${space}{${all.map(([, , key, value]) => [space, key, ':', value, ''].join(space)).join()}}`;
+      const expected = Object.fromEntries(all.map(([name, value]) => [name, value]));
+      const { id, name, tag } = parse(Buffer.from(json.toWellFormed()));
+      const wellFormed = (one: unknown) => (typeof one === 'string' ? one.toWellFormed() : one);
+      expect([id, name, tag].map(wellFormed)).toEqual([expected.id, expected.name, expected.tag].map(wellFormed));
+    }),
+    { numRuns: 1_000 },
+  );
+});
