@@ -153,11 +153,14 @@ describe('on a Postgres', () => {
     /** As pg_restore --clean, from a server whose transactions were ahead by so many. */
     async function restore(ahead: number, index = 'plants_by_change'): Promise<void> {
       await running.query('alter table plants rename to dump');
-      await running.query('drop index plants_by_change, plants_by_tag');
+      await running.query('drop index plants_by_change, plants_by_tag, plants_by_tag_text');
       await running.query(`create table plants (id bigint primary key, name text not null, tag text,
         deleted timestamptz, changed bigint not null default (pg_current_xact_id()::text::bigint))`);
       await running.query(`insert into plants select id, name, tag, deleted, changed + ${ahead} from dump`);
       await running.query('create index plants_by_tag on plants (hashtextextended(tag, 0), id) where tag is not null');
+      await running.query(
+        'create index plants_by_tag_text on plants (tag collate "C", id) where octet_length(tag) <= 800',
+      );
       await running.query(`create index ${index} on plants (changed, id)`);
       await running.query('drop table dump');
     }
