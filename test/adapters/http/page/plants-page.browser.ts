@@ -72,7 +72,7 @@ test('shows every text as it is stored, and leaves it so', async () => {
   const names = ['<script>alert(2)</script>', 'שלום עולם', '🌱🪴', 'a  b', '', 'क्\u200Dष', 'می\u200Cخواهم', '👩‍🌾❤️'];
   for (const [n, name] of names.entries()) await create(n + 1, name, name);
   await create(100, 'tab\tline\ncarriage\r\u0001\u007f', '');
-  await create(101, `${'x'.repeat(1_000_000)}🌱`);
+  await create(101, `${'x'.repeat(999)}🌱`);
   await create(102, 'a\u202Eb\u2066c\u200Bd\u2060e\uFEFFf\u00ADg');
   const signed = Object.entries({
     '\u3164': 'U+3164',
@@ -102,7 +102,7 @@ test('shows every text as it is stored, and leaves it so', async () => {
     expect(await cells(page, n + 1)).toEqual([`${n + 1}`, name || 'empty', name || 'empty']);
   }
   expect(await cells(page, 100)).toEqual(['100', 'tab\\tline\\ncarriage\\r\\u0001U+007F', 'empty']);
-  expect(await cells(page, 101)).toEqual(['101', `${'x'.repeat(200)}1,000,001 characters`, '']);
+  expect(await cells(page, 101)).toEqual(['101', `${'x'.repeat(200)}1,000 characters`, '']);
   expect((await cells(page, 102))[1]).toBe('aU+202EbU+2066cU+200BdU+2060eU+FEFFfU+00ADg');
   // Neither a field's line feeds nor its limit change a text that nobody has edited, nor does the tag that is the empty text.
   for (const [id, field] of [
