@@ -33,6 +33,8 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
     }
   }
 
+  const isUsable = () => lost === undefined && lostFile() === undefined;
+
   function onLostSync(error: unknown): void {
     if (lost !== undefined) return;
     const why = failureOf(error).isDiskFull ? 'is full' : `has failed (${(error as Error).message})`;
@@ -61,8 +63,8 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
     check,
     /** Closes the connection, unless SQLite would write into a file that was replaced, or that may lack what was written. */
     async close(): Promise<void> {
-      await checkpoint.finish();
-      if (lost !== undefined || lostFile() !== undefined) return;
+      if (isUsable()) await checkpoint.finish();
+      if (!isUsable()) return;
       sql.exec('pragma wal_checkpoint(truncate)');
       sql.close();
     },

@@ -66,20 +66,20 @@ export function requireVersion(sql: DatabaseSync, path: string, isCommand = fals
  * Applies what is missing, each step in a transaction. A file that sqlite3's `.dump` has made has lost its version, and is an
  * earlier state, as a backup is: its feed gets a new identity.
  *
- * @throws FileError if it has a table of another program
+ * @throws FileError if it has only a part of the tables, or one of another program
  */
 export function applySchema(sql: DatabaseSync, path: string): void {
-  const isDump = versionOf(sql) === 0 && textsIn(sql).some((text) => text.startsWith('CREATE TABLE plants '));
-  if (isDump) {
-    const version = dumpedVersion(textsIn(sql));
+  const texts = textsIn(sql);
+  if (versionOf(sql) === 0 && texts.some((text) => /^create table "?plants\b/i.test(text))) {
+    const version = dumpedVersion(texts);
     if (version === 0) {
       throw new FileError(
-        `${path} has a table plants that is not of Plant Store: restore a backup, or set DATA_DIR to another folder`,
+        `${path} has a table plants, but not all that Plant Store makes with it: ` +
+          'restore the whole database, or set DATA_DIR to another folder',
       );
     }
-    sql.exec(
-      `begin immediate; update change_feed set store = ${NEW_IDENTITY}; pragma user_version = ${version}; commit`,
-    );
+    const adopt = `update change_feed set store = ${NEW_IDENTITY}; pragma user_version = ${version}`;
+    sql.exec(`begin immediate; ${adopt}; commit`);
   }
   for (let version = versionOf(sql) + 1; version <= STEPS.length; version++) {
     sql.exec(`begin immediate; ${STEPS[version - 1]} pragma user_version = ${version}; commit`);
@@ -97,12 +97,10 @@ function dumpedVersion(texts: readonly string[]): number {
   return isMade.lastIndexOf(true) + 1;
 }
 
-/** The statements that create its tables and indexes. */
+/** The statements that create its tables and indexes, however their lines are broken. */
 function textsIn(sql: DatabaseSync): string[] {
-  return sql
-    .prepare('select sql from sqlite_schema where sql is not null')
-    .all()
-    .map(({ sql }) => `${sql}`);
+  const rows = sql.prepare('select sql from sqlite_schema where sql is not null').all();
+  return rows.map(({ sql }) => `${sql}`.replace(/\s+/g, ' '));
 }
 
 function versionOf(sql: DatabaseSync): number {
