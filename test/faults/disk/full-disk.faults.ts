@@ -45,7 +45,7 @@ test('a full disk is said, ends nothing, loses nothing, and is served from again
   const service = await start();
   const ready = async () => (await fetch(`${service.managementUrl}/ready`)).text();
   const stored: number[] = [];
-  const fill = async (id: number) => create(service, { id, name: `${id}`.repeat(100_000) });
+  const fill = async (id: number) => create(service, { id, name: `${id} ${'🌱'.repeat(990)}` });
   while ((await fill(stored.length)) === 200) stored.push(stored.length);
   expect(stored.length).toBeGreaterThan(20);
   expect(await fill(stored.length)).toBe(503);
