@@ -21,22 +21,23 @@ const exactIds = (key: string, value: unknown, context?: { readonly source?: str
  * @throws SyntaxError if it is not JSON, RangeError if it is nested too deep
  */
 export function parseJson(text: string): unknown {
-  return JSON.parse(withPlainKeys(text.startsWith('\uFEFF') ? text.slice(1) : text), exactIds);
+  return JSON.parse(withPlainKeys(text.replace(/^\uFEFF/, ' ')), exactIds);
 }
 
 /** A string, or its beginning if it has no end, and what follows a key: it takes linear time. */
 const STRING = /"(?:[^"\\]|\\.?)*"?(?=(\s*:)?)/gs;
 
-/** V8 may take an escaped key for that of another request (nodejs/node#63785), but never for one without escapes. */
+/** V8 may take a key with escapes for that of another request (nodejs/node#63785). All characters stay in their places. */
 function withPlainKeys(text: string): string {
   if (!text.includes('\\')) return text;
   return text.replace(STRING, (string: string, colon?: string) =>
-    colon !== undefined && string.includes('\\') ? JSON.stringify(JSON.parse(string)) : string,
+    colon !== undefined && string.includes('\\') ? JSON.stringify(JSON.parse(string)).padEnd(string.length) : string,
   );
 }
 
 /**
- * Creates a parser from bytes to a value of the schema, its `id` a bigint of exactly the number that was sent. Unknown members are dropped, or refused if the schema has `additionalProperties: false`.
+ * Creates a parser from bytes to a value of the schema, its `id` a bigint of exactly the number that was sent. Unknown
+ * members are dropped, or refused if the schema has `additionalProperties: false`.
  *
  * @param subject the input's name in error messages
  * @param noteUnknown called with the names of the first unknown members
@@ -107,7 +108,7 @@ function objectIn(text: string, subject: string): Readonly<Record<string, unknow
 function placeOf(text: string, message: string): string {
   const position = / at position (\d+)/.exec(message)?.[1];
   if (position === undefined) return '';
-  const isName =
-    /^[\w'\\]/.test(text.slice(Number(position))) && /[{,]$/.test(text.slice(0, Number(position)).trimEnd());
-  return `, and is not at character ${Number(position) + 1}${isName ? ': names need double quotes' : ''}`;
+  const at = Number(position);
+  const isName = /^[\w'\\]/.test(text.slice(at)) && /[{,]$/.test(text.slice(0, at).trimEnd());
+  return `, and is not at character ${at + 1}${isName ? ': names need double quotes' : ''}`;
 }

@@ -164,7 +164,7 @@ test('answers arrays and objects deep within each other, wherever they are', asy
 test.each([
   ['{id:1,name:"x"}', 'character 2: names need double quotes'],
   [`{"id":1,'name':"x"}`, 'character 9: names need double quotes'],
-  ['{"id":1 "name":"x"}', 'character 9'],
+  ['{"\\u0069d":1 "name":"x"}', 'character 14'],
   ['{"id":1,"name":"x"', 'character 19'],
 ])('says where %s is no JSON', async (body, where) => {
   const message = `the body must be valid JSON, and is not at ${where}`;
