@@ -68,6 +68,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ['What has failed is sent again.', 'if (gap >= 0) return', 'if (gap > 0) return'],
   ],
   'application/webhooks/deliver-webhooks.ts': [
+    ['A lease goes on as long as its holder lives.', 'task.until = until;', '{}'],
     ['No request begins that may outlast its lease.', '&& now() + REQUEST_TIME <= task.until', ''],
     [
       'Requests for one plant come one after another.',
