@@ -100,7 +100,7 @@ function documentedDefaults(): [name: string, value: string][] {
   });
 }
 
-const tests = globSync('test/**/*.{test,alone,full,faults}.ts', { cwd: projectFile('') }).map((path) =>
+const tests = globSync('test/**/*.{test,alone,full,faults,browser,distributed}.ts', { cwd: projectFile('') }).map((path) =>
   path.replace(/(\.test|\.alone|\.full)?\.ts$/, ''),
 );
 
@@ -119,7 +119,7 @@ test.each(['test/faults/README.md', 'test/hostile/README.md', 'docs/security.md'
   (name) => {
     const named = namedTests(read(name));
     expect(named.length).toBeGreaterThan(15);
-    expect(named.filter((test) => !tests.some((path) => path.endsWith(`/${test}`)))).toEqual([]);
+    expect(named.filter((test) => !tests.some((path) => `/${path}`.endsWith(`/${test}`)))).toEqual([]);
   },
 );
 
