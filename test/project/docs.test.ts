@@ -100,8 +100,8 @@ function documentedDefaults(): [name: string, value: string][] {
   });
 }
 
-const tests = globSync('test/**/*.{test,alone,full,faults,browser,distributed}.ts', { cwd: projectFile('') }).map((path) =>
-  path.replace(/(\.test|\.alone|\.full)?\.ts$/, ''),
+const tests = globSync('test/**/*.{test,alone,full,faults,browser,distributed}.ts', { cwd: projectFile('') }).map(
+  (path) => path.replace(/(\.test|\.alone|\.full)?\.ts$/, ''),
 );
 
 /** The tests that a document names: in brackets, and in the last column of tables that is headed so. */
