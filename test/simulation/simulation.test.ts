@@ -15,6 +15,12 @@ test.each([
 });
 
 test.each([
+  ['a creation whose response was lost got 40009, since a change in its list came first', 8424, ['--postgres']],
+])('what a seed has found stays away: %s', async (_fault, seed, options) => {
+  expect(await simulation('--seed', `${seed}`, ...options)).toMatchObject({ code: 0 });
+});
+
+test.each([
   ['SQLite', []],
   ['Postgres', ['--postgres']],
 ])('a seed on %s does the same again in another process', async (_database, options) => {

@@ -19,6 +19,8 @@ interface RowChange {
 
 /** Decides what one UPDATE makes of the rows that were found. Several writes of one plant take effect in their order. */
 export function planChanges(writes: readonly Write[], found: Found) {
+  // What is found may have been stored by an INSERT of this list whose response was lost.
+  const additionsFirst = writes.toSorted((a, b) => Number(b.adds) - Number(a.adds));
   const latest = new Map<bigint, NewPlant | 'deleted'>();
   const outcomeOf = ({ id, target, replaces, until = Number.POSITIVE_INFINITY }: Write): Written | undefined => {
     // One that nobody waits for any more does nothing: what was found may be a later change, acknowledged since.
@@ -36,7 +38,7 @@ export function planChanges(writes: readonly Write[], found: Found) {
       : [{ before, version, after }];
   };
   /** What is stored before and after each write, once the rows are updated; undefined for those that are given up. */
-  const outcomes = new Map(writes.map((write) => [write, outcomeOf(write)]));
+  const outcomes = new Map(additionsFirst.map((write) => [write, outcomeOf(write)]));
   return { outcomes, rows: [...latest].flatMap(changeOf) };
 }
 

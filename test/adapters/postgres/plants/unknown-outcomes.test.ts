@@ -114,6 +114,19 @@ test('an addition that may replace, whose response was lost, does not replace wh
   expect(await others.find(1n)).toEqual(plant('another'));
 });
 
+test('a creation whose response was lost is done before a change of its list that came first', async () => {
+  const done = network.cutNext('insert into', 'answer');
+  const outcomes = await plants.write([
+    { id: 1n, target: plant('changed'), adds: false, replaces: () => true },
+    { id: 1n, target: plant('mine'), adds: true, replaces: () => false },
+  ]);
+  await done;
+  expect(await Promise.all(outcomes)).toEqual([
+    { before: plant('mine'), after: plant('changed') },
+    { before: plant('mine'), after: plant('mine') },
+  ]);
+});
+
 test('a creation that was stored is answered by that, though what shared its statement could not be looked up', async () => {
   await others.add({ id: 2n, name: 'taken' });
   let isBroken = true;
