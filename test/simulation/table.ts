@@ -16,8 +16,8 @@ export interface Row {
 export function observedTable({ fail }: Pick<Run, 'fail'>, rows: () => readonly Row[], isOrdered: boolean) {
   let table = new Map<bigint, { readonly state: State; readonly changed: bigint }>();
   let last = 0n;
-  /** What each change has written. */
-  const written = new Map<bigint, string>();
+  /** What changes have written; after a restore, numbers are given again. */
+  const written = new Set<string>();
   const read = () =>
     new Map(
       rows().map(({ id, stored, changed }) => [
@@ -30,7 +30,7 @@ export function observedTable({ fail }: Pick<Run, 'fail'>, rows: () => readonly 
     stateOf: (id: bigint) => table.get(id)?.state ?? 'absent',
     /** Without deleted ones. */
     plants: () => [...table].flatMap(([id, row]) => (isPlant(row.state) ? [{ id, ...row }] : [])),
-    wasWritten: (changed: bigint, id: bigint, state: State) => written.get(changed) === `${id} ${state}`,
+    wasWritten: (changed: bigint, id: bigint, state: State) => written.has(`${changed} ${id} ${state}`),
     /** The last number that was given. */
     last: () => last,
     /** To be called after each commit. */
@@ -42,7 +42,7 @@ export function observedTable({ fail }: Pick<Run, 'fail'>, rows: () => readonly 
         if (known?.state === state && known.changed === changed) continue;
         if (changed <= before && isOrdered)
           fail(`change ${changed} of ${id} comes after ${before}: followers have passed it`);
-        written.set(changed, `${id} ${state}`);
+        written.add(`${changed} ${id} ${state}`);
         if (changed > last) last = changed;
       }
       table = now;
