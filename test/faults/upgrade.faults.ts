@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
@@ -45,9 +46,35 @@ const replace = async (old: Service, start: () => Promise<Service>) => {
   return start();
 };
 
-async function get(url: string, Accept = 'application/json') {
-  const response = await fetch(url, { headers: { Authorization: `Bearer ${TOKEN}`, Accept } });
+async function request(url: string, method = 'GET', body?: object) {
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+  const response = await fetch(url, { method, headers, ...(body && { body: JSON.stringify(body) }) });
   return { status: response.status, body: await response.text() };
+}
+
+/** Plants that only 1.0.0 stores: names of a megabyte, and tags of 3,000 bytes. */
+const LONG = Array.from({ length: 50 }, (_, n) => {
+  const name = `${n}, `.repeat(n % 2 ? 1_000_000 / `${n}, `.length : 1);
+  return { id: n - 50, name, tag: n % 2 ? 'common' : `${n}`.padEnd(3_000, 'y') };
+});
+
+/** For messages that can be read. */
+const inShort = (plants: typeof LONG) => plants.map((plant) => `${plant.id} ${hash('sha256', JSON.stringify(plant))}`);
+
+/** Lists, finds and searches them. */
+async function expectLong(api: string, plants: typeof LONG): Promise<void> {
+  const read = async (path: string): Promise<typeof LONG> => [JSON.parse((await request(api + path)).body)].flat();
+  const listed: typeof LONG = [];
+  const next = () => `/plants?limit=20&after=${listed.at(-1)?.id ?? -100}`;
+  while (listed.length < plants.length) listed.push(...(await read(next())));
+  expect(inShort(listed.slice(0, plants.length))).toEqual(inShort(plants));
+  // 1.0.0 ends a page at a mebibyte.
+  const tagged = await read('/plants?limit=20&tag=common');
+  const common = plants.filter(({ tag }) => tag === 'common').slice(0, Math.max(1, tagged.length));
+  expect(inShort(tagged)).toEqual(inShort(common));
+  for (const path of ['/plants/-9', '/plants?limit=1&after=-10&name=41,%2041']) {
+    expect(inShort(await read(path))).toEqual(inShort(plants.filter(({ id }) => id === -9)));
+  }
 }
 
 /** Once a load has gone on for a while. */
@@ -78,18 +105,28 @@ test('from the last release, of two instances on Postgres, one after another, an
   const numbers = naturals();
   const loads = services.map(({ apiUrl }) => startLoad(apiUrl, numbers));
   await more(...loads);
-  const changes = `http://127.0.0.1:${ports[0]}/changes`;
-  const position = JSON.parse((await get(changes)).body).next;
+  const api = `http://127.0.0.1:${ports[0]}`;
+  const position = JSON.parse((await request(`${api}/changes`)).body).next;
+  for (const plant of LONG) expect(await request(`${api}/plants`, 'POST', plant)).toMatchObject({ status: 200 });
+  await expectLong(api, LONG);
 
   await migrate(today);
   await more(...loads);
-  for (const version of [today, former, today]) {
+  let left = LONG;
+  for (const version of [former, today, former, today]) {
     for (const [n, service] of services.entries()) {
       services[n] = await replace(service, () => start(n, version));
       await more(...loads);
     }
+    await expectLong(api, left);
+    for (const { id } of left.slice(0, 2)) {
+      expect(await request(`${api}/plants/${id}`, 'DELETE')).toMatchObject({ status: 204 });
+    }
+    left = left.slice(2);
   }
-  expect(await get(`${changes}?after=${position}`)).toMatchObject({ status: 200 });
+  expect(await request(`${api}/plants`, 'POST', left[0])).toMatchObject({ status: 400 });
+  expect(await request(`${api}/changes?after=${position}`)).toMatchObject({ status: 200 });
   const answers = (await Promise.all(loads.map((load) => load.stop()))).flat();
-  expect(judge(answers, await storedPlantsAt(database.directUrl))).toEqual(faultless);
+  const stored = (await storedPlantsAt(database.directUrl)).filter(({ id }) => id >= 0n);
+  expect(judge(answers, stored)).toEqual(faultless);
 });

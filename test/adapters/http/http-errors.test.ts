@@ -158,7 +158,6 @@ test('answers arrays and objects deep within each other, wherever they are', asy
     }
   }
   expect((await post(server.url, `{"id":22,"name":"x","y":${arrays(500)}}`)).status).toBe(200);
-  await expectError(await post(server.url, `{"id":${arrays(500)},"name":"x"}`), 40022, /^id must be/);
 });
 
 test.each([

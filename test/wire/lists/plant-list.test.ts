@@ -20,6 +20,7 @@ describe('of NDJSON', () => {
       '{"name":"a"}',
       '{"id":"17","name":"a"}',
       '{"id":"P-17","name":"a"}',
+      `{"id":6,"name":"a"}`.padEnd(65_537),
     ];
     const body = Buffer.concat([Buffer.from(`${lines.join('\n')}\n`), Buffer.from('{"id":5,"name":"\xff"}', 'latin1')]);
     const { records } = await readList(body, ndjson);
@@ -33,7 +34,8 @@ describe('of NDJSON', () => {
       [7, undefined, 'id is missing'],
       [8, undefined, 'id must be an integer, without quotes'],
       [9, undefined, 'id must be an integer'],
-      [10, 5n, 'the line must be valid UTF-8'],
+      [10, undefined, 'the line must not be larger than 65536 bytes'],
+      [11, 5n, 'the line must be valid UTF-8'],
     ]);
   });
 

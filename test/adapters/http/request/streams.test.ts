@@ -28,9 +28,7 @@ const LINES = { Accept: 'application/x-ndjson' };
 
 let server: ApiServer;
 
-/** Plants of which a batch has a mebibyte of text, so that a page of more is a stream. */
-const upTo = (count: number): NewPlant[] =>
-  many(count).map(({ id, name }) => ({ id, name: name.padEnd(Math.floor(1024 ** 2 / BATCH)) }));
+const upTo = (count: number): NewPlant[] => many(count).map(({ id, name }) => ({ id, name: name.padEnd(500) }));
 const storing = (plants: readonly NewPlant[]) => fakePlants(new Map(plants.map((plant) => [plant.id, plant])));
 
 const list = (query = '', headers: Record<string, string> = {}) => get(server.url, `/plants${query}`, headers);
