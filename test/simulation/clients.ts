@@ -135,11 +135,10 @@ function perform(cases: UseCases, sent: Operation, condition?: (stored: NewPlant
 }
 
 function describe(sent: Operation, expected: NewPlant | undefined): string {
+  const { op } = sent;
   const condition = expected === undefined ? '' : ` if ${stateOf(expected)}`;
-  if (sent.op === 'create' || sent.op === 'change')
-    return `${sent.op} ${sent.plant.id} ${stateOf(sent.plant)}${condition}`;
-  if (sent.op === 'delete' || sent.op === 'find') return `${sent.op} ${sent.id}${condition}`;
-  if (sent.op === 'import')
-    return `import ${sent.list.map((one) => `${one.id} ${stateOf(one)}`)}${sent.replaces ? ', replacing' : ''}`;
-  return `list ${sent.limit} after ${sent.after ?? ''} ${sent.order}`;
+  if (op === 'list') return `${op} ${sent.limit} after ${sent.after ?? ''} ${sent.order}`;
+  if (op === 'delete' || op === 'find') return `${op} ${sent.id}${condition}`;
+  const plants = op === 'import' ? sent.list : [sent.plant];
+  return `${op} ${plants.map((one) => `${one.id} ${stateOf(one)}`)}${condition}`;
 }

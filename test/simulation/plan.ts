@@ -40,17 +40,10 @@ export type Fault =
 
 type Event = Request | ({ readonly at: number; readonly service: number } & Fault);
 
+type StatementFault = 'refused' | 'cutBefore' | 'cutAfter' | 'cutDuring' | 'late' | 'timeout';
+
 /** How often each happens to a statement, and what is as it is for the whole run. */
-export interface PostgresFaults {
-  readonly refused: number;
-  readonly cutBefore: number;
-  readonly cutAfter: number;
-  readonly cutDuring: number;
-  readonly late: number;
-  readonly timeout: number;
-  readonly latency: number;
-  readonly connections: number;
-}
+export type PostgresFaults = Readonly<Record<StatementFault | 'latency' | 'connections', number>>;
 
 export interface Plan {
   readonly seed: number;
@@ -111,7 +104,8 @@ export function planOf(seed: number, isOnPostgres: boolean): Plan {
     if (op === 'create') return { op, plant: plant(n) };
     if (op === 'change') return { op, plant: plant(n), expected };
     if (op === 'import') return { op, list: Array.from({ length: 1 + int(4) }, () => plant(n)), replaces: chance(0.5) };
-    if (op !== 'list') return { op, id: id(), expected };
+    if (op === 'find') return { op, id: id() };
+    if (op === 'delete') return { op, id: id(), expected };
     return { op, after: chance(0.5) ? pick(ids) : undefined, limit: 1 + int(4), order: pick(['asc', 'desc']) };
   }
 
