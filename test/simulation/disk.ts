@@ -24,9 +24,7 @@ export type DiskFault = (typeof DISK_FAULTS)[number];
 /** SQLite's result codes. */
 const [BUSY, FULL, IOERR_FSYNC] = [5, 13, 1034];
 
-function sqliteError(errcode: number, message: string): Error {
-  return Object.assign(new Error(message), { errcode });
-}
+const sqliteError = (errcode: number, message: string) => Object.assign(new Error(message), { errcode });
 
 interface DiskEvents {
   readonly kill: (process: Process) => void;
@@ -105,13 +103,12 @@ export function simulatedDisk(seed: number, { kill, note, fail, onCommit }: Disk
           });
         },
         // Of commands.
-        exec: (text: string) => void disturbedScript(text),
+        exec(text: string): void {
+          const exec = () => DatabaseSync.prototype.exec.call(sql, text);
+          if (text === 'begin immediate' || text === 'commit') disturbed(sql, text, exec);
+          else exec();
+        },
       });
-      function disturbedScript(text: string): void {
-        const exec = () => DatabaseSync.prototype.exec.call(sql, text);
-        if (text === 'begin immediate' || text === 'commit') disturbed(sql, text, exec);
-        else exec();
-      }
     },
     /** @param milliseconds how long another process writes, or a commit takes */
     disturb(process: Process, fault: DiskFault, milliseconds: number): void {

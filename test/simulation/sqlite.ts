@@ -19,13 +19,6 @@ import { type Receivers, webhookReceivers } from './webhooks.ts';
 /** Milliseconds until a process ends whose disk has failed. */
 const LAST_RESPONSES = 100;
 
-interface Backup {
-  readonly address: string;
-  /** The number of the last change in it. */
-  readonly last: bigint;
-  readonly bringBackReceivers: () => void;
-}
-
 export function onSqlite(run: Run): Stage {
   const { history, plan, note, fail } = run;
   const kill = (process: Process) => services.kill(process);
@@ -35,7 +28,8 @@ export function onSqlite(run: Run): Stage {
   const receivers = webhookReceivers(run, table, database);
   const services = supervisedServices(run, opener(run, database, receivers, kill));
   const operator = commands(run, database);
-  function restore({ address, last, bringBackReceivers }: Backup): void {
+  /** @param last the number of the last change in the backup */
+  function restore(address: string, last: bigint, bringBackReceivers: () => void): void {
     for (const process of services.processes) kill(process);
     operator.killAll();
     const from = history.tick();
@@ -61,8 +55,8 @@ export function onSqlite(run: Run): Stage {
       else if (fault.fault === 'purge') operator.purge(fault.minAge);
       // Once the endpoints are entered.
       else if (fault.fault === 'restore' && services.missing().length === 0) {
-        const backup = { address: database.backUp(), last: table.last(), bringBackReceivers: receivers.snapshot() };
-        simulation.later(operator.process, fault.milliseconds, () => restore(backup));
+        const backup = [database.backUp(), table.last(), receivers.snapshot()] as const;
+        simulation.later(operator.process, fault.milliseconds, () => restore(...backup));
       } else if (endpoint === undefined) return;
       else if (fault.fault === 'receiver') receivers.trouble(endpoint, fault.trouble, fault.milliseconds);
       else if (fault.fault === 'resume') operator.resume(endpoint);

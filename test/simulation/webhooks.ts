@@ -27,14 +27,10 @@ export function webhookReceivers(run: Run, table: Table, database: MemoryDatabas
   const { plan, note, fail } = run;
   const network = randomOf(`webhooks ${plan.seed}`);
   const names = Array.from({ length: plan.endpoints }, (_, n) => `endpoint ${n}`);
-  const receivers = new Map<string, Receiver>(
-    names.map((name) => {
-      return [
-        name,
-        { process: simulation.process(name), copy: new Map(), got: new Set(), trouble: undefined, troubleEnd: 0 },
-      ];
-    }),
-  );
+  const newReceiver = (name: string): Receiver => {
+    return { process: simulation.process(name), copy: new Map(), got: new Set(), trouble: undefined, troubleEnd: 0 };
+  };
+  const receivers = new Map(names.map((name) => [name, newReceiver(name)]));
   const receiverOf = (name: string) => receivers.get(name) as Receiver;
   const holders = new Map<string, Process>();
   const inFlight = new Set<string>();
