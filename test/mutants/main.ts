@@ -22,7 +22,7 @@ for (const name of ['src', 'test/simulation', 'test/support/linearizability.ts',
 symlinkSync(join(project, 'node_modules'), join(copy, 'node_modules'));
 
 function isFound(...options: readonly string[]): boolean {
-  const args = [join(copy, 'test/simulation/main.ts'), '--seeds', `${SEEDS}`, ...options];
+  const args = [join(copy, 'test/simulation/main.ts'), '--brief', '--seeds', `${SEEDS}`, ...options];
   return spawnSync(process.execPath, args, { timeout: TIMEOUT }).status !== 0;
 }
 
