@@ -1,4 +1,4 @@
-import { storeUnavailable } from '../domain/errors.ts';
+import { PlantStoreError } from '../domain/errors.ts';
 import type { Outcomes } from './ports.ts';
 
 export interface BatchOptions {
@@ -38,7 +38,7 @@ const SLOW_LIST = 10;
 const CHECK_INTERVAL = 50;
 
 /** One object, since under overload there are many. */
-const TIMED_OUT = storeUnavailable('the store has not responded in time');
+const TIMED_OUT = new PlantStoreError('store_unavailable', 'the store has not responded in time');
 
 /**
  * Collects items that arrive one by one into lists: one statement and one commit for all that arrived meanwhile. Items that

@@ -42,8 +42,5 @@ export function deletePlant(plants: Pick<SinglePlants, 'remove'>): DeletePlant {
 }
 
 export function conditionNotMet(id: bigint): PlantStoreError {
-  return new PlantStoreError(
-    'plant_differs',
-    `the plant with the id ${id} is not as If-Match or If-None-Match requires`,
-  );
+  return new PlantStoreError('plant_differs', id);
 }

@@ -14,16 +14,9 @@ export function createPlant(plants: Pick<SinglePlants, 'add'>): CreatePlant {
   return async (newPlant) => {
     checkNewPlant(newPlant);
     const found = await plants.add(newPlant);
-    if (found === 'deleted') throw new PlantStoreError('id_retired', conflictMessage(newPlant.id, 'id_retired'));
-    if (found !== 'created' && !isSamePlant(found, newPlant)) {
-      throw new PlantStoreError('id_taken', conflictMessage(newPlant.id, 'id_taken'));
-    }
+    if (found === 'deleted') throw new PlantStoreError('id_retired', newPlant.id);
+    if (found !== 'created' && !isSamePlant(found, newPlant)) throw new PlantStoreError('id_taken', newPlant.id);
     const { id: _, ...plant } = newPlant;
     return plant;
   };
-}
-
-/** Why a plant cannot be created with an id, in words. */
-export function conflictMessage(id: bigint, code: 'id_taken' | 'id_retired'): string {
-  return `id ${id} belongs to a ${code === 'id_taken' ? 'different' : 'deleted'} plant`;
 }

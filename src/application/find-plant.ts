@@ -15,7 +15,7 @@ export function findPlant(plants: Pick<SinglePlants, 'find'>): FindPlant {
 
 /** Narrows what is stored under the id to a plant. @throws PlantStoreError `plant_not_found`, `plant_deleted` */
 export function requirePlant(id: bigint, stored: Stored): NewPlant {
-  if (stored === undefined) throw new PlantStoreError('plant_not_found', `no plant has the id ${id}`);
-  if (stored === 'deleted') throw new PlantStoreError('plant_deleted', `the plant with the id ${id} was deleted`);
+  if (stored === undefined) throw new PlantStoreError('plant_not_found', id);
+  if (stored === 'deleted') throw new PlantStoreError('plant_deleted', id);
   return stored;
 }

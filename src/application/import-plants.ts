@@ -30,22 +30,19 @@ interface Imported {
  * left: one that has only closed its side would otherwise get no further by sending it again.
  *
  * @throws PlantStoreError `store_unavailable` if the outcome of a plant is not known; any part of it may be done then, and a
- * statement that has timed out may still run. `invalid_plant` if there are too many plants to compare the names
+ * statement that has timed out may still run. `too_many_names` if they are to be compared with more than that is possible for
  */
 type ImportPlants = (list: readonly NewPlant[], options: ImportOptions) => Promise<Imported>;
 
 /** Plants that the store gets together. */
 const GROUP = 256;
 
-const TOO_MANY_NAMES =
-  'there are too many plants to compare their names with those of the list: sameName must be add, which stores all of it';
-
 /** @param now the time in milliseconds */
 export function importPlants(plants: Pick<PlantStore, 'write' | 'scan'>, now = () => performance.now()): ImportPlants {
   const sameNamesIn = findSameNames(plants, now);
   return async (list, { replaces, skipsSameNames = false, check = false }) => {
     const same = skipsSameNames ? await sameNamesIn(list) : [];
-    if (same === undefined && !check) throw new PlantStoreError('invalid_plant', TOO_MANY_NAMES);
+    if (same === undefined && !check) throw new PlantStoreError('too_many_names');
     const others = list.filter((_plant, index) => same?.[index] === undefined);
     const stored = check ? [] : await store(others, replaces);
     let next = 0;

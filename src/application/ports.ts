@@ -148,7 +148,7 @@ export interface ChangeFeed {
    * new, waits for a change; resolves to nothing new at the end of `wait`, at the signal, and when the service shuts
    * down.
    *
-   * MUST also reject with PlantStoreError `invalid_plant` if the position is not its own, `cursor_expired` if what
+   * MUST also reject with PlantStoreError `unknown_position` if the position is not its own, `cursor_expired` if what
    * came after it is not known any more, `changes_unavailable` if this store has no such order.
    */
   readChanges(query: ChangesQuery): Promise<Changes>;

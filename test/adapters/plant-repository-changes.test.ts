@@ -353,7 +353,7 @@ describe.each(openers)('on %s', (name, open) => {
     });
 
     test.each(['', 'next', 'A'.repeat(1024 ** 2)])('refuses "%.5s" as a position', async (after) => {
-      await expect(readPage(plants, after, 1)).rejects.toMatchObject({ code: 'invalid_plant' });
+      await expect(readPage(plants, after, 1)).rejects.toMatchObject({ code: 'unknown_position' });
     });
   });
 

@@ -72,7 +72,7 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
     },
     async readChanges({ after = '0', limit, wait, signal }) {
       if (after === 'now') return { changes: [], next: `${changes.length}`, atEnd: true };
-      if (!/^(0|[1-9]\d*)$/.test(after)) throw new PlantStoreError('invalid_plant', 'after must be a number');
+      if (!/^(0|[1-9]\d*)$/.test(after)) throw new PlantStoreError('unknown_position');
       const read = () => changesAfter(Number(after), limit);
       if (read().length === 0 && wait > 0 && !signal.aborted) {
         await new Promise<void>((resolve) => {

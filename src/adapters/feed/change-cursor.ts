@@ -51,12 +51,7 @@ function expiryOf({ epoch, position, purged }: Cursor, now: FeedState): string |
  */
 export function nextCursor(cursor: Cursor | undefined, now: FeedState, last: Position | undefined): Cursor {
   const expiry = cursor && expiryOf(cursor, now);
-  if (expiry !== undefined) {
-    throw new PlantStoreError(
-      'cursor_expired',
-      `"after" is not valid any more, since ${expiry}: start again without it, and delete what the new walk does not return`,
-    );
-  }
+  if (expiry !== undefined) throw new PlantStoreError('cursor_expired', expiry);
   const { position, purged } = cursor ?? { position: START, purged: purgedIn(now) };
   return { epoch: now.epoch, position: last ?? position, purged };
 }
@@ -69,15 +64,13 @@ export function encodeCursor({ epoch, position, purged }: Cursor): string {
 
 const CURSOR = /^([\da-f]{32}):(\d{1,19}):(-?\d{1,19}):(\d{1,19}):(-?\d{1,19})$/;
 
-/** @throws PlantStoreError `invalid_plant` if it is not an encoded cursor */
+/** @throws PlantStoreError `unknown_position` if it is not an encoded cursor */
 export function decodeCursor(text: string): Cursor {
   const plain = Buffer.from(text, 'base64url');
   const [, epoch = '', ...digits] = CURSOR.exec(plain.toString('latin1')) ?? [];
   const numbers = digits.map(BigInt).filter((n) => n >= MIN_INT64 && n <= MAX_INT64);
   // Decoders are lenient; each cursor has one spelling.
-  if (numbers.length < 4 || plain.toString('base64url') !== text) {
-    throw new PlantStoreError('invalid_plant', 'after must be the "next" of an earlier response of /changes, or now');
-  }
+  if (numbers.length < 4 || plain.toString('base64url') !== text) throw new PlantStoreError('unknown_position');
   const [changed, id, purgedChanged, purgedId] = numbers as [bigint, bigint, bigint, bigint];
   return { epoch, position: { changed, id }, purged: { changed: purgedChanged, id: purgedId } };
 }

@@ -7,13 +7,15 @@ interface ErrorKind {
   readonly status: number;
   /** The `error` of the body: the status followed by two digits. Stable, since clients depend on it. */
   readonly error: number;
-  /** The default message, and the example in the OpenAPI document. */
-  readonly message: string;
+  /** Puts the detail of an error into words. */
+  readonly message: (detail?: bigint | string) => string;
   readonly headers: HeaderFields;
 }
 
-function kind(error: number, message: string, headers: HeaderFields = {}): ErrorKind {
-  return { status: Math.floor(error / 100), error, message, headers };
+/** @param message puts the detail of an error into words, or is what it says without one */
+function kind(error: number, message: string | ErrorKind['message'], headers: HeaderFields = {}): ErrorKind {
+  const words = typeof message === 'string' ? (detail: bigint | string = message) => `${detail}` : message;
+  return { status: Math.floor(error / 100), error, message: words, headers };
 }
 
 const challenge = (error = '') => ({ 'WWW-Authenticate': `Bearer${error && ` error="${error}"`}` });
@@ -31,11 +33,13 @@ export function mediaTypeRule(types: readonly string[], charsets: readonly strin
 export const errorKinds = {
   malformed_json: kind(40000, 'the body must be JSON in valid UTF-8'),
   malformed_request: kind(40001, 'the request must be well-formed HTTP with a Host header'),
-  id_taken: kind(40009, 'id 1 belongs to a different plant'),
-  id_retired: kind(40010, 'id 1 belongs to a deleted plant'),
+  id_taken: kind(40009, (id) => `id ${id} belongs to a different plant`),
+  id_retired: kind(40010, (id) => `id ${id} belongs to a deleted plant`),
   body_too_large: kind(40013, 'the body is larger than the limit'),
   unsupported_media_type: kind(40015, mediaTypeRule(['application/json'])),
   invalid_plant: kind(40022, `name must be ${fieldRules.name}`),
+  unknown_position: kind(40022, 'after must be the "next" of an earlier response of /changes, or now'),
+  too_many_names: kind(40022, 'there are too many plants to compare their names: sameName must be add'),
   token_missing: kind(40100, `send the header Authorization: Bearer <ACCESS_TOKEN>; ${TOKEN}`, challenge()),
   token_refused: kind(
     40101,
@@ -44,25 +48,26 @@ export const errorKinds = {
   ),
   insufficient_scope: kind(40300, 'the access token does not permit this operation', challenge('insufficient_scope')),
   path_not_found: kind(40400, 'no such path'),
-  plant_not_found: kind(40401, 'no plant has the id 1'),
+  plant_not_found: kind(40401, (id) => `no plant has the id ${id}`),
   method_not_allowed: kind(40500, 'this path does not allow the method: see Allow'),
   not_acceptable: kind(40600, 'Accept must allow application/json'),
   request_too_slow: kind(40800, 'the request arrived too slowly'),
-  plant_deleted: kind(41000, 'the plant with the id 1 was deleted'),
+  plant_deleted: kind(41000, (id) => `the plant with the id ${id} was deleted`),
   cursor_expired: kind(
     41001,
-    '"after" is not valid any more: start again without it, and delete what the new walk does not return',
+    (why) =>
+      `"after" is not valid any more, since ${why}: start again without it, and delete what the new walk does not return`,
   ),
-  plant_differs: kind(41200, 'the plant with the id 1 is not as If-Match or If-None-Match requires'),
+  plant_differs: kind(41200, (id) => `the plant with the id ${id} is not as If-Match or If-None-Match requires`),
   expectation_failed: kind(41700, 'Expect may only be 100-continue'),
   headers_too_large: kind(43100, 'the headers must not exceed 32 KiB or 200 fields'),
   unexpected: kind(50000, 'unexpected error; its details are in the log under X-Request-Id'),
-  changes_unavailable: kind(50100, 'there is no feed of changes: the table is distributed by Citus'),
-  tags_unavailable: kind(50100, 'tags cannot be listed: the table is distributed by Citus'),
-  store_unavailable: kind(50300, `the store is unavailable; ${SAFE}`, RETRY_SOON),
+  changes_unavailable: kind(50100, 'this database has no feed of changes'),
+  tags_unavailable: kind(50100, 'this database cannot list tags'),
+  store_unavailable: kind(50300, (why = 'the store is unavailable') => `${why}; ${SAFE}`, RETRY_SOON),
   overloaded: kind(50300, `the service is overloaded; ${SAFE}`, RETRY_SOON),
   too_many_alike: kind(50300, `too many requests of this kind are in progress; ${SAFE}`, RETRY_SOON),
-  token_unverifiable: kind(50300, `the access token cannot be verified now; ${SAFE}`, RETRY_SOON),
+  token_unverifiable: kind(50300, (why = 'the access token cannot be verified now') => `${why}; ${SAFE}`, RETRY_SOON),
 } satisfies Readonly<Record<ErrorCode, ErrorKind>> & Readonly<Record<string, ErrorKind>>;
 
 /** Errors of the HTTP adapter itself, before or without an operation. */
@@ -74,7 +79,7 @@ export class HttpError extends Error {
   readonly code: HttpErrorCode;
   readonly headers: HeaderFields;
 
-  constructor(code: HttpErrorCode, message = errorKinds[code].message, headers: HeaderFields = {}) {
+  constructor(code: HttpErrorCode, message = errorKinds[code].message(), headers: HeaderFields = {}) {
     super(message);
     this.code = code;
     this.headers = headers;
@@ -83,12 +88,13 @@ export class HttpError extends Error {
 
 /** The response to anything thrown: an Error as JSON. Only expected failures show their message to the client. */
 export function errorResponse(thrown: unknown) {
-  const expected = thrown instanceof PlantStoreError || thrown instanceof HttpError;
-  const { status, error, message, headers } = errorKinds[expected ? thrown.code : 'unexpected'];
+  const expected = thrown instanceof PlantStoreError || thrown instanceof HttpError ? thrown : undefined;
+  const { status, error, message, headers } = errorKinds[expected?.code ?? 'unexpected'];
+  const words = expected instanceof HttpError ? expected.message : message(expected?.detail);
   return {
     status,
     error,
-    headers: { ...headers, ...(thrown instanceof HttpError && thrown.headers) },
-    body: JSON.stringify({ error, message: expected ? thrown.message : message }),
+    headers: { ...headers, ...(expected instanceof HttpError && expected.headers) },
+    body: JSON.stringify({ error, message: words }),
   };
 }

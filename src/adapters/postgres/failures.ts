@@ -1,4 +1,4 @@
-import { PlantStoreError, storeUnavailable } from '../../domain/errors.ts';
+import { PlantStoreError } from '../../domain/errors.ts';
 import { FULL_DISK } from '../feed/recent-failure.ts';
 
 /** The database is not set up as this code needs it; the message says what to do. */
@@ -148,10 +148,10 @@ export function toPortError(error: unknown): unknown {
   const { means, problem } = failureOf(error);
   if (error instanceof PlantStoreError || means === 'defect' || means === 'refused') return error;
   const why = problem === undefined ? 'is unavailable' : 'has no room left, so its operators must make some';
-  return storeUnavailable(`the store ${why}`, { cause: error });
+  return new PlantStoreError('store_unavailable', `the store ${why}`, { cause: error });
 }
 
 /** The rejection that the port promises, for a reason that is no error of the database's. */
 export function unavailable(reason: string): PlantStoreError {
-  return storeUnavailable('the store is unavailable', { cause: new Error(reason) });
+  return new PlantStoreError('store_unavailable', 'the store is unavailable', { cause: new Error(reason) });
 }

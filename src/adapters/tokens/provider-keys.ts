@@ -79,8 +79,8 @@ export function providerKeys(source: KeySource, log: Logger, changed: () => void
     }
     await fetchAfter(COOLDOWN);
     if (failure === undefined) return keys(header, token);
-    const message = 'the key of the access token cannot be fetched; sending the same request again is safe';
-    throw new PlantStoreError('token_unverifiable', message, { cause: failure });
+    const why = 'the key of the access token cannot be fetched';
+    throw new PlantStoreError('token_unverifiable', why, { cause: failure });
   };
 
   return {

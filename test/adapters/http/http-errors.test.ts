@@ -141,7 +141,7 @@ const rows: readonly Row[] = [
   sent(41700, 'another expectation', head(AUTHORIZATION, JSON_TYPE, 'Content-Length: 2', 'Expect: foo')),
   sent(43100, 'a header of 32 KiB', head(`X-Large: ${'x'.repeat(32 * 1024)}`)),
   [50100, 'no feed', () => onFailing('changes_unavailable')],
-  [50300, 'no store', () => onFailing('store_unavailable'), /^a reason$/],
+  [50300, 'no store', () => onFailing('store_unavailable'), /^a reason; sending the same request again is safe$/],
   [50300, 'too many requests', () => on({ maxRequests: 0 })],
   [50300, 'too many followers', () => on({ maxFollowers: 0 }, '/changes')],
 ];

@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { Kysely } from 'kysely';
 import { Client, type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
 import type { Logger } from 'pino';
-import { storeUnavailable } from '../../../domain/errors.ts';
+import { PlantStoreError } from '../../../domain/errors.ts';
 import { distribution } from '../citus.ts';
 import type { Database } from '../database.ts';
 import { ConnectionError } from '../failures.ts';
@@ -80,7 +80,7 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
   async function validConnection() {
     for (;;) {
       // What is repeated, or goes on for a client that was cut off, may come later than the end.
-      if (isClosed) throw storeUnavailable('the service is stopping');
+      if (isClosed) throw new PlantStoreError('store_unavailable', 'the service is stopping');
       const client = await connect();
       const connection = connections.get(client);
       if (connection !== undefined && connection.openedAt >= validSince) return connection;

@@ -1,4 +1,4 @@
-import { PlantStoreError, storeUnavailable } from '../../../domain/errors.ts';
+import { PlantStoreError } from '../../../domain/errors.ts';
 import { FULL_DISK } from '../../feed/recent-failure.ts';
 
 /** SQLite's result codes (https://sqlite.org/rescode.html); the lower octet of an extended one is the primary one. */
@@ -60,10 +60,10 @@ export function toPortError(error: unknown): unknown {
   const { problem, isDiskFull } = failureOf(error);
   if (error instanceof PlantStoreError || problem === undefined) return error;
   const why = isDiskFull ? 'has no room left, so its operators must make some' : 'is unavailable';
-  return storeUnavailable(`the store ${why}`, { cause: error });
+  return new PlantStoreError('store_unavailable', `the store ${why}`, { cause: error });
 }
 
 /** Work that nobody waits for any more. */
 export function tooLate(cause?: unknown): PlantStoreError {
-  return storeUnavailable('the store has not responded in time', { cause });
+  return new PlantStoreError('store_unavailable', 'the store has not responded in time', { cause });
 }

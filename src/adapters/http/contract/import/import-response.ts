@@ -1,4 +1,3 @@
-import { conflictMessage } from '../../../../application/create-plant.ts';
 import type { ImportOutcome } from '../../../../application/import-plants.ts';
 import type { ListRecord, readPlantList } from '../../../../wire/lists/plant-list.ts';
 import { bounded } from '../../../../wire/shown.ts';
@@ -30,7 +29,7 @@ export function resultOf(records: readonly ListRecord[], outcomes: readonly (Imp
 /** Not an error, whose stack would take longer than the rest: a list may have thousands of them. */
 function conflictOf(id: bigint | undefined, code: ImportOutcome | undefined, isRepeated: boolean) {
   if (id === undefined || (code !== 'id_taken' && code !== 'id_retired')) return undefined;
-  return { code, message: conflictMessage(id, code) + (isRepeated ? ': a line before has this id, too' : '') };
+  return { code, message: errorKinds[code].message(id) + (isRepeated ? ': a line before has this id, too' : '') };
 }
 
 /** What the columns of CSV are. @param isWhole whether a person is to choose among the columns by all of their names */
