@@ -2,13 +2,24 @@
 
 const inside = (folder) => `^src/${folder}/`;
 
+const PORTS = '^src/application/(?:ports|maintenance|permissions|webhooks/ports)\\.ts$';
+
+/** Libraries, the adapter itself, the domain, and what is given: neither another adapter nor what plugs it in. */
+const adapters = (name, folders, ...others) => ({
+  name,
+  severity: 'error',
+  from: { path: `^src/adapters/${folders}/` },
+  to: { path: '^(src|migrations)/', pathNot: ['^src/adapters/$1/', inside('domain'), ...others] },
+});
+
 export default {
   forbidden: [
     {
       name: 'domain-imports-nothing',
+      comment: 'But the digest that is the fingerprint of a plant.',
       severity: 'error',
       from: { path: inside('domain') },
-      to: { pathNot: inside('domain') },
+      to: { pathNot: [inside('domain'), '^crypto$'] },
     },
     {
       name: 'application-imports-the-domain',
@@ -23,24 +34,15 @@ export default {
       from: { path: inside('wire') },
       to: { path: '^(src|migrations)/', pathNot: [inside('wire'), inside('domain')] },
     },
-    {
-      name: 'adapters-import-inward',
-      comment:
-        'Libraries, the adapter itself, the feed that both databases have, and what is further inside; neither another ' +
-        'adapter nor what plugs it in.',
-      severity: 'error',
-      from: { path: '^src/adapters/([^/]+)/' },
-      to: {
-        path: '^(src|migrations)/',
-        pathNot: [
-          '^src/adapters/$1/',
-          inside('adapters/feed'),
-          inside('application'),
-          inside('domain'),
-          inside('wire'),
-        ],
-      },
-    },
+    adapters('http-imports-inward', '(http)', inside('application'), inside('wire')),
+    adapters(
+      'databases-import-ports-and-what-they-share',
+      '(postgres|sqlite|feed|sql)',
+      PORTS,
+      '^src/adapters/(feed|sql)/',
+    ),
+    adapters('webhooks-import-ports-and-their-format', '(webhooks)', PORTS, '^src/wire/plant-json\\.ts$'),
+    adapters('other-adapters-import-ports', '(?!(?:http|postgres|sqlite|feed|sql|webhooks)/)([^/]+)', PORTS),
     {
       name: 'process-serves-all',
       comment: 'What a process does with its signals and streams, whatever runs in it.',

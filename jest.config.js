@@ -53,10 +53,7 @@ export default {
       ...equipped,
       displayName: 'distributed',
       // The tests of the repository run on the Citus cluster.
-      testMatch: [
-        '<rootDir>/test/distributed/**/*.distributed.ts',
-        '<rootDir>/test/adapters/plant-repository*.test.ts',
-      ],
+      testMatch: ['<rootDir>/test/distributed/**/*.distributed.ts', '<rootDir>/test/adapters/plant-repository.test.ts'],
     },
   ],
 };

@@ -1,6 +1,6 @@
 import { PlantStoreError } from '../domain/errors.ts';
-import { checkNewPlant, isSamePlant, type NewPlant, type Plant } from '../domain/plant.ts';
-import type { SinglePlants } from './ports.ts';
+import { isSamePlant, type NewPlant, type Plant, validatePlant } from '../domain/plant.ts';
+import type { PlantRepository } from './ports.ts';
 
 /**
  * Creates a plant and resolves to it once it is durable. Creating the same record again succeeds and changes nothing.
@@ -10,10 +10,9 @@ import type { SinglePlants } from './ports.ts';
  */
 type CreatePlant = (newPlant: NewPlant) => Promise<Plant>;
 
-export function createPlant(plants: Pick<SinglePlants, 'add'>): CreatePlant {
+export function createPlant(plants: Pick<PlantRepository, 'add'>): CreatePlant {
   return async (newPlant) => {
-    checkNewPlant(newPlant);
-    const found = await plants.add(newPlant);
+    const found = await plants.add(validatePlant(newPlant));
     if (found === 'deleted') throw new PlantStoreError('id_retired', newPlant.id);
     if (found !== 'created' && !isSamePlant(found, newPlant)) throw new PlantStoreError('id_taken', newPlant.id);
     const { id: _, ...plant } = newPlant;

@@ -1,6 +1,6 @@
 import { PlantStoreError } from '../domain/errors.ts';
 import type { NewPlant, Stored } from '../domain/plant.ts';
-import type { SinglePlants } from './ports.ts';
+import type { PlantRepository } from './ports.ts';
 
 /**
  * Finds the plant with the id.
@@ -9,13 +9,18 @@ import type { SinglePlants } from './ports.ts';
  */
 type FindPlant = (id: bigint) => Promise<NewPlant>;
 
-export function findPlant(plants: Pick<SinglePlants, 'find'>): FindPlant {
+export function findPlant(plants: Pick<PlantRepository, 'find'>): FindPlant {
   return async (id) => requirePlant(id, await plants.find(id));
 }
 
-/** Narrows what is stored under the id to a plant. @throws PlantStoreError `plant_not_found`, `plant_deleted` */
-export function requirePlant(id: bigint, stored: Stored): NewPlant {
+/**
+ * Narrows what is stored under the id to a plant.
+ *
+ * @throws PlantStoreError `plant_not_found`, `plant_deleted`, `plant_differs` if a precondition is not met
+ */
+export function requirePlant(id: bigint, stored: Stored | 'unmet'): NewPlant {
   if (stored === undefined) throw new PlantStoreError('plant_not_found', id);
   if (stored === 'deleted') throw new PlantStoreError('plant_deleted', id);
+  if (stored === 'unmet') throw new PlantStoreError('plant_differs', id);
   return stored;
 }

@@ -1,85 +1,54 @@
-import type { NewPlant, Stored } from '../domain/plant.ts';
+import type { Added, NewPlant, Stored, ValidPlant } from '../domain/plant.ts';
+import type { Precondition } from '../domain/precondition.ts';
 
 /*
- * What the application needs of a store. Times are milliseconds as performance.now() counts them. Unless it says otherwise,
- * a method MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now; any other rejection is a
- * defect.
+ * What the application needs of a store. Unless it says otherwise, a method MUST reject with PlantStoreError
+ * `store_unavailable` if the store cannot respond in time; any other rejection is a defect.
  */
 
 /**
- * Whether the stored plant may be changed. It is asked of every plant that is found, of one with equal content, too, and
- * again if that plant changes meanwhile: only its last answer counts, and is about the plant of the outcome.
+ * Plants, each under its id. What a write resolves to is durable, and every read that begins later sees it. Of concurrent
+ * writes that add one id exactly one stores its plant.
+ *
+ * A write MUST also reject with PlantStoreError `store_unavailable` if what is stored does not show whether it was done. It
+ * then takes effect at most once, at any later time, and a change only on the record that was found. So sending it again is
+ * safe, whatever its outcome was.
  */
-export type Condition = (stored: NewPlant) => boolean;
-
-/** What is wanted of an id. */
-export interface Write {
-  readonly id: bigint;
-  /** What is to be stored. */
-  readonly target: NewPlant | 'deleted';
-  /** Whether the plant is stored if nothing has the id. */
-  readonly adds: boolean;
-  /** Whether it takes the place of a plant that is found; a deleted plant stays deleted. */
-  readonly replaces: Condition;
-  /**
-   * When nobody waits for the outcome any more: the store must not begin to change a plant later. In a list the last item
-   * has the latest time. If it is not given, the store has a limit of its own.
-   */
-  readonly until?: number;
-}
-
-/** What was stored under an id before a write, and what is stored after it, durably; the same if it has no effect. */
-export interface Written {
-  readonly before: Stored;
-  readonly after: Stored;
-}
-
-/** An outcome for each item of a list, in its order: a promise where it takes longer than others, or has failed. */
-export type Outcomes<T> = readonly (T | Promise<T>)[];
-
-/** What a database implements: lists of plants in, and an outcome for each. */
-export interface PlantStore extends ChangeFeed {
-  /**
-   * Writes the items of a list, each as a whole or not at all; several that add one id in their order, and others after
-   * them. Writing one again is safe, whatever its outcome was. Of concurrent writes that add one id exactly one stores its plant.
-   *
-   * An outcome MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now, or if what is stored
-   * does not show whether the write was done: it then takes effect at most once, at any later time, and a change only on
-   * the record that was found. Any other rejection is a defect.
-   *
-   * @param isBackground whether others go first
-   */
-  write(writes: readonly Write[], isBackground?: boolean): Promise<Outcomes<Written>>;
-  /** Finds what is stored under each id. Every call that resolved before is seen. @param until when to give up */
-  find(ids: readonly bigint[], until: number): Promise<Outcomes<Stored>>;
-  /**
-   * Reads the first plants of the range, up to `count`. It looks at some thousand rows only, so that a search, or deleted
-   * plants, may leave none although there are more.
-   */
-  scan(range: PlantRange, count: number): Promise<PlantBatch>;
-  /**
-   * Reads the tags after one, in the order of their UTF-8, as many as one short statement can, looking at 1,000 plants of
-   * each; without those of earlier versions that have more than 800 bytes. MUST also reject with PlantStoreError
-   * `tags_unavailable` if there is no index on them.
-   */
-  readTags(after: string | undefined, count: number): Promise<Tags>;
-}
-
-/** What the use cases do with single plants, which reach the store in lists; see `write` and `find` of `PlantStore`. */
-export interface SinglePlants {
+export interface PlantRepository extends ChangeFeed {
   /**
    * Stores the plant unless its id is taken. Resolves to `created`, or to what holds the id: an existing record, unchanged,
    * or `deleted` if that plant was deleted.
    */
-  add(plant: NewPlant): Promise<'created' | NewPlant | 'deleted'>;
+  add(plant: ValidPlant): Promise<'created' | NewPlant | 'deleted'>;
   find(id: bigint): Promise<Stored>;
   /**
-   * Replaces the plant that has the same id, unless it is the same already or the condition is not met. Resolves to what is
-   * stored then.
+   * Replaces the plant that has the same id, unless it is the same already. Resolves to what is stored then, or to `unmet` if
+   * that is a plant that does not meet the precondition, which is unchanged.
    */
-  replace(plant: NewPlant, condition?: Condition): Promise<Stored>;
+  replace(plant: ValidPlant, precondition?: Precondition): Promise<Stored | 'unmet'>;
   /** Deletes the plant in the same way. Its id stays taken. */
-  remove(id: bigint, condition?: Condition): Promise<Stored>;
+  remove(id: bigint, precondition?: Precondition): Promise<Stored | 'unmet'>;
+  /**
+   * Adds plants as if one after another, and lets others go first. Resolves to what became of each. If it rejects, each has
+   * been stored as a whole or not at all.
+   *
+   * @param replaces whether they take the places of different plants
+   */
+  addAll(plants: readonly ValidPlant[], replaces: boolean): Promise<readonly Added[]>;
+  /**
+   * Reads the first plants of the range: up to `count`, or fewer if they are many or take long; `next` says whether there are
+   * more. So a search, or deleted plants, may leave none although there are.
+   *
+   * @param signal ends it early: nobody wants the result any more
+   */
+  list(range: PlantRange, count: number, signal?: AbortSignal): Promise<PlantBatch>;
+  /** Counts the plants of the range, up to `most`, or fewer if they take long. */
+  count(range: PlantRange, most: number, signal?: AbortSignal): Promise<PlantCount>;
+  /**
+   * Reads the tags after one, in the order of their UTF-8, up to `count`, or fewer if they take long; without those of earlier
+   * versions that have more than 800 bytes. MUST also reject with PlantStoreError `tags_unavailable` if it has no such order.
+   */
+  tags(after: string | undefined, count: number, signal?: AbortSignal): Promise<Tags>;
 }
 
 /** A part of the store: the plants whose ids are from `from` to `to`, with the tag and the text, if there are any. */
@@ -95,17 +64,27 @@ export interface PlantRange {
 
 export type Order = 'asc' | 'desc';
 
+/** What follows an id of a range, which is not the last one of the range. */
+export function rangeAfter(range: PlantRange, id: bigint): PlantRange {
+  return range.order === 'desc' ? { ...range, to: id - 1n } : { ...range, from: id + 1n };
+}
+
 /** The first plants of a range, in its order. */
 export interface PlantBatch {
   readonly plants: readonly NewPlant[];
-  /** The last id that was looked at, also of what is not among them; undefined if there was none. */
-  readonly lastId: bigint | undefined;
-  /** Whether the range has no more plants after these. */
-  readonly isLast: boolean;
+  /** The id after which the range goes on; undefined if it has no more plants. */
+  readonly next: bigint | undefined;
+}
+
+export interface PlantCount {
+  readonly count: number;
+  /** Whether there are no more. */
+  readonly isExact: boolean;
 }
 
 export interface Tags {
-  readonly tags: readonly { readonly tag: string; readonly count: number; readonly isExact: boolean }[];
+  /** Each with the number of its plants, up to 1,000. */
+  readonly tags: readonly ({ readonly tag: string } & PlantCount)[];
   /** The last of them, if there may be more. */
   readonly next: string | undefined;
 }

@@ -5,13 +5,10 @@ import { findPlant } from './find-plant.ts';
 import { importPlants } from './import-plants.ts';
 import { listPlants } from './list-plants.ts';
 import { listTags } from './list-tags.ts';
-import type { PlantStore, SinglePlants } from './ports.ts';
-
-/** Everything the use cases need from driven adapters. */
-export type Ports = SinglePlants & Omit<PlantStore, 'find'>;
+import type { PlantRepository } from './ports.ts';
 
 /** Everything the application does, for the driving adapters. */
-export function useCases(plants: Ports) {
+export function useCases(plants: PlantRepository) {
   return {
     createPlant: createPlant(plants),
     findPlant: findPlant(plants),

@@ -3,7 +3,6 @@ import { api } from '../adapters/http/app.ts';
 import { management } from '../adapters/http/management.ts';
 import { serve } from '../adapters/http/server.ts';
 import { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
-import { batchedPlants } from '../application/batched-plants.ts';
 import { useCases } from '../application/use-cases.ts';
 import type { Config } from '../config/config.ts';
 import type { Store, StoreOptions } from './store.ts';
@@ -28,7 +27,6 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
   // Driven side: the database.
   const store = await openStore(config.database, { ...config, log, onInsert: metrics.inserted });
   opened.defer(() => store.close());
-  const plants = batchedPlants(store, { ...store.batching, timeout: config.storeTimeout });
 
   // Readiness: whether the service should receive requests.
   let state: 'starting' | 'serving' | 'shutting down' = 'starting';
@@ -47,8 +45,7 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
     ...config,
     ...config.api,
     baseUrl: () => baseUrl ?? apiServer.url,
-    // Single plants go through the batches, also where the store finds lists of them.
-    cases: useCases({ ...store, ...plants }),
+    cases: useCases(store),
     verifyToken,
     log,
     observer: metrics,

@@ -3,16 +3,13 @@ import { sharedRun } from '../adapters/feed/shared-run.ts';
 import { type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
 import { failureOf } from '../adapters/postgres/failures.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
-import { foreground, runner } from '../adapters/postgres/run.ts';
+import { runner } from '../adapters/postgres/run.ts';
 import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
 import { postgresStore } from '../adapters/postgres/store.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
 import { registerEndpoints, registrationGate } from '../adapters/postgres/webhooks/webhook-registration.ts';
 import type { Store, StoreOptions } from './store.ts';
-
-/** Most plants in a statement. */
-const BATCH = 256;
 
 /** A store on Postgres. Plants may be written once the schema is ready and each endpoint has its place in the feed. */
 export function openPostgresStore(
@@ -31,7 +28,6 @@ export function openPostgresStore(
   return {
     ...store,
     description,
-    batching: { maxItems: BATCH, maxRunning: foreground(database) },
     // If the database does not respond now, the gate finds out later.
     hasFeed: async () => !(await isDistributed().catch(() => false)),
     ready: readiness(database, webhooks, { log, failure, heldBack }),

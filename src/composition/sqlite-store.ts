@@ -26,8 +26,6 @@ export async function openSqliteStore(
     return {
       ...sqliteStore(file, onInsert),
       description: file.description,
-      // Each write at once: the file collects what arrives in one turn of the event loop.
-      batching: { maxItems: 1, maxRunning: Number.POSITIVE_INFINITY },
       hasFeed: async () => true,
       ready: readiness(file, names, log),
       positions: webhookPositions(file, names),

@@ -1,16 +1,13 @@
 import type { Logger } from 'pino';
 import type { Sources } from '../adapters/prometheus/metrics.ts';
-import type { BatchOptions } from '../application/batch.ts';
-import type { PlantStore } from '../application/ports.ts';
+import type { PlantRepository } from '../application/ports.ts';
 import type { EndpointState, KeepPositions, ReadEntries } from '../application/webhooks/ports.ts';
 import type { Config } from '../config/config.ts';
 
 /** A database that is open, whichever it is. */
-export interface Store extends PlantStore, ReadEntries {
+export interface Store extends PlantRepository, ReadEntries {
   /** Which database this is, in words. */
   readonly description: string;
-  /** How single writes and reads are collected. */
-  readonly batching: Omit<BatchOptions, 'timeout'>;
   /** Whether it has a feed of changes; resolves to true while that is not known. */
   readonly hasFeed: () => Promise<boolean>;
   /** Rejects, with what to do, while plants cannot be stored; resolves to what does not work though they can, if anything. */

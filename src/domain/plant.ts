@@ -14,6 +14,9 @@ export interface NewPlant extends Plant {
 /** What the store has under an id: a plant, the mark of a deleted plant, whose id stays taken, or nothing. */
 export type Stored = NewPlant | 'deleted' | undefined;
 
+/** What became of a plant of a list that was added. */
+export type Added = 'created' | 'changed' | 'unchanged' | 'id_taken' | 'id_retired';
+
 export const MIN_INT64 = -(2n ** 63n);
 export const MAX_INT64 = 2n ** 63n - 1n;
 
@@ -30,15 +33,21 @@ export const fieldRules = {
   tag: `${textRule('tag')}, or omitted`,
 } as const;
 
+declare const isValid: unique symbol;
+
+/** A plant that meets the rules of its fields. */
+export type ValidPlant = NewPlant & { readonly [isValid]: true };
+
 /**
- * Checks the rules that the types cannot express.
+ * Checks the rules that types cannot express: nothing else makes a ValidPlant.
  *
  * @throws PlantStoreError `invalid_plant`, naming the first field that breaks its rule.
  */
-export function checkNewPlant(plant: NewPlant): void {
+export function validatePlant(plant: NewPlant): ValidPlant {
   if (!isPlantId(plant.id)) throw ruleViolation('id');
   if (!isStorableText(plant.name, MAX_LENGTH.name)) throw ruleViolation('name');
   if (plant.tag !== undefined && !isStorableText(plant.tag, MAX_LENGTH.tag)) throw ruleViolation('tag');
+  return plant as ValidPlant;
 }
 
 export function isPlantId(id: bigint): boolean {
@@ -49,6 +58,19 @@ export function isPlantId(id: bigint): boolean {
 export function isSamePlant(a: Stored, b: Stored): boolean {
   if (typeof a !== 'object' || typeof b !== 'object') return a === b;
   return a.id === b.id && a.name === b.name && a.tag === b.tag;
+}
+
+/**
+ * What adding a plant does.
+ *
+ * @param stored what has its id
+ * @param replaces whether it takes the place of a different plant
+ */
+export function addition(stored: Stored, plant: NewPlant, replaces: boolean): Added {
+  if (stored === undefined) return 'created';
+  if (stored === 'deleted') return 'id_retired';
+  if (isSamePlant(stored, plant)) return 'unchanged';
+  return replaces ? 'changed' : 'id_taken';
 }
 
 function ruleViolation(field: keyof typeof fieldRules): PlantStoreError {

@@ -24,9 +24,3 @@ test('refuses a second plant with the same id and leaves the first untouched', a
   await expect(create({ id: 1n, name: 'Ficus elastica' })).rejects.toMatchObject({ code: 'id_taken' });
   expect(stored.get(1n)).toEqual(monstera);
 });
-
-test('refuses an invalid plant before the repository sees it', async () => {
-  const { stored, create } = setUp();
-  await expect(create({ id: 1n, name: '\0' })).rejects.toMatchObject({ code: 'invalid_plant' });
-  expect(stored.size).toBe(0);
-});

@@ -2,7 +2,7 @@ import { appendFile, mkdir, readdir, readFile, stat, symlink, truncate, writeFil
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { Ports } from '../../src/application/use-cases.ts';
+import type { PlantRepository } from '../../src/application/ports.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { type ApiServer, startApiServer, TOKEN } from '../support/api-server.ts';
 import { fakePlants } from '../support/fake-plants.ts';
@@ -20,7 +20,7 @@ let folder: string;
 let stored: Map<bigint, NewPlant>;
 let server: ApiServer;
 
-async function serve(bodyLimit = 1024 ** 2, own: Partial<Ports> = {}): Promise<void> {
+async function serve(bodyLimit = 1024 ** 2, own: Partial<PlantRepository> = {}): Promise<void> {
   server = await startApiServer({ plants: { ...fakePlants(stored), ...own }, bodyLimit });
 }
 
@@ -42,12 +42,12 @@ const rejected = (name: string) => readFile(join(folder, `${name}.rejected.${nam
 async function heldImport(file: string, bodyLimit: number) {
   const held = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
-  const { write } = fakePlants(stored);
+  const { addAll } = fakePlants(stored);
   await serve(bodyLimit, {
-    async write(writes) {
+    async addAll(...list) {
       begun.resolve();
       await held.promise;
-      return write(writes);
+      return addAll(...list);
     },
   });
   const importing = startImport([file], folder, environment());

@@ -3,13 +3,13 @@ import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { HttpServer } from '../../src/adapters/http/server.ts';
-import type { Ports } from '../../src/application/use-cases.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { freePort } from '../../tooling/free-port.ts';
 import { startApiServer, TOKEN } from '../support/api-server.ts';
 import { fakePlants } from '../support/fake-plants.ts';
 import { plantsOf } from '../support/plants/plant-lines.ts';
+import type { UncheckedPlants } from '../support/plants/unchecked-plants.ts';
 import { addressed, clients, python, runClient, startClient } from '../support/programs/example-programs.ts';
 import { listening } from '../support/servers/local-server.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
@@ -23,7 +23,7 @@ const odd: NewPlant = { id: 0n, name: '\uFEFF\t\\"\\u0041\u0001\u007f"}\\,"tag":
 
 let stored: Map<bigint, NewPlant | 'deleted'>;
 /** Of the service; a test may replace some. */
-let plants: Ports;
+let plants: UncheckedPlants;
 /** What they fail with first, one operation after another. */
 let failures: Error[];
 let server: HttpServer;
@@ -38,14 +38,14 @@ beforeEach(async () => {
       const failure = failures.shift();
       return failure === undefined ? operation()(...args) : Promise.reject(failure);
     };
-  const { add, write, find, scan, readChanges } = {
+  const { add, addAll, find, list, readChanges } = {
     add: orFail(() => plants.add),
-    write: orFail(() => plants.write),
+    addAll: orFail(() => plants.addAll),
     find: orFail(() => plants.find),
-    scan: orFail(() => plants.scan),
+    list: orFail(() => plants.list),
     readChanges: orFail(() => plants.readChanges),
   };
-  server = await startApiServer({ plants: { ...plants, add, write, find, scan, readChanges } });
+  server = await startApiServer({ plants: { ...plants, add, addAll, find, list, readChanges } });
   folder = await temporaryFolder();
 });
 
@@ -132,8 +132,8 @@ describe.each(clients)('the client in $language', (client) => {
     const real = plants;
     plants = {
       ...real,
-      async scan(range, count) {
-        if (range.from < 0n) return real.scan(range, count);
+      async list(range, count) {
+        if (range.from < 0n) return real.list(range, count);
         plants = real;
         throw new PlantStoreError('store_unavailable', 'not now');
       },

@@ -102,7 +102,7 @@ test('passes every test over HTTP that a service on Postgres does', async () => 
     'test/round-trip.test',
     'test/adapters/prometheus/metrics.test',
     'test/fuzz/fuzz.test',
-    'test/adapters/plant-repository-reads',
+    'test/adapters/plant-repository',
   ];
   // Whether PgBouncer's own connections live is its affair.
   const all = ['--testNamePattern', '^(?!.*logs a lost connection once)'];

@@ -32,9 +32,9 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ['What may be lost is written again before anything else.', 'if (lost !== undefined) throw lost;', ''],
   ],
   'adapters/sqlite/plants/write.ts': [
+    ['An import replaces plants only if it is to.', 'replaces ? {} : undefined', '{}'],
     ['A purge frees no number of a change.', '1 + max(purged_changed, coalesce(', '1 + max(0, coalesce('],
     ['Each change of a plant has a number of its own.', 'deleted = ?, changed = $', 'deleted = ?, name = name || $'],
-    ['A change is made only on its condition.', '!replaces(before) || ', ''],
     [
       'The id of a deleted plant stays taken.',
       'on conflict (id) do nothing',
@@ -93,32 +93,46 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'adapters/feed/change-cursor.ts': [
     ["A follower at another database's position starts again.", 'if (expiry !== undefined)', 'if (expiry === null)'],
   ],
-  'application/batch.ts': [
-    ['Each gets its own outcome.', 'outcomes[index] as', 'outcomes[list.length - 1 - index] as'],
+  'domain/precondition.ts': [
+    ['A change is made only on its precondition.', "isMet ? wanted : 'unmet'", 'wanted'],
+    ['A change that was done meets its precondition.', '|| isSamePlant(stored, wanted)', ''],
   ],
-  'application/change-plant.ts': [
-    ['A change that is not made is not acknowledged.', 'if (!isSamePlant(stored, plant)) throw', 'if (false) throw'],
+  'application/find-plant.ts': [
+    [
+      'A change that is not made is not acknowledged.',
+      "if (stored === 'unmet') throw",
+      "if (stored === 'deleted') throw",
+    ],
   ],
   'application/create-plant.ts': [
     ['A creation does not succeed if another plant has the id.', '&& !isSamePlant', '&& isSamePlant'],
   ],
-  'application/import-plants.ts': [
-    ['An import replaces plants only if it is to.', 'replaces: () => replaces', 'replaces: () => true'],
+  'adapters/sql/reads-in-parts.ts': [
+    ['A list goes on where it ends.', 'next: found[wanted - 1]?.id', 'next: found[wanted]?.id'],
   ],
-  'application/list-plants.ts': [
-    ['A list goes on where its page ends.', 'pageTo(found[limit - 1]?.id)', 'pageTo(found[limit]?.id)'],
+  'adapters/postgres/plants/add-all.ts': [
+    ['An import replaces plants only if it is to.', 'replaces ? {} : undefined', '{}'],
+  ],
+  'adapters/postgres/in-parts.ts': [
+    ['Each gets its own outcome.', 'done.result[index] as', 'done.result[list.length - 1 - index] as'],
   ],
   'adapters/postgres/plants/write.ts': [
-    ['Of several creations in a list one creates the plant.', 'inserted.delete(id)', 'inserted.has(id)'],
-    ['An UPDATE of unknown outcome is not repeated.', 'if (failureOf(error).isOutcomeUnknown) return false;', ''],
+    ['An UPDATE of unknown outcome is not repeated.', "!(phase === 'update' && isOutcomeUnknown) && ", ''],
     [
       'A creation whose response was lost is not told that its own plant is another one.',
-      'call.isUncertain ||= failureOf(error).isOutcomeUnknown;',
+      'isLost ||= isOutcomeUnknown;',
       '',
     ],
-    ['A row that has changed meanwhile is read again.', '!(updated instanceof Error) && updating', 'false && updating'],
+    ['A part of a list that has failed looks up again.', 'partsOf(beforeParts(sent(here)))', 'partsOf(sent(here))'],
   ],
-  'adapters/postgres/plants/change.ts': [
-    ['Changes of one plant take effect in their order.', 'latest.get(id) ?? found', 'found'],
+  'adapters/postgres/plants/write-phases.ts': [
+    ['Of several creations in a list one creates the plant.', 'left.delete(id)', 'left.has(id)'],
+    ['Changes of one plant take effect in their order.', 'contents.get(id) ?? row.stored', 'row.stored'],
+    ['A row that has changed meanwhile is read again.', 'missed.has(one.write.id)', 'false'],
+    [
+      'Nothing begins that nobody waits for any more.',
+      'if (now >= until) return failed(one, OVERDUE);\n    if (row',
+      'if (row',
+    ],
   ],
 };

@@ -9,6 +9,10 @@ interface Summary {
   readonly violations: readonly { readonly from: string; readonly rule: { readonly name: string } }[];
 }
 
+const DATABASES = 'databases-import-ports-and-what-they-share';
+const WEBHOOKS = 'webhooks-import-ports-and-their-format';
+const OTHERS = 'other-adapters-import-ports';
+
 test('every forbidden import is reported', async () => {
   const forbidden: [rule: string, file: string, source: string][] = [
     ['domain-imports-nothing', 'src/domain/with-node.ts', `import 'node:fs';`],
@@ -17,9 +21,18 @@ test('every forbidden import is reported', async () => {
     ['application-imports-the-domain', 'src/application/with-adapter.ts', `import '../adapters/http/http-errors.ts';`],
     ['application-imports-the-domain', 'src/application/with-wire.ts', `import '../wire/schemas.ts';`],
     ['wire-imports-the-domain', 'src/wire/with-adapter.ts', `import '../adapters/http/http-errors.ts';`],
-    ['adapters-import-inward', 'src/adapters/http/with-other.ts', `import '../postgres/store.ts';`],
-    ['adapters-import-inward', 'src/adapters/postgres/with-config.ts', `import '../../config/config.ts';`],
-    ['adapters-import-inward', 'src/adapters/tokens/with-sql.ts', `import '../../../migrations/0002_index_tags.ts';`],
+    ['http-imports-inward', 'src/adapters/http/with-other.ts', `import '../postgres/store.ts';`],
+    ['http-imports-inward', 'src/adapters/http/with-config.ts', `import '../../config/config.ts';`],
+    [DATABASES, 'src/adapters/postgres/with-other.ts', `import '../sqlite/store.ts';`],
+    [DATABASES, 'src/adapters/postgres/with-csv.ts', `import '../../wire/lists/csv-writer.ts';`],
+    [DATABASES, 'src/adapters/sqlite/with-use-case.ts', `import '../../application/create-plant.ts';`],
+    [DATABASES, 'src/adapters/sql/with-database.ts', `import '../postgres/run.ts';`],
+    [WEBHOOKS, 'src/adapters/webhooks/with-schemas.ts', `import '../../wire/schemas.ts';`],
+    [WEBHOOKS, 'src/adapters/webhooks/with-feed.ts', `import '../feed/change-cursor.ts';`],
+    [OTHERS, 'src/adapters/tokens/with-feed.ts', `import '../feed/change-cursor.ts';`],
+    [OTHERS, 'src/adapters/tokens/with-sql.ts', `import '../../../migrations/0002_index_tags.ts';`],
+    [OTHERS, 'src/adapters/prometheus/with-use-case.ts', `import '../../application/create-plant.ts';`],
+    [OTHERS, 'src/adapters/new-one/with-json.ts', `import '../../wire/plant-json.ts';`],
     ['process-serves-all', 'src/process/with-domain.ts', `export type { Plant } from '../domain/plant.ts';`],
     ['commands-plug-in-only', 'src/composition/with-command.ts', `import '../migrate.ts';`],
     ['commands-share-their-own-room', 'src/composition/with-progress.ts', `import '../commands/progress.ts';`],
@@ -36,6 +49,7 @@ test('every forbidden import is reported', async () => {
     await cp(projectFile(folder), join(copy, folder), { recursive: true });
   }
   await mkdir(join(copy, 'test'));
+  await mkdir(join(copy, 'src/adapters/new-one'));
   await writeFile(join(copy, 'test/one.ts'), '');
   await writeFile(join(copy, 'src/adapters/http/circle-two.ts'), `import './circle-one.ts';`);
   for (const [, file, source] of forbidden) await writeFile(join(copy, file), source);

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { UseCases } from '../../src/application/use-cases.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
-import { isSamePlant, type NewPlant } from '../../src/domain/plant.ts';
+import { type NewPlant, validatePlant } from '../../src/domain/plant.ts';
+import { fingerprintOf, type Precondition } from '../../src/domain/precondition.ts';
 import { judgeAnswer } from './answers.ts';
 import { type Process, simulation } from './kernel.ts';
 import { IDS, type Operation, type Route } from './plan.ts';
@@ -75,11 +76,11 @@ export function clientsOf(run: Run, send: Send, lateness: number) {
   async function act(client: Process, sent: Route & Operation): Promise<void> {
     const from = history.tick();
     const expected = expectedIn(sent);
-    const condition = expected && ((stored: NewPlant) => isSamePlant(stored, expected));
+    const precondition = expected && { matches: [fingerprintOf(expected)] };
     const text = describe(sent, expected);
     const end = { at: Number.POSITIVE_INFINITY };
     const onEnd = () => void simulation.later(time, lateness, () => (end.at = history.tick()));
-    const reply = await send<unknown>(client, sent, (cases) => perform(cases, sent, condition), onEnd);
+    const reply = await send<unknown>(client, sent, (cases) => perform(cases, sent, precondition), onEnd);
     const code = codeOf(reply);
     const key = `${sent.op} ${code}`;
     answers.set(key, (answers.get(key) ?? 0) + 1);
@@ -125,12 +126,12 @@ export function clientsOf(run: Run, send: Send, lateness: number) {
   };
 }
 
-function perform(cases: UseCases, sent: Operation, condition?: (stored: NewPlant) => boolean): Promise<unknown> {
+function perform(cases: UseCases, sent: Operation, precondition?: Precondition): Promise<unknown> {
   if (sent.op === 'create') return cases.createPlant(sent.plant);
-  if (sent.op === 'change') return cases.changePlant(sent.plant, condition);
-  if (sent.op === 'delete') return cases.deletePlant(sent.id, condition);
+  if (sent.op === 'change') return cases.changePlant(sent.plant, precondition);
+  if (sent.op === 'delete') return cases.deletePlant(sent.id, precondition);
   if (sent.op === 'find') return cases.findPlant(sent.id);
-  if (sent.op === 'import') return cases.importPlants(sent.list, sent);
+  if (sent.op === 'import') return cases.importPlants(sent.list.map(validatePlant), sent);
   return cases.listPlants(sent);
 }
 

@@ -101,7 +101,7 @@ export function postgresServer({ plan, note }: Run, faults: PostgresFaults, onCo
     } else {
       const found = ids.flatMap((id) => {
         const row = rows.get(id);
-        return row === undefined ? [] : [{ id, ...row, is_deleted: row.deleted !== null, fits: true }];
+        return row === undefined ? [] : [{ id, ...row, is_deleted: row.deleted !== null }];
       });
       done({ rows: found });
     }

@@ -3,10 +3,12 @@ import { isAfter, START } from '../../src/adapters/feed/change-cursor.ts';
 import { changeFeed } from '../../src/adapters/feed/change-feed.ts';
 import type { FeedReader } from '../../src/adapters/feed/feed-reader.ts';
 import type { Database } from '../../src/adapters/postgres/database.ts';
+import { groupCommit } from '../../src/adapters/postgres/group-commit.ts';
+import { listAdder } from '../../src/adapters/postgres/plants/add-all.ts';
 import { plantFinder } from '../../src/adapters/postgres/plants/find.ts';
 import { plantWriter } from '../../src/adapters/postgres/plants/write.ts';
 import { runner } from '../../src/adapters/postgres/run.ts';
-import { batchedPlants } from '../../src/application/batched-plants.ts';
+import { readsInParts } from '../../src/adapters/sql/reads-in-parts.ts';
 import type { PlantRange } from '../../src/application/ports.ts';
 import { useCases } from '../../src/application/use-cases.ts';
 import type { Stage } from './faults.ts';
@@ -48,18 +50,18 @@ function opener({ plan: { timeout, batching } }: Run, server: Server, connection
       const database = databaseOn(server, process, connections);
       const run = runner(database, { gate: () => undefined, timeout });
       const { announce, ...feed } = changeFeed(feedReader(server, process, run));
+      const write = plantWriter(database, run, { onInsert: announce, onUpdate: announce });
+      const reads = readsInParts({
+        plants: (range, count) => run('reads', () => server.ask(process, () => scan(server, range, count))),
+        tags: async () => ({ tags: [], next: undefined }),
+      });
       const store = {
-        write: plantWriter(database, run, { timeout, onInsert: announce, onUpdate: announce }),
-        find: plantFinder(database, run),
-        scan: (range: PlantRange, count: number) =>
-          run('reads', () => server.ask(process, () => scan(server, range, count))),
-        readTags: async () => ({ tags: [], next: undefined }),
+        ...groupCommit({ write, find: plantFinder(database, run) }, { ...batching, timeout }),
+        addAll: listAdder(write, { batchRows: batching.maxItems, timeout }),
+        ...reads,
         ...feed,
       };
-      return {
-        cases: useCases({ ...store, ...batchedPlants(store, { ...batching, timeout }) }),
-        stopWaiting: feed.stopWaiting,
-      };
+      return { cases: useCases(store), stopWaiting: feed.stopWaiting };
     },
     close() {},
   };
@@ -99,5 +101,5 @@ function scan(server: Server, { from, to, order = 'asc' }: PlantRange, count: nu
     .sort((a, b) => (a.id < b.id === (order === 'asc') ? -1 : 1));
   const all = inRange.flatMap(({ stored }) => (stored === 'deleted' ? [] : [stored]));
   const plants = all.slice(0, count);
-  return { plants, lastId: plants.at(-1)?.id ?? inRange.at(-1)?.id, isLast: plants.length === all.length };
+  return { plants, next: plants.length < all.length ? plants.at(-1)?.id : undefined };
 }

@@ -4,7 +4,6 @@ import { databaseOn } from '../../src/adapters/sqlite/file/database.ts';
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { webhookEndpoints } from '../../src/adapters/sqlite/webhooks/endpoints.ts';
 import { enterEndpoints, webhookPositions } from '../../src/adapters/sqlite/webhooks/positions.ts';
-import { batchedPlants } from '../../src/application/batched-plants.ts';
 import { useCases } from '../../src/application/use-cases.ts';
 import { simulatedDisk } from './disk.ts';
 import type { Stage } from './faults.ts';
@@ -75,7 +74,7 @@ export function onSqlite(run: Run): Stage {
 
 /** The service, as composition/sqlite-store.ts and composition/app.ts put it together. */
 function opener(
-  { plan: { timeout, batching } }: Run,
+  { plan: { timeout } }: Run,
   database: MemoryDatabase,
   receivers: Receivers,
   kill: (process: Process) => void,
@@ -91,7 +90,7 @@ function opener(
       const store = sqliteStore(file);
       const endDelivery = receivers.deliver(process, store, webhookPositions(file, receivers.names));
       return {
-        cases: useCases({ ...store, ...batchedPlants(store, { ...batching, timeout }) }),
+        cases: useCases(store),
         stopWaiting(): void {
           store.stopWaiting();
           endDelivery();

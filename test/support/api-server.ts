@@ -4,7 +4,8 @@ import type { RequestObserver } from '../../src/adapters/http/request/log-line.t
 import { type HttpServer, type ServedApp, serve, type serverLimits } from '../../src/adapters/http/server.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
 import type { TokenVerifier } from '../../src/application/permissions.ts';
-import { type Ports, type UseCases, useCases } from '../../src/application/use-cases.ts';
+import type { PlantRepository } from '../../src/application/ports.ts';
+import { type UseCases, useCases } from '../../src/application/use-cases.ts';
 import { fakePlants } from './fake-plants.ts';
 import { atEnd } from './lifetimes.ts';
 
@@ -12,7 +13,7 @@ export const TOKEN = 'token-for-the-tests';
 
 interface ApiServerOptions {
   /** In place of what a repository in memory does. */
-  readonly plants?: Partial<Ports>;
+  readonly plants?: Partial<PlantRepository>;
   /** In place of those on these plants. */
   readonly cases?: Partial<UseCases>;
   /** In bytes. */

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openDatabaseFile } from '../../src/adapters/sqlite/file/database-file.ts';
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts';
-import { batchedPlants } from '../../src/application/batched-plants.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { atEnd } from './lifetimes.ts';
+import type { UncheckedPlants } from './plants/unchecked-plants.ts';
 import { temporaryFolder } from './service-process.ts';
 
 /** Opens a database in a folder, a new one if none is given, as the service does, until the end of the test. */
@@ -25,10 +25,10 @@ export async function openEmbedded(folder?: string, timeout = 20_000) {
 }
 
 /** The plants in a file, as the service keeps them. */
-export function embeddedPlants(file: Awaited<ReturnType<typeof openEmbedded>>, timeout = 20_000) {
-  const store = sqliteStore(file);
-  const options = { maxItems: 1, maxRunning: Number.POSITIVE_INFINITY, timeout };
-  return { ...store, ...batchedPlants(store, options) };
+export function embeddedPlants(
+  file: Awaited<ReturnType<typeof openEmbedded>>,
+): UncheckedPlants & Pick<ReturnType<typeof sqliteStore>, 'stopWaiting' | 'readEntries'> {
+  return sqliteStore(file);
 }
 
 /** Every plant that is stored. */

@@ -1,26 +1,29 @@
-import type { Change, Condition, Write, Written } from '../../src/application/ports.ts';
-import type { Ports } from '../../src/application/use-cases.ts';
+import type { Change, PlantRange } from '../../src/application/ports.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
-import { isSamePlant, type NewPlant } from '../../src/domain/plant.ts';
-import { batchOf } from './plants/plant-lines.ts';
+import { type Added, addition, isSamePlant, type NewPlant } from '../../src/domain/plant.ts';
+import { changed, type Precondition } from '../../src/domain/precondition.ts';
+import type { UncheckedPlants } from './plants/unchecked-plants.ts';
+
+/** Plants that it lists at once, at most. */
+export const BATCH = 2_000;
 
 /** A repository in memory, held to the same contract as the real ones. */
-export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Ports {
+export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): UncheckedPlants {
   /** The ids in the order of all changes. */
   const changes: bigint[] = [];
   /** The number of the last change of each. */
-  const changed = new Map<bigint, number>();
+  const numbers = new Map<bigint, number>();
   const waiting: (() => void)[] = [];
 
   function set(id: bigint, value: NewPlant | 'deleted'): NewPlant | 'deleted' {
     stored.set(id, value);
-    changed.set(id, changes.push(id));
+    numbers.set(id, changes.push(id));
     for (const wake of waiting.splice(0)) wake();
     return value;
   }
 
   const folded = (text: string) => text.toLowerCase().replaceAll('ς', 'σ');
-  const within = ({ from, to, tag, name = '', order }: Parameters<Ports['scan']>[0]) =>
+  const within = ({ from, to, tag, name = '', order }: PlantRange) =>
     [...stored.values()]
       .filter((plant) => plant !== 'deleted')
       .filter((plant) => plant.id >= from && plant.id <= to && (tag === undefined || plant.tag === tag))
@@ -33,33 +36,43 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
     for (let number = last + 1; number <= changes.length && found.length < limit; number++) {
       const id = changes[number - 1] ?? 0n;
       const value = stored.get(id);
-      if (value !== undefined && changed.get(id) === number) found.push([id, value]);
+      if (value !== undefined && numbers.get(id) === number) found.push([id, value]);
     }
     return found;
   }
 
-  function write({ id, target, adds, replaces }: Write): Written {
-    const before = stored.get(id);
-    const isChanged = typeof before === 'object' && replaces(before) && !isSamePlant(before, target);
-    if (isChanged || (before === undefined && adds)) set(id, target);
-    return { before, after: stored.get(id) };
+  function add(plant: NewPlant, replaces: boolean): Added {
+    const added = addition(stored.get(plant.id), plant, replaces);
+    if (added === 'created' || added === 'changed') set(plant.id, plant);
+    return added;
   }
-  const always = () => true;
-  const change = (id: bigint, target: Write['target'], replaces: Condition = always) =>
-    write({ id, target, adds: false, replaces }).after;
+  async function change(id: bigint, wanted: NewPlant | 'deleted', precondition: Precondition = {}) {
+    const before = stored.get(id);
+    const after = before && changed(before, wanted, precondition);
+    if (after !== undefined && after !== 'unmet' && !isSamePlant(before, after)) set(id, after);
+    return after;
+  }
 
   return {
-    add: async (plant) => write({ id: plant.id, target: plant, adds: true, replaces: () => false }).before ?? 'created',
-    write: async (writes) => writes.map(write),
-    find: async (id) => stored.get(id),
-    replace: async (plant, condition) => change(plant.id, plant, condition),
-    remove: async (id, condition) => change(id, 'deleted', condition),
-    async scan(range, count) {
-      const all = within(range);
-      const plants = all.slice(0, count);
-      return batchOf(plants, plants.length === all.length);
+    async add(plant) {
+      const before = stored.get(plant.id);
+      add(plant, false);
+      return before ?? 'created';
     },
-    async readTags(after, count) {
+    find: async (id) => stored.get(id),
+    replace: (plant, precondition) => change(plant.id, plant, precondition),
+    remove: (id, precondition) => change(id, 'deleted', precondition),
+    addAll: async (plants, replaces) => plants.map((plant) => add(plant, replaces)),
+    async list(range, count) {
+      const all = within(range);
+      const plants = all.slice(0, Math.min(count, BATCH));
+      return { plants, next: plants.length < all.length ? plants.at(-1)?.id : undefined };
+    },
+    async count(range, most) {
+      const { length } = within(range);
+      return { count: Math.min(length, most), isExact: length <= most };
+    },
+    async tags(after, count) {
       const all = [...stored.values()].flatMap((plant) => (plant === 'deleted' ? [] : (plant.tag ?? [])));
       const utf8 = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
       const isListed = (tag: string) => Buffer.byteLength(tag) <= 800 && (after === undefined || utf8(tag, after) > 0);
@@ -84,7 +97,7 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Po
       const page = read();
       const states = page.map(([id, value]): Change => (value === 'deleted' ? { id, deleted: true } : value));
       const last = page.at(-1);
-      const next = last === undefined ? after : `${changed.get(last[0])}`;
+      const next = last === undefined ? after : `${numbers.get(last[0])}`;
       return { changes: states, next, atEnd: Number(next) >= changes.length };
     },
   };

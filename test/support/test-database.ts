@@ -3,14 +3,13 @@ import { pino } from 'pino';
 import { plantPurge } from '../../src/adapters/postgres/changes/plant-purge.ts';
 import { postgresServer } from '../../src/adapters/postgres/connections/pool.ts';
 import type { Database } from '../../src/adapters/postgres/database.ts';
-import { foreground, type Run, runner } from '../../src/adapters/postgres/run.ts';
+import { type Run, runner } from '../../src/adapters/postgres/run.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import { postgresStore } from '../../src/adapters/postgres/store.ts';
-import { batchedPlants } from '../../src/application/batched-plants.ts';
-import type { Ports } from '../../src/application/use-cases.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { atEnd } from './lifetimes.ts';
+import type { UncheckedPlants } from './plants/unchecked-plants.ts';
 
 /** A database of its own. */
 export interface TestDatabase {
@@ -99,7 +98,7 @@ export function purgeOn(database: Database) {
   return plantPurge(database, runnerOn(database));
 }
 
-export type TestPlants = Ports & Omit<ReturnType<typeof postgresStore>, 'find'>;
+export type TestPlants = UncheckedPlants & Omit<ReturnType<typeof postgresStore>, keyof UncheckedPlants>;
 
 /** The plants in a migrated database, as the service keeps them. */
 export function plantsIn(
@@ -111,9 +110,7 @@ export function plantsIn(
     run = runner(database, { gate: schemaReady, timeout }),
   } = {},
 ): TestPlants {
-  const store = postgresStore(database, { run, timeout });
-  const options = { maxItems: batchRows, maxRunning: foreground(database), timeout };
-  return { ...store, ...batchedPlants(store, options) };
+  return postgresStore(database, { run, timeout, batchRows });
 }
 
 /** Every plant that is stored. */

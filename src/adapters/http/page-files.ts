@@ -1,7 +1,8 @@
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { etagOf, ifNoneMatch } from './contract/etag.ts';
+import { ifNoneMatch } from './contract/etag.ts';
 import { setHeaders } from './request/every-request.ts';
 import type { RequestContext, RequestMiddleware } from './request/state.ts';
 
@@ -53,7 +54,7 @@ export function pageFiles(files: readonly PageFile[], origins: () => readonly st
 async function load(file: string) {
   const plain = await readFile(file);
   // Weak, since it identifies both encodings.
-  return { plain, zipped: await promisify(gzip)(plain), etag: `W/${etagOf(plain)}` };
+  return { plain, zipped: await promisify(gzip)(plain), etag: `W/"${hash('sha256', plain, 'base64url')}"` };
 }
 
 /**

@@ -1,52 +1,54 @@
-import type { Outcomes } from '../../application/ports.ts';
+import type { Entry } from './batch.ts';
 import { failureOf } from './failures.ts';
+import type { RunOptions } from './run.ts';
 
 /** A list that failed, perhaps because of one of its items, is repeated as so many smaller ones, and each of these likewise. */
 const PARTS = 16;
 
+export function partsOf<Item>(items: readonly Item[]): Item[][] {
+  const size = Math.ceil(items.length / PARTS);
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, n) => items.slice(n * size, (n + 1) * size));
+}
+
 /**
- * Makes an attempt for a list, or for parts of it if one of its items may have made it fail for the others.
+ * Runs a statement for so many items.
  *
- * @param attempt runs one statement for the items, with this `mayRepeat`. If it rejects without having been told to split,
- * that is the outcome of each
+ * @param run gets the `mayRepeat` of its attempts
+ * @returns undefined if it has failed, perhaps because of one of the items, and is to be repeated in parts
  */
-export async function inParts<Item, Result>(
-  items: readonly Item[],
-  attempt: (items: readonly Item[], mayRepeat: (error: unknown) => boolean) => Promise<Outcomes<Result>>,
-): Promise<Outcomes<Result>> {
+export async function unlessOneFails<Result>(
+  items: number,
+  run: (mayRepeat: NonNullable<RunOptions['mayRepeat']>) => Promise<Result>,
+): Promise<{ readonly result: Result } | undefined> {
   let isSplit = false;
   let isSlow = false;
   try {
-    return await attempt(items, (error) => {
+    const result = await run((error) => {
       const { mayBeOneRowsFault, isStatementTimeout } = failureOf(error);
       // A slow second makes all statements slow, a slow or a locked row the same one again.
-      isSplit = items.length > 1 && (mayBeOneRowsFault || (isSlow && isStatementTimeout));
+      isSplit = items > 1 && (mayBeOneRowsFault || (isSlow && isStatementTimeout));
       isSlow = isStatementTimeout;
       return !isSplit;
     });
+    return { result };
   } catch (error) {
-    if (!isSplit) throw error;
-    return split(items, Math.ceil(items.length / PARTS), (part) => inParts(part, attempt));
+    if (isSplit) return undefined;
+    throw error;
   }
 }
 
-/** Does work for parts of a list. Each item has its outcome as soon as its part has. */
-export function split<Item, Result>(
-  items: readonly Item[],
-  size: number,
-  work: (items: readonly Item[]) => Promise<Outcomes<Result>>,
-): Outcomes<Result> {
-  const starts = Array.from({ length: Math.ceil(items.length / size) }, (_, index) => index * size);
-  return starts.flatMap((start) => {
-    const part = items.slice(start, start + size);
-    return eachOf(part, work(part));
-  });
-}
-
-/** The outcome of each item of a list, once the list has any. */
-export function eachOf<Item, Result>(
-  items: readonly Item[],
-  outcomes: Promise<Outcomes<Result>>,
-): readonly Promise<Result>[] {
-  return items.map(async (_item, index) => (await outcomes)[index] as Result);
+/** Reads for a list, or for parts of it if one of its items may have made it fail for the others. */
+export async function readInParts<Item, Result>(
+  list: readonly Entry<Item, Result>[],
+  read: (items: readonly Item[], options: RunOptions) => Promise<readonly Result[]>,
+): Promise<void> {
+  const items = list.map(({ item }) => item);
+  try {
+    const until = list.at(-1)?.until;
+    const done = await unlessOneFails(list.length, (mayRepeat) => read(items, { until, mayRepeat }));
+    if (done === undefined) for (const part of partsOf(list)) void readInParts(part, read);
+    else for (const [index, { resolve }] of list.entries()) resolve(done.result[index] as Result);
+  } catch (error) {
+    for (const { reject } of list) reject(error);
+  }
 }

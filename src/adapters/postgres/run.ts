@@ -13,7 +13,7 @@ interface RunnerOptions {
   readonly onFailure?: (error: unknown) => void;
 }
 
-interface RunOptions {
+export interface RunOptions {
   /** When to give up, as performance.now() counts. */
   readonly until?: number | undefined;
   /** Called with the error of each attempt: whether to try again if it is transient. Yes, if it is not given. */

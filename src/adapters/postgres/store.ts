@@ -1,22 +1,27 @@
 import { changeFeed } from '../feed/change-feed.ts';
+import { readsInParts } from '../sql/reads-in-parts.ts';
 import { feedReader } from './changes/feed-reader.ts';
 import type { Database } from './database.ts';
+import { groupCommit } from './group-commit.ts';
+import { listAdder } from './plants/add-all.ts';
 import { plantFinder } from './plants/find.ts';
 import { plantScanner } from './plants/scan.ts';
 import { tagReader } from './plants/tags.ts';
 import { plantWriter } from './plants/write.ts';
-import type { Run } from './run.ts';
+import { foreground, type Run } from './run.ts';
 
 interface StoreOptions {
   readonly run: Run;
-  /** Milliseconds until writes are given up that have no time of their own. */
+  /** Milliseconds until a call is given up. */
   readonly timeout: number;
+  /** Plants in one statement, at most; 256 if it is not given. */
+  readonly batchRows?: number;
   /** Called with the number of plants in each INSERT, for metrics. */
   readonly onInsert?: (plants: number) => void;
 }
 
 /** Plants in the table `plants`, and the feed of their changes. */
-export function postgresStore(database: Database, { run, timeout, onInsert }: StoreOptions) {
+export function postgresStore(database: Database, { run, timeout, batchRows = 256, onInsert }: StoreOptions) {
   const { part, end, holder } = feedReader(database);
   const { announce, ...feed } = changeFeed({
     part: (...range) => run('feed', () => part(...range)),
@@ -25,18 +30,18 @@ export function postgresStore(database: Database, { run, timeout, onInsert }: St
     // Of readiness and metrics, too, which wait for no request.
     holder,
   });
+  const write = plantWriter(database, run, {
+    onInsert(plants) {
+      onInsert?.(plants);
+      announce();
+    },
+    onUpdate: announce,
+  });
+  const lists = { write, find: plantFinder(database, run) };
   return {
-    write: plantWriter(database, run, {
-      timeout,
-      onInsert(plants) {
-        onInsert?.(plants);
-        announce();
-      },
-      onUpdate: announce,
-    }),
-    find: plantFinder(database, run),
-    scan: plantScanner(database, run, timeout),
-    readTags: tagReader(database, run),
+    ...groupCommit(lists, { maxItems: batchRows, maxRunning: foreground(database), timeout }),
+    addAll: listAdder(write, { batchRows, timeout }),
+    ...readsInParts({ plants: plantScanner(database, run, timeout), tags: tagReader(database, run) }),
     ...feed,
   };
 }

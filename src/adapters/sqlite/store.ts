@@ -1,4 +1,5 @@
 import { changeFeed } from '../feed/change-feed.ts';
+import { readsInParts } from '../sql/reads-in-parts.ts';
 import { feedReader } from './changes/feed-reader.ts';
 import type { DatabaseFile } from './file/database-file.ts';
 import { plantFinder } from './plants/find.ts';
@@ -21,13 +22,15 @@ export function sqliteStore(
   }
 
   return {
-    write: plantWriter(file, ({ before }) => {
-      if (before === undefined && ++inserted === 1) queueMicrotask(noteInserted);
-      announce();
+    ...plantWriter(file, {
+      onInsert() {
+        if (++inserted === 1) queueMicrotask(noteInserted);
+        announce();
+      },
+      onUpdate: announce,
     }),
     find: plantFinder(file),
-    scan: plantScanner(file),
-    readTags: tagReader(file),
+    ...readsInParts({ plants: plantScanner(file), tags: tagReader(file) }),
     ...feed,
   };
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { checkNewPlant, isPlantId, type NewPlant } from '../../domain/plant.ts';
+import { isPlantId, type NewPlant, type ValidPlant, validatePlant } from '../../domain/plant.ts';
 import { bounded } from '../shown.ts';
 import { csvReader } from './csv.ts';
 import { quotesMeanThemselves, type Separator, separators } from './csv-cells.ts';
@@ -36,7 +36,7 @@ export type ListRecord = {
   /** If it is known. */
   readonly id: bigint | undefined;
 } & (
-  | { readonly plant: NewPlant; readonly refusal?: undefined; readonly isUnnumbered?: undefined }
+  | { readonly plant: ValidPlant; readonly refusal?: undefined; readonly isUnnumbered?: undefined }
   | {
       readonly plant?: undefined;
       readonly refusal: Pick<PlantStoreError, 'code' | 'message'>;
@@ -135,8 +135,7 @@ function recordIn(
   number: bigint | undefined,
 ): ListRecord {
   try {
-    const plant = { id: number, ...plantIn(bytes) } as NewPlant;
-    checkNewPlant(plant);
+    const plant = validatePlant({ id: number, ...plantIn(bytes) } as NewPlant);
     return { line, lastLine, id: plant.id, plant };
   } catch (error) {
     if (!(error instanceof PlantStoreError)) throw error;

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
-import type { PlantStore } from '../../../src/application/ports.ts';
+import type { PlantRepository } from '../../../src/application/ports.ts';
 import type { UseCases } from '../../../src/application/use-cases.ts';
 import { type ApiServer, get, startApiServer } from '../../support/api-server.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -33,10 +33,10 @@ async function requestStart(): Promise<IncomingMessage> {
 
 test('a list with a CONNECT behind it gives its place back when its client leaves', async () => {
   const name = 'x'.repeat(1024 ** 2);
-  const scan: PlantStore['scan'] = async ({ from }) => {
-    return { plants: [{ id: from, name }], lastId: from < 0n ? 1n : from, isLast: false };
+  const list: PlantRepository['list'] = async ({ from }) => {
+    return { plants: [{ id: from, name }], next: from < 0n ? 1n : from };
   };
-  const endless = await startApiServer({ plants: { scan }, maxStreams: 1 });
+  const endless = await startApiServer({ plants: { list }, maxStreams: 1 });
   const request = `${requestText('GET /plants')}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`;
   const socket = connectTo(endless.url);
   socket.write(request);

@@ -55,7 +55,7 @@ test('finds names in either normal form, with accents that matter', async () => 
     ['e\u0301RAB', [1n, 2n]],
     ['erab', [3n]],
   ] as const) {
-    const { plants } = await store.plants.scan({ from: 0n, to: 9n, name }, 10);
+    const { plants } = await store.plants.list({ from: 0n, to: 9n, name }, 10);
     expect([name, plants.map(({ id }) => id)]).toEqual([name, found]);
   }
 });

@@ -31,7 +31,7 @@ function connectionTo(folder: string): DatabaseSync {
 async function opened(timeout?: number) {
   const folder = await temporaryFolder();
   const file = await openEmbedded(folder, timeout);
-  return { folder, file, plants: embeddedPlants(file, timeout) };
+  return { folder, file, plants: embeddedPlants(file) };
 }
 
 test('only its user can read the file, and nothing but it and the lock is left once it is closed', async () => {
@@ -238,10 +238,10 @@ test('damaged pages are said in words, and fail neither the process nor the next
   bytes.fill(0xff, 4_096 * 12);
   await writeFile(path, bytes);
   const damaged = await openEmbedded(folder);
-  const { scan } = embeddedPlants(damaged);
-  const reading = scan({ from: 0n, to: 1_000n }, 1_000);
+  const { list } = embeddedPlants(damaged);
+  const reading = list({ from: 0n, to: 1_000n }, 1_000);
   await expect(reading).rejects.toMatchObject({ code: 'store_unavailable' });
-  expect(await scan({ from: 0n, to: 0n }, 1)).toMatchObject({ plants: [{ id: 0n }] });
+  expect(await list({ from: 0n, to: 0n }, 1)).toMatchObject({ plants: [{ id: 0n }] });
   expect(damaged.failure.problem()).toMatch('it is damaged: restore a backup');
   expect(damaged.ended).toEqual([]);
 });

@@ -1,16 +1,16 @@
 import { plantPurge } from '../../../src/adapters/sqlite/changes/purge.ts';
-import type { Ports } from '../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { citusDatabase } from '../../../tooling/citus-cluster.ts';
 import { embeddedPlants, openEmbedded, plantsInFile } from '../embedded-store.ts';
 import { fakePlants } from '../fake-plants.ts';
 import { atEnd } from '../lifetimes.ts';
 import { connect, migratedDatabase, plantsIn, purgeOn, storedPlants, type TestDatabase } from '../test-database.ts';
+import type { UncheckedPlants } from './unchecked-plants.ts';
 
 /** Repositories over the same plants, empty at first, until the end of the test. */
 export interface Repositories {
   /** As many as there are instances of the service. */
-  readonly instances: readonly [Ports, ...Ports[]];
+  readonly instances: readonly [UncheckedPlants, ...UncheckedPlants[]];
   /** Everything that is stored. */
   all(): Promise<NewPlant[]>;
   /** Only of databases. */

@@ -1,37 +1,38 @@
-import { hash } from 'node:crypto';
 import { PlantStoreError } from '../../../domain/errors.ts';
+import type { NewPlant } from '../../../domain/plant.ts';
+import { fingerprintOf, type Precondition } from '../../../domain/precondition.ts';
 
-/** A strong entity tag (RFC 9110 section 8.8.3): a digest of the representation. */
-export function etagOf(representation: string | Buffer): string {
-  return `"${hash('sha256', representation, 'base64url')}"`;
-}
-
-/** The conditions of a change: first `If-Match`, then `If-None-Match` (RFC 9110 section 13.2.2). */
-export interface Preconditions {
-  /** Whether a record with this entity tag may be changed. */
-  readonly allow: (etag: string) => boolean;
-  /** Whether `If-None-Match` alone forbids it. */
-  readonly exclude: (etag: string) => boolean;
+/** A strong entity tag (RFC 9110 section 8.8.3): a plant has one representation with it. */
+export function etagOf(plant: NewPlant): string {
+  return `"${fingerprintOf(plant)}"`;
 }
 
 /**
+ * What a change requires by its headers.
+ *
  * @returns undefined if a request has neither header
  * @throws PlantStoreError `invalid_plant` for a header that is no entity tag, as without quotes: it would match nothing,
  * and the client would read the plant again and again
  */
-export function preconditionsOf(match: string | undefined, noneMatch: string | undefined): Preconditions | undefined {
+export function preconditionOf(match: string | undefined, noneMatch: string | undefined): Precondition | undefined {
   if (match === undefined && noneMatch === undefined) return undefined;
   for (const [name, header] of Object.entries({ 'If-Match': match, 'If-None-Match': noneMatch })) {
     if (header === undefined || isAnyOrTags(header)) continue;
     throw new PlantStoreError('invalid_plant', `${name} must be ETags with their double quotes, such as "abc", or *`);
   }
-  const exclude = (etag: string) => noneMatch !== undefined && ifNoneMatch(noneMatch, etag);
-  return { exclude, allow: (etag) => (match === undefined || ifMatch(match, etag)) && !exclude(etag) };
+  // The strong comparison of RFC 9110 section 13.1.1, which a weak tag never meets, and the weak one of section 13.1.2.
+  const isStrong = (tag: string) => tag.startsWith('"');
+  return {
+    ...(match !== undefined && { matches: fingerprintsIn(match, isStrong) }),
+    ...(noneMatch !== undefined && { excludes: fingerprintsIn(noneMatch, () => true) }),
+  };
 }
 
-/** Whether `If-Match` names this entity tag or any: the strong comparison of RFC 9110 section 13.1.1. */
-function ifMatch(header: string, etag: string): boolean {
-  return header.trim() === '*' || listed(header).includes(etag);
+function fingerprintsIn(header: string, isCompared: (tag: string) => boolean): 'any' | readonly string[] {
+  if (header.trim() === '*') return 'any';
+  return listed(header)
+    .filter(isCompared)
+    .map((tag) => opaqueTag(tag).slice(1, -1));
 }
 
 /**

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Permission, Permissions } from '../../../application/permissions.ts';
+import type { Precondition } from '../../../domain/precondition.ts';
 import { jsonParser } from '../../../wire/json-parser.ts';
 import { HttpError, mediaTypeRule } from '../http-errors.ts';
-import { type Preconditions, preconditionsOf } from './etag.ts';
+import { preconditionOf } from './etag.ts';
 import { type MediaType, preferredType, sentType } from './media-types.ts';
 import { decodeQuery, type Parameters, parseParameters, type Values } from './parameters.ts';
 import type { Reply, ResponseKind } from './responses.ts';
@@ -64,7 +65,7 @@ interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> 
   readonly path: Values<Path>;
   readonly query: Partial<Values<Query>>;
   /** Undefined without `If-Match` and `If-None-Match`, and if the operation is not conditional. */
-  readonly preconditions: Preconditions | undefined;
+  readonly precondition: Precondition | undefined;
   /** The media type of the response; undefined if the request is no read. */
   readonly type: string | undefined;
 }
@@ -118,7 +119,7 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
     prepare({ path: texts, query: encoded, request: { headers, httpVersion }, permissions, signal }) {
       const path = parseParameters(parameters, texts);
       const query = parseParameters(known, known === undefined ? {} : decodeQuery(encoded, known));
-      const preconditions = isConditional ? preconditionsOf(headers['if-match'], headers['if-none-match']) : undefined;
+      const precondition = isConditional ? preconditionOf(headers['if-match'], headers['if-none-match']) : undefined;
       const type = method === 'GET' ? preferredType(headers.accept, types) : undefined;
       if (method === 'GET' && type === undefined) {
         throw new HttpError('not_acceptable', `Accept must allow ${types.join(' or ')}`);
@@ -127,7 +128,7 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
       check?.(query, mediaType, permissions);
       return async (bytes) => {
         const body = parse(bytes);
-        const result = await handle({ body, path, query, preconditions, type, mediaType, httpVersion, signal });
+        const result = await handle({ body, path, query, precondition, type, mediaType, httpVersion, signal });
         return response.reply(result, type);
       };
     },

@@ -1,11 +1,7 @@
-import { conditionNotMet } from '../../../application/change-plant.ts';
-import type { Condition } from '../../../application/ports.ts';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { decimalId } from '../../../wire/plant-id.ts';
-import { plantJson } from '../../../wire/plant-json.ts';
 import { ChangedPlant, NewPlant, Plant, PlantId, sameIdRule } from '../../../wire/schemas.ts';
-import { etagOf, type Preconditions } from './etag.ts';
 import { jsonBody, noBody, type Operation, operation } from './operation.ts';
 import type { Parameter } from './parameters.ts';
 import { emptyResponse, jsonResponse, plantWithETag } from './responses.ts';
@@ -68,21 +64,12 @@ export function plantOperations(cases: UseCases): Operation[] {
       body: jsonBody(ChangedPlant),
       response: plantWithETag(NewPlant),
       statuses: [404, 410, 412],
-      async handle({ path: { id }, body, preconditions }) {
+      async handle({ path: { id }, body, precondition }) {
         const wanted = { ...body, id };
         if (body.id !== undefined && body.id !== id) {
           throw new PlantStoreError('invalid_plant', `id must be ${sameIdRule}`);
         }
-        const condition = conditionOf(preconditions);
-        if (condition === undefined) return changePlant(wanted);
-        let isExcluded = false;
-        const plant = await changePlant(wanted, (stored) => {
-          isExcluded = preconditions?.exclude(etagOf(plantJson(stored))) === true;
-          return condition(stored);
-        });
-        // Equal content meets any If-Match (RFC 9110 section 13.1.1), but section 13.1.2 has no such exception.
-        if (isExcluded) throw conditionNotMet(id);
-        return plant;
+        return changePlant(wanted, precondition);
       },
     }),
     operation({
@@ -101,12 +88,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       body: noBody,
       response: emptyResponse,
       statuses: [404, 412],
-      handle: ({ path: { id }, preconditions }) => deletePlant(id, conditionOf(preconditions)),
+      handle: ({ path: { id }, precondition }) => deletePlant(id, precondition),
     }),
   ];
-}
-
-/** The condition that the entity tag with which a plant is read meets the preconditions. */
-function conditionOf(preconditions: Preconditions | undefined): Condition | undefined {
-  return preconditions && ((plant) => preconditions.allow(etagOf(plantJson(plant))));
 }

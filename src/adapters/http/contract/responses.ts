@@ -54,10 +54,10 @@ export function plantWithETag(schema: TSchema, isCacheable = false): ResponseKin
     headers: isCacheable
       ? { ETag: `${ETAG}, or as If-None-Match to get 304 while it is the same`, ...caching }
       : { ETag: ETAG },
-    reply(plant) {
-      const body = plantJson(plant);
-      return { headers: { ETag: etagOf(body), ...(isCacheable && caching) }, body };
-    },
+    reply: (plant) => ({
+      headers: { ETag: etagOf(plant), ...(isCacheable && caching) },
+      body: plantJson(plant),
+    }),
   };
 }
 

@@ -1,9 +1,9 @@
-import { batch } from '../../../application/batch.ts';
-import { rangeAfter } from '../../../application/list-plants.ts';
-import type { PlantBatch, PlantRange, PlantStore } from '../../../application/ports.ts';
+import { type PlantBatch, type PlantRange, rangeAfter } from '../../../application/ports.ts';
 import type { NewPlant } from '../../../domain/plant.ts';
+import type { PartReads } from '../../sql/reads-in-parts.ts';
+import { batch } from '../batch.ts';
 import type { Database } from '../database.ts';
-import { inParts } from '../in-parts.ts';
+import { readInParts } from '../in-parts.ts';
 import { foreground, type LaneName, type Run } from '../run.ts';
 import { plantIn } from './columns.ts';
 import { type RangeScan, type ScanKind, type ScannedRow, selectRows } from './scan-statements.ts';
@@ -21,7 +21,7 @@ const PASSED_OVER = 5_000;
 const SEARCHED = 2_000;
 
 /** Reads ranges of plants in the order of their ids. @param timeout milliseconds until a part is given up */
-export function plantScanner(database: Database, run: Run, timeout: number): PlantStore['scan'] {
+export function plantScanner(database: Database, run: Run, timeout: number): PartReads['plants'] {
   const { sql: tables, isDistributed } = database;
   const readers = new Map<string, ReturnType<typeof readerOf>>();
   let isOnCitus: boolean | undefined;
@@ -38,9 +38,9 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
     const rowsOf = async (scans: readonly RangeScan[]) => (await tables.executeQuery(select(scans))).rows;
     /** Pages that are asked for at the same time share a statement. */
     const page = batch<RangeScan, readonly ScannedRow[]>(
-      (all, until) =>
-        inParts(all, async (scans, mayRepeat) => {
-          const rows = await run('reads', () => rowsOf(scans), { until, mayRepeat });
+      (list) =>
+        readInParts(list, async (scans, options) => {
+          const rows = await run('reads', () => rowsOf(scans), options);
           const byNumber = Map.groupBy(rows, ({ number }) => number);
           return scans.map((_scan, index) => byNumber.get(index + 1) ?? []);
         }),
@@ -58,7 +58,7 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
     const { order = 'asc', tag, name } = scan;
     const own = { order, isTagged: tag !== undefined, isSearch: name !== undefined, isShared: false, isOnCitus };
     const rows = isShared
-      ? await readerFor({ ...own, isShared }).page(() => scan)
+      ? await readerFor({ ...own, isShared }).page(scan)
       : await run(lane, () => readerFor(own).rowsOf([scan]), { until });
     return { rows, isLast: lookedAt(rows) < scan.count };
   }
@@ -72,9 +72,9 @@ export function plantScanner(database: Database, run: Run, timeout: number): Pla
     };
     if (range.name !== undefined) return read(range, SEARCHED);
     const first = await read(range, count);
-    if (first.plants.length > 0 || first.isLast) return first;
+    if (first.plants.length > 0 || first.next === undefined) return first;
     // Deleted plants only.
-    return read(rangeAfter(range, first.lastId), PASSED_OVER);
+    return read(rangeAfter(range, first.next), PASSED_OVER);
   };
 }
 
@@ -95,5 +95,5 @@ function batchOf(rows: readonly ScannedRow[], range: PlantRange, count: number, 
     lastId = id;
   }
   const isEnd = lastId === (range.order === 'desc' ? range.from : range.to);
-  return { plants, lastId, isLast: isEnd || (isLast && !isCut) };
+  return { plants, next: isEnd || (isLast && !isCut) ? undefined : lastId };
 }

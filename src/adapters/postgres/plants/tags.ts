@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { PlantStore } from '../../../application/ports.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
+import type { PartReads } from '../../sql/reads-in-parts.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';
 import { statement } from '../statement.ts';
@@ -19,7 +19,7 @@ interface TagRow {
 }
 
 /** Reads the tags in the order of their index, leaping from one to the next. Deleted plants have none. */
-export function tagReader({ sql: tables, isDistributed }: Database, run: Run): PlantStore['readTags'] {
+export function tagReader({ sql: tables, isDistributed }: Database, run: Run): PartReads['tags'] {
   const id = (value: bigint) => sql`${sql.lit(`${value}`)}::bigint`;
   const all = taggedBetween(sql`leaps.tag`, id(MIN_INT64), id(MAX_INT64));
   const select = (comparison: RawBuilder<unknown>) =>

@@ -1,5 +1,6 @@
-import type { PlantBatch, PlantRange, PlantStore } from '../../../application/ports.ts';
+import type { PlantBatch, PlantRange } from '../../../application/ports.ts';
 import type { NewPlant } from '../../../domain/plant.ts';
+import type { PartReads } from '../../sql/reads-in-parts.ts';
 import { folded, statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { type PlantRow, storedIn } from './columns.ts';
@@ -20,7 +21,7 @@ const SMALL = 512;
 const READ_TIME = 10;
 
 /** Reads ranges of plants in the order of their ids. */
-export function plantScanner({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): PlantStore['scan'] {
+export function plantScanner({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): PartReads['plants'] {
   const statements = new Map<string, ReturnType<typeof scanStatements>>();
 
   function statementsFor({ order = 'asc', tag }: PlantRange) {
@@ -81,14 +82,14 @@ function collect(
   const until = performance.now() + READ_TIME;
   for (const row of rows) {
     const isOver = lookedAt >= PASSED_OVER || (lookedAt > 0 && performance.now() >= until);
-    if (isOver) return { plants, lastId, isLast: false };
+    if (isOver) return { plants, next: lastId };
     const stored = storedIn(row);
     if (stored !== 'deleted' && isWanted(stored)) {
-      if (plants.length === count) return { plants, lastId, isLast: false };
+      if (plants.length === count) return { plants, next: lastId };
       plants.push(stored);
     }
     lastId = row.id;
     lookedAt++;
   }
-  return { plants, lastId: end ?? lastId, isLast: end === undefined };
+  return { plants, next: end };
 }

@@ -1,4 +1,5 @@
-import type { PlantStore, Tags } from '../../../application/ports.ts';
+import type { Tags } from '../../../application/ports.ts';
+import type { PartReads } from '../../sql/reads-in-parts.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 
@@ -9,7 +10,7 @@ const TAGS = 16;
 const COUNTED = 1_000;
 
 /** Reads the tags in the order of their index, leaping from one to the next. Deleted plants have none. */
-export function tagReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): PlantStore['readTags'] {
+export function tagReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): PartReads['tags'] {
   // As on Postgres, without the longer ones of earlier versions.
   const next = 'select tag from plants where octet_length(tag) <= 800 and tag';
   const first = statement<{ tag: string }>(sql, `${next} >= '' order by tag limit 1`);

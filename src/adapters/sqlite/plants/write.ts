@@ -1,5 +1,13 @@
-import type { PlantStore, Write, Written } from '../../../application/ports.ts';
-import { isSamePlant } from '../../../domain/plant.ts';
+import type { PlantRepository } from '../../../application/ports.ts';
+import {
+  type Added,
+  addition,
+  isSamePlant,
+  type NewPlant,
+  type Stored,
+  type ValidPlant,
+} from '../../../domain/plant.ts';
+import { changed, type Precondition } from '../../../domain/precondition.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { type PlantRow, storedIn } from './columns.ts';
@@ -7,11 +15,27 @@ import { type PlantRow, storedIn } from './columns.ts';
 /** A purge of the newest row must not free its number. */
 const NEXT = `(select 1 + max(purged_changed, coalesce((select max(changed) from plants), 0)) from change_feed)`;
 
-/** Writes plants, each in a transaction that it may share with others. @param onWrite called once each is durable */
+/** Plants of a list that wait for a transaction at once: the time of each begins then. */
+const TOGETHER = 256;
+
+interface WriteOptions {
+  /** Called once a new plant is durable. */
+  readonly onInsert: () => void;
+  /** The same of a plant that has replaced another one, or was deleted. */
+  readonly onUpdate: () => void;
+}
+
+/** What was stored under an id before a write, and what is stored after it. */
+interface Written {
+  readonly before: Stored;
+  readonly after: Stored | 'unmet';
+}
+
+/** Writes plants, each in a transaction that it may share with others. */
 export function plantWriter(
   { sql, write }: Pick<DatabaseFile, 'sql' | 'write'>,
-  onWrite: (written: Written) => void,
-): PlantStore['write'] {
+  { onInsert, onUpdate }: WriteOptions,
+): Pick<PlantRepository, 'add' | 'replace' | 'remove' | 'addAll'> {
   const select = statement<PlantRow>(sql, 'select id, name, tag, deleted from plants where id = ?');
   // With the target: without it, a `changed` that is there twice would be passed over, too.
   const insert = statement(
@@ -20,26 +44,54 @@ export function plantWriter(
   );
   const update = statement(sql, `update plants set name = ?, tag = ?, deleted = ?, changed = ${NEXT} where id = ?`);
 
-  function writeNow({ id, target, adds, replaces }: Write): Written {
-    if (adds && target !== 'deleted' && insert.run(id, target.name, target.tag ?? null) > 0) {
-      return { before: undefined, after: target };
-    }
-    const row = select.get(id);
-    const before = row && storedIn(row);
-    if (typeof before !== 'object' || !replaces(before) || isSamePlant(before, target))
-      return { before, after: before };
-    // A deleted plant leaves a row without content, which keeps its id taken.
-    const { name, tag = null } = target === 'deleted' ? { name: '' } : target;
-    update.run(name, tag, target === 'deleted' ? Date.now() : null, id);
-    return { before, after: target };
+  function addNow(plant: NewPlant, replaces: Precondition | undefined): Written {
+    const { id, name, tag = null } = plant;
+    if (insert.run(id, name, tag) > 0) return { before: undefined, after: plant };
+    return changeNow(id, plant, replaces);
   }
 
-  return async (writes, isBackground = false) => {
-    const last = writes.at(-1)?.until;
-    return writes.map(async (one) => {
-      const written = await write(() => writeNow(one), { until: one.until ?? last, isBackground });
-      if (!isSamePlant(written.before, written.after)) onWrite(written);
-      return written;
+  /** @param replaces which plants; undefined for none */
+  function changeNow(id: bigint, wanted: NewPlant | 'deleted', replaces: Precondition | undefined): Written {
+    const row = select.get(id);
+    const before = row && storedIn(row);
+    if (before === undefined || replaces === undefined) return { before, after: before };
+    const after = changed(before, wanted, replaces);
+    if (after === 'unmet' || isSamePlant(before, after)) return { before, after };
+    // A deleted plant leaves a row without content, which keeps its id taken.
+    const { name, tag = null } = after === 'deleted' ? { name: '' } : after;
+    update.run(name, tag, after === 'deleted' ? Date.now() : null, id);
+    return { before, after };
+  }
+
+  async function durably(work: () => Written, isBackground = false): Promise<Written> {
+    const written = await write(work, { isBackground });
+    const { before, after } = written;
+    if (after !== 'unmet' && !isSamePlant(before, after)) (before === undefined ? onInsert : onUpdate)();
+    return written;
+  }
+
+  async function addPart(plants: readonly ValidPlant[], replaces: boolean): Promise<Added[]> {
+    const wanted = replaces ? {} : undefined;
+    const writes = plants.map((plant) => durably(() => addNow(plant, wanted), true));
+    return (await Promise.allSettled(writes)).map((outcome, index) => {
+      if (outcome.status === 'rejected') throw outcome.reason;
+      return addition(outcome.value.before, plants[index] as ValidPlant, replaces);
     });
+  }
+
+  const change = async (id: bigint, wanted: NewPlant | 'deleted', precondition: Precondition = {}) =>
+    (await durably(() => changeNow(id, wanted, precondition))).after;
+
+  return {
+    add: async (plant) => (await durably(() => addNow(plant, undefined))).before ?? 'created',
+    replace: (plant, precondition) => change(plant.id, plant, precondition),
+    remove: (id, precondition) => change(id, 'deleted', precondition),
+    async addAll(plants, replaces) {
+      const outcomes: Added[] = [];
+      for (let start = 0; start < plants.length; start += TOGETHER) {
+        outcomes.push(...(await addPart(plants.slice(start, start + TOGETHER), replaces)));
+      }
+      return outcomes;
+    },
   };
 }

@@ -10,7 +10,7 @@ import { fakePlants } from '../../../support/fake-plants.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
 import { requestText } from '../../../support/raw-request.ts';
 
-/* Changing, deleting and following plants over HTTP. For the store, see plant-repository-changes.test.ts. */
+/* Changing, deleting and following plants over HTTP. For the store, see test/contract. */
 
 const FICUS = { id: 1n, name: 'Ficus', tag: 'tree' };
 
@@ -120,36 +120,7 @@ test.each(['If-Match', 'If-None-Match'])(
   },
 );
 
-test.each(['If-Match', 'If-None-Match'])(
-  '%s hides neither that there is no such plant nor that it is deleted, and lets it be deleted again',
-  async (name) => {
-    const headers = { [name]: name === 'If-Match' ? '"x"' : '*' };
-    for (const [path, error] of Object.entries({ '/plants/7': 40401, '/plants/2': 41000 })) {
-      expect((await put(path, '{"name":""}', { headers })).error).toBe(error);
-    }
-    expect((await remove('/plants/7', { headers })).error).toBe(40401);
-    expect((await remove('/plants/2', { headers })).status).toBe(204);
-  },
-);
-
-const SAME = '{"name":"Ficus","tag":"tree"}';
 const OTHER = '{"name":"Ficus carica"}';
-
-test.each<[match: string | undefined, known: string | undefined, body: string, status: number]>([
-  ['"x"', undefined, SAME, 200],
-  [undefined, '*', SAME, 412],
-  ['*', '"x"', OTHER, 200],
-  ['"x"', '"x"', SAME, 200],
-  ['"x"', '*', SAME, 412],
-])(
-  'If-Match %s refuses no content that is there, If-None-Match %s does: %s gets %i',
-  async (match, known, body, status) => {
-    const headers = { ...(match && { 'If-Match': match }), ...(known && { 'If-None-Match': known }) };
-    const changed = await put('/plants/1', body, { headers });
-    expect(changed.status).toBe(status);
-    if (status === 412) expect(changed.text).toMatch(/"the plant with the id 1 is .* If-None-Match/);
-  },
-);
 
 describe('DELETE /plants/{id}', () => {
   test('gets 204 without a body or its headers, and again when it is repeated', async () => {

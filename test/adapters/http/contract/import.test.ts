@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
-import type { Ports } from '../../../../src/application/use-cases.ts';
+import type { PlantRepository } from '../../../../src/application/ports.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { type ApiServer, CLOSE, post, refusalOf, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
@@ -11,17 +11,17 @@ import { rawRequest } from '../../../support/raw-request.ts';
 /* POST /import on a store in memory: its response, its query, its limits and who may use it. */
 
 const stored = new Map<bigint, NewPlant | 'deleted'>();
-let own: Partial<Ports> = {};
+let own: Partial<PlantRepository> = {};
 
 const server = forEachTest(() => {
   stored.clear();
   own = {};
-  const { write, ...plants } = fakePlants(stored);
+  const { addAll, ...plants } = fakePlants(stored);
   return startApiServer({
     plants: {
       ...plants,
-      write: (...list) => (own.write ?? write)(...list),
-      scan: (...range) => (own.scan ?? plants.scan)(...range),
+      addAll: (...list) => (own.addAll ?? addAll)(...list),
+      list: (...range) => (own.list ?? plants.list)(...range),
     },
     bodyLimit: 100_000,
   });
@@ -30,11 +30,11 @@ const server = forEachTest(() => {
 /** Creates whatever it is given, once the test lets it go. */
 function heldWrites() {
   const held: (() => void)[] = [];
-  const write: Ports['write'] = async (writes) => {
+  const addAll: PlantRepository['addAll'] = async (plants) => {
     await new Promise<void>((resolve) => held.push(resolve));
-    return writes.map(({ target }) => ({ before: undefined, after: target }));
+    return plants.map(() => 'created');
   };
-  return { held, write };
+  return { held, addAll };
 }
 const NDJSON = 'application/x-ndjson';
 const CSV = 'text/csv';
@@ -180,7 +180,7 @@ describe('of a list without ids that was imported before', () => {
   });
 
   test('stores nothing if there are too many plants to compare their names, and says so when it only checks', async () => {
-    own.scan = async () => ({ plants: Array(200_000).fill({ id: 1n, name: 'a' }), lastId: 1n, isLast: false });
+    own.list = async () => ({ plants: Array(200_000).fill({ id: 1n, name: 'a' }), next: 1n });
     const message = expect.stringContaining('too many plants to compare their names');
     expect(await refusal('?idsFrom=7&sameName=skip', LIST)).toEqual([400, 40022, message]);
     expect(stored.size).toBe(0);
@@ -248,8 +248,8 @@ describe('a token', () => {
 
 describe('at once', () => {
   test('four are served, whatever is still arriving, others get 503, and creates go on', async () => {
-    const { held, write } = heldWrites();
-    own.write = write;
+    const { held, addAll } = heldWrites();
+    own.addAll = addAll;
     const arriving = Array.from({ length: 8 }, () => connectTo(server.url));
     for (const socket of arriving) socket.write(`${headOf('', TOKEN, CSV)}id`);
     const imports = Array.from({ length: 64 }, (_, n) => send('', `id,name\n${n},a\n`));
@@ -269,8 +269,8 @@ describe('at once', () => {
   });
 
   test('fewer are served if their lists need the memory, at least one, and creates go on', async () => {
-    const { held, write } = heldWrites();
-    const small = await startApiServer({ plants: { ...fakePlants(stored), write }, maxRequestBytes: 100_000 });
+    const { held, addAll } = heldWrites();
+    const small = await startApiServer({ plants: { ...fakePlants(stored), addAll }, maxRequestBytes: 100_000 });
     const list = `id,name\n1,a\n${'\n'.repeat(50_000)}`;
     const first = send('', list, CSV, small);
     while (held.length === 0) await new Promise(setImmediate);
@@ -282,11 +282,11 @@ describe('at once', () => {
 });
 
 test('stores all of a list whose client has closed its side, and responds', async () => {
-  const { write } = fakePlants(stored);
-  own.write = async (writes) => {
+  const { addAll } = fakePlants(stored);
+  own.addAll = async (...list) => {
     // The service reads the end of the client's side meanwhile.
     for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate);
-    return write(writes);
+    return addAll(...list);
   };
   async function halfClosed(body: string) {
     const socket = connectTo(server.url, true);

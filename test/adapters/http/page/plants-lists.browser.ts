@@ -465,9 +465,9 @@ test('saves nothing of a download that breaks off or that a proxy responds to, a
   const server = await startApiServer({
     plants: {
       ...plants,
-      async scan(range, count) {
+      async list(range, count) {
         if (fails && range.from > 10_000n) throw new Error('a fault');
-        return plants.scan(range, count);
+        return plants.list(range, count);
       },
     },
   });

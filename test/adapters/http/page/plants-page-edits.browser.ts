@@ -250,7 +250,7 @@ test('offers no Save where neither text can be edited, and marks what somebody e
   await page.getByRole('button', { name: 'Delete …' }).waitFor();
   expect(await page.getByRole('button', { name: 'Save' }).isVisible()).toBe(false);
   // It puts no long text back that somebody else has replaced, and lets a short one be edited.
-  await store.replace({ id: 2n, name: 'theirs', tag: theirTag }, () => true);
+  await store.replace({ id: 2n, name: 'theirs', tag: theirTag });
   await deleteForGood(page);
   await says(page, '41200: ');
   await showsForm(page, { Name: 'theirs', Tag: theirTag.slice(1) });
@@ -260,7 +260,7 @@ test('offers no Save where neither text can be edited, and marks what somebody e
 
   await openPlant(page, 1, { Name: 'Ficus carica' });
   await fillIn(page, { Name: 'Ficus carica, mine' });
-  await store.replace({ id: 1n, name: 'Ficus benjamina' }, () => true);
+  await store.replace({ id: 1n, name: 'Ficus benjamina' });
   await press(page, 'Save');
   await says(page, 'Somebody else has changed this plant (41200: ');
   const marked = (kind: string) => page.locator(`.field + .theirs ${kind}`).allTextContents();

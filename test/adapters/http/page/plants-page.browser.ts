@@ -433,7 +433,7 @@ test('says that plants have changed, and searches again only when asked to', asy
   expect(await again.isVisible()).toBe(false);
   await plants.remove(5n);
   await row(page, 5).waitFor({ state: 'detached' });
-  await plants.replace({ id: 8n, name: 'Salvia' }, () => true);
+  await plants.replace({ id: 8n, name: 'Salvia' });
   await row(page, 8).waitFor({ state: 'detached' });
 });
 

@@ -2,22 +2,20 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { listPlants } from '../../../../src/application/list-plants.ts';
-import type { PlantBatch, PlantStore } from '../../../../src/application/ports.ts';
+import type { PlantBatch, PlantRepository } from '../../../../src/application/ports.ts';
 import { PlantStoreError } from '../../../../src/domain/errors.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { type ApiServer, get, refusalOf, startApiServer } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { fakePlants } from '../../../support/fake-plants.ts';
+import { BATCH, fakePlants } from '../../../support/fake-plants.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
 import { atEnd } from '../../../support/lifetimes.ts';
-import { batchOf, listBatchSize, many } from '../../../support/plants/plant-lines.ts';
+import { many } from '../../../support/plants/plant-lines.ts';
 import { rawRequest, requestText } from '../../../support/raw-request.ts';
 
 /* Lists that are longer than one batch, which are sent while they are read. */
 
 /** Plants in the first batch of a list. */
-const BATCH = await listBatchSize();
 /** More than one batch has. */
 const MANY = BATCH + 500;
 const LIMITED = `?limit=${BATCH + 400}`;
@@ -48,28 +46,29 @@ function send(bytes: string): Socket {
 /** A store without an end, whose batches have a mebibyte each, and how many were read. */
 function endless() {
   const state = { reads: 0 };
-  const scan: PlantStore['scan'] = async ({ from }, count) => {
+  const read: PlantRepository['list'] = async ({ from }, count) => {
     state.reads++;
     const first = from < 0n ? 0n : from;
-    const name = 'x'.repeat(1024 ** 2 / count);
-    const plants = Array.from({ length: count }, (_, n) => ({ id: first + BigInt(n), name }));
-    return batchOf(plants, false);
+    const length = Math.min(count, BATCH);
+    const name = 'x'.repeat(1024 ** 2 / length);
+    const plants = Array.from({ length }, (_, n) => ({ id: first + BigInt(n), name }));
+    return { plants, next: plants.at(-1)?.id };
   };
-  return { state, plants: { scan } };
+  return { state, plants: { list: read } };
 }
 
 /** A store of MANY plants; batches after the first of a list wait until the test lets them go, or fail. */
 function held() {
   const stored = storing(upTo(MANY));
   const waiting: { release(): void; fail(error: Error): void }[] = [];
-  const scan: PlantStore['scan'] = async (range, count) => {
-    const batch = await stored.scan(range, count);
+  const read: PlantRepository['list'] = async (range, count) => {
+    const batch = await stored.list(range, count);
     if (range.from <= 0n) return batch;
     const { promise, resolve, reject } = Promise.withResolvers<PlantBatch>();
     waiting.push({ release: () => resolve(batch), fail: reject });
     return promise;
   };
-  return { waiting, plants: { ...stored, scan } };
+  return { waiting, plants: { ...stored, list: read } };
 }
 
 /** Lets go what waits, and all that comes, until nothing does any more. */
@@ -178,13 +177,16 @@ describe('a search', () => {
   /** A store without an end, in which nothing is found but what a test gives, and how often it was searched. */
   function searched() {
     const state = { reads: 0, found: [] as NewPlant[] };
-    const scan: PlantStore['scan'] = async ({ from }) => {
-      state.reads++;
-      await nextTurn();
+    const read: PlantRepository['list'] = async ({ from }, count, signal) => {
+      // A page is read until its time is over, which stands still here.
+      do {
+        state.reads++;
+        await nextTurn();
+      } while (count <= 1_000 && signal?.aborted === false);
       const found = state.found.splice(0);
-      return { ...batchOf(found, false), lastId: (from < 0n ? 0n : from) + 4_999n };
+      return { plants: found, next: (from < 0n ? 0n : from) + 4_999n };
     };
-    return { state, plants: { scan } };
+    return { state, plants: { list: read } };
   }
 
   test('that is streamed sends its head before it finds anything, and then what it finds', async () => {
@@ -207,8 +209,7 @@ describe('a search', () => {
     'with the query %j stops when its client leaves, although there is nothing to send',
     async (query) => {
       const { state, plants } = searched();
-      // A page would also end by its time, which stands still here.
-      server = await startApiServer({ plants, cases: { listPlants: listPlants(plants, () => 0) } });
+      server = await startApiServer({ plants });
       // More often than there are places.
       for (let times = 1; times <= 5; times++) {
         state.reads = 0;
@@ -224,11 +225,11 @@ describe('a search', () => {
   test('beyond four pages at once gets 503 / 50300 until one of them has ended; lists go on', async () => {
     const stored = storing(upTo(10));
     const waiting: (() => void)[] = [];
-    const scan: PlantStore['scan'] = async (range, count) => {
+    const read: PlantRepository['list'] = async (range, count) => {
       if (range.name === 'plant') await new Promise<void>((resolve) => waiting.push(resolve));
-      return stored.scan(range, count);
+      return stored.list(range, count);
     };
-    server = await startApiServer({ plants: { ...stored, scan } });
+    server = await startApiServer({ plants: { ...stored, list: read } });
     for (let times = 1; times <= 2; times++) {
       const searches = [10, 9, 2, 1].map((limit) => list(`?name=plant&limit=${limit}`));
       await eventually(() => waiting.length === 4);
@@ -263,11 +264,11 @@ describe('a search', () => {
 
   test('gives its place back after a response of any kind', async () => {
     let isFailing = true;
-    const scan: PlantStore['scan'] = async () => {
+    const read: PlantRepository['list'] = async () => {
       if (isFailing) throw new PlantStoreError('store_unavailable', 'not now');
-      return batchOf([], true);
+      return { plants: [], next: undefined };
     };
-    server = await startApiServer({ plants: { scan }, maxStreams: 1 });
+    server = await startApiServer({ plants: { list: read }, maxStreams: 1 });
     const page = '/plants?limit=10&name=x';
     // More often than there are places.
     for (let times = 1; times <= 5; times++) {

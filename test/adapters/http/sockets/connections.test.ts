@@ -1,7 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import type { Ports, UseCases } from '../../../../src/application/use-cases.ts';
+import type { PlantRepository } from '../../../../src/application/ports.ts';
+import type { UseCases } from '../../../../src/application/use-cases.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { type ApiServer, startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -58,7 +59,7 @@ function held() {
     };
   const [add, find] = [noted('add', plants.add), noted('find', plants.find)];
   const [replace, remove] = [noted('replace', plants.replace), noted('remove', plants.remove)];
-  const store: Ports = { ...plants, add, find, replace, remove };
+  const store: PlantRepository = { ...plants, add, find, replace, remove };
   async function release(): Promise<void> {
     await eventually(() => waiting.length > 0);
     waiting.shift()?.();

@@ -17,7 +17,7 @@ import { connect, migratedDatabase, plantsIn, purgeOn } from '../../../support/t
 const END = 'end_changed';
 const PART = 'is_deleted';
 
-/* What only a database can show of the feed of changes, and purging. The rest is in ../plant-repository-changes.test.ts. */
+/* What only a database can show of the feed of changes, and purging. The rest is in test/contract. */
 
 const plant = (id: bigint, name = `plant ${id}`): NewPlant => ({ id, name });
 const expired = { code: 'cursor_expired' };

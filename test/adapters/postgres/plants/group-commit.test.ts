@@ -6,6 +6,7 @@ import { lockRows, observed } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forEachTest } from '../../../support/lifetimes.ts';
 import { many } from '../../../support/plants/plant-lines.ts';
+import { is } from '../../../support/plants/unchecked-plants.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants, type TestPlants } from '../../../support/test-database.ts';
 
 /* What plants that share a statement must not do to each other. */
@@ -57,18 +58,18 @@ test.each<[string, Record<string, unknown>, string]>([
   [
     'a trigger of Postgres refuses',
     { code: 'P0001' },
-    beforeEachInsert("if new.name like 'weed%' then raise exception 'no weeds'; end if;"),
+    trigger('insert', "if new.name like 'weed%' then raise exception 'no weeds'; end if;"),
   ],
   ...['40001', '42501', '57P01'].map((code): [string, Record<string, unknown>, string] => [
     `a trigger of Postgres refuses as what a server in trouble reports as ${code}`,
     { code },
-    beforeEachInsert(`if new.name like 'weed%' then raise exception using errcode = '${code}'; end if;`),
+    trigger('insert', `if new.name like 'weed%' then raise exception using errcode = '${code}'; end if;`),
   ]),
   ['an index of an operator has no room for', { code: '54000' }, 'create index names on plants (name)'],
   [
     'a trigger drops',
     { code: 'store_unavailable', cause: { message: expect.stringMatching(/^plant \d+ was not stored/) } },
-    beforeEachInsert("if new.name like 'weed%' then return null; end if;"),
+    trigger('insert', "if new.name like 'weed%' then return null; end if;"),
   ],
 ])('refuses only the row that %s, without delay for its neighbours', async (_what, reason, statements) => {
   await server.query(statements);
@@ -82,10 +83,26 @@ test.each<[string, Record<string, unknown>, string]>([
   expect(await storedPlants(own)).toHaveLength(63);
 });
 
+test('a conditional change does not succeed without the one before it, when a row beside them is refused', async () => {
+  const plants = plantsIn(connect(server.url), { timeout: DAY });
+  await Promise.all([1n, 2n].map((id) => plants.add({ id, name: 'first' })));
+  await server.query(trigger('update', "if new.name like 'weed%' then raise exception 'no weeds'; end if;"));
+  const outcomes = await Promise.allSettled([
+    // Leaves alone, so that the others share an UPDATE, which would leave the row 1 as the last of them wants.
+    plants.remove(3n),
+    plants.replace({ id: 1n, name: 'weed' }),
+    plants.replace({ id: 1n, name: 'last' }, is({ id: 1n, name: 'weed' })),
+    plants.replace({ id: 2n, name: 'weed' }),
+  ]);
+  const ends = outcomes.map((one) => (one.status === 'fulfilled' ? one.value : one.reason.code));
+  expect(ends).toEqual([undefined, 'P0001', 'unmet', 'P0001']);
+  expect(await plants.find(1n)).toEqual({ id: 1n, name: 'first' });
+});
+
 /** Makes a trigger of these statements in PL/pgSQL. */
-function beforeEachInsert(statements: string): string {
+function trigger(event: 'insert' | 'update', statements: string): string {
   return `create function act() returns trigger language plpgsql as $$begin ${statements} return new; end$$;
-    create trigger acting before insert on plants for each row execute function act()`;
+    create trigger acting before ${event} on plants for each row execute function act()`;
 }
 
 test('answers the others by their deadline though more rows are locked than there are connections', async () => {
@@ -100,6 +117,14 @@ test('answers the others by their deadline though more rows are locked than ther
   // Nor is a statement left behind that was given up.
   const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
   await eventually(async () => (await server.query(waiting)).length === 0);
+});
+
+test('adds a list in statements of 256 plants, and none after one of which a plant is refused', async () => {
+  const own = connect(server.url);
+  const plants = plantsIn(own);
+  await server.query(trigger('insert', "if new.id = 7 then raise exception 'no weeds'; end if;"));
+  await expect(plants.addAll(many(600), false)).rejects.toMatchObject({ code: 'P0001' });
+  expect(await storedPlants(own)).toHaveLength(255);
 });
 
 test('never deadlocks with another instance that adds the same plants in the opposite order', async () => {
@@ -124,7 +149,7 @@ test('never deadlocks with another instance that adds the same plants in the opp
 
 // Where there is no Citus, whose lost connections to nodes have this code.
 test('rejects with the defect at once, also if it is an internal error', async () => {
-  await server.query(beforeEachInsert(`raise exception using errcode = 'XX000';`));
+  await server.query(trigger('insert', `raise exception using errcode = 'XX000';`));
   const adding = plantsIn(database, { timeout: DAY }).add({ id: 1n, name: 'x' });
   await expect(adding).rejects.toMatchObject({ code: 'XX000' });
 });

@@ -1,18 +1,16 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { runner } from '../../../../src/adapters/postgres/run.ts';
 import { postgresStore } from '../../../../src/adapters/postgres/store.ts';
-import { listPlants } from '../../../../src/application/list-plants.ts';
 import { observed } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';
 import { allReads } from '../../../support/plants/all-reads.ts';
 import { readPage } from '../../../support/plants/changes.ts';
-import { contentOf } from '../../../support/plants/plant-lines.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn, type TestPlants } from '../../../support/test-database.ts';
 
-/* How reads share ten connections. What they read is in test/adapters/plant-repository-reads.test.ts. */
+/* How reads share ten connections. What they read is in test/contract. */
 
 const server = forAllTests(migratedDatabase);
 const network = forEachTest(() => startTcpProxy(server.url));
@@ -62,6 +60,7 @@ test('each read takes turns with those that look at as many rows', async () => {
     'a page of a tag that is not there': 'reads',
     'a part of a stream': 'backgroundReads',
     'a part of a search': 'backgroundReads',
+    'a number of plants': 'backgroundReads',
     'the tags': 'backgroundReads',
     'the changes': 'feed',
   });
@@ -79,8 +78,8 @@ test('finds of 1,000 plants share statements, on three quarters of the connectio
 
 test.each<[string, (plants: TestPlants, id: bigint) => Promise<unknown>]>([
   ['a find', (plants, id) => plants.find(id)],
-  ['a page', (plants, id) => plants.scan({ from: id, to: id }, 1)],
-  ['a page of a tag', (plants, id) => plants.scan({ from: id, to: id, tag: 'tag' }, 1)],
+  ['a page', (plants, id) => plants.list({ from: id, to: id }, 1)],
+  ['a page of a tag', (plants, id) => plants.list({ from: id, to: id, tag: 'tag' }, 1)],
 ])('a row that cannot be read fails %s of it, and none of those that share its statement', async (_what, read) => {
   await server.query(`insert into plants select n, 'plant ' || n, 'tag' from generate_series(1, 40) as n`);
   const damaged = Object.assign(new Error('invalid page in block'), { severity: 'ERROR', code: 'XX001' });
@@ -102,11 +101,11 @@ test.each([
   await server.query(`insert into plants values (1000, 'small')`);
   const plants = plantsIn(database);
   const held = hold(text);
-  const background = Array.from({ length: 10 }, () => plants.scan(read, count));
+  const background = Array.from({ length: 10 }, () => plants.list(read, count));
   await eventually(() => held.length > 0);
   network.interfere(() => undefined);
   expect(await plants.find(1_000n)).toEqual({ id: 1_000n, name: 'small' });
-  expect((await plants.scan({ from: 1_000n, to: 2_000n }, 20)).plants).toHaveLength(1);
+  expect((await plants.list({ from: 1_000n, to: 2_000n }, 20)).plants).toHaveLength(1);
   await network.deliverLate();
   for (const batch of await Promise.all(background)) expect(batch.plants.length).toBeGreaterThanOrEqual(10);
 });
@@ -126,31 +125,15 @@ test('slow pages of the feed get half of the connections, and finds do not wait 
   for (const { changes } of await Promise.all(pages)) expect(changes).toHaveLength(1);
 });
 
-describe('searches', () => {
-  const searchOf = (name: string) => ({ ...range, name });
-
-  test('find a word in a locale with a letter for the end of words', async () => {
-    const own = await migratedDatabase();
-    await own.query('alter table plants alter column name type text collate "und-x-icu"');
-    const plants = plantsIn(connect(own.url));
-    const cypress = { id: 1n, name: 'ΚΥΠΑΡΙΣΣΟΣ' };
-    await plants.add(cypress);
-    for (const name of ['κυπαρισ', 'κυπαρισσος', 'κυπαρισσοσ']) {
-      expect(contentOf(await plants.scan({ ...range, name }, 10)).plants).toEqual([cypress]);
-    }
-  });
-
-  test('look at some thousand plants in a statement, and go on behind the last one', async () => {
-    await server.query(`insert into plants select n, 'plant ' || n from generate_series(1, 20000) as n`);
-    const { plants, statements } = counted();
-    const batch = await plants.scan(searchOf('PLANT 7'), 10);
-    expect(contentOf(batch).plants).toHaveLength(10);
-    const nothing = await plants.scan(searchOf('none'), 10);
-    expect(nothing).toMatchObject({ plants: [], isLast: false });
-    expect(nothing.lastId).toBeLessThanOrEqual(10_000n);
-    expect(nothing.lastId).toBeGreaterThanOrEqual(1_000n);
-    expect(statements).toHaveLength(2);
-  });
+test('searches find a word in a locale with a letter for the end of words', async () => {
+  const own = await migratedDatabase();
+  await own.query('alter table plants alter column name type text collate "und-x-icu"');
+  const plants = plantsIn(connect(own.url));
+  const cypress = { id: 1n, name: 'ΚΥΠΑΡΙΣΣΟΣ' };
+  await plants.add(cypress);
+  for (const name of ['κυπαρισ', 'κυπαρισσος', 'κυπαρισσοσ']) {
+    expect(await plants.list({ ...range, name }, 10)).toEqual({ plants: [cypress], next: undefined });
+  }
 });
 
 test('reads the first plant behind 12,000 deleted plants with a few statements, each of which scans some thousand', async () => {
@@ -164,7 +147,7 @@ test('reads the first plant behind 12,000 deleted plants with a few statements, 
   };
   const plants = plantsIn(observed(database, explain));
   const first = [{ id: 12_000n, name: 'behind them' }];
-  expect(await listPlants(plants, () => 0)({ after: -1n, limit: 1 })).toEqual({ first });
+  expect(await plants.list(range, 1)).toEqual({ plants: first, next: undefined });
   expect(scanned.length).toBeLessThan(10);
   expect(Math.max(...scanned.flat())).toBeLessThan(6_000);
   expect(Math.max(...scanned.flat())).toBeGreaterThan(1_000);

@@ -57,7 +57,7 @@ describe.each(tables)('of %s', (_shape, tagOf, tags) => {
       const ranges = Array.from({ length: 10 }, () => each).flat();
       let returned = 0;
       const plans = await plansOf(async (plants) => {
-        const batches = await Promise.all(ranges.map((range) => plants.scan(range, PAGE)));
+        const batches = await Promise.all(ranges.map((range) => plants.list(range, PAGE)));
         returned = sum(batches.map((batch) => batch.plants.length));
       });
       expect(returned).toBeGreaterThan(0);
@@ -75,7 +75,7 @@ describe.each(tables)('of %s', (_shape, tagOf, tags) => {
           ]),
         );
         for (const range of ranges) {
-          const plans = await plansOf((plants) => plants.scan(range, PART));
+          const plans = await plansOf((plants) => plants.list(range, PART));
           expect(plans.length).toBeGreaterThan(0);
           for (const plan of plans) expect(scanned(plan)).toBeLessThanOrEqual(PART + 2);
         }
@@ -84,7 +84,7 @@ describe.each(tables)('of %s', (_shape, tagOf, tags) => {
 
     test('each statement of the list of tags scans some thousand plants', async () => {
       for (const after of [undefined, 'scattered', 'tag 1']) {
-        const plans = await plansOf((plants) => plants.readTags(after, 100));
+        const plans = await plansOf((plants) => plants.tags(after, 100));
         for (const plan of plans) expect(scanned(plan)).toBeLessThanOrEqual(16 * (1_001 + 1));
       }
     });

@@ -4,13 +4,14 @@ import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { observed } from '../../../support/disturbances.ts';
 import { eventuallySucceeds } from '../../../support/eventually.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
+import { is } from '../../../support/plants/unchecked-plants.ts';
 import { startTcpProxy, type TcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn, type TestPlants } from '../../../support/test-database.ts';
 
 /* Statements whose response was lost: an answer is definite, or the store is unavailable. */
 
 const plant = (name: string): NewPlant => ({ id: 1n, name });
-const is = (name: string) => (stored: NewPlant) => stored.name === name;
+const named = (name: string) => is(plant(name));
 const unavailable = { code: 'store_unavailable' };
 
 let network: TcpProxy;
@@ -61,9 +62,9 @@ test.each<[string, (impatient: TestPlants) => Promise<unknown>]>([
   ['an UPDATE that runs late overwrites nothing', (impatient) => impatient.replace(plant('v1'))],
   [
     'an UPDATE with a condition that is met again, late, overwrites nothing',
-    (impatient) => impatient.replace(plant('v1'), is('v0')),
+    (impatient) => impatient.replace(plant('v1'), named('v0')),
   ],
-  ['a conditional deletion that runs late deletes nothing', (impatient) => impatient.remove(1n, is('v0'))],
+  ['a conditional deletion that runs late deletes nothing', (impatient) => impatient.remove(1n, named('v0'))],
 ])('%s', async (_what, change) => {
   await plants.add(plant('v0'));
   holdBack('update plants');
@@ -108,23 +109,8 @@ test.each<[string, () => Promise<unknown>]>([
 
 test('an addition that may replace, whose response was lost, does not replace what came after it', async () => {
   afterLostResponse('insert into', () => others.replace(plant('another')));
-  const wanted = { id: 1n, target: plant('mine'), adds: true, replaces: () => true };
-  const written = plants.write([wanted]).then((outcomes) => outcomes[0]);
-  await expect(written).rejects.toMatchObject(unavailable);
+  await expect(plants.addAll([plant('mine')], true)).rejects.toMatchObject(unavailable);
   expect(await others.find(1n)).toEqual(plant('another'));
-});
-
-test('a creation whose response was lost is done before a change of its list that came first', async () => {
-  const done = network.cutNext('insert into', 'answer');
-  const outcomes = await plants.write([
-    { id: 1n, target: plant('changed'), adds: false, replaces: () => true },
-    { id: 1n, target: plant('mine'), adds: true, replaces: () => false },
-  ]);
-  await done;
-  expect(await Promise.all(outcomes)).toEqual([
-    { before: plant('mine'), after: plant('changed') },
-    { before: plant('mine'), after: plant('mine') },
-  ]);
 });
 
 test('a creation that was stored is answered by that, though what shared its statement could not be looked up', async () => {
@@ -159,9 +145,9 @@ describe.each(['half', 'answer'] as const)('if the connection is cut: %s,', (whe
 
   test.each<[string, () => Promise<unknown>, unknown]>([
     ['a change', () => plants.replace(plant('b')), plant('b')],
-    ['a change with a condition', () => plants.replace(plant('b'), is('a')), plant('b')],
+    ['a change with a condition', () => plants.replace(plant('b'), named('a')), plant('b')],
     ['a deletion', () => plants.remove(1n), 'deleted'],
-    ['a deletion with a condition', () => plants.remove(1n, is('a')), 'deleted'],
+    ['a deletion with a condition', () => plants.remove(1n, named('a')), 'deleted'],
   ])('%s is unavailable at once, and then done if its client repeats it', async (_what, work, result) => {
     await plants.add(plant('a'));
     await cut('update plants', () => expect(work()).rejects.toMatchObject(unavailable));
@@ -175,8 +161,12 @@ test('changes whose answer is known whatever a lost statement did get it, beside
   await plants.replace(plant('v1'));
   const done = network.cutNext('update plants', 'answer');
   // While it runs, the others form a batch.
-  const first = plants.remove(9n, is('a'));
-  const work = [plants.replace(plant('v2')), plants.replace({ id: 2n, name: 'never was' }), plants.remove(3n, is('a'))];
+  const first = plants.remove(9n, named('a'));
+  const work = [
+    plants.replace(plant('v2')),
+    plants.replace({ id: 2n, name: 'never was' }),
+    plants.remove(3n, named('a')),
+  ];
   const outcomes = await Promise.allSettled(work);
   await Promise.all([first, done]);
   expect(outcomes).toEqual([
@@ -189,8 +179,8 @@ test('changes whose answer is known whatever a lost statement did get it, beside
 test('a look-up whose connection is lost leaves every answer definite', async () => {
   await plants.add(plant('v0'));
   for (const [work, found] of [
-    [() => plants.replace(plant('v1'), is('another')), plant('v0')],
-    [() => plants.remove(1n, is('another')), plant('v0')],
+    [() => plants.replace(plant('v1'), named('another')), 'unmet'],
+    [() => plants.remove(1n, named('another')), 'unmet'],
     [() => plants.replace({ id: 2n, name: 'never was' }), undefined],
   ] as const) {
     const done = network.cutNext('pg_logical_emit_message', 'answer');

@@ -66,7 +66,7 @@ test('the index of tags is built while plants are being written, and so is that 
   await eventually(async () => (await readToEnd(plants)).changes.length === 302);
   const range = { from: 0n, to: 2_000_000n };
   const counts = await Promise.all(
-    ['tag 0', 'tag 6', 'open'].map(async (tag) => (await plants.scan({ ...range, tag }, 1_000)).plants.length),
+    ['tag 0', 'tag 6', 'open'].map(async (tag) => (await plants.list({ ...range, tag }, 1_000)).plants.length),
   );
   expect(counts).toEqual([43, 42, 2]);
 });

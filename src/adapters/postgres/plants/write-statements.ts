@@ -1,46 +1,11 @@
 import { sql } from 'kysely';
-import type { Write, Written } from '../../../application/ports.ts';
-import { isSamePlant, type NewPlant } from '../../../domain/plant.ts';
+import type { NewPlant } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
 import { statement } from '../statement.ts';
 import { FAIL_ON_STANDBY, idsOf, type PlantRow, storedIn } from './columns.ts';
+import type { FoundRow, RowChange } from './write-phases.ts';
 
-/** What was found under ids, and its version: the transaction that wrote it last, another one after every change. */
-type Found = ReadonlyMap<bigint, { readonly stored: NewPlant | 'deleted'; readonly version: bigint }>;
-
-type FoundRow = PlantRow & { readonly changed: bigint };
-
-/** What becomes of a row that has been found. */
-interface RowChange {
-  readonly before: NewPlant;
-  readonly version: bigint;
-  readonly after: NewPlant | 'deleted';
-}
-
-/** Decides what one UPDATE makes of the rows that were found. Several writes of one plant take effect in their order. */
-export function planChanges(writes: readonly Write[], found: Found) {
-  // What is found may have been stored by an INSERT of this list whose response was lost.
-  const additionsFirst = writes.toSorted((a, b) => Number(b.adds) - Number(a.adds));
-  const latest = new Map<bigint, NewPlant | 'deleted'>();
-  const outcomeOf = ({ id, target, replaces, until = Number.POSITIVE_INFINITY }: Write): Written | undefined => {
-    // One that nobody waits for any more does nothing: what was found may be a later change, acknowledged since.
-    if (performance.now() >= until) return undefined;
-    const before = latest.get(id) ?? found.get(id)?.stored;
-    if (typeof before !== 'object' || !replaces(before) || isSamePlant(before, target))
-      return { before, after: before };
-    latest.set(id, target);
-    return { before, after: target };
-  };
-  const changeOf = ([id, after]: [bigint, NewPlant | 'deleted']): RowChange[] => {
-    const { stored: before, version } = found.get(id) ?? {};
-    return typeof before !== 'object' || version === undefined || isSamePlant(before, after)
-      ? []
-      : [{ before, version, after }];
-  };
-  /** What is stored before and after each write, once the rows are updated; undefined for those that are given up. */
-  const outcomes = new Map(additionsFirst.map((write) => [write, outcomeOf(write)]));
-  return { outcomes, rows: [...latest].flatMap(changeOf) };
-}
+type SelectedRow = PlantRow & { readonly changed: bigint };
 
 /**
  * Makes the commit of this SELECT, and so its response, wait for the synchronous standby if one is configured: after a
@@ -51,10 +16,28 @@ const AWAIT_STANDBY = sql`(
   select pg_logical_emit_message(true, '', '') where current_setting('synchronous_standby_names') <> ''
 )`;
 
-/** The statements that change plants, and the look-up before them. */
-export function plantChanger({ sql: tables, isDistributed }: Database) {
-  const selectFound = statement<{ ids: readonly bigint[] }, FoundRow>((parameter) =>
-    sql<FoundRow>`
+/** The statements of the phases in which plants are written. */
+export function writeStatements({ sql: tables, isDistributed }: Database) {
+  // Prepared (docs/decisions.md): it reads no table, so its plan stays right for every list.
+  const insertFree = statement<Record<'ids' | 'names' | 'tags', readonly unknown[]>, { readonly id: bigint }>(
+    (parameter) =>
+      sql<{ readonly id: bigint }>`insert into plants (id, name, tag)
+        select * from unnest(${parameter('ids')}::bigint[], ${parameter('names')}::text[], ${parameter('tags')}::text[])
+        on conflict (id) do nothing returning id`.compile(tables),
+    'insert_plants',
+  );
+
+  /** Citus would insert the rows of a SELECT shard by shard. */
+  const insertOnCitus = (plants: readonly NewPlant[]) =>
+    tables
+      .insertInto('plants')
+      .values(plants.map(({ id, name, tag = null }) => ({ id, name, tag })))
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .returning('id')
+      .execute();
+
+  const selectFound = statement<{ ids: readonly bigint[] }, SelectedRow>((parameter) =>
+    sql<SelectedRow>`
       select id, name, tag, changed, deleted is not null as is_deleted, ${AWAIT_STANDBY} as awaited
       from plants where id = any(${parameter('ids')}::bigint[]) and ${FAIL_ON_STANDBY}`.compile(tables),
   );
@@ -109,17 +92,28 @@ export function plantChanger({ sql: tables, isDistributed }: Database) {
   }
 
   return {
+    /** Inserts the plants whose ids are free, in one statement. @returns their ids */
+    async insert(plants: readonly NewPlant[]): Promise<Set<bigint>> {
+      // In a fixed order: two statements that insert the same ids in different orders would deadlock.
+      const sorted = plants.length === 1 ? plants : [...plants].sort((a, b) => (a.id < b.id ? -1 : 1));
+      if (await isDistributed()) return idsOf(await insertOnCitus(sorted));
+      const { rows } = await tables.executeQuery(
+        insertFree({
+          ids: sorted.map(({ id }) => id),
+          names: sorted.map(({ name }) => name),
+          tags: sorted.map(({ tag = null }) => tag),
+        }),
+      );
+      return idsOf(rows);
+    },
+
     /**
      * Finds the rows with some ids. The snapshot is later than every statement before it, and what is found is durable. Ids
      * that are free are left out.
-     *
-     * @returns also whether each change needs a statement of its own
      */
-    async lookUp(ids: readonly bigint[]) {
-      const isOnCitus = await isDistributed();
+    async lookUp(ids: readonly bigint[]): Promise<ReadonlyMap<bigint, FoundRow>> {
       const { rows } = await tables.executeQuery(selectFound({ ids: [...new Set(ids)] }));
-      const found: Found = new Map(rows.map((row) => [row.id, { stored: storedIn(row), version: row.changed }]));
-      return { found, isOnCitus };
+      return new Map(rows.map((row) => [row.id, { stored: storedIn(row), version: row.changed }]));
     },
 
     /** Updates the rows that are still as they were found, and are not locked; on Citus one at most. @returns their ids */

@@ -1,5 +1,4 @@
-import { PlantStoreError } from '../domain/errors.ts';
-import type { Outcomes } from './ports.ts';
+import { PlantStoreError } from '../../domain/errors.ts';
 
 export interface BatchOptions {
   /** Items in one list, at most. */
@@ -10,20 +9,17 @@ export interface BatchOptions {
   readonly timeout: number;
 }
 
-interface Entry<Item, Result> {
+/** An item of a list, with its own outcome, which may come before or after those of the others. */
+export interface Entry<Item, Result> {
   readonly item: Item;
-  /** When it is given up, as performance.now() counts. */
+  /** When it is given up, as performance.now() counts. The last one of a list has the latest time. */
   readonly until: number;
-  readonly resolve: (result: Result | Promise<Result>) => void;
+  readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/**
- * Adds an item to a list; rejects with PlantStoreError `store_unavailable` if it has no outcome in time.
- *
- * @param itemUntil makes the item, given when it will be given up
- */
-type Batch<Item, Result> = (itemUntil: (until: number) => Item) => Promise<Result>;
+/** Adds an item to a list; rejects with PlantStoreError `store_unavailable` if it has no outcome in time. */
+type Batch<Item, Result> = (item: Item) => Promise<Result>;
 
 /**
  * How many items must wait for a second list: `times` as many as the running one has, and `min` or more. While one runs,
@@ -46,11 +42,11 @@ const TIMED_OUT = new PlantStoreError('store_unavailable', 'the store has not re
  * next one also starts once it has twice as many items; beside several, once it is full. So an item starts at once if no
  * list is running, no item waits for a list to fill, and lists grow with the load.
  *
- * @param run gets the items and the latest time at which one of them is given up
+ * @param run settles the entries of a list, and resolves once the next list may take its place
  * @param sizeOf the size of an item; a list has `maxSize` together, unless its first item has more
  */
 export function batch<Item, Result>(
-  run: (items: readonly Item[], until: number) => Promise<Outcomes<Result>>,
+  run: (list: readonly Entry<Item, Result>[]) => Promise<void>,
   { maxItems, maxRunning, timeout }: BatchOptions,
   sizeOf: (item: Item) => number = () => 0,
   maxSize = 0,
@@ -71,19 +67,7 @@ export function batch<Item, Result>(
     const list = takeList();
     lists.add(list);
     try {
-      // The last one has waited least.
-      const until = list.at(-1)?.until ?? 0;
-      const outcomes = await run(
-        list.map(({ item }) => item),
-        until,
-      );
-      if (outcomes.length !== list.length) throw new Error(`${outcomes.length} outcomes for ${list.length} items`);
-      for (const [index, { resolve }] of list.entries()) {
-        const outcome = outcomes[index] as Result | Promise<Result>;
-        // Of an item that was given up nobody else hears it, and a rejection would end the process.
-        if (outcome instanceof Promise) outcome.catch(() => {});
-        resolve(outcome);
-      }
+      await run(list);
     } catch (error) {
       for (const { reject } of list) reject(error);
     }
@@ -121,10 +105,10 @@ export function batch<Item, Result>(
     checks = undefined;
   }
 
-  return (itemUntil) => {
+  return (item) => {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const until = performance.now() + timeout;
-    waiting.push({ item: itemUntil(until), until, resolve, reject });
+    waiting.push({ item, until, resolve, reject });
     checks ??= setInterval(check, CHECK_INTERVAL);
     startLists();
     return promise;

@@ -1,0 +1,37 @@
+import type { PlantRepository } from '../../../application/ports.ts';
+import { type Added, addition, type ValidPlant } from '../../../domain/plant.ts';
+import type { WriteList } from './write.ts';
+import type { Written } from './write-phases.ts';
+
+interface AddOptions {
+  /** Plants in one statement, at most. */
+  readonly batchRows: number;
+  /** Milliseconds until the plants of a statement are given up. */
+  readonly timeout: number;
+}
+
+/** Adds lists of plants in the background, one statement after another. */
+export function listAdder(write: WriteList, { batchRows, timeout }: AddOptions): PlantRepository['addAll'] {
+  async function addPart(plants: readonly ValidPlant[], replaces: boolean): Promise<Added[]> {
+    const until = performance.now() + timeout;
+    const calls = plants.map((plant) => ({ plant, until, ...Promise.withResolvers<Written>() }));
+    const outcomes = Promise.allSettled(calls.map(({ promise }) => promise));
+    const wanted = replaces ? {} : undefined;
+    const list = calls.map(({ plant, ...call }) => {
+      return { ...call, item: { id: plant.id, target: plant, adds: true, replaces: wanted } };
+    });
+    await write(list, 'backgroundWrites');
+    return (await outcomes).map((outcome, index) => {
+      if (outcome.status === 'rejected') throw outcome.reason;
+      return addition(outcome.value.before, plants[index] as ValidPlant, replaces);
+    });
+  }
+
+  return async (plants, replaces) => {
+    const outcomes: Added[] = [];
+    for (let start = 0; start < plants.length; start += batchRows) {
+      outcomes.push(...(await addPart(plants.slice(start, start + batchRows), replaces)));
+    }
+    return outcomes;
+  };
+}

@@ -1,0 +1,166 @@
+import { isSamePlant, type NewPlant, type Stored } from '../../../domain/plant.ts';
+import { changed, type Precondition } from '../../../domain/precondition.ts';
+import { unavailable } from '../failures.ts';
+
+/*
+ * The phases of a write: INSERT, a look-up of the ids that were taken, UPDATE of the rows that are still at the version that
+ * was found. Each function takes the writes of a list from a phase to their next ones, given what its statement has returned,
+ * and leaves alone those that are in another phase.
+ */
+
+/** What is wanted of an id. */
+export interface Write {
+  readonly id: bigint;
+  readonly target: NewPlant | 'deleted';
+  /** Whether the target is stored if nothing has the id. */
+  readonly adds: boolean;
+  /** Of which plants it takes the place; of none if it is not given. */
+  readonly replaces?: Precondition | undefined;
+}
+
+/** What was stored under an id before a write, and what is stored after it, durably. */
+export interface Written {
+  readonly before: Stored;
+  readonly after: Stored | 'unmet';
+}
+
+/** What a row has, and its version: the transaction that wrote it last, another one after every change. */
+export interface FoundRow {
+  readonly stored: NewPlant | 'deleted';
+  readonly version: bigint;
+}
+
+export type State =
+  | { readonly at: 'insert' | 'lookUp' | 'retry' }
+  /** `content` is what its row has after this write and those before it in the list. */
+  | { readonly at: 'update'; readonly row: FoundRow; readonly content: NewPlant | 'deleted'; readonly written: Written }
+  | { readonly at: 'done'; readonly written: Written }
+  | { readonly at: 'failed'; readonly error: unknown };
+
+/** A write on its way. */
+export interface Pending {
+  readonly write: Write;
+  /** When nobody waits for the outcome any more: nothing begins to change a plant later. */
+  readonly until: number;
+  readonly state: State;
+  /** Whether an INSERT of it may have been done, or may yet be, without this process knowing. */
+  readonly isUncertain: boolean;
+  /** Whether it has had its second INSERT, since its id was taken and then free: there is no third. */
+  readonly isSecond: boolean;
+}
+
+export function begun(write: Write, until: number): Pending {
+  return { write, until, state: { at: write.adds ? 'insert' : 'lookUp' }, isUncertain: false, isSecond: false };
+}
+
+/** The plants to insert: of several with one id the first. */
+export function plantsToInsert(list: readonly Pending[]): NewPlant[] {
+  const firsts = new Map<bigint, NewPlant>();
+  for (const { write, state } of list) {
+    if (state.at === 'insert' && write.target !== 'deleted' && !firsts.has(write.id))
+      firsts.set(write.id, write.target);
+  }
+  return [...firsts.values()];
+}
+
+/** The first write that adds an id that was free has created its plant, whatever has become of that since. */
+export function afterInsert<P extends Pending>(list: readonly P[], inserted: ReadonlySet<bigint>): P[] {
+  const left = new Set(inserted);
+  return list.map((one) => {
+    const { id, target } = one.write;
+    if (one.state.at !== 'insert') return one;
+    return left.delete(id) ? done(one, { before: undefined, after: target }) : { ...one, state: { at: 'lookUp' } };
+  });
+}
+
+/** After an INSERT whose response was lost. */
+export function afterLostInsert<P extends Pending>(list: readonly P[]): P[] {
+  return list.map((one) => (one.state.at === 'insert' ? { ...one, isUncertain: true } : one));
+}
+
+/** Several writes of one plant take effect in their order. */
+export function afterLookUp<P extends Pending>(
+  list: readonly P[],
+  found: ReadonlyMap<bigint, FoundRow>,
+  now: number,
+): P[] {
+  const contents = new Map<bigint, NewPlant | 'deleted'>();
+  return list.map((one) => {
+    const { write, until, state, isUncertain, isSecond } = one;
+    const { id, target, replaces } = write;
+    if (state.at !== 'lookUp') return one;
+    const row = found.get(id);
+    if (isUncertain && row !== undefined) {
+      // It comes before changes of its list. Whoever holds the id may have replaced the very plant that a lost INSERT stored.
+      const isThere = isSamePlant(row.stored, target);
+      return isThere ? done(one, { before: row.stored, after: row.stored }) : failed(one, UNKNOWN);
+    }
+    // One that nobody waits for any more does nothing: what was found may be a later change, acknowledged since.
+    if (now >= until) return failed(one, OVERDUE);
+    if (row === undefined) {
+      if (!write.adds) return done(one, { before: undefined, after: undefined });
+      // Perhaps a deleted plant held the id, and was purged before the look-up.
+      return isSecond ? failed(one, `plant ${id} ${NOT_STORED}`) : { ...one, state: { at: 'insert' }, isSecond: true };
+    }
+    const before = contents.get(id) ?? row.stored;
+    const after = replaces === undefined ? before : changed(before, target, replaces);
+    if (after !== 'unmet' && !isSamePlant(before, after)) contents.set(id, after);
+    const content = contents.get(id);
+    const written = { before, after };
+    return content === undefined ? done(one, written) : { ...one, state: { at: 'update', row, content, written } };
+  });
+}
+
+/** What becomes of a row. */
+export interface RowChange {
+  readonly before: NewPlant;
+  readonly version: bigint;
+  readonly after: NewPlant | 'deleted';
+}
+
+/** What the UPDATE makes of the rows that were found; nothing of those that are left as they were. */
+export function rowChanges(list: readonly Pending[]): RowChange[] {
+  const changes = new Map<bigint, RowChange>();
+  for (const { write, state } of list) {
+    if (state.at !== 'update' || state.row.stored === 'deleted') continue;
+    changes.set(write.id, { before: state.row.stored, version: state.row.version, after: state.content });
+  }
+  return [...changes.values()].filter(({ before, after }) => !isSamePlant(before, after));
+}
+
+/** @param missed the ids of the rows that were to be updated, and are locked or have another version now */
+export function afterUpdate<P extends Pending>(list: readonly P[], missed: ReadonlySet<bigint>): P[] {
+  return list.map((one) => {
+    if (one.state.at !== 'update') return one;
+    return missed.has(one.write.id) ? { ...one, state: { at: 'retry' } } : done(one, one.state.written);
+  });
+}
+
+export function afterPause<P extends Pending>(list: readonly P[], now: number): P[] {
+  return list.map((one) => {
+    if (one.state.at !== 'retry') return one;
+    return now < one.until ? { ...one, state: { at: 'lookUp' } } : failed(one, OVERDUE);
+  });
+}
+
+/** After a statement that has failed, and is not repeated. */
+export function afterFailure<P extends Pending>(list: readonly P[], at: State['at'], error: unknown): P[] {
+  return list.map((one) => (one.state.at === at ? { ...one, state: { at: 'failed', error } } : one));
+}
+
+/** Before a list is repeated in parts. What an UPDATE was to make of a row counts on writes that are in another part now. */
+export function beforeParts<P extends Pending>(list: readonly P[]): P[] {
+  return list.map((one) => (one.state.at === 'update' ? { ...one, state: { at: 'lookUp' } } : one));
+}
+
+const OVERDUE = 'the plant stayed locked, or kept changing, until the call timed out';
+const NOT_STORED = 'was not stored: a trigger or a rule may drop it';
+const UNKNOWN = 'a connection was lost, and what is stored now does not show whether its statement ran';
+
+function done<P extends Pending>(one: P, written: Written): P {
+  return { ...one, state: { at: 'done', written } };
+}
+
+function failed<P extends Pending>(one: P, reason: string): P {
+  return { ...one, state: { at: 'failed', error: unavailable(reason) } };
+}

@@ -1,0 +1,73 @@
+import {
+  type PlantBatch,
+  type PlantRange,
+  type PlantRepository,
+  rangeAfter,
+  type Tags,
+} from '../../application/ports.ts';
+
+/** What one statement, or one slice, reads: of some thousand rows, so that there may be none though there are more. */
+export interface PartReads {
+  /** @param count plants, at most */
+  plants(range: PlantRange, count: number): Promise<PlantBatch>;
+  /** @param count tags, at most */
+  tags(after: string | undefined, count: number): Promise<Tags>;
+}
+
+/** Milliseconds after which a read ends early: a search takes long, and so do many deleted plants. */
+const TIME = 1_000;
+
+/** Plants that a longer list, and a count, asks for at once. */
+const BATCH = 2_000;
+
+/** Reads part after part until there is enough. @param now the time in milliseconds */
+export function readsInParts(
+  read: PartReads,
+  now = () => performance.now(),
+): Pick<PlantRepository, 'list' | 'count' | 'tags'> {
+  /** Whether to end early, once this has begun. */
+  function limit(signal: AbortSignal | undefined): () => boolean {
+    const end = now() + TIME;
+    return () => now() >= end || signal?.aborted === true;
+  }
+
+  return {
+    async list(range, count, signal) {
+      const isOver = limit(signal);
+      const wanted = Math.min(count, BATCH);
+      // One more shows whether there are others. A search may have to go on for long to find it.
+      const most = range.name === undefined ? wanted + 1 : wanted;
+      let found: PlantBatch['plants'] = [];
+      for (let from = range; ; ) {
+        const { plants, next } = await read.plants(from, most - found.length);
+        found = found.length === 0 ? plants : [...found, ...plants];
+        if (found.length > wanted) return { plants: found.slice(0, wanted), next: found[wanted - 1]?.id };
+        if (next === undefined || found.length === most || isOver()) return { plants: found, next };
+        from = rangeAfter(from, next);
+      }
+    },
+
+    async count(range, most, signal) {
+      const isOver = limit(signal);
+      let count = 0;
+      for (let from = range; ; ) {
+        const { plants, next } = await read.plants(from, BATCH);
+        count += plants.length;
+        if (count > most) return { count: most, isExact: false };
+        if (next === undefined || isOver()) return { count, isExact: next === undefined };
+        from = rangeAfter(from, next);
+      }
+    },
+
+    async tags(after, count, signal) {
+      const isOver = limit(signal);
+      const found: Tags['tags'][number][] = [];
+      for (let from = after; ; ) {
+        const { tags, next } = await read.tags(from, count - found.length);
+        found.push(...tags);
+        if (next === undefined || found.length >= count || isOver()) return { tags: found, next };
+        from = next;
+      }
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { batch } from '../../../src/adapters/postgres/batch.ts';
+
+/** Lets all batches succeed from now on. What a failed test has left running, Jest would wait for. */
+let endBatches = () => {};
+afterEach(() => endBatches());
+
+/** Lists that end when the test says so. */
+function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1, timeout = 60_000 } = {}) {
+  const batches: { items: readonly string[]; succeed: () => void }[] = [];
+  let isOver = false;
+  endBatches = () => {
+    isOver = true;
+    for (const { succeed } of batches) succeed();
+  };
+  const add = batch<string, string>(
+    (list) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const items = list.map(({ item }) => item);
+      const succeed = () => {
+        for (const one of list) one.resolve(`${one.item}!`);
+        resolve();
+      };
+      batches.push({ items, succeed });
+      if (isOver) endBatches();
+      return promise;
+    },
+    { maxItems, maxRunning, timeout },
+    (item) => item.length,
+    maxSize,
+  );
+  return {
+    add,
+    seen: () => batches.map(({ items }) => items.join(' ')),
+    /** The results of calls whose batches all succeed. */
+    finish(calls: readonly Promise<string>[]) {
+      endBatches();
+      return Promise.all(calls);
+    },
+  };
+}
+
+test('sends a call at once, those that come meanwhile as the next batch, and gives each its own result', async () => {
+  const { add, seen, finish } = setUp();
+  const calls = ['a', 'b', 'c'].map((item) => add(item));
+  expect(seen()).toEqual(['a']);
+  expect(await finish(calls)).toEqual(['a!', 'b!', 'c!']);
+  expect(seen()).toEqual(['a', 'b c']);
+});
+
+test('gives up each item in time, whether its list runs or it waits for one, and begins nothing for it', async () => {
+  const { add, seen, finish } = setUp({ timeout: 200 });
+  const calls = await Promise.allSettled([add('running'), add('waiting')]);
+  const refused = { status: 'rejected', reason: { code: 'store_unavailable' } };
+  expect(calls).toMatchObject([refused, refused]);
+  await finish([]);
+  expect(seen()).toEqual(['running']);
+});
+
+test('bounds a batch in items and in size, and sends what is larger than that alone', async () => {
+  const { add, seen, finish } = setUp({ maxItems: 3, maxSize: 5 });
+  await finish(['0', 'a', 'b', 'c', 'dddd', 'ee', 'ffffffff', 'g'].map((item) => add(item)));
+  expect(seen()).toEqual(['0', 'a b c', 'dddd', 'ee', 'ffffffff', 'g']);
+});
+
+test('fails all items of a list that fails', async () => {
+  const failure = new Error('a defect');
+  const add = batch<string, string>(() => Promise.reject(failure), { maxItems: 2, maxRunning: 1, timeout: 60_000 });
+  const calls = await Promise.allSettled(['first', 'second', 'third'].map(add));
+  expect(calls.map((call) => call.status === 'rejected' && call.reason)).toEqual([failure, failure, failure]);
+});
+
+test('keeps no timer when all is done', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+  const before = timers();
+  const { add, finish } = setUp();
+  await finish([add('a')]);
+  while (timers() > before) await new Promise(setImmediate);
+});

@@ -1,0 +1,57 @@
+import { expect, test } from '@jest/globals';
+import { readsInParts } from '../../../src/adapters/sql/reads-in-parts.ts';
+import type { PlantBatch, PlantRange } from '../../../src/application/ports.ts';
+import { fakePlants } from '../../support/fake-plants.ts';
+import { many } from '../../support/plants/plant-lines.ts';
+
+/* How a list, a count and tags are read in parts, on plants in memory and a clock of the test. */
+
+const all = { from: 0n, to: 999_999n };
+
+/** Reads of so many plants, which look at three of them in a part, for so many milliseconds. */
+function setUp(count: number, pause = 0) {
+  let time = 0;
+  const fake = fakePlants(new Map(many(count).map((plant) => [plant.id, plant])));
+  async function plants({ from, ...range }: PlantRange, most: number): Promise<PlantBatch> {
+    time += pause;
+    const batch = await fake.list({ ...range, from, to: from + 2n }, most);
+    return { ...batch, next: batch.next ?? (from + 2n < BigInt(count - 1) ? from + 2n : undefined) };
+  }
+  async function tags(after: string | undefined, most: number) {
+    time += pause;
+    return fake.tags(after, Math.min(most, 3));
+  }
+  return readsInParts({ plants, tags }, () => time);
+}
+
+test.each([1, 3, 4, 10])('a list has %i plants, whatever the parts, and says whether there are more', async (count) => {
+  for (const stored of [count - 1, count, count + 1, count + 4]) {
+    const plants = many(stored).slice(0, count);
+    const next = stored > count ? plants.at(-1)?.id : undefined;
+    expect(await setUp(stored).list(all, count)).toEqual({ plants, next });
+  }
+});
+
+test('a search is read to the last plant that is wanted, and not for one more', async () => {
+  const named = many(40).filter(({ name }) => name.includes('plant 1'));
+  const list = (count: number) => setUp(40).list({ ...all, name: 'PLANT 1' }, count);
+  expect(await list(3)).toEqual({ plants: named.slice(0, 3), next: 11n });
+  expect(await list(100)).toEqual({ plants: named, next: undefined });
+});
+
+test('all end early after a second, behind all that was looked at', async () => {
+  const { list, count, tags } = setUp(40, 300);
+  expect(await list({ ...all, name: 'plant 2' }, 10)).toEqual({ plants: [many(3)[2]], next: 11n });
+  expect(await list({ ...all, name: 'none' }, 10)).toEqual({ plants: [], next: 11n });
+  expect(await count(all, 30)).toEqual({ count: 12, isExact: false });
+  expect((await tags(undefined, 30)).tags).toHaveLength(12);
+});
+
+test('all end early when nobody wants them any more, and a list at 2,000 plants', async () => {
+  const { list, count, tags } = setUp(5_000);
+  const gone = AbortSignal.abort();
+  expect(await list(all, 100, gone)).toEqual({ plants: many(3), next: 2n });
+  expect(await count(all, 100, gone)).toEqual({ count: 3, isExact: false });
+  expect((await tags(undefined, 100, gone)).tags).toHaveLength(3);
+  expect(await list(all, Number.POSITIVE_INFINITY)).toEqual({ plants: many(2_000), next: 1_999n });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, test } from '@jest/globals';
+import type { NewPlant } from '../../../src/domain/plant.ts';
+import { many } from '../../support/plants/plant-lines.ts';
+import { type Open, opened } from './subject.ts';
+
+const plant = (id: bigint, name: string): NewPlant => ({ id, name });
+
+export function addsPlants(open: Open): void {
+  describe('adding a plant', () => {
+    const { subject, plants, addAll } = opened(open);
+    const stored = async (id: bigint) => (await subject.all()).filter((each) => each.id === id);
+
+    test('tells a new plant from the record that was there before, which it leaves untouched', async () => {
+      const first = { id: 50n, name: 'Ficus carica', tag: 'fruit' };
+      expect(await plants.add(first)).toBe('created');
+      expect(await plants.add({ id: 50n, name: 'Ficus elastica' })).toEqual(first);
+      expect(await plants.add({ ...first })).toEqual(first);
+      expect(await stored(50n)).toEqual([first]);
+    });
+
+    test('lets exactly one of 40 racing writers with one id win, and tells all of them which', async () => {
+      // Four add each object.
+      const racing = Array.from({ length: 10 }, (_, n) => ({ id: 51n, name: `writer ${n}`, tag: `${n}` }));
+      const seen = await addAll([...racing, ...racing, ...racing, ...racing]);
+      const [winner, ...more] = await stored(51n);
+      expect(more).toEqual([]);
+      const created = seen.flatMap((found, n) => (found === 'created' ? [racing[n % 10]] : []));
+      expect(created).toEqual([winner]);
+      expect(seen.filter((found) => found !== 'created')).toEqual(Array(39).fill(winner));
+    });
+  });
+
+  describe('adding a list', () => {
+    const { plants, addAll, all } = opened(open);
+
+    test.each([false, true])(
+      'says what became of each plant, and replaces others if it shall: %s',
+      async (replaces) => {
+        const first = replaces ? 10n : 0n;
+        const [one, two, three, four] = [first + 1n, first + 2n, first + 3n, first + 4n];
+        await addAll([plant(one, 'same'), plant(two, 'other'), plant(three, 'deleted')]);
+        await plants.remove(three);
+        const list = [plant(one, 'same'), plant(two, 'new'), plant(three, 'deleted'), plant(four, 'new')];
+        const change = replaces ? 'changed' : 'id_taken';
+        expect(await plants.addAll(list, replaces)).toEqual(['unchanged', change, 'id_retired', 'created']);
+        expect(await plants.find(two)).toEqual(plant(two, replaces ? 'new' : 'other'));
+      },
+    );
+
+    test('adds plants with one id one after another, and each of them again', async () => {
+      const list = ['a', 'a', 'b', 'b', 'c'].map((name) => plant(20n, name));
+      const kept = ['created', 'unchanged', 'id_taken', 'id_taken', 'id_taken'];
+      expect(await plants.addAll(list, false)).toEqual(kept);
+      expect(await plants.find(20n)).toEqual(plant(20n, 'a'));
+      const replaced = ['unchanged', 'unchanged', 'changed', 'unchanged', 'changed'];
+      expect(await plants.addAll(list, true)).toEqual(replaced);
+      expect(await plants.find(20n)).toEqual(plant(20n, 'c'));
+    });
+
+    test('adds more plants than a statement has, and none', async () => {
+      const list = many(1_000).map((each) => ({ ...each, id: each.id + 1_000n }));
+      expect(await plants.addAll(list, false)).toEqual(list.map(() => 'created'));
+      expect(await plants.addAll(list, true)).toEqual(list.map(() => 'unchanged'));
+      expect(await all({ from: 1_000n, to: 1_999n })).toEqual(list);
+      expect(await plants.addAll([], true)).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,113 @@
+import { describe, expect, test } from '@jest/globals';
+import { MAX_INT64, MIN_INT64, type NewPlant } from '../../../src/domain/plant.ts';
+import { is } from '../../support/plants/unchecked-plants.ts';
+import { type Open, opened } from './subject.ts';
+
+export function changesPlants(open: Open): void {
+  describe('replacing a plant', () => {
+    const { subject, plants, addAll } = opened(open);
+    const old = (id: bigint): NewPlant => ({ id, name: 'Ficus', tag: 'old' });
+
+    test.each<[string, bigint, Partial<NewPlant>]>([
+      ['its name', 1n, { name: 'Ficus carica', tag: 'old' }],
+      ['its tag', 2n, { name: 'Ficus', tag: 'new' }],
+      ['its tag with the empty one', 3n, { name: 'Ficus', tag: '' }],
+      ['its tag with none', 4n, { name: 'Ficus' }],
+      ['both', MIN_INT64, { name: '\uFEFFFicus \u{1F33F}"\\', tag: '\n' }],
+      ['both with empty texts', MAX_INT64, { name: '', tag: '' }],
+    ])('changes %s, and resolves to the new record', async (_what, id, content) => {
+      const plant = { id, name: '', ...content };
+      await plants.add(old(id));
+      expect(await plants.replace(plant)).toEqual(plant);
+      for (const each of subject.instances) expect(await each.find(id)).toEqual(plant);
+      expect(await plants.replace(old(id), is(plant))).toEqual(old(id));
+      expect((await subject.all()).filter((each) => each.id === id)).toEqual([old(id)]);
+    });
+
+    test.each([
+      ['replaces', (expected: NewPlant) => plants.replace({ id: expected.id, name: 'new' }, is(expected))],
+      ['removes', (expected: NewPlant) => plants.remove(expected.id, is(expected))],
+    ])('leaves what is there, and says so, if another one is expected: %s', async (_what, change) => {
+      const [tagged, untagged] = [old(10n), { id: 11n, name: 'Ficus' }];
+      await addAll([tagged, untagged]);
+      for (const other of [
+        { ...tagged, name: 'ficus' },
+        { ...tagged, tag: 'old ' },
+        { ...untagged, id: 10n },
+      ]) {
+        expect(await change(other)).toBe('unmet');
+      }
+      expect(await change({ ...untagged, tag: '' })).toBe('unmet');
+      expect(await Promise.all([10n, 11n].map((id) => plants.find(id)))).toEqual([tagged, untagged]);
+    });
+
+    test('creates none, and does not bring back a deleted one', async () => {
+      await plants.add(old(21n));
+      await plants.remove(21n);
+      for (const [id, found] of [
+        [20n, undefined],
+        [21n, 'deleted'],
+      ] as const) {
+        const empty = { id, name: '' };
+        expect(await plants.replace(old(id))).toBe(found);
+        expect(await plants.replace(empty, is(empty))).toBe(found);
+        expect(await plants.find(id)).toBe(found);
+      }
+    });
+
+    test('resolves to the same record if it is so already, whatever is expected, unless it is excluded', async () => {
+      await plants.add(old(22n));
+      const { matches: known } = is(old(22n));
+      for (const precondition of [undefined, {}, is({ ...old(22n), name: 'another' }), { matches: [], excludes: [] }]) {
+        expect(await plants.replace(old(22n), precondition)).toEqual(old(22n));
+      }
+      for (const excludes of ['any', known] as const)
+        expect(await plants.replace(old(22n), { excludes })).toBe('unmet');
+    });
+  });
+
+  describe('deleting a plant', () => {
+    const { subject, plants, instance, addAll, all } = opened(open);
+    const plant = (id: bigint): NewPlant => ({ id, name: 'Ficus', tag: 'old' });
+
+    test('resolves to its deletion, again and again, and finds and lists it no more', async () => {
+      await addAll([plant(100n), plant(101n)]);
+      expect(await plants.remove(100n, is(plant(100n)))).toBe('deleted');
+      for (const each of subject.instances) {
+        for (const condition of [undefined, is(plant(100n))])
+          expect(await each.remove(100n, condition)).toBe('deleted');
+        expect(await each.find(100n)).toBe('deleted');
+        const range = { from: 100n, to: 101n };
+        expect(await each.list(range, 10)).toEqual({ plants: [plant(101n)], next: undefined });
+        expect((await each.list({ ...range, tag: 'old' }, 10)).plants).toEqual([plant(101n)]);
+        expect((await each.list({ ...range, tag: '' }, 10)).plants).toEqual([]);
+      }
+      expect(await subject.all()).not.toContainEqual(expect.objectContaining({ id: 100n }));
+    });
+
+    test('resolves to nothing if there never was one, which can be created then', async () => {
+      expect(await plants.remove(110n)).toBeUndefined();
+      expect(await plants.remove(110n, is(plant(110n)))).toBeUndefined();
+      expect(await plants.add(plant(110n))).toBe('created');
+    });
+
+    test('keeps its id taken: neither the same creation, late, nor another one brings it back', async () => {
+      await plants.add(plant(120n));
+      await plants.remove(120n);
+      const empty = { id: 120n, name: '', tag: '' };
+      for (const each of [plant(120n), { id: 120n, name: 'another' }, empty, { id: 120n, name: '' }]) {
+        expect(await plants.add(each)).toBe('deleted');
+      }
+      expect(await plants.find(120n)).toBe('deleted');
+    });
+
+    test('deletes 600 at once, some of them twice and some that are not there', async () => {
+      const ids = Array.from({ length: 600 }, (_, n) => 1_000n + BigInt(n));
+      await addAll(ids.filter((id) => id % 3n > 0n).map(plant));
+      const removed = await Promise.all([...ids, ...ids.toReversed()].map((id, n) => instance(n).remove(id)));
+      const outcome = (id: bigint) => (id % 3n > 0n ? 'deleted' : undefined);
+      expect(removed).toEqual([...ids, ...ids.toReversed()].map(outcome));
+      expect(await all({ from: 1_000n, to: 1_599n })).toEqual([]);
+    });
+  });
+}
