@@ -88,7 +88,7 @@ async function run({ selection, isConfirmed }: ReturnType<typeof purgeArguments>
     }
   };
   await withStore(!isConfirmed, work, stop).catch((error) => {
-    if (!stop.aborted) throw error;
+    if (error !== stop.reason) throw error;
   });
   const what = `${formatCount(plants)} deleted ${plants === 1 ? 'plant' : 'plants'}`;
   if (stop.aborted) {

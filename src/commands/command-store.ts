@@ -6,7 +6,7 @@ import { readDatabaseConfig } from '../config/config.ts';
  * the adapter that is needed is loaded.
  *
  * @param isReadOnly whether the work only reads
- * @param stop ends waits for other processes, whereupon the work fails, with the embedded database
+ * @param stop ends waits for other processes, whereupon the work fails with its reason, with the embedded database
  * @throws Error, saying what to do, if the database cannot be used
  */
 export async function withStore<Result>(

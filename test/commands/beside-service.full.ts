@@ -75,17 +75,6 @@ test('purge, status and migrate work beside the service and without it, and thos
   expect({ names: await readdir(folder), times: await times() }).toEqual(before);
 });
 
-test('they refuse a newer file in words', async () => {
-  const folder = await temporaryFolder();
-  const other = new DatabaseSync(join(folder, 'plants.db'));
-  other.exec('pragma user_version = 1000');
-  other.close();
-  const refusal = { code: 1, stderr: expect.stringContaining('belongs to a newer Plant Store') };
-  expect(await run(folder, 'webhooks')).toMatchObject(refusal);
-  expect(await run(folder, 'backup', 'copy')).toMatchObject(refusal);
-  expect(await readdir(folder)).toEqual(['plants.db']);
-});
-
 test('copies the file while the service writes, for its user only; a copy that is restored ends all positions', async () => {
   const folder = await temporaryFolder();
   const file = await openEmbedded(folder);

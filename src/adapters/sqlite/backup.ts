@@ -1,11 +1,11 @@
-import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { withDatabaseFile } from './command-file.ts';
 import { FILE } from './file/database-file.ts';
 import { syncPath } from './file/disk.ts';
 import { FileError, failureOf } from './file/failures.ts';
-import { lockFolder } from './file/folder-lock.ts';
+import { LOCKED_FILE, lockFolder } from './file/folder-lock.ts';
 import { NEW_IDENTITY } from './file/schema.ts';
 
 /**
@@ -25,8 +25,10 @@ export async function backUp(dataDir: string, target: string): Promise<void> {
       requireFree(target);
       await copyInto(folder, dataDir, target);
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      for (const name of [FILE, `${FILE}-journal`, LOCKED_FILE]) rmSync(join(folder, name), { force: true });
       unlock();
+      // Files of others may have been there before.
+      if (readdirSync(folder).length === 0) rmdirSync(folder);
     }
     syncPath(dirname(resolve(target)));
   } catch (error) {

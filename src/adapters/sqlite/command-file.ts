@@ -15,7 +15,7 @@ type CommandFile = Pick<DatabaseFile, 'sql' | 'read' | 'write'>;
 /**
  * Opens the file for a command, which takes no lock of the folder and creates nothing, and closes it once the work is done.
  *
- * @param stop ends waits for other processes
+ * @param stop ends waits for other processes, which throw its reason
  * @throws FileError, saying what to do, if there is none, or it cannot be used
  */
 export async function withDatabaseFile<T>(
@@ -37,15 +37,20 @@ export async function withDatabaseFile<T>(
   try {
     accessSync(path, isReadOnly ? constants.R_OK : constants.W_OK);
     const sql = await onceFree(() => openConnection(address, { readOnly: isReadOnly, prepare }), stop);
-    let isLost = false;
+    const close = () => closeOn(sql, path, isReadOnly || isLocked(dataDir));
+    let result: T;
     try {
-      return await work(commandFileOn(sql, stop));
+      result = await work(commandFileOn(sql, stop));
     } catch (error) {
-      isLost = failureOf(error).isLostSync;
+      try {
+        if (!failureOf(error).isLostSync) close();
+      } catch {
+        // Why the work has failed is what people need.
+      }
       throw error;
-    } finally {
-      if (!isLost) await close(sql, path, isReadOnly || isLocked(dataDir));
     }
+    close();
+    return result;
   } catch (error) {
     const failure = failureOf(error);
     const problem = failure.isBusy ? `another process has written to ${path} for too long: try again` : failure.problem;
@@ -79,10 +84,16 @@ export function commandFileOn(sql: DatabaseSync, stop?: AbortSignal): CommandFil
 
 /**
  * Closes the connection, whose checkpoint, if it is the last one, must not take for written what the disk may not have: if no
- * service has seen to that, the WAL is written before, and the connection stays open if that fails.
+ * service has seen to that, the WAL is written before, and the connection stays open if that fails. It is not the last one
+ * while another process writes, for which this does not wait: the work is done.
  */
-async function close(sql: DatabaseSync, path: string, isSure: boolean): Promise<void> {
-  if (!isSure) await onceFree(() => rewriteWal(sql, path));
+function closeOn(sql: DatabaseSync, path: string, isSure: boolean): void {
+  try {
+    if (!isSure) rewriteWal(sql, path);
+  } catch (error) {
+    if (failureOf(error).isBusy) return;
+    throw error;
+  }
   sql.close();
 }
 

@@ -1,9 +1,10 @@
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { apiClient } from '../../support/api-client.ts';
 import { TOKEN } from '../../support/api-server.ts';
 import { openEmbedded, plantsInFile, writeBeside } from '../../support/embedded-store.ts';
-import { startProgram, startService, temporaryFolder } from '../../support/service-process.ts';
+import { startMain, startProgram, startService, temporaryFolder } from '../../support/service-process.ts';
 
 /*
  * A disk that reports once that it could not keep what was written, and then that all is well, as Linux does: everything
@@ -49,3 +50,12 @@ test.each([
     expect(stored).toEqual(expect.arrayContaining(acknowledged));
   },
 );
+
+test('a start whose checkpoint fails says so and leaves the WAL, which the next one writes again', async () => {
+  const folder = await temporaryFolder();
+  const inject = 'inject=fsync,fdatasync:error=EIO:when=3';
+  const wrapper = ['strace', '-f', '-P', join(folder, 'plants.db'), '-e', 'trace=fsync,fdatasync', '-e', inject];
+  const { code, stderr } = await startMain(folder, { DATA_DIR: folder }, { wrapper }).outcome();
+  expect([code, stderr]).toEqual([1, expect.stringContaining('its disk reports errors')]);
+  expect((await stat(join(folder, 'plants.db-wal'))).size).toBeGreaterThan(0);
+});

@@ -89,7 +89,7 @@ async function openSynced(dataDir: string, path: string): Promise<DatabaseSync> 
   // A copy of a backup may be in the kernel's memory only.
   for (const each of [path, dataDir]) syncPath(each);
   const sql = await onceFree(() => openConnection(path, { prepare: (sql) => requireVersion(sql, path) }));
-  // If this fails the connection stays open: SQLite would make a checkpoint at its end.
+  // If a sync fails the connection stays open: SQLite would make a checkpoint at its end.
   await onceFree(() => rewriteWal(sql, path));
   try {
     await onceFree(() => applySchema(sql, path));
@@ -97,7 +97,7 @@ async function openSynced(dataDir: string, path: string): Promise<DatabaseSync> 
     sql.exec('pragma wal_checkpoint(truncate)');
     return sql;
   } catch (error) {
-    sql.close();
+    if (!failureOf(error).isLostSync) sql.close();
     throw error;
   }
 }

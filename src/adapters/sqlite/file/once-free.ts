@@ -11,14 +11,15 @@ const PAUSE = 10;
  * Repeats work that has done nothing because another process holds a lock, until that is free.
  *
  * @param stop ends the wait
- * @throws what the work has thrown last
+ * @throws what the work has thrown last, or the reason of `stop`
  */
 export async function onceFree<T>(work: () => T, stop?: AbortSignal): Promise<T> {
   for (const end = performance.now() + PATIENCE; ; ) {
     try {
       return work();
     } catch (error) {
-      if (!failureOf(error).isBusy || performance.now() >= end || stop?.aborted) throw error;
+      if (!failureOf(error).isBusy || performance.now() >= end) throw error;
+      stop?.throwIfAborted();
     }
     await delay(PAUSE);
   }
