@@ -13,7 +13,7 @@ import { MUTANTS } from './mutants.ts';
 const SEEDS = 400;
 
 /** Milliseconds after which a mutant is killed, too, since it has hung the simulation. */
-const TIMEOUT = 600_000;
+const TIMEOUT = 300_000;
 
 const project = join(import.meta.dirname, '../..');
 const copy = mkdtempSync(join(tmpdir(), 'mutants-'));
