@@ -3,7 +3,6 @@ import { renewFeed } from './adapters/postgres/changes/feed-state.ts';
 import { postgresServer } from './adapters/postgres/connections/pool.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { withAdvice } from './adapters/postgres/schema/advice.ts';
-import { longTexts } from './adapters/postgres/schema/long-texts.ts';
 import { damagedMigrations, migrationStatus } from './adapters/postgres/schema/migration-status.ts';
 import { migrateUp } from './adapters/postgres/schema/migrator.ts';
 import { requireMigrations } from './adapters/postgres/schema/schema-gate.ts';
@@ -44,11 +43,7 @@ async function run(command: string): Promise<number> {
   if (config.kind === 'embedded') return runOnFile(command, config.dataDir);
   const database = postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, pino({ level: 'silent' }));
   try {
-    if (command === 'up') {
-      const advance = await longTexts(database);
-      if (advance !== undefined) console.log(`-- ${advance};`);
-      report(await migrateUp(database));
-    }
+    if (command === 'up') report(await migrateUp(database, console.log));
     if (command === 'status') await reportStatus(database);
     if (command === 'renew-feed') await renew(database);
     return 0;

@@ -31,9 +31,9 @@ test('says before it begins which texts of an earlier version are too long, if a
   const migrate = () => runMigrate({ DATABASE_URL: server.url });
   await server.query(`insert into plants values (1, repeat('\u{1F335}', 1000), repeat('\u{1F335}', 200))`);
   await server.query(`insert into plants values (2, 'x', repeat('x', 3000)), (3, repeat('x', 1001), null)`);
-  const [first = '', ...others] = (await migrate()).stdout.split('\n');
+  const [first, search = '', ...others] = (await migrate()).stdout.split('\n');
   expect(first).toMatch(/^-- 2 stored plants have texts longer than this version takes/);
-  expect(await server.query(first.slice(first.indexOf('select ')))).toEqual([{ id: '2' }, { id: '3' }]);
+  expect(await server.query(search)).toEqual([{ id: '2' }, { id: '3' }]);
   expect(others).toContain('0006_index_tags_by_text: applied');
   expect(await migrate()).toMatchObject({ stdout: 'nothing to do\n' });
 });

@@ -15,7 +15,7 @@ const LONG = `from plants where ${isLong('name')} or ${isLong('tag')}`;
 /**
  * What an earlier version has stored that this one refuses, while the database has not been migrated yet.
  *
- * @returns in words, with the query that finds it; undefined if there is nothing
+ * @returns a comment of SQL and the query that finds it, each on a line; undefined if there is nothing
  */
 export async function longTexts(database: Pick<Database, 'sql'>): Promise<string | undefined> {
   const { applied, pending } = await migrationStatus(database);
@@ -24,7 +24,7 @@ export async function longTexts(database: Pick<Database, 'sql'>): Promise<string
   const count = rows[0]?.count ?? 0n;
   if (count === 0n) return undefined;
   return (
-    `${count} stored ${count === 1n ? 'plant has a text' : 'plants have texts'} longer than this version takes ` +
-    `(docs/upgrading.md has what that means): select id ${LONG}`
+    `-- ${count} stored ${count === 1n ? 'plant has a text' : 'plants have texts'} longer than this version takes ` +
+    `(docs/upgrading.md has what that means):\nselect id ${LONG};`
   );
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type MigrationResultSet, Migrator } from 'kysely/migration';
 import type { Database } from '../database.ts';
+import { longTexts } from './long-texts.ts';
 import { damagedMigrations, migrationStatus, migrations } from './migration-status.ts';
 import { requireSafeDatabase } from './schema-gate.ts';
 
@@ -9,15 +10,18 @@ import { requireSafeDatabase } from './schema-gate.ts';
  * Applies every pending migration; concurrent callers take turns. A database that a newer version has migrated further
  * stays as it is, so that an old version's job does not fail during a rolling upgrade.
  *
+ * @param warn gets what `longTexts` finds, before anything is applied
  * @returns the names of the applied migrations
  */
-export async function migrateUp(database: Database): Promise<string[]> {
+export async function migrateUp(database: Database, warn?: (warning: string) => void): Promise<string[]> {
   await requireSafeDatabase(database);
   // Most often there is nothing to do, which also a role finds out that may not do anything.
   const { pending } = await migrationStatus(database);
   if (pending.length === 0 && (await damagedMigrations(database)).length === 0) return [];
   const known = await migrations.getMigrations();
   return locked(database, async (one) => {
+    const warning = await longTexts({ sql: one });
+    if (warning !== undefined) warn?.(warning);
     const done = await damagedMigrations({ sql: one });
     for (const name of done) await known[name]?.up(one);
     for (const name of (await migrationStatus({ sql: one })).pending) {
