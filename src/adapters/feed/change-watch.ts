@@ -3,6 +3,8 @@ import { type Cursor, isAfter, isNews } from './change-cursor.ts';
 import type { FeedEnd } from './feed-reader.ts';
 
 interface Reader {
+  /** What it has read already. */
+  readonly position: Position;
   /** Whether the reader waits for such an end of the feed. */
   readonly isNews: (end: FeedEnd) => boolean;
   readonly interval: number;
@@ -34,7 +36,7 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
   let isAnnounced = false;
   /** When the next probe may begin, as performance.now() counts. */
   let pauseEnd = 0;
-  /** The end of the feed, as somebody has read it last. */
+  /** The end of the feed, as the last probe found it; whoever has not come so far need not wait. */
   let known: FeedEnd | undefined;
 
   async function wakeReady(): Promise<void> {
@@ -43,6 +45,7 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
     isAnnounced = false;
     const end = await probe();
     isProbing = false;
+    if (end !== undefined) known = end;
     let next = WEBHOOKS_INTERVAL;
     for (const { isNews, interval, wake } of waiting) {
       if (end !== undefined && isNews(end)) {
@@ -63,7 +66,7 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
   /** @returns whether there is news; false after so many milliseconds, or if something else ends the wait */
   function wait(reader: Omit<Reader, 'wake'>, milliseconds: number, signal: AbortSignal): Promise<boolean> {
     if (isStopped || milliseconds <= 0 || signal.aborted) return Promise.resolve(false);
-    if (known !== undefined && reader.isNews(known)) return Promise.resolve(true);
+    if (known !== undefined && isAfter(known.position, reader.position)) return Promise.resolve(true);
     return new Promise((resolve) => {
       const one = { ...reader, wake };
       const timeout = setTimeout(wake, milliseconds, false);
@@ -81,9 +84,12 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
   }
 
   return {
-    /** To be called with each end of the feed that is read, so that those who are behind it do not wait for a probe. */
+    /**
+     * To be called with each end of the feed that is read: it may have gone back. News of others does not count, since
+     * readers would wake each other without a pause.
+     */
     note(end: FeedEnd): void {
-      known = end;
+      if (known?.epoch !== end.epoch || isAfter(known.position, end.position)) known = end;
     },
     /**
      * Waits until the cursor is behind the end of the feed, or not valid any more.
@@ -91,12 +97,13 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
      * @returns whether it is; false after so many milliseconds, or when something else ends the wait
      */
     wait(cursor: Cursor, milliseconds: number, signal: AbortSignal): Promise<boolean> {
-      return wait({ isNews: (end) => isNews(cursor, end), interval: INTERVAL }, milliseconds, signal);
+      const reader = { position: cursor.position, isNews: (end: FeedEnd) => isNews(cursor, end), interval: INTERVAL };
+      return wait(reader, milliseconds, signal);
     },
     /** As `ReadEntries.awaitEntries` of webhooks, whose positions belong to no epoch. */
-    async awaitEntries(after: Position, signal: AbortSignal): Promise<void> {
-      const isBehind = ({ position }: FeedEnd) => isAfter(position, after);
-      await wait({ isNews: isBehind, interval: WEBHOOKS_INTERVAL }, WEBHOOKS_WAIT, signal);
+    async awaitEntries(position: Position, signal: AbortSignal): Promise<void> {
+      const isBehind = (end: FeedEnd) => isAfter(end.position, position);
+      await wait({ position, isNews: isBehind, interval: WEBHOOKS_INTERVAL }, WEBHOOKS_WAIT, signal);
     },
     /** Something was written: probes at once. */
     announce(): void {
