@@ -8,7 +8,7 @@ const INTERVAL = 1_000;
 
 /**
  * Says for how long an open transaction has held back the feed: the time for which it has been open, or, where the role may
- * not see that, the time since this process has first met it.
+ * not see that, the time since this process first saw it.
  *
  * @param now milliseconds of a monotonic clock
  */
@@ -23,7 +23,7 @@ export function heldBackTime(holder: FeedReader['holder'], now = () => performan
   }
 
   async function ask(): Promise<void> {
-    asked = { at: now() };
+    asked = { ...asked, at: now() };
     const found = await holder();
     meet(found?.settled);
     if (found?.age) asked = { settled: found.settled, began: now() - found.age * 1_000, at: now() };
