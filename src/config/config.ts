@@ -19,9 +19,6 @@ const SIGNED = ['JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE'];
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** Milliseconds to wait for a free or a new connection to Postgres, and until one that is idle is closed. */
-const CONNECTIONS = { connectTimeout: 2_000, idleTimeout: 10_000 };
-
 /** Milliseconds, or half of SHUTDOWN_TIMEOUT if that is less. */
 const SHUTDOWN_DELAY = 5_000;
 
@@ -75,7 +72,7 @@ function databaseConfig(
   if (url === undefined) return { kind: 'embedded', dataDir };
   const wrong = urlProblem(url);
   if (wrong !== undefined) problem(`${VARIABLES.database[key].name} ${wrong}`);
-  return { kind: 'postgres', url, poolSize, statementTimeout, ...CONNECTIONS };
+  return { kind: 'postgres', url, poolSize, statementTimeout };
 }
 
 /** Tokens that permit everything, and tokens that permit reading only, each perhaps with a name. */

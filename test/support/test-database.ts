@@ -80,8 +80,8 @@ function behindPooler(databaseUrl: string): string {
 /** Opens a database as the service does, until the end of the test. */
 export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 } = {}): Database {
   // Longer than a busy machine takes.
-  const timeouts = { connectTimeout: 10_000, statementTimeout, idleTimeout: 10_000 };
-  const database = postgresServer({ url, poolSize, ...timeouts }, pino({ level: 'silent' }));
+  const connectTimeout = 10_000;
+  const database = postgresServer({ url, poolSize, statementTimeout, connectTimeout }, pino({ level: 'silent' }));
   let closing: Promise<void> | undefined;
   const close = () => (closing ??= database.close());
   atEnd(close);

@@ -15,13 +15,14 @@ export interface PostgresOptions {
   /** Without a problem (`urlProblem`). */
   readonly url: string;
   readonly poolSize: number;
-  /** Milliseconds to wait for a free or a new connection. */
-  readonly connectTimeout: number;
   /** Milliseconds until the server cancels a statement; 0 for migrations, which may take any time. */
   readonly statementTimeout: number;
-  /** Milliseconds until an idle connection is closed. */
-  readonly idleTimeout: number;
+  /** Milliseconds to wait for a free or a new connection; 2 s if it is not given. */
+  readonly connectTimeout?: number;
 }
+
+/** Milliseconds until an idle connection is closed. */
+const IDLE_TIMEOUT = 10_000;
 
 /** pg itself leaves an int8 a string. */
 const withExactIntegers: CustomTypesConfig = {
@@ -30,7 +31,7 @@ const withExactIntegers: CustomTypesConfig = {
 
 /** Creates a pool of connections to a Postgres server. It connects when first used, so the server may start later. */
 export function postgresServer(options: PostgresOptions, log: Logger): Database {
-  const { url, poolSize, connectTimeout, statementTimeout, idleTimeout } = options;
+  const { url, poolSize, statementTimeout, connectTimeout = 2_000 } = options;
   const { limits, omitIfRefused, begin, verify } = sessions(statementTimeout, connectTimeout);
   /** Connections opened earlier may lead to a server that is unresponsive, gone, or no longer the primary. */
   let validSince = 0;
@@ -58,15 +59,15 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
     ...common,
     Client: poolClientClass(current, (error) => log.warn({ err: error }, 'database connection lost')),
     max: poolSize,
-    idleTimeoutMillis: idleTimeout,
+    idleTimeoutMillis: IDLE_TIMEOUT,
     async onConnect(client) {
       connections.set(client, supervised(client, await begin(client), supervisor));
     },
   });
   pool.on('error', () => {});
 
-  // poolSize - 2, so that with a connection being closed there are fewer than twice poolSize backends for a minute. At
-  // least 1: a silent connection that is kept would take all or half of a smaller pool.
+  // poolSize - 2, so that abandoned backends and open connections together stay below twice poolSize. At least 1: a silent
+  // connection that is kept would take all or half of a smaller pool.
   const abandoned = abandonedStatements(Math.max(1, poolSize - 2));
   const supervisor = {
     deadline: statementTimeout * 2,

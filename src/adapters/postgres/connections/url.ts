@@ -26,7 +26,10 @@ const EXAMPLE =
   'must be a URL like postgres://user:password@host:5432/database, with one host (docs/clusters.md) and with special ' +
   'letters percent-encoded, such as @ as %40, / as %2F and ? as %3F';
 
-const MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
+/** Without a check of the certificate. */
+const UNCHECKED = ['disable', 'no-verify'];
+
+const MODES = [...UNCHECKED, 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 /**
  * Reads a URL of the configuration, without connecting. What else is wrong with it, the first connection says.
@@ -35,8 +38,12 @@ const MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify
  */
 export function urlProblem(url: string): string | undefined {
   if (!FORM.test(url)) return EXAMPLE;
-  const modes = new URLSearchParams(url.replace(/^[^?]*/, '')).getAll('sslmode');
+  const parameters = new URLSearchParams(url.replace(/^[^?]*/, ''));
+  const modes = parameters.getAll('sslmode');
   if (modes.some((mode) => !MODES.includes(mode))) return `must have an sslmode of ${MODES.join(', ')}`;
+  if (parameters.has('sslrootcert', 'system') && modes.some((mode) => UNCHECKED.includes(mode))) {
+    return `must not have an sslmode of ${UNCHECKED.join(', ')} with sslrootcert=system`;
+  }
   try {
     const { ssl } = driverConfig(url);
     if (typeof ssl !== 'object') return undefined;
