@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from './database.ts';
 import { failureOf, toPortError, unavailable } from './failures.ts';
+import { withAdvice } from './schema/advice.ts';
 
 interface RunnerOptions {
   /** Rejects while migrations are pending; returns undefined once they are known to be applied. */
@@ -80,8 +81,12 @@ export function runner(
         return await enter(work, isWanted);
       } catch (error) {
         onFailure?.(error);
-        const isRepeated = mayRepeat(error) && failureOf(error).means === 'transient';
-        if (!isRepeated || performance.now() + pause >= until) throw toPortError(error);
+        const { means } = failureOf(error);
+        const isRepeated = mayRepeat(error) && means === 'transient';
+        if (!isRepeated || performance.now() + pause >= until) {
+          // Only operators can help then, and read the log.
+          throw toPortError(means === 'unavailable' ? withAdvice(error) : error);
+        }
         await delay(pause);
       }
     }
