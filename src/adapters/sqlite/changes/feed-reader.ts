@@ -9,7 +9,7 @@ import { type PlantRow, storedIn } from '../plants/columns.ts';
 
 type ChangedRow = PlantRow & { readonly changed: bigint };
 
-interface StateRow extends FeedState {
+interface StateRow extends Omit<FeedState, 'settled'> {
   /** The last row; null if there is none. */
   readonly changed: bigint | null;
   readonly id: bigint | null;
@@ -17,7 +17,7 @@ interface StateRow extends FeedState {
 
 /** The state of the feed and its last row. */
 const STATE = `select store as epoch, purged_changed, purged_id, changed, id,
-    1 + max(purged_changed, coalesce(changed, 0)) as next, 1 + max(purged_changed, coalesce(changed, 0)) as settled
+    1 + max(purged_changed, coalesce(changed, 0)) as next
   from change_feed left join (select changed, id from plants order by changed desc limit 1)`;
 
 /** Reads the rows in the order of their last changes. */
@@ -44,7 +44,7 @@ export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): F
 
   function endNow(): FeedEnd {
     const { changed, id, ...feed } = state.get() as StateRow;
-    return { ...feed, position: positionOf(changed, id) ?? START };
+    return { ...feed, settled: feed.next, position: positionOf(changed, id) ?? START };
   }
 
   function rowsAfter({ changed, id }: Position, count: number): Entry[] {
