@@ -19,7 +19,7 @@ import { requireMigrations } from './schema/schema-gate.ts';
  * Callers share a run, which may take longer than a caller waits.
  *
  * @param webhooks their endpoints
- * @param options.log gets what the check resolves to, once, unless it ends by itself
+ * @param options.log gets each new problem once, but not a feed that is held back, which ends by itself
  * @param options.heldBack seconds for which an open transaction has held back the feed; a rejection counts as none
  */
 export function readiness(

@@ -10,7 +10,7 @@ interface Found {
   readonly off: string | null;
 }
 
-/** Finds what can lose plants, although every request succeeds now. @returns it, in words, among what is not so */
+/** Finds what can lose plants, although every request succeeds now. @returns for each check its problem in words; falsy if there is none */
 export async function dangers({ sql: database }: Database) {
   const { rows } = await sql<Found>`
     select current_setting('server_version_num')::int / 10000 as major,
