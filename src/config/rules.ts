@@ -100,7 +100,7 @@ export const rules = {
     // Pages of any origin can send null, so it would permit as much as * does.
     mustBe:
       '* or origins separated by commas, each exactly as browsers send it, like https://app.example or ' +
-      'capacitor://localhost; for pages that send null, *',
+      'capacitor://localhost; use * for pages whose origin is null',
     parse(value) {
       const list = value.split(',').map((origin) => origin.trim());
       const isExact = (origin: string) => {

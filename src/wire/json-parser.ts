@@ -30,9 +30,15 @@ const STRING = /"(?:[^"\\]|\\.?)*"?(?=(\s*:)?)/gs;
 /** V8 may take a key with escapes for that of another request (nodejs/node#63785). All characters stay in their places. */
 function withPlainKeys(text: string): string {
   if (!text.includes('\\')) return text;
-  return text.replace(STRING, (string: string, colon?: string) =>
-    colon !== undefined && string.includes('\\') ? JSON.stringify(JSON.parse(string)).padEnd(string.length) : string,
-  );
+  return text.replace(STRING, (string: string, colon?: string) => {
+    if (colon === undefined || !string.includes('\\')) return string;
+    try {
+      return JSON.stringify(JSON.parse(string)).padEnd(string.length);
+    } catch {
+      // V8 says where it is in the whole text.
+      return string;
+    }
+  });
 }
 
 /**
@@ -106,9 +112,9 @@ function objectIn(text: string, subject: string): Readonly<Record<string, unknow
 
 /** Where a text is not JSON, if V8 says it. */
 function placeOf(text: string, message: string): string {
-  const position = / at position (\d+)/.exec(message)?.[1];
+  const position = / JSON at position (\d+)/.exec(message)?.[1];
   if (position === undefined) return '';
   const at = Number(position);
   const isName = /^[\w'\\]/.test(text.slice(at)) && /[{,]$/.test(text.slice(0, at).trimEnd());
-  return `, and is not at character ${at + 1}${isName ? ': names need double quotes' : ''}`;
+  return `; the error is at character ${at + 1}${isName ? ': names need double quotes' : ''}`;
 }

@@ -78,6 +78,12 @@ describe.each<[name: string, startProxy: (service: Service, edit?: Edit) => Prom
     client.close();
   });
 
+  test('leaves headers of 31 KiB to the service', async () => {
+    const url = `${await startProxy(await start())}/plants?name=${'x'.repeat(31 * 1024)}`;
+    const response = await fetch(url, { headers: { Authorization: `Bearer ${TOKEN}` } });
+    expect(await response.json()).toMatchObject({ error: 40022 });
+  });
+
   test('loses no request after a connection to the service was idle for longer than KEEP_ALIVE_TIMEOUT', async () => {
     const service = await start({ KEEP_ALIVE_TIMEOUT: '1s' });
     const relay = await startRelay(service.apiUrl);

@@ -36,6 +36,7 @@ export const errorKinds = {
   id_taken: kind(40009, (id) => `id ${id} belongs to a different plant`),
   id_retired: kind(40010, (id) => `id ${id} belongs to a deleted plant`),
   body_too_large: kind(40013, 'the body is larger than the limit'),
+  record_too_large: kind(40013, 'the line is larger than the limit'),
   unsupported_media_type: kind(40015, mediaTypeRule(['application/json'])),
   invalid_plant: kind(40022, `name must be ${fieldRules.name}`),
   unknown_position: kind(40022, 'after must be the "next" of an earlier response of /changes, or now'),

@@ -19,7 +19,7 @@ export interface Line {
 export interface RecordReader {
   /** Whether a line has no record. */
   isEmpty(line: Buffer): boolean;
-  /** @throws PlantStoreError `malformed_json` or `invalid_plant` */
+  /** @throws PlantStoreError `malformed_json`, `record_too_large` or `invalid_plant` */
   plantIn(record: Buffer): Plant & { readonly id?: bigint };
   /** The id of a record that may be invalid otherwise; undefined if it cannot be read. */
   idIn(record: Buffer): bigint | undefined;

@@ -28,7 +28,7 @@ export function ndjsonReader(
   return {
     isEmpty: isBlank,
     plantIn(record) {
-      if (record.length > MAX_PLANT_BYTES) throw new PlantStoreError('invalid_plant', TOO_LARGE);
+      if (record.length > MAX_PLANT_BYTES) throw new PlantStoreError('record_too_large', TOO_LARGE);
       const { tag, ...plant } = parse(record);
       return typeof tag === 'string' ? { ...plant, tag } : plant;
     },

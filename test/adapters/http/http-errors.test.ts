@@ -165,8 +165,9 @@ test.each([
   [`{"id":1,'name':"x"}`, 'character 9: names need double quotes'],
   ['{"\\u0069d":1 "name":"x"}', 'character 14'],
   ['{"id":1,"name":"x"', 'character 19'],
+  ['{"id":1,"name":"a","x\\q":1}', 'character 23'],
 ])('says where %s is no JSON', async (body, where) => {
-  const message = `the body must be valid JSON, and is not at ${where}`;
+  const message = `the body must be valid JSON; the error is at ${where}`;
   expect(await (await post(server.url, body)).json()).toEqual({ error: 40000, message });
 });
 

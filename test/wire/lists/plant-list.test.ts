@@ -37,6 +37,7 @@ describe('of NDJSON', () => {
       [10, undefined, 'the line must not be larger than 65536 bytes'],
       [11, 5n, 'the line must be valid UTF-8'],
     ]);
+    expect(records[8]?.refusal?.code).toBe('record_too_large');
   });
 
   test.each(['\uFEFF\n[\n{"id":1,"name":"a"}\n]', '[{"id":1,'])(

@@ -27,7 +27,7 @@ interface Description<Path extends Parameters = Parameters, Query extends Parame
   readonly isConditional?: boolean;
   /** The limits that its requests have in place of those of reads or of writes: they may wait for long, or are lists. */
   readonly limits?: 'wait' | 'list';
-  /** Of errors, those that not every operation has. */
+  /** The error statuses that not every operation has. */
   readonly statuses?: readonly number[];
 }
 

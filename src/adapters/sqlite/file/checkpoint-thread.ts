@@ -13,7 +13,7 @@ const checkpoint = (mode: 'passive' | 'truncate') =>
 // Beside writes, and what these have brought meanwhile.
 checkpoint('passive');
 let progress = checkpoint('passive');
-// A little rest, for which writes wait. To shorten a large WAL takes long, too.
+// Writes wait for this one, which has little left to do. Truncating a large WAL takes long, too.
 if (progress?.checkpointed === progress?.log) progress = checkpoint('truncate');
 sql.close();
 parentPort?.postMessage(progress);

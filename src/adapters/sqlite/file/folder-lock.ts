@@ -8,7 +8,7 @@ export const LOCKED_FILE = 'lock.db';
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5;
 
-/** Milliseconds that who only looks at the lock may take. */
+/** Milliseconds to wait for a process that is only checking the lock (`isLocked`). */
 const LOOK = 100;
 
 /**
