@@ -1,4 +1,4 @@
-/** @import { ChangesPage, FeedEvents } from './types.d.ts' */
+/** @import { Change, Trouble } from './types.d.ts' */
 import { isDefinite, send } from './api.js';
 
 /** Seconds that a request waits for changes. */
@@ -10,12 +10,15 @@ const ends = (/** @type {number} */ status, /** @type {number} */ number) => isD
 /**
  * Follows the changes from now on, and again from now on if its position is not valid any more.
  *
+ * @param {object} events
+ * @param {() => void} events.started what was read before is to be read again
+ * @param {(changes: readonly Change[]) => void} events.apply
+ * @param {(seconds: number) => void} events.heldBack for how long what others have done has been held back
+ * @param {Trouble} events.trouble
+ * @param {AbortSignal} signal
  * @throws as `send` does
  */
-export async function follow(
-  /** @type {FeedEvents} */ { started, apply, heldBack, trouble },
-  /** @type {AbortSignal} */ signal,
-) {
+export async function follow({ started, apply, heldBack, trouble }, signal) {
   let after = 'now';
   // After a failure, the next request does not wait: a waiting one would show only at its end that the service responds.
   const path = (/** @type {number} */ attempt) => `changes?limit=1000&after=${after}&wait=${attempt > 0 ? 0 : WAIT}`;
@@ -24,15 +27,12 @@ export async function follow(
     // A browser has few connections to a service, for all of its tabs together.
     if (document.hidden) await new Promise((seen) => addEventListener('visibilitychange', seen, { once: true }));
     try {
-      const {
-        changes,
-        next,
-        heldBackSeconds = 0,
-      } = /** @type {ChangesPage} */ ((await send('GET', path, request)).body);
+      const { body } = await send('GET', path, request);
+      const page = /** @type {{ changes: Change[], next: string, heldBackSeconds?: number }} */ (body);
       if (after === 'now') started();
-      else if (changes.length > 0) apply(changes);
-      heldBack(heldBackSeconds);
-      after = next;
+      else if (page.changes.length > 0) apply(page.changes);
+      heldBack(page.heldBackSeconds ?? 0);
+      after = page.next;
     } catch (error) {
       if (!(error instanceof Error) || error.cause !== 41001) throw error;
       after = 'now';

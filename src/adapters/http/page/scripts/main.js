@@ -25,10 +25,10 @@ const choices = tagChoices();
 const selection = rowSelection(list, updated);
 const fields = viewFields(list, choices, { shown, failed, trouble });
 const total = plantTotal(list, updated);
-const editor = plantEditor({ done, failed, choices });
-severalPlants({ selection, choices, apply, failed, announce: (text) => write('done', text) });
-importDialog({ plants: list, failed });
-downloadDialog({ view: fields.view, failed });
+const editor = plantEditor(choices, { done, failed });
+severalPlants(selection, choices, { apply, failed, announce: (text) => write('done', text) });
+importDialog(list, failed);
+downloadDialog(fields.view, failed);
 const table = plantTable(list, selection, {
   open: editor.open,
   show: (tag) => fields.show({ ...fields.view(), ...tag }),
@@ -96,7 +96,8 @@ function permitted(/** @type {string} */ methods) {
   classList.toggle('may-create', methods.includes('POST'));
 }
 
-function failed(/** @type {Error} */ { message, cause: number }, where = 'problem') {
+function failed(/** @type {unknown} */ error, where = 'problem') {
+  const { message, cause: number } = /** @type {Error} */ (error);
   write(where, message);
   if (number !== 40300) return;
   permitted('');

@@ -15,13 +15,6 @@ export interface Plant {
 
 export type Change = Plant | { id: bigint; deleted: true };
 
-/** The body of a response of the feed. */
-export interface ChangesPage {
-  changes: Change[];
-  next: string;
-  heldBackSeconds?: number;
-}
-
 /** A text, or its beginning and its number of characters. */
 export type Shown = string | { start: string; length: number };
 
@@ -56,9 +49,14 @@ export interface TagChoice {
 }
 
 export type TagChoices = ReturnType<typeof import('./tag-choices.js').tagChoices>;
+export type PlantList = ReturnType<typeof import('./table/plants.js').plantList>;
+export type Selection = ReturnType<typeof import('./table/selection.js').rowSelection>;
 
 /** Gets what keeps a response away, in words, and undefined once there is one. */
-type Trouble = (problem?: string) => void;
+export type Trouble = (problem?: string) => void;
+
+/** Says what is wrong, in an element of the page. */
+export type Failed = (error: unknown, where: string) => void;
 
 export interface Request {
   body?: string | Uint8Array<ArrayBuffer> | null;
@@ -78,18 +76,13 @@ export interface Request {
   ends?(status: number, number: number): boolean;
 }
 
-interface Result {
-  body: unknown;
-  headers: Headers;
-}
-
 /** @throws Error in words, with its number as the cause; the reason of the signal */
 export type Send = (
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   /** Relative to the page, which may be behind a proxy that serves it under a prefix. */
   path: string | ((attempt: number) => string),
   request?: Request,
-) => Promise<Result>;
+) => Promise<{ body: unknown; headers: Headers }>;
 
 /** Makes an element. Texts become text nodes, never HTML. */
 export type Make = <Tag extends keyof HTMLElementTagNameMap>(
@@ -97,42 +90,3 @@ export type Make = <Tag extends keyof HTMLElementTagNameMap>(
   properties: Partial<HTMLElementTagNameMap[Tag]>,
   ...children: (Node | string)[]
 ) => HTMLElementTagNameMap[Tag];
-
-export interface PlantList {
-  rows(): readonly Row[];
-  view(): View;
-  hasMore(): boolean;
-  /** Whether there is more that the service has not refused to send. */
-  canGrow(): boolean;
-  /** Whether the service is searching for names, which may take a while. */
-  isSearching(): boolean;
-  /** Whether plants have changed that a search may have missed. */
-  isOutdated(): boolean;
-  /** Whether it has a row with this id. */
-  has(id: bigint): boolean;
-  /** The index of the row with this id, or else of the next one; with `isBehind`, of the next one in any case. */
-  indexOf(id: bigint, isBehind?: boolean): number;
-  /** Begins again, with this view. */
-  show(view: View): void;
-  /** Begins again, with the last plants of the view: `from` is the first of them, unless they are all. */
-  showEnd(): Promise<void>;
-  /** Loads what follows, unless it is loading or nothing does. */
-  loadMore(): Promise<void>;
-  apply(changes: readonly Change[]): void;
-}
-
-export interface EditorEvents {
-  /** Gets what the service has confirmed. */
-  done(change: Change, isNew: boolean): void;
-  choices: TagChoices;
-  failed(error: unknown, where?: string): void;
-}
-
-export interface FeedEvents {
-  /** The feed begins: what was read before is to be read again. */
-  started(): void;
-  apply(changes: readonly Change[]): void;
-  /** For how many seconds what others have done has been held back; 0 if it is not. */
-  heldBack(seconds: number): void;
-  trouble: Trouble;
-}

@@ -1,4 +1,4 @@
-/** @import { Change, EditorEvents, Plant, Request } from '../types.d.ts' */
+/** @import { Change, Failed, Plant, Request, TagChoices } from '../types.d.ts' */
 import { send } from '../api.js';
 import { byId, write } from '../dom.js';
 import { idOf, NOT_AN_ID } from '../ids.js';
@@ -8,7 +8,10 @@ import { confirmDeletion, keepEdits } from './questions.js';
 import { saveByEnter, textField } from './text-field.js';
 
 /** The dialogs that add, change and delete a plant. */
-export function plantEditor(/** @type {EditorEvents} */ { done, failed, choices }) {
+export function plantEditor(
+  /** @type {TagChoices} */ choices,
+  /** @type {{ done(change: Change, isNew: boolean): void, failed: Failed }} */ { done, failed },
+) {
   const [dialog, takeTheirs] = [byId('editor', HTMLDialogElement), byId('take-theirs', HTMLButtonElement)];
   const [form, save] = [byId('plant', HTMLFormElement), byId('save', HTMLButtonElement)];
   const [id, emptyTag] = [byId('plant-id', HTMLInputElement), byId('plant-empty-tag', HTMLInputElement)];

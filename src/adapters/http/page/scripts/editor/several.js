@@ -1,5 +1,4 @@
-/** @import { SeveralEvents } from '../table/types.d.ts' */
-/** @import { Change, Plant, Request, Row } from '../types.d.ts' */
+/** @import { Change, Failed, Plant, Request, Row, Selection, TagChoices } from '../types.d.ts' */
 import { send } from '../api.js';
 import { byId, write } from '../dom.js';
 import { rowOf } from '../table/plants.js';
@@ -9,8 +8,14 @@ import { saveByEnter, textField } from './text-field.js';
 /** Plants that are changed at the same time. */
 const AT_ONCE = 4;
 
-/** The dialog that deletes the selected plants, or gives them a tag. */
-export function severalPlants(/** @type {SeveralEvents} */ { selection, apply, failed, choices, announce }) {
+/**
+ * The dialog that deletes the selected plants, or gives them a tag.
+ *
+ * @param {Selection} selection
+ * @param {TagChoices} choices
+ * @param {{ apply(changes: Change[]): void, failed: Failed, announce(text: string): void }} events
+ */
+export function severalPlants(selection, choices, { apply, failed, announce }) {
   const [dialog, form] = [byId('several', HTMLDialogElement), byId('several-form', HTMLFormElement)];
   const [bar, refusals] = [byId('several-progress', HTMLProgressElement), byId('several-refused', HTMLTextAreaElement)];
   const tag = textField('several-tag');

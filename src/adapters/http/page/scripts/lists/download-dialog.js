@@ -1,5 +1,4 @@
-/** @import { DownloadEvents } from './types.d.ts' */
-
+/** @import { Failed, View } from '../types.d.ts' */
 import { byId, make, write } from '../dom.js';
 import { errorOf } from '../errors.js';
 import { cut, nodesOf } from '../texts.js';
@@ -14,7 +13,7 @@ const LONG_ID_LENGTH = 21;
 const separator = Intl.NumberFormat().format(0.5).includes(',') ? ';' : ',';
 
 /** The dialog that saves the plants of the table's filter, also those that are not in the table yet. */
-export function downloadDialog(/** @type {DownloadEvents} */ { view, failed }) {
+export function downloadDialog(/** @type {() => View} */ view, /** @type {Failed} */ failed) {
   const [dialog, form] = [byId('download', HTMLDialogElement), byId('download-form', HTMLFormElement)];
   const isForSpreadsheets = byId('download-csv', HTMLInputElement);
   let leaving = new AbortController();

@@ -1,5 +1,5 @@
-/** @import { Request } from '../types.d.ts' */
-/** @import { ImportEvents, Layout, List } from './types.d.ts' */
+/** @import { Failed, PlantList, Request } from '../types.d.ts' */
+/** @import { Layout, List } from './types.d.ts' */
 import { send } from '../api.js';
 import { byId, make, write } from '../dom.js';
 import { freeId, highestPlant } from '../free-id.js';
@@ -25,7 +25,7 @@ function firstIdOf(/** @type {File} */ file) {
 }
 
 /** The dialog that imports a list: one chooses it, says how it is to be read, and sees what becomes of it. */
-export function importDialog(/** @type {ImportEvents} */ { plants, failed }) {
+export function importDialog(/** @type {PlantList} */ plants, /** @type {Failed} */ failed) {
   const [dialog, form] = [byId('import', HTMLDialogElement), byId('import-form', HTMLFormElement)];
   const [chosen, bar] = [byId('import-file', HTMLInputElement), byId('import-progress', HTMLProgressElement)];
   let list = /** @type {List | undefined} */ (undefined);

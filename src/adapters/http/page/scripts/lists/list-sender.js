@@ -1,16 +1,15 @@
-/** @import { ImportResult, ListSender, Reading } from './types.d.ts' */
 /** @import { Request } from '../types.d.ts' */
-
+/** @import { ImportResult, Reading } from './types.d.ts' */
 import { listParts, SMALL_PART } from '../../../../../wire/lists/parts.js';
 import { isDefinite, send } from '../api.js';
 import { bytesOf } from './list-file.js';
 
 /**
- * Sends a list in parts.
+ * Sends a list in parts: `next` the next one; after a failure, the same one again, which is safe. Undefined at the end.
  *
+ * @throws Error from `next` as `send` does, with the line in the list; if it cannot be read; at a record that is too large
  * @param {Pick<Reading, 'list' | 'query' | 'idsFrom'>} reading
  * @param {number} [size] octets of the first one
- * @returns {ListSender}
  */
 export function listSender({ list, query, idsFrom }, size) {
   const { file, isCsv, encoding } = list;
@@ -44,5 +43,6 @@ export function listSender({ list, query, idsFrom }, size) {
   };
   const all = { ...query, ...(idsFrom !== undefined && { idsFrom: `${idsFrom}` }) };
   const next = listParts(source, { isCsv, encoding, query: all }, post, size);
+  /** What is done, from 0 to 1. */
   return { next, progress: () => at / file.size };
 }

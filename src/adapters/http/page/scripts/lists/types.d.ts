@@ -2,7 +2,7 @@
 
 import type { Encoding } from '../../../../../wire/lists/encoding-finder.js';
 import type { PartResult, SentPart as Sent } from '../../../../../wire/lists/parts.js';
-import type { Plant, PlantList, Request, View } from '../types.d.ts';
+import type { Plant } from '../types.d.ts';
 
 /** A list that was dropped or chosen, and how it begins. */
 export interface List {
@@ -61,25 +61,3 @@ export interface ImportResult extends PartResult {
 }
 
 export type SentPart = Sent<ImportResult>;
-
-export interface ListSender {
-  /**
-   * Sends the next part; after a failure, the same one again, which is safe. Undefined at the end.
-   *
-   * @throws Error as `send` does, with the line in the list; if the list cannot be read; at a record of CSV that is too large
-   */
-  next(request: Request): Promise<SentPart | undefined>;
-  /** What is done, from 0 to 1. */
-  progress(): number;
-}
-
-export interface ImportEvents {
-  /** The plants of the table: shown again after an import. */
-  plants: PlantList;
-  failed(error: unknown, where: string): void;
-}
-
-export interface DownloadEvents {
-  view(): View;
-  failed(error: unknown, where: string): void;
-}

@@ -1,5 +1,4 @@
-/** @import { PlantList, TagChoices, View } from '../types.d.ts' */
-/** @import { FieldEvents } from './types.d.ts' */
+/** @import { PlantList, TagChoices, Trouble, View } from '../types.d.ts' */
 import { send } from '../api.js';
 import { byId, write } from '../dom.js';
 import { idOf, NOT_AN_ID } from '../ids.js';
@@ -12,7 +11,7 @@ const TYPING = 300;
 export function viewFields(
   /** @type {PlantList} */ list,
   /** @type {TagChoices} */ choices,
-  /** @type {FieldEvents} */ { shown, failed, trouble },
+  /** @type {{ shown(): void, failed(error: unknown): void, trouble: Trouble }} */ { shown, failed, trouble },
 ) {
   const [from, tag] = [byId('from', HTMLInputElement), byId('tag', HTMLInputElement)];
   const [name, descending] = [byId('name', HTMLInputElement), byId('descending', HTMLInputElement)];

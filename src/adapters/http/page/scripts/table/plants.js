@@ -1,5 +1,4 @@
-/** @import { Change, Plant, PlantList, Row, View } from '../types.d.ts' */
-/** @import { ListEvents } from './types.d.ts' */
+/** @import { Change, Plant, Row, Trouble, View } from '../types.d.ts' */
 import { nextAfter, send } from '../api.js';
 import { asId } from '../ids.js';
 import { cut } from '../texts.js';
@@ -9,8 +8,13 @@ const PAGE = 500;
 /** Rows in memory. Browsers limit heights, too. */
 const MAX_ROWS = 50_000;
 
-/** The plants of a view in its order: a part without gaps, which grows at its end. @returns {PlantList} */
-export function plantList(/** @type {ListEvents} */ { updated, permitted, failed, trouble }, first = viewOfAll) {
+/**
+ * The plants of a view in its order: a part without gaps, which grows at its end.
+ *
+ * @param {{ updated(): void, permitted(methods: string): void, failed(error: unknown): void, trouble: Trouble }} events
+ *   of which `permitted` gets the methods that the token may use on the list: its `Allow`
+ */
+export function plantList({ updated, permitted, failed, trouble }, first = viewOfAll) {
   let rows = /** @type {Row[]} */ ([]);
   let view = first;
   /** The id that the rows reach to; undefined before the first plant. */
@@ -18,7 +22,9 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
   /** After a failure nothing more is loaded until `show`, so that scrolling does not repeat the request. */
   let state = /** @type {'partial' | 'loading' | 'failed' | 'complete'} */ ('complete');
   const hasMore = () => state !== 'complete';
+  /** Whether there is more that the service has not refused to send. */
   const canGrow = () => hasMore() && state !== 'failed';
+  /** Whether the service is searching for names, which may take a while. */
   const isSearching = () => state === 'loading' && view.name !== undefined;
   let leaving = new AbortController();
   /** Whether plants have changed that a search may have missed: only the service knows which names contain a text. */
@@ -47,6 +53,7 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     }
   }
 
+  /** Loads what follows, unless it is loading or nothing does. */
   async function load(isFromEnd = false) {
     if (state !== 'partial') return;
     state = 'loading';
@@ -71,6 +78,7 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
     apply(held.splice(0));
   }
 
+  /** The index of the row with this id, or else of the next one; with `isBehind`, of the next one in any case. */
   function indexOf(/** @type {bigint} */ id, isBehind = false) {
     let [low, high] = [0, rows.length];
     while (low < high) {
@@ -114,25 +122,27 @@ export function plantList(/** @type {ListEvents} */ { updated, permitted, failed
   }
 
   return {
-    rows: () => rows,
+    rows: () => /** @type {readonly Row[]} */ (rows),
     view: () => view,
     hasMore,
     canGrow,
     isSearching,
     isOutdated: () => isOutdated,
-    has: (id) => rows[indexOf(id)]?.id === id,
+    /** Whether it has a row with this id. */
+    has: (/** @type {bigint} */ id) => rows[indexOf(id)]?.id === id,
     indexOf,
-    show(wanted) {
+    show(/** @type {View} */ wanted) {
       begin(wanted);
       updated();
     },
+    /** Begins again, with the last plants of the view: `from` is the first of them, unless they are all. */
     async showEnd() {
       begin({ ...view, from: undefined });
       const loading = load(true);
       updated();
       await loading;
     },
-    loadMore: load,
+    loadMore: () => load(),
     apply,
   };
 }

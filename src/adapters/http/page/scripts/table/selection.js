@@ -1,7 +1,6 @@
 /** @import { PlantList } from '../types.d.ts' */
-/** @import { Selection } from './types.d.ts' */
 
-/** The rows of a list that are selected: those that have gone are not, and are again if they come back. @returns {Selection} */
+/** The rows of a list that are selected: those that have gone are not, and are again if they come back. */
 export function rowSelection(/** @type {PlantList} */ list, /** @type {() => void} */ updated) {
   const ids = /** @type {Set<bigint>} */ (new Set());
   /** Where a range of rows begins. */
@@ -12,25 +11,29 @@ export function rowSelection(/** @type {PlantList} */ list, /** @type {() => voi
   }
 
   return {
-    has: (id) => ids.has(id),
+    has: (/** @type {bigint} */ id) => ids.has(id),
+    /** Those that the list has. */
     rows: () => (ids.size === 0 ? [] : list.rows().filter(({ id }) => ids.has(id))),
-    toggle(id) {
+    toggle(/** @type {bigint} */ id) {
       if (!ids.delete(id)) ids.add(id);
       first = id;
       updated();
     },
-    extend(id) {
+    /** Selects all rows from the one that was toggled last to this one. */
+    extend(/** @type {bigint} */ id) {
       const start = first !== undefined && ids.has(first) && list.has(first) ? first : id;
       const ends = [list.indexOf(start), list.indexOf(id)];
       add(Math.min(...ends), Math.max(...ends));
       first = start;
       updated();
     },
+    /** Selects every row that the list has. */
     all() {
       add(0, list.rows().length);
       updated();
     },
-    remove(id) {
+    /** Without an update: the row has changed, or goes. */
+    remove(/** @type {bigint} */ id) {
       ids.delete(id);
     },
     clear() {

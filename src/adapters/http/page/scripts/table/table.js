@@ -1,5 +1,4 @@
-/** @import { PlantList, Row } from '../types.d.ts' */
-/** @import { RowActions, Selection } from './types.d.ts' */
+/** @import { PlantList, Row, Selection, View } from '../types.d.ts' */
 import { byId, make } from '../dom.js';
 import { nodesOf } from '../texts.js';
 
@@ -10,7 +9,7 @@ const [MARGIN, AHEAD] = [6, 300];
 export function plantTable(
   /** @type {PlantList} */ list,
   /** @type {Selection} */ selection,
-  /** @type {RowActions} */ { open, show },
+  /** @type {{ open(id: bigint): void, show(limits: View): void }} */ { open, show },
 ) {
   const [grid, body] = [byId('plants', HTMLElement), byId('rows', HTMLElement)];
   let drawn = /** @type {Map<Row, HTMLElement>} */ (new Map());

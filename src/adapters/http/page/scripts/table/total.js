@@ -1,12 +1,11 @@
 /** @import { PlantList } from '../types.d.ts' */
-/** @import { PlantCount } from './types.d.ts' */
 import { send } from '../api.js';
 import { numberOf, plantsOf } from '../texts.js';
 import { queryOf } from './fragment.js';
 
 /** How many plants the view of a list has, in words, also where only some of them are there: the service is asked then. */
 export function plantTotal(/** @type {PlantList} */ list, /** @type {() => void} */ updated) {
-  let counted = /** @type {PlantCount | undefined} */ (undefined);
+  let counted = /** @type {{ count: number, isExact: boolean } | undefined} */ (undefined);
   /** The tag and the text that the service was asked for. */
   let asked = /** @type {string | undefined} */ (undefined);
   let leaving = new AbortController();
@@ -18,7 +17,8 @@ export function plantTotal(/** @type {PlantList} */ list, /** @type {() => void}
     if (asked !== query) counted = undefined;
     asked = query;
     try {
-      counted = /** @type {PlantCount} */ ((await send('GET', `plants/count?${query}`, { signal, has: 'count' })).body);
+      const { body } = await send('GET', `plants/count?${query}`, { signal, has: 'count' });
+      counted = /** @type {typeof counted} */ (body);
       updated();
     } catch {
       // The list says what is wrong.
